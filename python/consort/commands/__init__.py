@@ -1,0 +1,1 @@
+"""The commands of the `consort` command line, one module each."""

@@ -1,0 +1,58 @@
+"""The errors that Consort reports to its user, each with its exit status.
+
+Anything else that escapes a command is a defect of Consort and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class ConsortError(Exception):
+    """Base of all errors that end a command with one clear message instead of a traceback."""
+
+    exit_status = 2
+
+
+class BadInput(ConsortError):
+    """What the user gave cannot be used (exit status 2).
+
+    The text reads ``file:line:column: field: what was wrong; what would be right``; parts that are not
+    known are left out.
+    """
+
+    exit_status = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        field: str | None = None,
+    ) -> None:
+        place = ":".join(str(p) for p in (file, line, column) if p is not None)
+        super().__init__(": ".join(p for p in (place, field, message) if p))
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+        self.field = field
+
+
+class EnvironmentLacks(ConsortError):
+    """The machine lacks something that the command needs (exit status 3): what, and how to get it."""
+
+    exit_status = 3
+
+    def __init__(self, what: str, how: str) -> None:
+        super().__init__(f"{what}; {how}")
+        self.what = what
+        self.how = how
+
+
+class SystemFails(ConsortError):
+    """The system under test fails: a deadline missed, an output wrong, a bound exceeded (exit status 1)."""
+
+    exit_status = 1
