@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Layout<T>: what two sides must agree on about T, as a list of leaves and a 64-bit fingerprint.
+//
+// The paper leaves equal layouts to the user ("this is not checked automatically", Coppik et al., NG-RES 2025,
+// section 4). Here the creator of a region stores the layout of each object's type, and each attaching side compares it
+// with its own: a 32-bit, big-endian or differently compiled peer is refused with the name of the first member that
+// differs.
+//
+// Members of plain structs (aggregates of arithmetic types, enumerations, arrays and such structs) are found by
+// themselves. Where that cannot work (more than 48 members or 256 array elements, a constructor, bases), declare them
+// once, at namespace scope:   CONSORT_LAYOUT(my::Type, first, second, third)
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "consort/detail/members.hpp"
+#include "consort/icc/wire.hpp"
+
+namespace consort {
+
+enum class Kind : std::uint8_t { unsigned_integer = 1, signed_integer, floating, boolean, character, enumeration };
+
+// One leaf of a type: `count` equal elements of `size` bytes from `offset` [bytes]. 12 bytes, the same everywhere.
+struct Leaf {
+    std::uint32_t offset;
+    std::uint32_t count;
+    Kind kind;
+    std::uint8_t size;
+    std::uint8_t is_signed;
+    std::uint8_t reserved;
+
+    friend constexpr bool operator==(const Leaf&, const Leaf&) = default;
+};
+static_assert(sizeof(Leaf) == 12);
+
+// A leaf's path, for messages: "gains.kp", "axes[2].limit". Longer paths are cut.
+struct LeafName {
+    static constexpr std::size_t capacity = 48;
+    char text[capacity] = {};
+    std::uint8_t length = 0;
+
+    constexpr void append(std::string_view part) noexcept {
+        for (const char c : part) {
+            if (length + 1U < capacity) {
+                text[length++] = c;
+            }
+        }
+    }
+    constexpr void append_index(std::size_t index) noexcept {
+        char digits[20] = {};
+        std::size_t n = 0;
+        do {
+            digits[n++] = static_cast<char>('0' + index % 10);
+            index /= 10;
+        } while (index != 0);
+        append("[");
+        while (n != 0) {
+            append(std::string_view(&digits[--n], 1));
+        }
+        append("]");
+    }
+    [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, length}; }
+};
+
+// Specialised by CONSORT_LAYOUT. `visit` calls f(name, offset, std::type_identity<member type>) in order.
+template <class T>
+struct DeclaredMembers {
+    static constexpr bool declared = false;
+};
+
+namespace detail {
+
+template <class T>
+concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
+template <class T>
+constexpr Leaf scalar_leaf(std::uint32_t offset, std::uint32_t count) noexcept {
+    static_assert(!std::is_same_v<std::remove_cv_t<T>, long double>,
+                  "long double has a different format on each instruction set");
+    if constexpr (std::is_enum_v<T>) {
+        using U = std::underlying_type_t<T>;
+        return {offset, count, Kind::enumeration, sizeof(T), std::is_signed_v<U>, 0};
+    } else if constexpr (std::is_same_v<T, bool>) {
+        return {offset, count, Kind::boolean, sizeof(T), 0, 0};
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return {offset, count, Kind::floating, sizeof(T), 1, 0};
+    } else if constexpr (std::is_same_v<T, char>) {
+        // Signed on x86, unsigned on Arm: the same bytes all the same.
+        return {offset, count, Kind::character, sizeof(T), 0, 0};
+    } else {
+        return {offset, count, std::is_signed_v<T> ? Kind::signed_integer : Kind::unsigned_integer, sizeof(T),
+                std::is_signed_v<T>, 0};
+    }
+}
+
+template <class T, class F>
+constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f);
+
+template <class T, class F, std::size_t... I>
+constexpr void visit_found_members(std::uint32_t offset, const LeafName& path, F&& f, std::index_sequence<I...>) {
+    const auto visit_one = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
+        using M = std::remove_cv_t<std::remove_pointer_t<
+            decltype(std::get<N>(member_refs(std::declval<const T&>())).address)>>;
+        LeafName name = path;
+        if (name.length != 0) {
+            name.append(".");
+        }
+        name.append(member_name<T, N>());
+        visit_leaves<M>(offset + member_offset<T, N>, name, f);
+    };
+    (visit_one(std::integral_constant<std::size_t, I>{}), ...);
+}
+
+template <class T>
+struct IsStdArray : std::false_type {};
+template <class E, std::size_t N>
+struct IsStdArray<std::array<E, N>> : std::true_type {
+    using Element = E;
+    static constexpr std::size_t count = N;
+};
+
+template <class E, class F>
+constexpr void visit_elements(std::uint32_t offset, std::size_t count, const LeafName& path, F&& f) {
+    if constexpr (Scalar<E>) {
+        f(scalar_leaf<E>(offset, static_cast<std::uint32_t>(count)), path);
+    } else {
+        for (std::size_t i = 0; i < count; ++i) {
+            LeafName name = path;
+            name.append_index(i);
+            visit_leaves<E>(offset + static_cast<std::uint32_t>(i * sizeof(E)), name, f);
+        }
+    }
+}
+
+template <class T, class F>
+constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f) {
+    static_assert(!std::is_pointer_v<T> && !std::is_member_pointer_v<T> && !std::is_union_v<T>,
+                  "pointers and unions have no layout that two processors can agree on");
+    if constexpr (Scalar<T>) {
+        f(scalar_leaf<T>(offset, 1), path);
+    } else if constexpr (std::is_array_v<T>) {
+        visit_elements<std::remove_cv_t<std::remove_extent_t<T>>>(offset, std::extent_v<T>, path, f);
+    } else if constexpr (IsStdArray<T>::value) {
+        visit_elements<typename IsStdArray<T>::Element>(offset, IsStdArray<T>::count, path, f);
+    } else if constexpr (DeclaredMembers<T>::declared) {
+        DeclaredMembers<T>::visit([&]<class M>(std::string_view name, std::size_t at, std::type_identity<M>) {
+            LeafName member = path;
+            if (member.length != 0) {
+                member.append(".");
+            }
+            member.append(name);
+            visit_leaves<M>(offset + static_cast<std::uint32_t>(at), member, f);
+        });
+    } else if constexpr (std::is_empty_v<T>) {
+        // No members, no data: a signal.
+    } else {
+        static_assert(std::is_aggregate_v<T>,
+                      "the members of this type cannot be found: declare them with CONSORT_LAYOUT(Type, members...)");
+        visit_found_members<T>(offset, path, f, std::make_index_sequence<member_count<T>>{});
+    }
+}
+
+template <class T>
+constexpr std::size_t leaf_count() {
+    std::size_t n = 0;
+    visit_leaves<T>(0, LeafName{}, [&](const Leaf&, const LeafName&) { ++n; });
+    return n;
+}
+
+}  // namespace detail
+
+// The layout of T on this side: `leaves`, their `names`, `size`, `alignment` [bytes], `fingerprint`.
+template <class T>
+struct Layout {
+    static constexpr std::size_t count = detail::leaf_count<T>();
+    static constexpr std::uint32_t size = std::is_empty_v<T> ? 0 : sizeof(T);
+    static constexpr std::uint32_t alignment = alignof(T);
+
+    // One more than needed: an empty type has no leaf, and zero-length arrays are not C++.
+    static constexpr std::array<Leaf, count + 1> leaves = [] {
+        std::array<Leaf, count + 1> list{};
+        std::size_t n = 0;
+        detail::visit_leaves<T>(0, LeafName{}, [&](const Leaf& leaf, const LeafName&) { list[n++] = leaf; });
+        return list;
+    }();
+
+    // FNV-1a, 64 bits, over size and leaves, each number as four little-endian bytes. Alignment is left out: it differs
+    // between instruction sets (double on i386) without moving a byte, and where it does move one, an offset tells.
+    static constexpr std::uint64_t fingerprint = [] {
+        std::uint64_t hash = 0xcbf29ce484222325U;
+        const auto mix = [&](std::uint32_t value) {
+            for (int i = 0; i < 4; ++i) {
+                hash = (hash ^ ((value >> (8 * i)) & 0xffU)) * 0x100000001b3U;
+            }
+        };
+        mix(size);
+        for (std::size_t i = 0; i < count; ++i) {
+            mix(leaves[i].offset);
+            mix(leaves[i].count);
+            mix(static_cast<std::uint32_t>(leaves[i].kind) | std::uint32_t{leaves[i].size} << 8U |
+                std::uint32_t{leaves[i].is_signed} << 16U);
+        }
+        return hash;
+    }();
+
+    // A leaf's path; empty for an index out of range. For messages: costs flash only where it is called.
+    [[nodiscard]] static constexpr LeafName name(std::size_t index) noexcept {
+        LeafName found;
+        std::size_t n = 0;
+        detail::visit_leaves<T>(0, LeafName{}, [&](const Leaf&, const LeafName& path) {
+            if (n++ == index) {
+                found = path;
+            }
+        });
+        return found;
+    }
+};
+
+}  // namespace consort
+
+// CONSORT_LAYOUT(Type, members...): declares up to 64 members of a standard-layout type, in order, at namespace scope
+// outside of any namespace. A member left out is not compared.
+#define CONSORT_LAYOUT(Type, ...)                                                                        \
+    template <>                                                                                          \
+    struct consort::DeclaredMembers<Type> {                                                              \
+        static constexpr bool declared = true;                                                           \
+        template <class F>                                                                               \
+        static constexpr void visit(F&& f) {                                                             \
+            using Self = Type;                                                                           \
+            CONSORT_DETAIL_EACH(__VA_ARGS__)                                                             \
+        }                                                                                                \
+    };                                                                                                   \
+    static_assert(true, "a semicolon follows")
+
+#define CONSORT_DETAIL_MEMBER(m) \
+    f(std::string_view(#m), offsetof(Self, m), std::type_identity<std::remove_cv_t<decltype(Self::m)>>{});
+#define CONSORT_DETAIL_PARENS ()
+#define CONSORT_DETAIL_EXPAND(...) CONSORT_DETAIL_EXPAND3(CONSORT_DETAIL_EXPAND3(CONSORT_DETAIL_EXPAND3(__VA_ARGS__)))
+#define CONSORT_DETAIL_EXPAND3(...) CONSORT_DETAIL_EXPAND2(CONSORT_DETAIL_EXPAND2(CONSORT_DETAIL_EXPAND2(__VA_ARGS__)))
+#define CONSORT_DETAIL_EXPAND2(...) CONSORT_DETAIL_EXPAND1(CONSORT_DETAIL_EXPAND1(CONSORT_DETAIL_EXPAND1(__VA_ARGS__)))
+#define CONSORT_DETAIL_EXPAND1(...) __VA_ARGS__
+#define CONSORT_DETAIL_EACH(...) __VA_OPT__(CONSORT_DETAIL_EXPAND(CONSORT_DETAIL_STEP(__VA_ARGS__)))
+#define CONSORT_DETAIL_STEP(m, ...) CONSORT_DETAIL_MEMBER(m) __VA_OPT__(CONSORT_DETAIL_AGAIN CONSORT_DETAIL_PARENS(__VA_ARGS__))
+#define CONSORT_DETAIL_AGAIN() CONSORT_DETAIL_STEP

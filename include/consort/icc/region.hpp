@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Region: a slice of shared memory that says of itself what it holds.
+//
+// One side makes it (RegionMaker: add objects, publish), every other side attaches (Region::attach, open by name). The
+// memory may be POSIX shared memory, a memfd, a mapped file or a physical address range: the region knows only where it
+// is mapped. Nothing in it is an address. A half-initialised, stale, foreign, truncated or corrupted region, and an
+// object whose type differs on the two sides, is refused with a reason and never used.
+//
+//   offset 0     RegionHeader          written once, before `state` says ready
+//   one line     state                 written by the maker alone
+//   then         ObjectEntry[capacity], Leaf[capacity]      the table of objects and of their types' leaves
+//   then         the objects, each on a line of its own
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string_view>
+
+#include "consort/icc/access.hpp"
+#include "consort/icc/layout.hpp"
+#include "consort/icc/wire.hpp"
+
+namespace consort {
+
+enum class Reason : std::uint8_t {
+    none,
+    too_small,           // the memory is smaller than a header
+    misaligned,          // the memory does not begin on a line
+    not_a_region,        // the magic number is missing
+    wrong_endianness,    // made by a processor of the other byte order
+    wrong_version,       // made by a library with another region format
+    wrong_line_size,     // made with another CONSORT_LINE_BYTES
+    not_ready,           // the maker has not finished (or died while it made it)
+    closed,              // the maker has declared the region dead
+    stale,               // the region was made anew since this side attached
+    truncated,           // the region says that it is larger than the memory given
+    corrupted,           // the checksum of header and table does not match, or an entry points outside
+    no_such_object,      // no object of that name
+    wrong_kind,          // the object is another kind of channel, or has another capacity or number of readers
+    wrong_layout,        // the two sides' types differ: see Refusal::leaf
+    region_full,         // making: no room for the object
+    table_full,          // making: too many objects, or too many leaves
+    name_too_long,       // making: more than 23 characters, or none
+    duplicate_name,      // making: the name is taken
+};
+
+[[nodiscard]] constexpr const char* to_string(Reason reason) noexcept {
+    switch (reason) {
+        case Reason::none:
+            return "no reason";
+        case Reason::too_small:
+            return "the memory is smaller than a region's header";
+        case Reason::misaligned:
+            return "the memory does not begin on a cache line";
+        case Reason::not_a_region:
+            return "the memory holds no Consort region";
+        case Reason::wrong_endianness:
+            return "the region was made by a processor of the other byte order";
+        case Reason::wrong_version:
+            return "the region has another format version";
+        case Reason::wrong_line_size:
+            return "the region was made with another line size (CONSORT_LINE_BYTES)";
+        case Reason::not_ready:
+            return "the region's maker has not finished it";
+        case Reason::closed:
+            return "the region was closed by its maker";
+        case Reason::stale:
+            return "the region was made anew: attach again";
+        case Reason::truncated:
+            return "the region is larger than the memory given";
+        case Reason::corrupted:
+            return "the region's header or table is corrupted";
+        case Reason::no_such_object:
+            return "the region holds no object of that name";
+        case Reason::wrong_kind:
+            return "the object is another kind of channel, or has another capacity";
+        case Reason::wrong_layout:
+            return "the type's layout differs between the two sides";
+        case Reason::region_full:
+            return "the region has no room for the object";
+        case Reason::table_full:
+            return "the region's table has no room for the object";
+        case Reason::name_too_long:
+            return "an object's name has 1 to 23 characters";
+        case Reason::duplicate_name:
+            return "the region already holds an object of that name";
+    }
+    return "unknown reason";
+}
+
+// Why something was refused: what was expected on this side, what was found in the region (their meaning depends on
+// the reason: versions, bytes, kinds, or, for wrong_layout, offset, size or count of the first differing leaf).
+struct Refusal {
+    Reason reason = Reason::none;
+    std::uint32_t expected = 0;
+    std::uint32_t found = 0;
+    // wrong_layout: which aspect differs ("size", "offset", "element size", "element count", "kind", "member count").
+    const char* aspect = "";
+    // wrong_layout: the first member that differs, as this side names it; empty if the whole type does.
+    LeafName member{};
+};
+
+// A value, or the reason why there is none. Without exceptions, and without a heap.
+template <class T>
+class [[nodiscard]] Result {
+  public:
+    constexpr Result(T value) noexcept : value_(static_cast<T&&>(value)) {}                // NOLINT: implicit by design
+    constexpr Result(const Refusal& refusal) noexcept : refusal_(refusal) {}               // NOLINT: implicit by design
+    constexpr Result(Reason reason, std::uint32_t expected = 0, std::uint32_t found = 0) noexcept
+        : refusal_{reason, expected, found, "", {}} {}
+
+    [[nodiscard]] constexpr bool ok() const noexcept { return refusal_.reason == Reason::none; }
+    [[nodiscard]] constexpr explicit operator bool() const noexcept { return ok(); }
+    // Only after ok().
+    [[nodiscard]] constexpr T& value() noexcept { return value_; }
+    [[nodiscard]] constexpr const T& value() const noexcept { return value_; }
+    [[nodiscard]] constexpr const Refusal& refusal() const noexcept { return refusal_; }
+
+  private:
+    T value_{};
+    Refusal refusal_{};
+};
+
+struct ObjectEntry {
+    static constexpr std::uint32_t name_capacity = 24;
+    char name[name_capacity];
+    std::uint32_t offset;          // of the object from the region's begin [bytes]
+    std::uint32_t bytes;           // of the object
+    std::uint32_t kind;            // Mailbox 1, DoubleBuffer 2, Snapshot 3, Queue 4
+    std::uint32_t parameter;       // capacity (Queue), readers (Snapshot), else 0
+    std::uint32_t type_bytes;      // sizeof the payload type, 0 for a signal
+    std::uint32_t first_leaf;      // index into the leaf table
+    std::uint32_t leaf_count;
+    std::uint32_t fingerprint_low;
+    std::uint32_t fingerprint_high;
+    std::uint32_t reserved;
+};
+static_assert(sizeof(ObjectEntry) == 64);
+
+struct RegionHeader {
+    static constexpr std::uint32_t magic_number = 0x52534e43;  // "CNSR" in memory of a little-endian maker
+    static constexpr std::uint32_t format_version = 1;
+
+    std::uint32_t magic;
+    std::uint32_t version;
+    std::uint32_t line;             // CONSORT_LINE_BYTES of the maker
+    std::uint32_t bytes;            // of the whole region
+    std::uint32_t pointer_bits;     // of the maker; for information, nothing depends on it
+    std::uint32_t creator;          // core_id or process id of the maker
+    std::uint32_t generation;       // grows with each making of a region in the same memory
+    std::uint32_t object_count;
+    std::uint32_t object_capacity;
+    std::uint32_t leaf_count;
+    std::uint32_t leaf_capacity;
+    std::uint32_t checksum;         // over this header (checksum as 0) and the used table entries and leaves
+};
+static_assert(sizeof(RegionHeader) == 48);
+
+namespace detail {
+
+enum class RegionState : std::uint32_t { raw = 0, making = 0x6d616b65, ready = 0x72656479, closed = 0x636c6f73 };
+
+// CRC-32 (IEEE 802.3), bit by bit: it runs once at attach, so a table would cost more flash than it saves time.
+constexpr std::uint32_t crc32(const unsigned char* data, std::uint32_t bytes, std::uint32_t crc) noexcept {
+    crc = ~crc;
+    for (std::uint32_t i = 0; i < bytes; ++i) {
+        crc ^= data[i];
+        for (int bit = 0; bit < 8; ++bit) {
+            crc = (crc >> 1U) ^ (0xedb88320U & (0U - (crc & 1U)));
+        }
+    }
+    return ~crc;
+}
+
+struct RegionMap {
+    unsigned char* base = nullptr;
+
+    static constexpr std::uint32_t state_offset = round_up(sizeof(RegionHeader), line_bytes);
+    static constexpr std::uint32_t table_offset = state_offset + line_bytes;
+
+    [[nodiscard]] RegionHeader* header() const noexcept { return reinterpret_cast<RegionHeader*>(base); }
+    [[nodiscard]] void* state() const noexcept { return base + state_offset; }
+    [[nodiscard]] ObjectEntry* entries() const noexcept {
+        return reinterpret_cast<ObjectEntry*>(base + table_offset);
+    }
+    [[nodiscard]] Leaf* leaves() const noexcept {
+        return reinterpret_cast<Leaf*>(base + leaves_offset(header()->object_capacity));
+    }
+    static constexpr std::uint32_t leaves_offset(std::uint32_t object_capacity) noexcept {
+        return table_offset + object_capacity * std::uint32_t{sizeof(ObjectEntry)};
+    }
+    static constexpr std::uint32_t objects_offset(std::uint32_t object_capacity,
+                                                  std::uint32_t leaf_capacity) noexcept {
+        return round_up(leaves_offset(object_capacity) + leaf_capacity * std::uint32_t{sizeof(Leaf)}, line_bytes);
+    }
+    [[nodiscard]] std::uint32_t checksum() const noexcept {
+        RegionHeader copy = *header();
+        copy.checksum = 0;
+        std::uint32_t crc = crc32(reinterpret_cast<const unsigned char*>(&copy), sizeof(copy), 0);
+        crc = crc32(reinterpret_cast<const unsigned char*>(entries()),
+                    copy.object_count * std::uint32_t{sizeof(ObjectEntry)}, crc);
+        return crc32(reinterpret_cast<const unsigned char*>(leaves()), copy.leaf_count * std::uint32_t{sizeof(Leaf)},
+                     crc);
+    }
+};
+
+[[nodiscard]] constexpr std::string_view entry_name(const ObjectEntry& entry) noexcept {
+    std::uint32_t length = 0;
+    while (length < ObjectEntry::name_capacity && entry.name[length] != '\0') {
+        ++length;
+    }
+    return {entry.name, length};
+}
+
+// Compares the stored layout of an object's type with this side's: the first leaf that differs, and how.
+template <class T>
+[[nodiscard]] Refusal compare_layout(const ObjectEntry& entry, const Leaf* leaves) noexcept {
+    const auto differs = [](const char* aspect, std::uint32_t expected, std::uint32_t found, std::size_t leaf) {
+        return Refusal{Reason::wrong_layout, expected, found, aspect, Layout<T>::name(leaf)};
+    };
+    for (std::uint32_t i = 0; i < Layout<T>::count && i < entry.leaf_count; ++i) {
+        const Leaf& mine = Layout<T>::leaves[i];
+        const Leaf& theirs = leaves[entry.first_leaf + i];
+        if (mine.offset != theirs.offset) {
+            return differs("offset", mine.offset, theirs.offset, i);
+        }
+        if (mine.kind != theirs.kind || mine.is_signed != theirs.is_signed) {
+            return differs("kind", static_cast<std::uint32_t>(mine.kind), static_cast<std::uint32_t>(theirs.kind), i);
+        }
+        if (mine.size != theirs.size) {
+            return differs("element size", mine.size, theirs.size, i);
+        }
+        if (mine.count != theirs.count) {
+            return differs("element count", mine.count, theirs.count, i);
+        }
+    }
+    if (entry.leaf_count != Layout<T>::count) {
+        const std::uint32_t common = entry.leaf_count < Layout<T>::count ? entry.leaf_count
+                                                                        : static_cast<std::uint32_t>(Layout<T>::count);
+        return differs("member count", static_cast<std::uint32_t>(Layout<T>::count), entry.leaf_count, common);
+    }
+    if (entry.type_bytes != Layout<T>::size) {
+        return Refusal{Reason::wrong_layout, Layout<T>::size, entry.type_bytes, "size", {}};
+    }
+    return {};
+}
+
+}  // namespace detail
+
+// The access policy `A` is this side's path to the memory; the other sides may use another.
+template <class A = access::Coherent>
+class Region {
+  public:
+    Region() = default;
+
+    // Looks at `bytes` of memory at `base` (at least 4-byte readable) and attaches if a whole, ready region of this
+    // format is there. Changes nothing in it. Never blocks: ask again on not_ready.
+    [[nodiscard]] static Result<Region> attach(void* base, std::size_t bytes) noexcept {
+        using detail::RegionMap;
+        if (bytes < RegionMap::table_offset) {
+            return {Reason::too_small, RegionMap::table_offset, static_cast<std::uint32_t>(bytes)};
+        }
+        if (reinterpret_cast<std::uintptr_t>(base) % line_bytes != 0) {
+            return Reason::misaligned;
+        }
+        const RegionMap map{static_cast<unsigned char*>(base)};
+        const RegionHeader& header = *map.header();
+        const auto& state = *static_cast<const typename A::Word*>(map.state());
+        const auto now = static_cast<detail::RegionState>(A::template load<Edge::region_observe>(state));
+        A::observe_range(base, sizeof(RegionHeader));
+        if (header.magic == __builtin_bswap32(RegionHeader::magic_number)) {
+            return Reason::wrong_endianness;
+        }
+        if (header.magic != RegionHeader::magic_number) {
+            return {Reason::not_a_region, RegionHeader::magic_number, header.magic};
+        }
+        if (header.version != RegionHeader::format_version) {
+            return {Reason::wrong_version, RegionHeader::format_version, header.version};
+        }
+        if (header.line != line_bytes) {
+            return {Reason::wrong_line_size, line_bytes, header.line};
+        }
+        if (now == detail::RegionState::closed) {
+            return Reason::closed;
+        }
+        if (now == detail::RegionState::making || now == detail::RegionState::raw) {
+            return Reason::not_ready;
+        }
+        if (now != detail::RegionState::ready) {
+            return Reason::corrupted;
+        }
+        if (header.bytes > bytes) {
+            return {Reason::truncated, header.bytes, static_cast<std::uint32_t>(bytes)};
+        }
+        // Sizes first, in arithmetic that cannot wrap: the checksum below reads as far as they say.
+        if (header.object_capacity > max_capacity || header.leaf_capacity > max_capacity ||
+            header.object_count > header.object_capacity || header.leaf_count > header.leaf_capacity ||
+            RegionMap::objects_offset(header.object_capacity, header.leaf_capacity) > header.bytes) {
+            return Reason::corrupted;
+        }
+        A::observe_range(base, RegionMap::objects_offset(header.object_capacity, header.leaf_capacity));
+        if (map.checksum() != header.checksum) {
+            return Reason::corrupted;
+        }
+        const std::uint32_t begin = RegionMap::objects_offset(header.object_capacity, header.leaf_capacity);
+        for (std::uint32_t i = 0; i < header.object_count; ++i) {
+            const ObjectEntry& entry = map.entries()[i];
+            const bool inside = entry.offset >= begin && entry.offset % line_bytes == 0 &&
+                                entry.offset <= header.bytes && entry.bytes <= header.bytes - entry.offset &&
+                                entry.first_leaf <= header.leaf_count &&
+                                entry.leaf_count <= header.leaf_count - entry.first_leaf;
+            if (!inside) {
+                return Reason::corrupted;
+            }
+        }
+        return Region(map, header.generation);
+    }
+
+    // The object `name`, if it is a channel C of the same payload layout. C: Mailbox<T, A>, Snapshot<T, R, A>, …
+    template <class C>
+    [[nodiscard]] Result<typename C::Shared*> open(std::string_view name) const noexcept {
+        if (const Reason reason = condition(); reason != Reason::none) {
+            return reason;
+        }
+        const RegionHeader& header = *map_.header();
+        for (std::uint32_t i = 0; i < header.object_count; ++i) {
+            const ObjectEntry& entry = map_.entries()[i];
+            if (detail::entry_name(entry) != name) {
+                continue;
+            }
+            if (entry.kind != C::kind) {
+                return {Reason::wrong_kind, C::kind, entry.kind};
+            }
+            if (entry.parameter != C::parameter) {
+                return {Reason::wrong_kind, C::parameter, entry.parameter};
+            }
+            const Refusal layout = detail::compare_layout<typename C::Value>(entry, map_.leaves());
+            if (layout.reason != Reason::none) {
+                return layout;
+            }
+            // Equal leaves give equal fingerprints and equal payloads equal objects: anything else is corruption.
+            const std::uint64_t fingerprint =
+                std::uint64_t{entry.fingerprint_high} << 32U | std::uint64_t{entry.fingerprint_low};
+            if (fingerprint != Layout<typename C::Value>::fingerprint || entry.bytes != sizeof(typename C::Shared)) {
+                return Reason::corrupted;
+            }
+            return std::launder(reinterpret_cast<typename C::Shared*>(map_.base + entry.offset));
+        }
+        return Reason::no_such_object;
+    }
+
+    // none while the region is the one attached to; else closed, not_ready or stale. One word load.
+    [[nodiscard]] Reason condition() const noexcept {
+        const auto& state = *static_cast<const typename A::Word*>(map_.state());
+        switch (static_cast<detail::RegionState>(A::template load<Edge::region_observe>(state))) {
+            case detail::RegionState::ready:
+                return map_.header()->generation == generation_ ? Reason::none : Reason::stale;
+            case detail::RegionState::closed:
+                return Reason::closed;
+            case detail::RegionState::making:
+                return Reason::stale;
+            case detail::RegionState::raw:
+                break;
+        }
+        return Reason::corrupted;
+    }
+
+    // Only after a successful attach.
+    [[nodiscard]] const RegionHeader& header() const noexcept { return *map_.header(); }
+    [[nodiscard]] const ObjectEntry& object(std::uint32_t index) const noexcept { return map_.entries()[index]; }
+    [[nodiscard]] const Leaf& leaf(std::uint32_t index) const noexcept { return map_.leaves()[index]; }
+
+  private:
+    static constexpr std::uint32_t max_capacity = 1U << 20U;
+
+    Region(detail::RegionMap map, std::uint32_t generation) noexcept : map_(map), generation_(generation) {}
+
+    detail::RegionMap map_;
+    std::uint32_t generation_ = 0;
+};
+
+// Makes a region in `bytes` of memory (up to 4 GiB). Until publish() succeeds every attach is refused with not_ready, so
+// a maker that dies half-way leaves nothing that could be used. Not thread-safe.
+template <class A = access::Coherent>
+class RegionMaker {
+  public:
+    struct Options {
+        std::uint32_t creator = 0;
+        std::uint32_t object_capacity = 16;
+        std::uint32_t leaf_capacity = 256;
+    };
+
+    [[nodiscard]] static Result<RegionMaker> begin(void* base, std::size_t bytes, Options options) noexcept {
+        using detail::RegionMap;
+        if (reinterpret_cast<std::uintptr_t>(base) % line_bytes != 0) {
+            return Reason::misaligned;
+        }
+        const std::uint32_t size = bytes > 0xffffffc0U ? 0xffffffc0U : static_cast<std::uint32_t>(bytes);
+        const std::uint32_t first = RegionMap::objects_offset(options.object_capacity, options.leaf_capacity);
+        if (size < first) {
+            return {Reason::too_small, first, size};
+        }
+        RegionMaker maker;
+        maker.map_ = RegionMap{static_cast<unsigned char*>(base)};
+        maker.next_ = first;
+        const RegionHeader old = *maker.map_.header();
+        auto* state = ::new (maker.map_.state()) typename A::Word;
+        A::template store<Edge::region_publish>(*state, static_cast<std::uint32_t>(detail::RegionState::making));
+        *maker.map_.header() = RegionHeader{
+            RegionHeader::magic_number, RegionHeader::format_version, line_bytes, size, sizeof(void*) * 8,
+            options.creator, (old.magic == RegionHeader::magic_number ? old.generation : 0U) + 1U, 0,
+            options.object_capacity, 0, options.leaf_capacity, 0};
+        return maker;
+    }
+
+    // Adds a channel C under `name` (1 to 23 characters) and sets it to its initial state.
+    template <class C>
+    [[nodiscard]] Result<typename C::Shared*> add(std::string_view name) noexcept {
+        using T = typename C::Value;
+        using Shared = typename C::Shared;
+        require_plain_data<T>();
+        static_assert(alignof(Shared) == line_bytes, "each object lies on lines of its own");
+        RegionHeader& header = *map_.header();
+        if (name.empty() || name.size() >= ObjectEntry::name_capacity) {
+            return {Reason::name_too_long, ObjectEntry::name_capacity - 1, static_cast<std::uint32_t>(name.size())};
+        }
+        for (std::uint32_t i = 0; i < header.object_count; ++i) {
+            if (detail::entry_name(map_.entries()[i]) == name) {
+                return Reason::duplicate_name;
+            }
+        }
+        if (header.object_count == header.object_capacity ||
+            header.leaf_capacity - header.leaf_count < Layout<T>::count) {
+            return Reason::table_full;
+        }
+        if (header.bytes - next_ < sizeof(Shared)) {
+            return {Reason::region_full, sizeof(Shared), header.bytes - next_};
+        }
+        ObjectEntry entry{};
+        for (std::size_t i = 0; i < name.size(); ++i) {
+            entry.name[i] = name[i];
+        }
+        entry.offset = next_;
+        entry.bytes = sizeof(Shared);
+        entry.kind = C::kind;
+        entry.parameter = C::parameter;
+        entry.type_bytes = Layout<T>::size;
+        entry.first_leaf = header.leaf_count;
+        entry.leaf_count = static_cast<std::uint32_t>(Layout<T>::count);
+        entry.fingerprint_low = static_cast<std::uint32_t>(Layout<T>::fingerprint);
+        entry.fingerprint_high = static_cast<std::uint32_t>(Layout<T>::fingerprint >> 32U);
+        for (std::uint32_t i = 0; i < entry.leaf_count; ++i) {
+            map_.leaves()[header.leaf_count + i] = Layout<T>::leaves[i];
+        }
+        map_.entries()[header.object_count] = entry;
+        // Device memory allows aligned 32-bit accesses only, so no memset; all words and cells begin as zeros.
+        auto* words = reinterpret_cast<volatile std::uint32_t*>(map_.base + next_);
+        for (std::uint32_t i = 0; i < sizeof(Shared) / 4; ++i) {
+            words[i] = 0;
+        }
+        auto* shared = ::new (static_cast<void*>(map_.base + next_)) Shared;
+        header.object_count += 1;
+        header.leaf_count += entry.leaf_count;
+        next_ += round_up(sizeof(Shared), line_bytes);
+        return shared;
+    }
+
+    // Lets others attach. The maker itself attaches like any other side.
+    [[nodiscard]] Result<Region<A>> publish() noexcept {
+        RegionHeader& header = *map_.header();
+        header.checksum = map_.checksum();
+        A::publish_range(map_.base, next_);
+        store_state(detail::RegionState::ready);
+        return Region<A>::attach(map_.base, header.bytes);
+    }
+
+    // Declares the region dead: every later attach or open is refused with `closed`.
+    void close() noexcept { store_state(detail::RegionState::closed); }
+
+    // Bytes used so far.
+    [[nodiscard]] std::uint32_t used() const noexcept { return next_; }
+
+    RegionMaker() = default;
+
+  private:
+    void store_state(detail::RegionState state) noexcept {
+        A::template store<Edge::region_publish>(*static_cast<typename A::Word*>(map_.state()),
+                                                static_cast<std::uint32_t>(state));
+    }
+
+    detail::RegionMap map_;
+    std::uint32_t next_ = 0;
+};
+
+}  // namespace consort

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Snapshot<T, Readers>: the latest value of one writer for up to `Readers` readers; never torn, never waiting.
+//
+// Simpson's four-slot mechanism, with one pair of slots for each reader and one more. The writer fills the slot that is
+// not current of a pair that no reader has announced; a reader announces the pair it is going to use, then
+// takes that pair's current slot. With Readers + 1 pairs there is always a pair that no reader has announced, and
+// the two slots of a pair cover the reader that announced it after the writer looked. Only loads and stores of
+// words with one writer each, so it works without exclusives and without coherent caches.
+//
+// Bounds, independent of the other side and of scheduling: update = Readers word loads, 3 word stores, one copy of T;
+// read = 3 word accesses, one stamp, at most one copy. Memory: 2 (Readers + 1) slots. The argument, and what readers may
+// see of one another, stand in docs/explanation/snapshot.md; the orderings are E6 and E7 of edges.hpp.
+//
+// A read is never older than the last update completed before it began, and each reader for itself never goes back.
+// Two readers may see two updates in different order in real time (new-old inversion between readers).
+#pragma once
+
+#include <cstdint>
+
+#include "consort/icc/access.hpp"
+#include "consort/icc/status.hpp"
+#include "consort/icc/wire.hpp"
+
+namespace consort {
+
+template <class T, std::uint32_t Readers = 1, class A = access::Coherent>
+class Snapshot {
+    static_assert(Readers >= 1 && Readers <= 64, "a Snapshot has 1 to 64 readers");
+
+  public:
+    using Value = T;
+    using Access = A;
+    static constexpr std::uint32_t kind = 3;
+    static constexpr std::uint32_t parameter = Readers;
+    static constexpr std::uint32_t pairs = Readers + 1;
+
+    struct alignas(line_bytes) Slot {
+        // The update's number; 0 = never written. Written with the value, so the slot's edges order it.
+        typename A::template Cell<std::uint32_t> stamp;
+        typename A::template Cell<T> value;
+    };
+    struct alignas(line_bytes) WriterLines {
+        typename A::Word latest;
+        typename A::Word epoch;
+        typename A::Word current[pairs];
+    };
+    struct alignas(line_bytes) ReaderLine {
+        typename A::Word announced;
+        typename A::Word epoch;
+    };
+    struct Shared {
+        WriterLines writer;
+        ReaderLine readers[Readers];
+        Slot slots[pairs][2];
+    };
+
+    class Writer;
+    class Reader;
+
+  private:
+    // Numbers wrap after 2^32 updates; the nearer half of the circle is newer.
+    static bool newer(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) > 0; }
+};
+
+template <class T, std::uint32_t Readers, class A>
+class Snapshot<T, Readers, A>::Writer {
+  public:
+    explicit Writer(Shared& shared) noexcept : shared_(&shared) {
+        require_plain_data<T>();
+        // Taken over from a writer that may have died anywhere: the highest number in any slot may have been seen.
+        for (std::uint32_t pair = 0; pair < pairs; ++pair) {
+            const std::uint32_t current = A::template load<Edge::own>(shared.writer.current[pair]);
+            current_[pair] = current & 1U;
+            for (const Slot& slot : shared.slots[pair]) {
+                std::uint32_t stamp = 0;
+                slot.stamp.get(stamp);
+                if (stamp != 0 && (stamp_ == 0 || newer(stamp, stamp_))) {
+                    stamp_ = stamp;
+                }
+            }
+        }
+        A::template store<Edge::epoch_publish>(shared.writer.epoch,
+                                               A::template load<Edge::own>(shared.writer.epoch) + 1);
+    }
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+    Writer(Writer&&) noexcept = default;
+    Writer& operator=(Writer&&) noexcept = default;
+    ~Writer() = default;
+
+    // Publishes a value. Wait-free; see the bounds above.
+    void update(const T& value) noexcept {
+        const std::uint32_t pair = pair_not_announced();
+        const std::uint32_t slot = 1U - current_[pair];
+        // 0 means "never written", so the numbers skip it.
+        stamp_ = stamp_ + 1 == 0 ? 1 : stamp_ + 1;
+        shared_->slots[pair][slot].stamp.put(stamp_);
+        shared_->slots[pair][slot].value.put(value);
+        current_[pair] = slot;
+        A::template store<Edge::snapshot_slot_write>(shared_->writer.current[pair], slot);
+        A::template store<Edge::snapshot_publish>(shared_->writer.latest, pair);
+    }
+
+    // The number of the last update; 0 = none yet.
+    [[nodiscard]] std::uint32_t stamp() const noexcept { return stamp_; }
+
+  private:
+    [[nodiscard]] std::uint32_t pair_not_announced() const noexcept {
+        bool announced[pairs] = {};
+        for (const ReaderLine& reader : shared_->readers) {
+            const std::uint32_t pair = A::template load<Edge::snapshot_scan>(reader.announced);
+            // A word out of range can only come from a defective reader, which then harms itself alone.
+            if (pair < pairs) {
+                announced[pair] = true;
+            }
+        }
+        std::uint32_t pair = 0;
+        // Readers words cannot name all of Readers + 1 pairs.
+        while (announced[pair]) {
+            ++pair;
+        }
+        return pair;
+    }
+
+    Shared* shared_;
+    std::uint32_t current_[pairs] = {};
+    std::uint32_t stamp_ = 0;
+};
+
+// Reader `index` (0 … Readers - 1); each index is used by one reader at a time.
+template <class T, std::uint32_t Readers, class A>
+class Snapshot<T, Readers, A>::Reader {
+  public:
+    Reader(Shared& shared, std::uint32_t index) noexcept
+        : shared_(&shared), line_(&shared.readers[index < Readers ? index : 0]) {
+        require_plain_data<T>();
+        A::template store<Edge::epoch_publish>(line_->epoch, A::template load<Edge::own>(line_->epoch) + 1);
+    }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    Reader(Reader&&) noexcept = default;
+    Reader& operator=(Reader&&) noexcept = default;
+    ~Reader() = default;
+
+    // Copies the latest value if it is newer than the last that this reader copied: ok; would_block: there is nothing
+    // newer, `value` is untouched (so a caller that keeps its variable always holds the latest); or peer_fault.
+    [[nodiscard]] Status read(T& value) noexcept {
+        const std::uint32_t pair = A::template load<Edge::snapshot_observe>(shared_->writer.latest);
+        if (pair >= pairs) {
+            return Status::peer_fault;
+        }
+        A::template store<Edge::snapshot_announce>(line_->announced, pair);
+        const std::uint32_t current = A::template load<Edge::snapshot_slot_read>(shared_->writer.current[pair]);
+        if (current > 1) {
+            return Status::peer_fault;
+        }
+        const Slot& slot = shared_->slots[pair][current];
+        std::uint32_t stamp = 0;
+        slot.stamp.get(stamp);
+        // The slot may hold an update whose `latest` is not published yet; the next read may then find an older one.
+        if (stamp == 0 || (stamp_ != 0 && !newer(stamp, stamp_))) {
+            return Status::would_block;
+        }
+        slot.value.get(value);
+        stamp_ = stamp;
+        return Status::ok;
+    }
+
+    // The number of the update last copied; 0 = none yet.
+    [[nodiscard]] std::uint32_t stamp() const noexcept { return stamp_; }
+    // How often a writer has attached; 0 = never.
+    [[nodiscard]] std::uint32_t peer_epoch() const noexcept {
+        return A::template load<Edge::epoch_observe>(shared_->writer.epoch);
+    }
+
+  private:
+    Shared* shared_;
+    ReaderLine* line_;
+    std::uint32_t stamp_ = 0;
+};
+
+}  // namespace consort

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The contract a target fulfils, and the three primitives that every known instruction set has.
+//
+// A port is a type with static members (see the concept `Port`). Everything that Consort's target library asks of
+// a processor stands here; a new board is a new folder under ports/ and nothing else.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+namespace consort {
+
+// Monotonic time in ticks of a port's clock. 64 bits: at 1 GHz it wraps after 584 years.
+using Ticks = std::uint64_t;
+
+// What a port offers. `now` and `relax` never block. `clean` writes back, `invalidate` discards, every cache line that
+// overlaps [begin, begin + bytes) and both complete before they return; they are empty where memory is coherent or
+// uncached. `core_id` tells the processors of one application apart (0 … 2^32-1).
+template <class P>
+concept Port = requires(const void* begin, std::size_t bytes) {
+    { P::now() } noexcept -> std::same_as<Ticks>;
+    { P::ticks_per_second() } noexcept -> std::same_as<Ticks>;
+    { P::relax() } noexcept;
+    { P::clean(begin, bytes) } noexcept;
+    { P::invalidate(begin, bytes) } noexcept;
+    { P::core_id() } noexcept -> std::same_as<std::uint32_t>;
+};
+
+namespace isa {
+
+// Spin-wait hint: lets the other hardware thread, the memory system or the emulator's scheduler make progress. On
+// x86 it also avoids the memory-order mis-speculation at the loop's end, which is worth more than any protocol trick
+// (docs/explanation/how-we-measure.md).
+inline void relax() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || (defined(__ARM_ARCH) && __ARM_ARCH >= 6)
+    asm volatile("yield" ::: "memory");
+#elif defined(__riscv)
+    // The encoding of Zihintpause's `pause`, a HINT that older cores execute as a no-op.
+    asm volatile(".word 0x0100000f" ::: "memory");
+#else
+    asm volatile("" ::: "memory");
+#endif
+}
+
+// Orders all memory accesses before it against all after it, for every observer in the system: other clusters, other
+// instruction sets, devices. Compilers emit inner-shareable barriers only for std::atomic (`dmb ish`), which says
+// nothing to a processor outside that shareability domain (Arm ARM, B2.3).
+inline void system_barrier() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    asm volatile("mfence" ::: "memory");
+#elif defined(__aarch64__) || (defined(__ARM_ARCH) && __ARM_ARCH >= 7)
+    asm volatile("dmb sy" ::: "memory");
+#elif defined(__riscv)
+    asm volatile("fence iorw, iorw" ::: "memory");
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+}  // namespace isa
+
+// Spin policies of the blocking calls: `Relaxed` (the default) gives the hint above in each turn, `Bare` does not.
+namespace spin {
+
+struct Relaxed {
+    static void relax() noexcept { isa::relax(); }
+};
+
+struct Bare {
+    static void relax() noexcept {}
+};
+
+}  // namespace spin
+
+}  // namespace consort
