@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort compare`: two runs held against each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from consort.record.compare import compare
+from consort.record.store import load_run
+from consort.report.units import number
+
+
+@click.command(epilog="Example: consort compare 20260301T1200 latest")
+@click.argument("a")
+@click.argument("b")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the runs are kept (default: $CONSORT_RUNS, or ./runs).",
+)
+def command(a: str, b: str, as_json: bool, root: Path | None) -> None:
+    """Compare run B with run A: ratios B/A of every metric that both have.
+
+    A run is named by its folder, its id, the beginning of its id, or `latest`.
+    """
+    first, second = load_run(a, root), load_run(b, root)
+    result = compare(first, second)
+    if as_json:
+        click.echo(json.dumps(result.as_dict(first, second), indent=1))
+        return
+    for warning in result.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if not result.rows:
+        click.echo("the two runs have no configuration and metric in common")
+        return
+    click.echo(f"A {first.id}\nB {second.id}\nratios are B / A; below 1, B is smaller")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("configuration")
+    table.add_column("metric")
+    for heading in ("median A", "median B", "unit", "ratio", "95 % interval", "p99", "p99.9", "max", "KS"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for row in result.rows:
+        table.add_row(row["configuration"], row["metric"], *_cells(row))
+    Console(width=None if Console().is_terminal else 200).print(table)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    interval = row["median_ratio_interval_95"]
+    ratios = [_ratio(row["ratio"][name]) for name in ("p99", "p999", "max")]
+    verdict = "median changed" if row["changed"] else ""
+    if interval is None:
+        verdict = "too few samples to tell"
+    return [
+        number(row["a"]["median"]),
+        number(row["b"]["median"]),
+        row["unit"],
+        _ratio(row["ratio"]["median"]),
+        "" if interval is None else f"{interval[0]:.3f}–{interval[1]:.3f}",
+        *ratios,
+        f"{row['ks_distance']:.3f}",
+        verdict,
+    ]
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort report`: the page and the trace of a recorded run, made again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from consort.errors import BadInput
+from consort.record.store import load_run
+
+
+@click.command(epilog="Example: consort report latest")
+@click.argument("run")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where to write the page (default: report.html in the run's folder, the trace beside it).",
+)
+@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where the runs are kept (default: $CONSORT_RUNS, or ./runs).",
+)
+def command(run: str, output: Path | None, open_page: bool, root: Path | None) -> None:
+    """Write the HTML report and the Perfetto trace of RUN.
+
+    A run is named by its folder, its id, the beginning of its id, or `latest`.
+    """
+    from consort.report import write_report, write_trace
+
+    chosen = load_run(run, root)
+    page = output if output is not None else chosen.path / "report.html"
+    if not page.parent.is_dir():
+        raise BadInput("no such folder", file=page.parent, field="--output")
+    trace = page.parent / "trace.pftrace" if output is None else page.with_suffix(".pftrace")
+    # Written beside and renamed: a reader never sees half a page.
+    for write, file in ((write_report, page), (write_trace, trace)):
+        draft = file.with_name(f".{file.name}.{os.getpid()}")
+        try:
+            write(chosen, draft)
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+        click.echo(str(file))
+    if open_page:
+        click.launch(str(page))

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded runs: what a measuring program left, and the run folder made of it."""
+
+from consort.record.environment import environment
+from consort.record.provenance import PROVENANCE
+from consort.record.raw import IncompleteRun, RawRun, RawTable
+from consort.record.store import Run, default_root, list_runs, load_run
+from consort.record.summary import Summary, summarise
+from consort.record.writer import RunWriter
+
+__all__ = [
+    "PROVENANCE",
+    "IncompleteRun",
+    "RawRun",
+    "RawTable",
+    "Run",
+    "RunWriter",
+    "Summary",
+    "default_root",
+    "environment",
+    "list_runs",
+    "load_run",
+    "summarise",
+]

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two runs held against each other: percentiles by DuckDB over the Parquet files, and whether they differ.
+
+Neighbouring samples depend on one another (a burst of interference delays many jobs in a row), so a test
+that takes each for independent would call any two runs different. Two measures are given instead: the
+Kolmogorov-Smirnov distance, as a size and without a p-value, and a 95 % interval of the ratio of medians
+by bootstrap over contiguous batches of each run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import ks_2samp
+
+from consort.record.store import Run
+from consort.record.summary import QUANTILES
+
+BATCHES = 50
+RESAMPLES = 4000
+SEED = 20261
+STATISTICS = ("min", "mean", "median", "p99", "p999", "p9999", "max")
+# What may differ between two runs without making them incomparable.
+UNREMARKABLE = frozenset({"date", "python"})
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What `consort compare` shows: one row a configuration and metric, and why to be careful."""
+
+    rows: list[dict[str, Any]]
+    warnings: list[str]
+
+    def as_dict(self, a: Run, b: Run) -> dict[str, Any]:
+        return {"a": a.id, "b": b.id, "warnings": self.warnings, "rows": self.rows}
+
+
+def compare(a: Run, b: Run) -> Comparison:
+    """Ratios b / a of every metric that the same configuration has in both runs."""
+    warnings = environment_differences(a.data["environment"], b.data["environment"])
+    rows: list[dict[str, Any]] = []
+    of_b = {c["key"]: c for c in b.configurations}
+    missing = [c["key"] for c in a.configurations if c["key"] not in of_b]
+    missing += [key for key in of_b if key not in {c["key"] for c in a.configurations}]
+    if missing:
+        warnings.append(f"only one of the runs has: {', '.join(missing)}")
+    with duckdb.connect() as database:
+        for left in a.configurations:
+            right = of_b.get(left["key"])
+            if right is None:
+                continue
+            for metric in left["metrics"]:
+                if metric not in right["metrics"]:
+                    warnings.append(f"{left['key']}: only run {a.id} has the metric {metric}")
+                    continue
+                rows.append(_row(database, (a, left), (b, right), metric))
+                kinds = {side["summary"][metric]["provenance"] for side in (left, right)}
+                if len(kinds) > 1:
+                    warnings.append(
+                        f"{left['key']}, {metric}: provenance differs ({' and '.join(sorted(kinds))})"
+                    )
+    return Comparison(rows, warnings)
+
+
+def environment_differences(a: dict[str, Any], b: dict[str, Any]) -> list[str]:
+    """Each fact of the environment that the two runs do not share, with both values."""
+    found: list[str] = []
+    for key in [*a, *(k for k in b if k not in a)]:
+        if key not in UNREMARKABLE and a.get(key) != b.get(key):
+            found.append(f"environments differ in {key}: {_show(a.get(key))} / {_show(b.get(key))}")
+    return found
+
+
+def median_ratio_interval(a: NDArray[Any], b: NDArray[Any]) -> tuple[float, float] | None:
+    """A 95 % interval of median(b) / median(a); None where there are too few samples for batches."""
+    batches = min(BATCHES, a.size // 20, b.size // 20)
+    if batches < 5:
+        return None
+    random = np.random.default_rng(SEED)
+
+    def resampled(values: NDArray[Any]) -> NDArray[np.float64]:
+        medians = np.array([np.median(part) for part in np.array_split(values, batches)])
+        draws: NDArray[np.float64] = medians[random.integers(0, batches, (RESAMPLES, batches))].mean(axis=1)
+        return draws
+
+    below, above = resampled(a), resampled(b)
+    if not below.all():
+        return None
+    low, high = np.quantile(above / below, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _row(
+    database: Any, a: tuple[Run, dict[str, Any]], b: tuple[Run, dict[str, Any]], metric: str
+) -> dict[str, Any]:
+    sides = [_statistics(database, run, configuration, metric) for run, configuration in (a, b)]
+    samples = [_samples(database, run, configuration, metric) for run, configuration in (a, b)]
+    distance = float(ks_2samp(*samples, method="asymp").statistic)
+    interval = median_ratio_interval(*samples)
+    one_sided = interval is not None and (interval[0] > 1 or interval[1] < 1)
+    return {
+        "configuration": a[1]["key"],
+        "metric": metric,
+        "unit": a[1]["summary"][metric]["unit"],
+        "provenance": [side[1]["summary"][metric]["provenance"] for side in (a, b)],
+        "a": sides[0],
+        "b": sides[1],
+        "ratio": {s: sides[1][s] / sides[0][s] if sides[0][s] else None for s in STATISTICS},
+        "ks_distance": distance,
+        "median_ratio_interval_95": interval,
+        "changed": one_sided,
+    }
+
+
+def _source(run: Run, configuration: dict[str, Any], metric: str) -> tuple[str, Path]:
+    where = configuration["metrics"][metric]
+    column = '"' + str(where["column"]).replace('"', '""') + '"'
+    return column, run.table_file(configuration["key"], where["table"])
+
+
+def _statistics(database: Any, run: Run, configuration: dict[str, Any], metric: str) -> dict[str, Any]:
+    column, file = _source(run, configuration, metric)
+    quantiles = ", ".join(str(q) for q in QUANTILES.values())
+    found = database.execute(
+        f"SELECT count({column}), min({column}), avg({column}),"
+        f" quantile_disc({column}, [{quantiles}]), max({column}) FROM read_parquet(?)",
+        [str(file)],
+    ).fetchone()
+    n, low, mean, points, high = found
+    return {"n": n, "min": low, "mean": mean, **dict(zip(QUANTILES, points, strict=True)), "max": high}
+
+
+def _samples(database: Any, run: Run, configuration: dict[str, Any], metric: str) -> NDArray[Any]:
+    column, file = _source(run, configuration, metric)
+    query = f"SELECT {column} AS v FROM read_parquet(?) WHERE {column} IS NOT NULL"
+    return np.asarray(database.execute(query, [str(file)]).fetchnumpy()["v"])
+
+
+def _show(value: Any) -> str:
+    if value is None:
+        return "unknown"
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {_show(v)}" for k, v in value.items())
+    if isinstance(value, list):
+        return " ".join(str(item) for item in value) or "none"
+    return str(value) or "none"

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a figure comes from. Every figure that is stored, printed or plotted names one of these."""
+
+from __future__ import annotations
+
+from consort.errors import BadInput
+
+PROVENANCE: dict[str, str] = {
+    "published": "read from a paper's text or table",
+    "bound": "computed by an analysis",
+    "simulated": "produced by the simulator from a platform description",
+    "counted": "instructions or clock cycles of an emulator or RTL simulator: repeatable, not wall time",
+    "measured": "timed on hardware, in the environment recorded with the run",
+}
+
+
+def checked(provenance: str, *, field: str) -> str:
+    """The given kind of provenance, or BadInput that names the field and the kinds there are."""
+    if provenance not in PROVENANCE:
+        raise BadInput(
+            f"'{provenance}' is no kind of provenance; use one of {', '.join(PROVENANCE)}", field=field
+        )
+    return provenance

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The raw run folder: packed binary tables and the manifest that says what they hold.
+
+The programs that measure write it (C++, ports/linux); its reference is docs/reference/run-record.md.
+The manifest is written last, so that its presence means that the recording is complete.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from consort.errors import BadInput
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+
+Kind = Literal["timestamp", "duration", "sample"]
+
+
+class IncompleteRun(BadInput):
+    """A raw run folder without a manifest: the program ended before its recording was complete."""
+
+
+class _Strict(BaseModel):
+    """Unknown keys are an error: a misspelt key must not turn into a default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FieldSpec(_Strict):
+    """One field of a table's fixed-size record."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    type: Literal["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f4", "f8"]
+    offset: Annotated[int, Field(ge=0)]
+    unit: str = ""
+    kind: Kind | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self.type[1:])
+
+
+class TableSpec(_Strict):
+    """One binary file: rows of packed little-endian records."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    file: str
+    rows: Annotated[int, Field(ge=0)]
+    record_bytes: Annotated[int, Field(gt=0)]
+    fields: Annotated[list[FieldSpec], Field(min_length=1)]
+    attrs: dict[str, Any] = {}
+
+
+class Clock(_Strict):
+    """The clock that the ticks of the recording come from."""
+
+    name: str
+    ticks_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    resolution_ticks: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1
+    provenance: Literal["measured", "simulated", "counted"] = "measured"
+
+
+class Event(_Strict):
+    """Something that happened once, such as the death of a worker."""
+
+    tick: Annotated[int, Field(ge=0)]
+    name: str
+    args: dict[str, Any] = {}
+
+
+class Manifest(_Strict):
+    format: Literal[1]
+    program: str
+    config: Any = None
+    clock: Clock
+    tables: list[TableSpec]
+    events: list[Event] = []
+    counters: dict[str, int | float] = {}
+    realtime: dict[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table's rows, mapped from its file, and what each field is."""
+
+    spec: TableSpec
+    rows: NDArray[np.void]
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+
+@dataclass(frozen=True)
+class RawRun:
+    """A complete, validated recording of one configuration."""
+
+    path: Path
+    manifest: Manifest
+    tables: dict[str, RawTable]
+
+    @staticmethod
+    def load(folder: str | Path) -> RawRun:
+        """Reads and checks a raw run folder; BadInput names the file and field that is wrong."""
+        path = Path(folder)
+        if not path.is_dir():
+            raise BadInput("no such folder", file=path)
+        manifest = _load_manifest(path / MANIFEST)
+        tables: dict[str, RawTable] = {}
+        for index, spec in enumerate(manifest.tables):
+            if spec.name in tables:
+                raise BadInput(
+                    f"table '{spec.name}' is listed twice", file=path / MANIFEST, field=f"tables.{index}.name"
+                )
+            tables[spec.name] = _load_table(path, index, spec)
+        return RawRun(path, manifest, tables)
+
+    def origin(self) -> int:
+        """The first tick of the run: the smallest time stamp recorded in any table or event.
+
+        A time stamp of 0 means that the thing did not happen (a job that was never sent) and is no time.
+        """
+        firsts = [event.tick for event in self.manifest.events if event.tick > 0]
+        for table in self.tables.values():
+            for field in table.spec.fields:
+                if field.kind == "timestamp" and field.unit == "tick":
+                    column = table.rows[field.name]
+                    present = column[column > 0]
+                    if present.size:
+                        firsts.append(int(present.min()))
+        return min(firsts, default=0)
+
+
+def _load_manifest(file: Path) -> Manifest:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise IncompleteRun(
+            f"no {MANIFEST}: the recording is incomplete, because the program ended before writing it",
+            file=file.parent,
+        ) from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"not UTF-8 at byte {error.start}", file=file) from None
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
+    if isinstance(data, dict) and data.get("format") != FORMAT:
+        raise BadInput(
+            f"format {data.get('format')!r} is not known; this version reads format {FORMAT}",
+            file=file,
+            field="format",
+        )
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadInput(first["msg"], file=file, field=where or None) from None
+
+
+def _load_table(folder: Path, index: int, spec: TableSpec) -> RawTable:
+    where = f"tables.{index}"
+    _check_fields(folder / MANIFEST, where, spec)
+    if Path(spec.file).name != spec.file or spec.file in ("", ".", ".."):
+        raise BadInput(
+            f"'{spec.file}' is not a plain file name in the folder",
+            file=folder / MANIFEST,
+            field=f"{where}.file",
+        )
+    file = folder / spec.file
+    if not file.is_file():
+        raise BadInput(f"missing, though {MANIFEST} lists it as table '{spec.name}'", file=file)
+    need = spec.rows * spec.record_bytes
+    have = file.stat().st_size
+    if have != need:
+        what = "truncated" if have < need else "longer than its table"
+        raise BadInput(
+            f"{what}: {have} bytes, but {spec.rows} rows of {spec.record_bytes} bytes are {need}", file=file
+        )
+    dtype = np.dtype(
+        {
+            "names": [field.name for field in spec.fields],
+            "formats": ["<" + field.type for field in spec.fields],
+            "offsets": [field.offset for field in spec.fields],
+            "itemsize": spec.record_bytes,
+        }
+    )
+    # An empty file cannot be mapped.
+    rows: NDArray[np.void] = np.memmap(file, dtype=dtype, mode="r") if need else np.empty(0, dtype=dtype)
+    return RawTable(spec, rows)
+
+
+def _check_fields(manifest: Path, where: str, spec: TableSpec) -> None:
+    """Every field lies in the record and no two fields overlap or share a name."""
+    end = 0
+    before = ""
+    names: set[str] = set()
+    for field in sorted(spec.fields, key=lambda f: f.offset):
+        if field.name in names:
+            raise BadInput(f"field '{field.name}' is listed twice", file=manifest, field=f"{where}.fields")
+        names.add(field.name)
+        if field.offset < end:
+            raise BadInput(
+                f"field '{field.name}' at offset {field.offset} overlaps '{before}'",
+                file=manifest,
+                field=f"{where}.fields",
+            )
+        end = field.offset + field.size
+        before = field.name
+        if end > spec.record_bytes:
+            raise BadInput(
+                f"field '{field.name}' ends at byte {end} of a record of {spec.record_bytes} bytes",
+                file=manifest,
+                field=f"{where}.fields",
+            )
+        if field.kind in ("timestamp", "duration") and field.unit == "tick" and field.type != "u8":
+            raise BadInput(
+                f"field '{field.name}' counts ticks in {field.type}; ticks are u8",
+                file=manifest,
+                field=f"{where}.fields",
+            )

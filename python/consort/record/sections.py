@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Extra sections of a report: tables and figures given as data, each column with its provenance."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from consort.errors import BadInput
+
+Provenance = Literal["published", "bound", "simulated", "counted", "measured"]
+Statistic = Literal["min", "mean", "median", "p99", "p999", "p9999", "max"]
+Cell = str | int | float | bool | None
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ColumnSpec(_Strict):
+    """A column of figures names its provenance; one of labels or parameters has none."""
+
+    name: str
+    unit: str = ""
+    provenance: Provenance | None = None
+
+
+class TableSection(_Strict):
+    kind: Literal["table"] = "table"
+    title: str
+    columns: Annotated[list[ColumnSpec], Field(min_length=1)]
+    rows: list[list[Cell]]
+    note: str = ""
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _rectangular(self) -> TableSection:
+        for index, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise ValueError(f"row {index} has {len(row)} cells for {len(self.columns)} columns")
+        return self
+
+
+class Axis(_Strict):
+    label: str
+    unit: str = ""
+    log: bool = False
+
+
+class Series(_Strict):
+    name: str
+    provenance: Provenance
+    x: list[float]
+    y: list[float | None]
+
+    @model_validator(mode="after")
+    def _same_length(self) -> Series:
+        if len(self.x) != len(self.y):
+            raise ValueError(f"series '{self.name}' has {len(self.x)} x and {len(self.y)} y values")
+        return self
+
+
+class FigureSection(_Strict):
+    kind: Literal["figure"] = "figure"
+    title: str
+    x: Axis
+    y: Axis
+    series: Annotated[list[Series], Field(min_length=1)]
+    note: str = ""
+    source: str = ""
+
+
+class PublishedRow(_Strict):
+    """What a paper states for a metric of a configuration, to stand beside what was measured."""
+
+    metric: str
+    values: Annotated[dict[Statistic, float], Field(min_length=1)]
+    unit: Literal["ns", "us", "ms", "s"]
+    source: Annotated[str, Field(min_length=1)]
+
+
+Section = TableSection | FigureSection
+
+
+def make_section(title: str, kind: str, content: dict[str, Any]) -> Section:
+    """A checked section; BadInput names the part that is wrong."""
+    models: dict[str, type[TableSection] | type[FigureSection]] = {
+        "table": TableSection,
+        "figure": FigureSection,
+    }
+    if kind not in models:
+        raise BadInput(f"'{kind}' is no kind of section; use table or figure", field="kind")
+    try:
+        return models[kind].model_validate({"title": title, **content})
+    except ValidationError as error:
+        raise _as_bad_input(error, f"section '{title}'") from None
+
+
+def make_published(row: dict[str, Any]) -> PublishedRow:
+    try:
+        return PublishedRow.model_validate(row)
+    except ValidationError as error:
+        raise _as_bad_input(error, "published") from None
+
+
+def _as_bad_input(error: ValidationError, what: str) -> BadInput:
+    first = error.errors()[0]
+    field = ".".join([what, *(str(part) for part in first["loc"])])
+    return BadInput(first["msg"].removeprefix("Value error, "), field=field)

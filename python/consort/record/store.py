@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finished run folders: where they are, which there are, and what one holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from consort.errors import BadInput
+
+RUN_FILE = "run.json"
+RUN_VERSION = 1
+# Folders under construction start with this, so that no listing takes one for a run.
+PARTIAL = ".partial-"
+
+
+def default_root() -> Path:
+    """Where runs are kept: $CONSORT_RUNS, or `runs` in the current folder."""
+    return Path(os.environ.get("CONSORT_RUNS") or "runs")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its folder and its record (run.json)."""
+
+    path: Path
+    data: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.data["id"])
+
+    @property
+    def configurations(self) -> list[dict[str, Any]]:
+        return list(self.data["configurations"])
+
+    def configuration(self, key: str) -> dict[str, Any]:
+        for configuration in self.configurations:
+            if configuration["key"] == key:
+                return configuration
+        keys = ", ".join(c["key"] for c in self.configurations)
+        raise BadInput(f"run {self.id} has no configuration '{key}'; it has {keys}")
+
+    def table_file(self, key: str, table: str) -> Path:
+        """The Parquet file of a configuration's table."""
+        tables = self.configuration(key)["tables"]
+        if table not in tables:
+            raise BadInput(f"configuration '{key}' of run {self.id} has no table '{table}'")
+        return self.path / str(tables[table]["file"])
+
+    def table(self, key: str, table: str, columns: list[str] | None = None) -> pa.Table:
+        file = self.table_file(key, table)
+        try:
+            return pq.read_table(file, columns=columns)
+        except (OSError, pa.ArrowException) as error:
+            raise BadInput(f"cannot be read: {error}", file=file) from None
+
+
+def open_run(path: Path) -> Run:
+    """The run in this folder; BadInput where it is none."""
+    file = path / RUN_FILE
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput(f"no run folder: it has no {RUN_FILE}", file=path) from None
+    except json.JSONDecodeError as error:
+        raise BadInput(f"not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
+    if not isinstance(data, dict) or data.get("consort_run") != RUN_VERSION:
+        version = data.get("consort_run") if isinstance(data, dict) else None
+        raise BadInput(
+            f"run format {version!r} is not known; this version reads format {RUN_VERSION}",
+            file=file,
+            field="consort_run",
+        )
+    return Run(path, data)
+
+
+def list_runs(root: str | Path | None = None) -> list[Run]:
+    """All runs under the root, oldest first. A folder that is no run is passed over."""
+    folder = Path(root) if root is not None else default_root()
+    if not folder.is_dir():
+        return []
+    runs = [
+        open_run(path)
+        for path in folder.iterdir()
+        if not path.name.startswith(PARTIAL) and (path / RUN_FILE).is_file()
+    ]
+    return sorted(runs, key=lambda run: (str(run.data["created"]), run.id))
+
+
+def load_run(which: str | Path, root: str | Path | None = None) -> Run:
+    """A run by its folder, its id, a prefix of its id that only it has, or `latest`."""
+    folder = Path(root) if root is not None else default_root()
+    text = str(which)
+    if isinstance(which, Path) or "/" in text or (Path(text) / RUN_FILE).is_file():
+        return open_run(Path(which))
+    runs = list_runs(folder)
+    if not runs:
+        raise BadInput(f"there are no runs yet; `consort run` records one (asked for '{text}')", file=folder)
+    if text == "latest":
+        return runs[-1]
+    found = [run for run in runs if text and run.id.startswith(text)]
+    exact = [run for run in found if run.id == text]
+    if exact:
+        return exact[0]
+    if len(found) > 1:
+        ids = ", ".join(run.id for run in found)
+        raise BadInput(f"'{text}' begins {len(found)} runs: {ids}", file=folder)
+    if not found:
+        raise BadInput(f"no run begins with '{text}'; `consort runs` lists them", file=folder)
+    return found[0]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Percentiles of a metric over all its samples, and the histogram that the plots are drawn from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
+
+from consort.record.provenance import checked
+
+# Names as they stand in run.json, and the quantile that each one is.
+QUANTILES: dict[str, float] = {"median": 0.5, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+SIGNIFICANT_FIGURES = 3
+
+Number = int | float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Order statistics of all samples of one metric.
+
+    The percentiles are exact: each is a value that was recorded (numpy's ``inverted_cdf``, the nearest
+    rank), never an interpolation and never a bucket's edge.
+    """
+
+    n: int
+    min: Number
+    mean: float
+    median: Number
+    p99: Number
+    p999: Number
+    p9999: Number
+    max: Number
+    unit: str
+    provenance: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def summarise(values: NDArray[Any], unit: str, provenance: str) -> Summary | None:
+    """The summary of all values, or None where there are none (a summary of nothing has no minimum)."""
+    checked(provenance, field="provenance")
+    if values.size == 0:
+        return None
+    points = np.quantile(values, list(QUANTILES.values()), method="inverted_cdf")
+    median, p99, p999, p9999 = (point.item() for point in points)
+    return Summary(
+        n=int(values.size),
+        min=values.min().item(),
+        mean=float(values.mean()),
+        median=median,
+        p99=p99,
+        p999=p999,
+        p9999=p9999,
+        max=values.max().item(),
+        unit=unit,
+        provenance=provenance,
+    )
+
+
+def histogram(values: NDArray[np.int64]) -> dict[str, Any] | None:
+    """An HdrHistogram of the values in its standard encoding, which other HdrHistogram tools can read.
+
+    HdrHistogram has no place for negative values: they are counted in the bucket of 0, and ``negative``
+    says how many there were.
+    """
+    if values.size == 0:
+        return None
+    negative = int(np.count_nonzero(values < 0))
+    clipped = np.maximum(values, 0)
+    hdr = HdrHistogram(1, max(2, int(clipped.max())), SIGNIFICANT_FIGURES)
+    buckets, counts = np.unique(_bucket_floor(clipped), return_counts=True)
+    for value, count in zip(buckets.tolist(), counts.tolist(), strict=True):
+        hdr.record_value(value, count)
+    return {
+        "format": "HdrHistogram V2, compressed, base64",
+        "significant_figures": SIGNIFICANT_FIGURES,
+        "negative": negative,
+        "encoded": hdr.encode().decode("ascii"),
+    }
+
+
+def buckets_of(stored: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The upper edge and the count of each recorded bucket of a stored histogram."""
+    hdr = HdrHistogram.decode(stored["encoded"])
+    edges: list[int] = []
+    counts: list[int] = []
+    for item in hdr.get_recorded_iterator():
+        edges.append(item.value_iterated_to)
+        counts.append(item.count_added_in_this_iter_step)
+    return np.array(edges, dtype=np.int64), np.array(counts, dtype=np.int64)
+
+
+def _bucket_floor(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The smallest value of the HdrHistogram bucket that each value falls into.
+
+    Three significant figures need 2048 sub-buckets, so a bucket keeps a value's 11 leading bits. Doing
+    this for the whole column first lets the histogram be fed once a bucket instead of once a sample.
+    """
+    # frexp's exponent is the bit length; float64 is exact below 2**53 ns, far above any sample.
+    bits = np.frexp(values.astype(np.float64))[1]
+    shift = np.maximum(bits - 11, 0).astype(np.int64)
+    floor: NDArray[np.int64] = (values >> shift) << shift
+    return floor

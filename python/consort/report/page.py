@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a run: one HTML page that needs nothing from outside."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+from markupsafe import Markup
+
+from consort import __version__
+from consort.record.provenance import PROVENANCE
+from consort.record.store import Run
+from consort.record.summary import QUANTILES
+from consort.report import figures
+from consort.report.jobs import LABELS, load_jobs, select
+from consort.report.units import STATISTICS, SUFFIX, Unit, number, quantity, time_unit
+
+# The order in which the metrics of jobs are shown, and what they mean.
+MEANING: dict[str, str] = {
+    "response": "release to finish of a job",
+    "compute": "computing time of the step, on the core that ran it",
+    "communication": "input sent to answer received, less the computing time",
+    "latency": "release to start of a job",
+}
+_PUBLISHED_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def write_report(run: Run, file: Path) -> None:
+    """Writes the run's page."""
+    file.write_text(render(run), encoding="utf-8")
+
+
+def render(run: Run) -> str:
+    """The page as text; made from the run folder alone, so it can be made again at any time."""
+    loader = jinja2.PackageLoader("consort.report", "templates")
+    templates = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    templates.filters["number"] = number
+    configurations = [_configuration(run, c, index) for index, c in enumerate(run.configurations)]
+    return templates.get_template("report.html.j2").render(
+        run=run.data,
+        version=__version__,
+        configurations=configurations,
+        overview=_overview(run),
+        distributions=_distributions(run),
+        sections=[_section(section, index) for index, section in enumerate(run.data["sections"])],
+        environment=environment_rows(run.data["environment"]),
+        caveats=caveats(run.data["environment"]),
+        provenance=PROVENANCE,
+        meaning=MEANING,
+        statistics=STATISTICS,
+    )
+
+
+def environment_rows(environment: dict[str, Any]) -> list[tuple[str, str]]:
+    """The environment as label and text; what could not be found out is said to be unknown."""
+    rows: list[tuple[str, str]] = []
+    for key, value in environment.items():
+        if value is None:
+            text = "unknown"
+        elif value == "" or value == []:
+            text = "none"
+        elif isinstance(value, bool):
+            text = "yes" if value else "no"
+        elif isinstance(value, dict):
+            text = ", ".join(f"{k} {'unknown' if v is None else v}" for k, v in value.items())
+        elif isinstance(value, list):
+            text = " ".join(str(item) for item in value)
+        else:
+            text = str(value)
+        rows.append((key.replace("_", " "), text))
+    return rows
+
+
+def caveats(environment: dict[str, Any]) -> list[str]:
+    """What in the environment limits what the figures can say."""
+    found: list[str] = []
+    if environment.get("hypervisor"):
+        found.append(
+            "Measured in a virtual machine: the host can take a core away at any moment, so the"
+            " longest times are the host's doing as much as the system's."
+        )
+    preemption = str(environment.get("preemption") or "unknown")
+    if "rt" not in preemption.lower().split("_"):
+        found.append(f"The kernel is not PREEMPT_RT (preemption model: {preemption}).")
+    if environment.get("isolated") == "":
+        found.append("No core is isolated (isolcpus): other threads and interrupts share the cores.")
+    return found
+
+
+def _overview(run: Run) -> dict[str, Any] | None:
+    """One row a configuration: the response time where there are jobs."""
+    rows = [c for c in run.configurations if "response" in c["summary"]]
+    if not rows:
+        return None
+    unit = time_unit([c["summary"]["response"]["median"] for c in rows])
+    return {
+        "unit": unit.name,
+        "rows": [
+            {
+                "name": c["name"],
+                "key": c["key"],
+                "jobs": c["jobs"],
+                "cells": [unit.format(c["summary"]["response"][s]) for s in ("median", "p99", "p999", "max")],
+                "provenance": c["summary"]["response"]["provenance"],
+            }
+            for c in rows
+        ],
+    }
+
+
+def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[str, Any]:
+    summary = configuration["summary"]
+    times = [s["median"] for s in summary.values() if s["unit"] == "ns"]
+    unit = time_unit(times)
+    rows = []
+    few = False
+    for metric, s in summary.items():
+        # A percentile whose rank is the last sample's says nothing that the maximum does not.
+        short = [name for name, q in QUANTILES.items() if s["n"] * (1 - q) < 1]
+        few = few or bool(short)
+        scale = unit if s["unit"] == "ns" else Unit(s["unit"], 1.0, 3)
+        rows.append(
+            {
+                "metric": metric,
+                "unit": scale.name,
+                "n": number(s["n"]),
+                "cells": [scale.format(s[name]) + ("†" if name in short else "") for name in STATISTICS],
+                "provenance": s["provenance"],
+            }
+        )
+    clock = configuration["clock"]
+    return {
+        "key": configuration["key"],
+        "name": configuration["name"],
+        "program": configuration["program"],
+        "rows": rows,
+        "few": few,
+        "clock": f"{clock['name']}, {clock['ticks_per_second'] / 1e6:.4f} MHz, step "
+        f"{_resolution(configuration):.3g} ns ({clock['provenance']})",
+        "jobs": configuration.get("jobs"),
+        "job_labels": LABELS,
+        "counters": configuration["counters"],
+        "realtime": environment_rows(configuration["realtime"]),
+        "events": [
+            {
+                "at": "unknown" if e["ns"] is None else f"{e['ns'] / 1e6:.3f} ms",
+                "name": e["name"],
+                "args": ", ".join(f"{k} {v}" for k, v in e["args"].items()),
+            }
+            for e in configuration["events"]
+        ],
+        "interference": [
+            {
+                "source": i["source"],
+                "rate": _rate(i["bytes_per_second"]),
+                "seconds": f"{i['seconds']:.1f} s",
+                "provenance": i["provenance"],
+            }
+            for i in configuration.get("interference", [])
+        ],
+        "published": _published(configuration),
+        "timeline": _timeline(run, configuration, index),
+    }
+
+
+def _rate(bytes_per_second: float | None) -> str:
+    return "unknown" if bytes_per_second is None else f"{bytes_per_second / 1e6:.0f} MB/s"
+
+
+def _resolution(configuration: dict[str, Any]) -> float:
+    clock = configuration["clock"]
+    return float(clock["resolution_ticks"] / clock["ticks_per_second"] * 1e9)
+
+
+def _published(configuration: dict[str, Any]) -> list[dict[str, str]]:
+    """Published and recorded values side by side, each in its own column, and their ratio."""
+    rows: list[dict[str, str]] = []
+    for row in configuration["published"]:
+        summary = configuration["summary"].get(row["metric"])
+        for statistic, value in row["values"].items():
+            published = value * _PUBLISHED_NS[row["unit"]]
+            # A metric that this run did not record still has its published value.
+            recorded = summary[statistic] if summary is not None and summary["unit"] == "ns" else None
+            unit = time_unit([published])
+            rows.append(
+                {
+                    "metric": row["metric"],
+                    "statistic": SUFFIX[statistic],
+                    "unit": unit.name,
+                    "published": unit.format(published),
+                    "recorded": "not recorded" if recorded is None else unit.format(recorded),
+                    "provenance": "" if summary is None else summary["provenance"],
+                    "ratio": "" if recorded is None or not published else f"{recorded / published:.2f}",
+                    "source": row["source"],
+                }
+            )
+    return rows
+
+
+def _timeline(run: Run, configuration: dict[str, Any], index: int) -> dict[str, Any] | None:
+    jobs = load_jobs(run, configuration["key"])
+    if jobs is None or len(jobs) == 0:
+        return None
+    worst = int(np.argmax(jobs.response))
+    labels = jobs.labels(worst)
+    config = configuration["config"]
+    deadline = config.get("deadline_ns") if isinstance(config, dict) else None
+    return {
+        "svg": Markup(figures.timeline_svg(jobs, worst, deadline, f"time{index}")),
+        "seq": int(jobs.seq[worst]),
+        "response": quantity(int(jobs.response[worst])),
+        "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
+        "trace": select(jobs).text,
+    }
+
+
+def _distributions(run: Run) -> list[dict[str, Any]]:
+    """Figures of all metrics, at most six curves in each.
+
+    A metric of several configurations is one figure; metrics that only one configuration has (a
+    benchmark's series) share a figure.
+    """
+    by_metric: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for configuration in run.configurations:
+        for metric, stored in configuration["histograms"].items():
+            if stored is not None and configuration["summary"][metric]["unit"] == "ns":
+                by_metric[metric].append(configuration)
+    groups: list[tuple[str, str, list[tuple[str, dict[str, Any], str]]]] = []
+    single: dict[str, list[tuple[str, dict[str, Any], str]]] = defaultdict(list)
+    for metric, configurations in by_metric.items():
+        if len(configurations) > 1 or metric in MEANING:
+            title = metric.capitalize() if metric in MEANING else metric
+            groups.append((title, metric, [(c["name"], c, metric) for c in configurations]))
+        else:
+            single[configurations[0]["name"]].append((metric, configurations[0], metric))
+    groups += [(name, "time", members) for name, members in single.items()]
+    found: list[dict[str, Any]] = []
+    for title, label, members in groups:
+        for first in range(0, len(members), figures.SERIES_PER_FIGURE):
+            part = members[first : first + figures.SERIES_PER_FIGURE]
+            ident = f"dist{len(found)}"
+            curves = [
+                figures.Distribution(name, c["histograms"][metric], _resolution(c))
+                for name, c, metric in part
+            ]
+            kinds = sorted({c["summary"][metric]["provenance"] for _, c, metric in part})
+            negative = sum(c["histograms"][metric]["negative"] for _, c, metric in part)
+            found.append(
+                {
+                    "title": title if first == 0 else f"{title} (continued)",
+                    "meaning": MEANING.get(label, ""),
+                    "kinds": kinds,
+                    "negative": negative,
+                    "histogram": Markup(figures.histogram_svg(curves, f"{ident}h", label)),
+                    "tail": Markup(figures.tail_svg(curves, f"{ident}t", label)),
+                }
+            )
+    return found
+
+
+def _section(section: dict[str, Any], index: int) -> dict[str, Any]:
+    svg = Markup(figures.data_svg(section, f"data{index}")) if section["kind"] == "figure" else None
+    return section | {"svg": svg}
