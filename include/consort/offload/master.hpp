@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The master's side of one task: sends the inputs, waits with a deadline, applies the policy when no answer came.
+//
+// The master owns time (Orciari et al., TII 2024, section IV): nothing that a worker does or fails to do delays it
+// beyond the deadline it waits for. Every call is bounded by that deadline plus one copy, or plus the replay
+// of a local fallback.
+#pragma once
+
+#include <cstdint>
+
+#include "consort/icc/control.hpp"
+#include "consort/offload/job.hpp"
+#include "consort/port.hpp"
+
+namespace consort::offload {
+
+enum class OnMiss : std::uint8_t {
+    hold_last_output,  // the last output stays applied; a restarted worker goes on from its last checkpoint
+    local_fallback,    // the master computes the job itself from the worker's checkpoint, and hands back when it can
+    stop,              // the run ends
+};
+
+// What happened to one job; bits, so that several can be true.
+namespace job_status {
+inline constexpr std::uint32_t missed = 1U << 0U;    // finished after its deadline, or not at all
+inline constexpr std::uint32_t held = 1U << 1U;      // the output is that of an earlier job
+inline constexpr std::uint32_t fallback = 1U << 2U;  // the master computed it
+inline constexpr std::uint32_t lost = 1U << 3U;      // the worker is known to be dead or silent
+inline constexpr std::uint32_t late = 1U << 4U;      // an answer to an earlier job came in and was thrown away
+}  // namespace job_status
+
+struct JobReport {
+    std::uint32_t status = 0;
+    std::uint32_t compute_ticks = 0;  // of the worker's clock, or of the master's for a local job
+    Ticks sent = 0;                   // the request was written
+    Ticks received = 0;               // the answer was read, or given up
+    bool stop = false;                // OnMiss::stop applies
+    bool worker_lost = false;         // this job is the first to find the worker lost
+    bool worker_back = false;         // this job is the first to be sent to a restarted worker
+};
+
+template <class T, Port P, class A = access::Coherent>
+class Master {
+  public:
+    // Inputs kept to bring a checkpoint up to date: the worker publishes one after each answer, so at most the
+    // last answered job and the one in flight are missing from it, and a few more after a lost request.
+    static constexpr std::uint32_t history = 8;
+
+    Master(const JobChannels<T, A>& channels, typename WorkerControl<A>::Master& control, OnMiss policy) noexcept
+        : mail_(*channels.in, *channels.out, Resume::discard),
+          checkpoint_(*channels.checkpoint, 0),
+          restore_(*channels.restore),
+          control_(&control),
+          policy_(policy),
+          sequence_(mail_.writer().sequence()),
+          epoch_(control.epoch()) {
+        // A master that was restarted goes on with numbers that no job has had.
+        if (checkpoint_.read(local_) == Status::ok && static_cast<std::int32_t>(local_.sequence - sequence_) > 0) {
+            sequence_ = local_.sequence;
+        }
+        local_.sequence = sequence_;
+    }
+
+    // Begins a job: sends it unless the worker is lost. Returns at once. `reset`: the job starts from State{}.
+    void begin(const typename T::In& in, bool reset) noexcept {
+        report_ = {};
+        ++sequence_;
+        inputs_[sequence_ % history] = {sequence_, reset, in};
+        look_for_worker();
+        waiting_ = false;
+        if (lost_) {
+            return;
+        }
+        take_late_answers();
+        std::uint32_t flags = reset ? reset_state : 0U;
+        if (stale_ && !reset) {
+            flags |= restore_state;
+            publish_restore();
+        }
+        const Request<typename T::In> request{sequence_, flags, epoch_, 0, in};
+        waiting_ = mail_.try_write(request) == Status::ok;
+        report_.sent = P::now();
+        pulse_ = control_->pulse();
+        if (waiting_) {
+            stale_ = false;
+        } else if (policy_ == OnMiss::local_fallback) {
+            // An input that the worker's state will not have seen. (A held output has no state to go with: there the
+            // worker simply goes on with the next input that reaches it.)
+            stale_ = true;
+        }
+    }
+
+    // Ends the job that was begun: waits for its answer until `deadline` [ticks], then applies the policy. `alive` is
+    // asked when no answer came; false = the platform knows that the worker is dead.
+    template <class Alive>
+    [[nodiscard]] const JobReport& finish(typename T::Out& out, Ticks deadline, Alive&& alive) noexcept {
+        if (waiting_ && await(deadline)) {
+            last_ = response_.out;
+            out = last_;
+            report_.compute_ticks = response_.compute_ticks;
+            local_valid_ = false;
+            silent_ = 0;
+            return report_;
+        }
+        report_.received = P::now();
+        judge(alive);
+        switch (policy_) {
+            case OnMiss::hold_last_output:
+                report_.status |= job_status::held;
+                break;
+            case OnMiss::local_fallback:
+                compute_locally();
+                break;
+            case OnMiss::stop:
+                report_.status |= job_status::held;
+                report_.stop = true;
+                break;
+        }
+        out = last_;
+        return report_;
+    }
+
+    [[nodiscard]] bool worker_lost() const noexcept { return lost_; }
+    // Answers that came too late and were thrown away.
+    [[nodiscard]] std::uint32_t late_answers() const noexcept { return late_answers_; }
+
+  private:
+    struct Input {
+        std::uint32_t sequence;
+        bool reset;
+        typename T::In in;
+    };
+
+    void look_for_worker() noexcept {
+        const std::uint32_t epoch = control_->epoch();
+        const bool restarted = epoch != epoch_;
+        if (restarted) {
+            epoch_ = epoch;
+            // It has no state; whatever its predecessor was sent is void.
+            stale_ = true;
+        }
+        if (lost_ && (restarted || control_->pulse() != pulse_)) {
+            lost_ = false;
+            silent_ = 0;
+            report_.worker_back = true;
+            stale_ = stale_ || policy_ == OnMiss::local_fallback;
+        }
+    }
+
+    [[nodiscard]] bool await(Ticks deadline) noexcept {
+        for (;;) {
+            const Status status = mail_.template read_until<P>(response_, deadline);
+            if (status != Status::ok) {
+                return false;
+            }
+            if (response_.sequence == sequence_) {
+                report_.received = P::now();
+                return true;
+            }
+            count_late();
+        }
+    }
+
+    void take_late_answers() noexcept {
+        Response<typename T::Out> late;
+        if (mail_.try_read(late) == Status::ok) {
+            count_late();
+        }
+    }
+
+    void count_late() noexcept {
+        ++late_answers_;
+        report_.status |= job_status::late;
+    }
+
+    // A worker is lost when the platform says so, or when its pulse has stood still for two jobs in a row although it
+    // was not computing, or for `history` jobs although it was.
+    template <class Alive>
+    void judge(Alive&& alive) noexcept {
+        if (!lost_) {
+            const bool still = control_->pulse() == pulse_;
+            silent_ = still ? silent_ + 1 : 0;
+            if (!alive() || silent_ >= (control_->busy() ? history : 2U)) {
+                lost_ = true;
+                pulse_ = control_->pulse();
+                report_.worker_lost = true;
+            }
+        }
+        if (lost_) {
+            report_.status |= job_status::lost;
+        }
+    }
+
+    // Brings the master's own copy of the state to just after the last job before `until`, if it is not there yet.
+    void catch_up(std::uint32_t until) noexcept {
+        if (!local_valid_) {
+            // would_block leaves the state last known in place: there is no newer one.
+            static_cast<void>(checkpoint_.read(local_));
+            local_valid_ = true;
+        }
+        for (std::uint32_t back = history; back > 0; --back) {
+            const std::uint32_t sequence = until - back;
+            const bool after_local = static_cast<std::int32_t>(sequence - local_.sequence) > 0;
+            if (after_local && inputs_[sequence % history].sequence == sequence) {
+                run_locally(sequence);
+            }
+        }
+    }
+
+    void run_locally(std::uint32_t sequence) noexcept {
+        const Input& input = inputs_[sequence % history];
+        if (input.reset) {
+            local_.state = typename T::State{};
+        }
+        T::step(input.in, local_.state, last_);
+        local_.sequence = sequence;
+    }
+
+    void compute_locally() noexcept {
+        catch_up(sequence_);
+        if (local_.sequence == sequence_) {
+            // The worker has just finished the job: its answer, written before the checkpoint, is in the mailbox.
+            if (mail_.try_read(response_) == Status::ok && response_.sequence == sequence_) {
+                last_ = response_.out;
+            }
+        } else {
+            const Ticks begin = P::now();
+            run_locally(sequence_);
+            report_.compute_ticks = static_cast<std::uint32_t>(P::now() - begin);
+        }
+        report_.received = P::now();
+        report_.status |= job_status::fallback;
+    }
+
+    // The state that the next job starts from, for a worker that does not have it.
+    void publish_restore() noexcept {
+        if (policy_ == OnMiss::local_fallback) {
+            catch_up(sequence_);
+        } else if (!local_valid_) {
+            static_cast<void>(checkpoint_.read(local_));
+        }
+        restore_.update(local_);
+    }
+
+    Duplex<Request<typename T::In>, Response<typename T::Out>, A> mail_;
+    typename JobChannels<T, A>::StateBox::Reader checkpoint_;
+    typename JobChannels<T, A>::StateBox::Writer restore_;
+    typename WorkerControl<A>::Master* control_;
+    OnMiss policy_;
+    std::uint32_t sequence_;
+    std::uint32_t epoch_;
+    std::uint32_t pulse_ = 0;
+    std::uint32_t silent_ = 0;
+    std::uint32_t late_answers_ = 0;
+    bool waiting_ = false;
+    bool lost_ = false;
+    // The worker's state does not hold all inputs up to the last job.
+    bool stale_ = false;
+    // `local_` is ahead of the worker's checkpoint.
+    bool local_valid_ = false;
+    JobReport report_{};
+    Response<typename T::Out> response_{};
+    typename T::Out last_{};
+    Checkpoint<typename T::State> local_{};
+    Input inputs_[history] = {};
+};
+
+}  // namespace consort::offload
