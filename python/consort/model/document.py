@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A YAML file as plain data, with the line and column of every key and value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
+
+from consort.errors import BadInput
+from consort.model.problems import BadDescription
+
+Location = tuple[str | int, ...]
+Position = tuple[int, int]
+
+# An alias may be used many times, and aliases of aliases multiply: bound what a small file can grow into.
+LARGEST_DOCUMENT = 1_000_000
+
+_PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null")}
+# Values that YAML would read as something a description has no use for stay the text that was written.
+_TEXT_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "timestamp", "value")}
+
+
+@dataclass
+class Document:
+    """What a YAML file holds, where each part of it stands, and what is wrong with it so far."""
+
+    file: Path
+    data: Any = None
+    keys: dict[Location, Position] = field(default_factory=dict)
+    values: dict[Location, Position] = field(default_factory=dict)
+    problems: list[BadInput] = field(default_factory=list)
+
+    def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
+        """A problem at a location; where the location is absent, its nearest enclosing part is pointed at."""
+        place: Position = (1, 1)
+        for length in range(len(location), -1, -1):
+            part = location[:length]
+            tables = (
+                (self.keys, self.values) if at_key or length < len(location) else (self.values, self.keys)
+            )
+            found = tables[0].get(part) or tables[1].get(part)
+            if found is not None:
+                place = found
+                break
+        return BadInput(message, file=self.file, line=place[0], column=place[1], field=spell(location))
+
+    def get(self, *location: str | int) -> Any:
+        """The value at a location, or None."""
+        value = self.data
+        for part in location:
+            try:
+                value = value[part]
+            except (KeyError, IndexError, TypeError):
+                return None
+        return value
+
+
+def spell(location: Location) -> str:
+    """A location as a field path: ``tasks.servo.input.columns``, ``run.interference[1]``."""
+    text = ""
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            # A channel's name has a dot of its own: brackets keep the path readable.
+            shown = f"[{part}]" if "." in part else part
+            text += shown if not text or shown.startswith("[") else f".{shown}"
+    return text
+
+
+class _Converter:
+    def __init__(self, document: Document, constructor: SafeConstructor) -> None:
+        self.document = document
+        self.constructor = constructor
+        self.open: list[int] = []
+        self.count = 0
+
+    def problem(self, node: Node, location: Location, message: str) -> None:
+        mark = node.start_mark
+        self.document.problems.append(
+            BadInput(
+                message,
+                file=self.document.file,
+                line=mark.line + 1,
+                column=mark.column + 1,
+                field=spell(location),
+            )
+        )
+
+    def convert(self, node: Node, location: Location) -> Any:
+        self.count += 1
+        if self.count > LARGEST_DOCUMENT:
+            raise BadInput(
+                f"the description has more than {LARGEST_DOCUMENT} values; use fewer aliases (*name)",
+                file=self.document.file,
+            )
+        self.document.values[location] = (node.start_mark.line + 1, node.start_mark.column + 1)
+        if isinstance(node, ScalarNode):
+            return self.scalar(node, location)
+        if id(node) in self.open:
+            self.problem(node, location, "the alias contains itself; write the value out")
+            return None
+        self.open.append(id(node))
+        try:
+            if isinstance(node, MappingNode):
+                return self.mapping(node, location)
+            assert isinstance(node, SequenceNode)
+            return [self.convert(item, (*location, index)) for index, item in enumerate(node.value)]
+        finally:
+            self.open.pop()
+
+    def scalar(self, node: ScalarNode, location: Location) -> Any:
+        tag = str(node.tag)
+        if tag in _TEXT_TAGS:
+            return str(node.value)
+        if tag in _PLAIN_TAGS:
+            try:
+                return self.constructor.construct_object(node)
+            except (ValueError, OverflowError):
+                self.problem(node, location, f"{node.value!r} cannot be read as a {tag.rpartition(':')[2]}")
+                return None
+        self.problem(node, location, f"the YAML tag {tag!r} is not used in descriptions; remove it")
+        return None
+
+    def mapping(self, node: MappingNode, location: Location) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                self.problem(key_node, location, "a key is a list or a mapping; keys are plain names")
+                continue
+            key = str(key_node.value)
+            if str(key_node.tag) == "tag:yaml.org,2002:merge":
+                self.problem(key_node, location, "merge keys (<<) are not YAML 1.2; write the keys out")
+                continue
+            here = (*location, key)
+            if key in result:
+                line = self.document.keys[here][0]
+                self.problem(
+                    key_node, here, f"the key {key!r} stands twice, first on line {line}; remove one of them"
+                )
+                # Its value is still looked at by nobody: what is first stays.
+                continue
+            self.document.keys[here] = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
+            result[key] = self.convert(value_node, here)
+        return result
+
+
+def read_document(path: Path, what: str = "system description") -> Document:
+    """Reads a YAML file. One that yields no mapping at all raises; lesser problems stand in the document."""
+    document = Document(path)
+    text = _read_text(path, what)
+    if "\t" in text:
+        _refuse_tabs(path, text)
+    yaml = YAML(typ="safe", pure=True)
+    try:
+        node = yaml.compose(text)
+    except ReaderError as error:
+        before = text[: error.position]
+        raise BadDescription(
+            [
+                BadInput(
+                    f"the character {text[error.position]!r} is not allowed in YAML; remove it",
+                    file=path,
+                    line=before.count("\n") + 1,
+                    column=len(before) - before.rfind("\n"),
+                )
+            ]
+        ) from None
+    except MarkedYAMLError as error:
+        raise BadDescription([_syntax_error(path, error)]) from None
+    except RecursionError:
+        raise BadDescription([BadInput("the YAML is nested too deeply to be read", file=path)]) from None
+    except ValueError as error:
+        # Escapes and directives that the parser turns into numbers without looking.
+        raise BadDescription([BadInput(f"the YAML cannot be read: {error}", file=path)]) from None
+    if node is None:
+        raise BadDescription(
+            [BadInput(f"the file is empty; a {what} begins with 'consort: 1'", file=path, line=1, column=1)]
+        )
+    if not isinstance(node, MappingNode):
+        raise BadDescription(
+            [
+                BadInput(
+                    f"a {what} is a mapping of keys to values, this is a"
+                    f" {'list' if isinstance(node, SequenceNode) else 'single value'};"
+                    " begin with 'consort: 1'",
+                    file=path,
+                    line=node.start_mark.line + 1,
+                    column=node.start_mark.column + 1,
+                )
+            ]
+        )
+    try:
+        document.data = _Converter(document, yaml.constructor).convert(node, ())
+    except BadInput as error:
+        raise BadDescription([error]) from None
+    return document
+
+
+def _read_text(path: Path, what: str) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        how = f"there is no such file; give the path of a {what}"
+        folder = path.parent
+        if folder.is_dir():
+            others = sorted(p.name for p in folder.glob("*.y*ml"))
+            if others:
+                how = f"there is no such file; the folder holds {', '.join(others[:6])}"
+        raise BadDescription([BadInput(how, file=path)]) from None
+    except IsADirectoryError:
+        raise BadDescription([BadInput(f"this is a folder; give the path of a {what}", file=path)]) from None
+    except UnicodeDecodeError as error:
+        raise BadDescription(
+            [BadInput(f"byte {error.start} is not UTF-8; save the file as UTF-8", file=path)]
+        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadDescription(
+            [BadInput(f"the file cannot be read: {reason}; give the path of a {what}", file=path)]
+        ) from None
+
+
+def _refuse_tabs(path: Path, text: str) -> None:
+    """YAML's own message about a tab speaks of tokens; the tab is hard to see, so name it."""
+    for number, line in enumerate(text.splitlines(), 1):
+        blank = line[: len(line) - len(line.lstrip())]
+        if "\t" in blank and line.strip() and not line.strip().startswith("#"):
+            raise BadDescription(
+                [
+                    BadInput(
+                        "a tab is used for indentation; YAML is indented with spaces",
+                        file=path,
+                        line=number,
+                        column=blank.index("\t") + 1,
+                    )
+                ]
+            )
+
+
+def _syntax_error(path: Path, error: MarkedYAMLError) -> BadInput:
+    mark = error.problem_mark or error.context_mark
+    parts = [str(part).strip() for part in (error.context, error.problem) if part]
+    message = f"this is not valid YAML: {', '.join(parts)}"
+    if "mapping values are not allowed" in message:
+        message += "; put quotes around a text that contains ': ', or mend the indentation"
+    elif "expected a single document" in message:
+        message += "; a file holds one description, remove what follows '---'"
+    else:
+        message += "; mend the syntax at this place"
+    if mark is None:
+        return BadInput(message, file=path)
+    return BadInput(message, file=path, line=mark.line + 1, column=mark.column + 1)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that is wrong with a description, reported together."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from consort.errors import BadInput
+
+
+class BadDescription(BadInput):
+    """A description with one or more problems, one line each, in the order of the files' lines."""
+
+    def __init__(self, problems: Iterable[BadInput]) -> None:
+        unique = {str(problem): problem for problem in problems}
+        self.problems = sorted(
+            unique.values(), key=lambda p: (str(p.file or ""), p.line or 0, p.column or 0, str(p))
+        )
+        if not self.problems:
+            raise ValueError("a bad description has at least one problem")
+        first = self.problems[0]
+        super().__init__(
+            first.message, file=first.file, line=first.line, column=first.column, field=first.field
+        )
+        self.args = ("\n".join(str(problem) for problem in self.problems),)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "file": None if p.file is None else str(p.file),
+                "line": p.line,
+                "column": p.column,
+                "field": p.field,
+                "message": p.message,
+            }
+            for p in self.problems
+        ]
+
+
+def nearest(name: str, known: Iterable[str], what: str) -> str:
+    """The second half of a message about an unknown name: the nearest valid one, or all there are."""
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    if not close:
+        # Case and the two ways of joining words are the commonest slips, and difflib scores short ones low.
+        def fold(text: str) -> str:
+            return text.lower().replace("-", "").replace("_", "")
+
+        close = [candidate for candidate in names if fold(candidate) == fold(name)]
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if not names:
+        return f"there are no {what}"
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return f"{what}: {shown}"

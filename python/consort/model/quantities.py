@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Quantities with a unit, read exactly into integers.
+
+Time is kept in whole picoseconds: a nanosecond is too coarse for the cost of one byte or one clock cycle, and
+63 bits of picoseconds still hold 106 days. Frequencies are whole hertz, sizes whole bytes, data rates whole
+bytes a second. Nothing is ever rounded: what is not a whole number of its base unit is refused.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+from consort.model.textvalue import TextValue, WrongValue, kind_of
+
+# Figures cross to C++ as signed 64-bit integers.
+LARGEST = 2**63 - 1
+_NUMBER = r"[0-9]+(?:\.[0-9]+)?"
+_SHAPE = re.compile(rf"({_NUMBER}) ?([^0-9\s.+-][^0-9\s]*)")
+_BARE = re.compile(rf"[+-]?{_NUMBER}")
+
+
+def _pattern(units: dict[str, int]) -> str:
+    return rf"^{_NUMBER} ?(?:{'|'.join(units)})$"
+
+
+@dataclass(frozen=True, order=True)
+class Quantity(TextValue):
+    """A non-negative whole number of a base unit."""
+
+    value: int
+
+    units: ClassVar[dict[str, int]]
+    base: ClassVar[str]
+    zero_unit: ClassVar[str]
+    synonyms: ClassVar[dict[str, str]] = {}
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value <= LARGEST:
+            raise ValueError(f"{self.value} {self.base} is outside 0 to {LARGEST}")
+
+    @classmethod
+    def from_yaml(cls, value: object) -> Self:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            raise WrongValue(_without_unit(cls, str(value)))
+        return super().from_yaml(value)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        shape = _SHAPE.fullmatch(text)
+        if shape is None:
+            if _BARE.fullmatch(text):
+                raise WrongValue(_without_unit(cls, text))
+            raise WrongValue(
+                f"{text!r} is no {cls.what}; write a number and a unit, for example {cls.examples[0]}"
+            )
+        number, unit = shape.group(1), cls.synonyms.get(shape.group(2), shape.group(2))
+        factor = cls.units.get(unit)
+        if factor is None:
+            raise WrongValue(_wrong_unit(cls, text, number, unit))
+        exact = Fraction(number) * factor
+        if exact.denominator != 1:
+            raise WrongValue(f"{text!r} is not a whole number of {cls.base}; {cls.what}s are never rounded")
+        if exact.numerator > LARGEST:
+            raise WrongValue(f"{text!r} is too large; the largest {cls.what} is {cls._spell(LARGEST)}")
+        return cls(exact.numerator)
+
+    @classmethod
+    def _spell(cls, value: int) -> str:
+        if value == 0:
+            return f"0{cls.zero_unit}"
+        whole = [
+            (value // factor, -factor, unit) for unit, factor in cls.units.items() if value % factor == 0
+        ]
+        number, _, unit = min(whole)
+        return f"{number}{unit}"
+
+    def __str__(self) -> str:
+        """The shortest exact spelling, which reads back as the same quantity."""
+        return self._spell(self.value)
+
+
+def _without_unit(wanted: type[Quantity], number: str) -> str:
+    return (
+        f"{number} has no unit; a {wanted.what} is a number with one of {', '.join(wanted.units)},"
+        f" for example {wanted.examples[0]}"
+    )
+
+
+def _wrong_unit(wanted: type[Quantity], text: str, number: str, unit: str) -> str:
+    for other in QUANTITIES:
+        if other is not wanted and other.synonyms.get(unit, unit) in other.units:
+            return f"{text!r} is a {other.what}; a {wanted.what} is needed, for example {wanted.examples[0]}"
+    if unit in ("KB", "KB/s"):
+        rate = unit.removeprefix("KB")
+        likely = [f"{number}kB{rate}", f"{number}KiB{rate}"]
+    else:
+        likely = [f"{number}{u}" for u in wanted.units if u.lower() == unit.lower()]
+        likely = likely or [f"{number}{u}" for u in difflib.get_close_matches(unit, wanted.units, n=1)]
+    if likely:
+        return f"{text!r} has the unknown unit {unit!r}; did you mean {' or '.join(likely)}?"
+    return f"{text!r} has the unknown unit {unit!r}; a {wanted.what} is in {', '.join(wanted.units)}"
+
+
+@dataclass(frozen=True, order=True)
+class Duration(Quantity):
+    """A span of time in whole picoseconds."""
+
+    what = "duration"
+    base = "picoseconds"
+    zero_unit = "ns"
+    units: ClassVar[dict[str, int]] = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+    # The micro sign and the Greek letter look alike; both are typed.
+    synonyms: ClassVar[dict[str, str]] = {"\u00b5s": "us", "\u03bcs": "us"}
+    pattern = _pattern({**units, **dict.fromkeys(synonyms, 0)})
+    description = "A duration: a number and ps, ns, us, ms or s."
+    examples = ("50us", "1.5ms", "432us")
+
+    @classmethod
+    def of_nanoseconds(cls, nanoseconds: int) -> Duration:
+        return cls(nanoseconds * 1000)
+
+    @property
+    def picoseconds(self) -> int:
+        return self.value
+
+    @property
+    def nanoseconds(self) -> int:
+        """Whole nanoseconds, which is what clocks and timers of hosts take; `ValueError` when not whole."""
+        if self.value % 1000:
+            raise ValueError(f"{self} is not a whole number of nanoseconds")
+        return self.value // 1000
+
+    @property
+    def seconds(self) -> Fraction:
+        return Fraction(self.value, 10**12)
+
+
+@dataclass(frozen=True, order=True)
+class Frequency(Quantity):
+    """A frequency in whole hertz."""
+
+    what = "frequency"
+    base = "hertz"
+    zero_unit = "Hz"
+    units: ClassVar[dict[str, int]] = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+    pattern = _pattern(units)
+    description = "A frequency: a number and Hz, kHz, MHz or GHz."
+    examples = ("20kHz", "1.2GHz")
+
+    @property
+    def hertz(self) -> int:
+        return self.value
+
+    @property
+    def period(self) -> Fraction:
+        """Seconds from one sample to the next, exactly."""
+        return Fraction(1, self.value)
+
+
+_SIZES = {"B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
+
+
+@dataclass(frozen=True, order=True)
+class Size(Quantity):
+    """An amount of memory in whole bytes."""
+
+    what = "size"
+    base = "bytes"
+    zero_unit = "B"
+    units: ClassVar[dict[str, int]] = _SIZES
+    pattern = _pattern(units)
+    description = "A size: a number and B, KiB, MiB, GiB (powers of 1024) or kB, MB, GB (powers of 1000)."
+    examples = ("64KiB", "256MiB", "48B")
+
+    @property
+    def bytes(self) -> int:
+        return self.value
+
+
+@dataclass(frozen=True, order=True)
+class DataRate(Quantity):
+    """A data rate in whole bytes a second."""
+
+    what = "data rate"
+    base = "bytes a second"
+    zero_unit = "B/s"
+    units: ClassVar[dict[str, int]] = {f"{unit}/s": factor for unit, factor in _SIZES.items()}
+    pattern = _pattern(units)
+    description = "A data rate: a number and B/s, kB/s, MB/s, GB/s, KiB/s, MiB/s or GiB/s."
+    examples = ("3.3GB/s", "400MiB/s")
+
+    @property
+    def bytes_per_second(self) -> int:
+        return self.value
+
+
+QUANTITIES: tuple[type[Quantity], ...] = (Duration, Frequency, Size, DataRate)
+
+
+@dataclass(frozen=True)
+class Tolerance(TextValue):
+    """How far an output may lie from its golden value: steps of its own number format."""
+
+    count: int
+    unit: str
+
+    what = "tolerance"
+    pattern = r"^[0-9]+ ?(?:ulp|LSB)$"
+    description = (
+        "How far an output may lie from the golden one: a whole number of ulp (floating point) or LSB"
+        " (integers)."
+    )
+    examples = ("0ulp", "4ulp", "1LSB")
+
+    @classmethod
+    def parse(cls, text: str) -> Tolerance:
+        shape = re.fullmatch(r"([0-9]+) ?(ulp|LSB)", text)
+        if shape is None:
+            raise WrongValue(
+                f"{text!r} is no tolerance; write a whole number of ulp (floating point) or LSB (integers),"
+                f" for example 4ulp"
+            )
+        return cls(int(shape.group(1)), shape.group(2))
+
+    def __str__(self) -> str:
+        return f"{self.count}{self.unit}"
+
+
+__all__ = ["DataRate", "Duration", "Frequency", "Quantity", "Size", "Tolerance", "kind_of"]

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules across the fields of a description and against its platform and the files it names.
+
+They read the document, not the models: so a fault in one field does not hide those of others.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from consort.errors import BadInput
+from consort.model.description import CONFIGURATIONS, Run
+from consort.model.document import Document, Location
+from consort.model.platform import Platform
+from consort.model.problems import nearest
+from consort.model.quantities import Duration, Frequency, Quantity
+from consort.model.references import PythonReference, StepReference
+from consort.model.textvalue import TextValue, WrongValue
+
+V = TypeVar("V", bound=TextValue)
+Problems = Iterator[BadInput]
+
+
+@dataclass(frozen=True)
+class View:
+    """A document and the locations in it that are already known to be wrong."""
+
+    document: Document
+    wrong: set[Location]
+    platform: Platform | None
+
+    def get(self, *location: str | int) -> Any:
+        if any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
+            return None
+        return self.document.get(*location)
+
+    def text(self, *location: str | int) -> str | None:
+        value = self.get(*location)
+        return value if isinstance(value, str) else None
+
+    def mapping(self, *location: str | int) -> dict[str, Any]:
+        value = self.get(*location)
+        return value if isinstance(value, dict) else {}
+
+    def sequence(self, *location: str | int) -> list[Any]:
+        value = self.get(*location)
+        return value if isinstance(value, list) else []
+
+    def parsed(self, kind: type[V], *location: str | int) -> V | None:
+        value = self.get(*location)
+        try:
+            return None if value is None else kind.from_yaml(value)
+        except WrongValue:
+            return None
+
+    def tasks(self) -> list[str]:
+        return [name for name in self.mapping("tasks") if self.mapping("tasks", name)]
+
+    def offloaded(self, task: str) -> bool:
+        return self.text("tasks", task, "execution") == "offloaded"
+
+    def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
+        return self.document.problem(location, message, at_key=at_key)
+
+    def beside(self, relative: str) -> Path:
+        return self.document.file.parent / relative
+
+
+def check_rules(document: Document, wrong: set[Location], platform: Platform | None) -> list[BadInput]:
+    """All that the rules find wrong; rules about fields in `wrong` stay silent."""
+    view = View(document, wrong, platform)
+    return [problem for rule in RULES for problem in rule(view)]
+
+
+def _known_cores(view: View) -> Problems:
+    if view.platform is None:
+        return
+    cores = view.platform.core_names()
+    for task in view.tasks():
+        for key in ("on", "master"):
+            core = view.text("tasks", task, key)
+            if core is not None and core not in cores:
+                yield view.problem(("tasks", task, key), _unknown_core(core, cores, view.platform.name))
+    for core in view.mapping("run", "cpus"):
+        if core not in cores:
+            yield view.problem(
+                ("run", "cpus", core), _unknown_core(core, cores, view.platform.name), at_key=True
+            )
+
+
+def _unknown_core(core: str, cores: list[str], platform: str) -> str:
+    return f"{core!r} is no core of platform {platform}; {nearest(core, cores, 'cores')}"
+
+
+def _positive(view: View) -> Problems:
+    for task in view.tasks():
+        places: list[tuple[Location, type[Quantity]]] = [
+            (("tasks", task, "period"), Duration),
+            (("tasks", task, "deadline"), Duration),
+            (("tasks", task, "input", "rate"), Frequency),
+        ]
+        for location, kind in places:
+            quantity = view.parsed(kind, *location)
+            if quantity is not None and quantity.value == 0:
+                yield view.problem(location, f"the {location[-1]} is 0; more than 0 is needed")
+            # Releases are timed by the clocks of hosts, in nanoseconds.
+            elif isinstance(quantity, Duration) and quantity.value % 1000:
+                yield view.problem(location, f"{quantity} is not a whole number of nanoseconds; round it")
+
+
+def _deadlines(view: View) -> Problems:
+    for task in view.tasks():
+        period = view.parsed(Duration, "tasks", task, "period")
+        deadline = view.parsed(Duration, "tasks", task, "deadline")
+        if period is not None and deadline is not None and deadline > period:
+            yield view.problem(
+                ("tasks", task, "deadline"),
+                f"the deadline {deadline} is later than the period {period}; at most {period} is possible",
+            )
+
+
+def _execution(view: View) -> Problems:
+    for task in view.tasks():
+        here = ("tasks", task)
+        if "execution" in view.mapping(*here) and view.get(*here, "execution") is None:
+            continue
+        given = view.mapping(*here)
+        if view.offloaded(task):
+            if "master" not in given:
+                yield view.problem(
+                    (*here, "execution"),
+                    "an offloaded task needs a master; add the core that releases its jobs, for example"
+                    " 'master: master-0'",
+                )
+            elif view.text(*here, "master") is not None and given["master"] == given.get("on"):
+                yield view.problem(
+                    (*here, "master"),
+                    f"the task is computed on {given['on']!r}, its own master; name another core, or write"
+                    " 'execution: local'",
+                )
+            continue
+        if "master" in given:
+            yield view.problem(
+                (*here, "master"),
+                "a local task has no master; remove 'master', or write 'execution: offloaded'",
+                at_key=True,
+            )
+        if view.get(*here, "restart_worker") is True:
+            yield view.problem(
+                (*here, "restart_worker"),
+                "a local task has no worker; remove 'restart_worker', or write 'execution: offloaded'",
+                at_key=True,
+            )
+        if view.text(*here, "on_miss") == "local-fallback":
+            yield view.problem(
+                (*here, "on_miss"),
+                "a local task has nothing to fall back to; write hold-last-output or stop",
+            )
+
+
+def _worker_cores(view: View) -> Problems:
+    """A worker waits, computes and answers; nothing else runs on its core, and one master commands it."""
+    commanded: dict[str, tuple[str, str | None]] = {}
+    for task in view.tasks():
+        core, master = view.text("tasks", task, "on"), view.text("tasks", task, "master")
+        if not view.offloaded(task) or core is None:
+            continue
+        first, first_master = commanded.setdefault(core, (task, master))
+        if master is not None and first_master is not None and master != first_master:
+            yield view.problem(
+                ("tasks", task, "master"),
+                f"the core {core!r} already computes for {first_master!r} (task {first!r}); a worker has one"
+                f" master: write {first_master!r}, or another core under 'on'",
+            )
+    for task in view.tasks():
+        key = "master" if view.offloaded(task) else "on"
+        core = view.text("tasks", task, key)
+        if core in commanded and core is not None and commanded[core][0] != task:
+            yield view.problem(
+                ("tasks", task, key),
+                f"the core {core!r} is a worker (task {commanded[core][0]!r}), which does nothing else; name"
+                " another core",
+            )
+
+
+def _channels(view: View) -> Problems:
+    valid = [f"{task}.{end}" for task in view.tasks() for end in ("in", "out") if view.offloaded(task)]
+    for name in view.mapping("channels"):
+        here = ("channels", name)
+        task, _, end = name.rpartition(".")
+        if task in view.tasks() and end in ("in", "out"):
+            if view.text("tasks", task, "execution") in (None, "local"):
+                yield view.problem(
+                    here,
+                    f"the task {task!r} is local and has no channels; remove {name!r}, or write 'execution:"
+                    f" offloaded' there",
+                    at_key=True,
+                )
+        else:
+            yield view.problem(
+                here,
+                f"{name!r} is no channel; channels are <task>.in and <task>.out of offloaded tasks;"
+                f" {nearest(name, valid, 'channels')}",
+                at_key=True,
+            )
+        memory = view.text(*here, "memory")
+        if view.platform is not None and memory is not None and memory not in view.platform.memories:
+            yield view.problem(
+                (*here, "memory"),
+                f"{memory!r} is no memory of platform {view.platform.name};"
+                f" {nearest(memory, view.platform.memories, 'memories')}",
+            )
+
+
+def _missing_file(view: View, location: Location, name: str, what: str) -> Problems:
+    path = view.beside(name)
+    if path.is_dir():
+        yield view.problem(location, f"{name!r} is a folder; name the {what}")
+    elif not path.is_file():
+        folder = path.parent
+        others = [p.name for p in folder.iterdir() if p.suffix == path.suffix] if folder.is_dir() else []
+        hint = nearest(path.name, sorted(others), f"{path.suffix or 'such'} files in {folder.name or '.'}")
+        yield view.problem(
+            location, f"the {what} {name!r} does not exist (looked for relative to this file); {hint}"
+        )
+
+
+def _steps(view: View) -> Problems:
+    for task in view.tasks():
+        here = ("tasks", task, "step")
+        step = view.parsed(StepReference, *here)
+        if step is not None:
+            yield from _missing_file(view, here, step.header, "header")
+
+
+def _functions(view: View) -> Problems:
+    for task in view.tasks():
+        for location in (("tasks", task, "input", "function"), ("tasks", task, "golden", "function")):
+            reference = view.parsed(PythonReference, *location)
+            if reference is not None:
+                yield from _missing_file(view, location, reference.module, "Python module")
+                if view.beside(reference.module).is_file():
+                    yield from _missing_function(view, location, reference)
+
+
+def _missing_function(view: View, location: Location, reference: PythonReference) -> Problems:
+    """Looks for the function without running the module."""
+    path = view.beside(reference.module)
+    try:
+        tree = ast.parse(path.read_bytes(), filename=str(path))
+    except SyntaxError as error:
+        yield BadInput(
+            f"this is not valid Python: {error.msg}; it is named by {view.problem(location, '').field} of"
+            f" {view.document.file}",
+            file=path,
+            line=error.lineno,
+            column=error.offset,
+        )
+        return
+    except (ValueError, OSError, RecursionError) as error:
+        yield view.problem(
+            location, f"the module {reference.module!r} cannot be read: {error}; mend the file"
+        )
+        return
+    names: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            names += [alias.asname or alias.name for alias in node.names]
+        elif isinstance(node, ast.Assign):
+            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
+    if reference.function not in names and "*" not in names:
+        yield view.problem(
+            location,
+            f"{reference.module!r} has no function {reference.function!r};"
+            f" {nearest(reference.function, names, 'names in it')}",
+        )
+
+
+def _input_files(view: View) -> Problems:
+    for task in view.tasks():
+        here = ("tasks", task, "input")
+        name = view.text(*here, "file")
+        if name is None:
+            continue
+        yield from _missing_file(view, (*here, "file"), name, "input file")
+        if view.beside(name).is_file():
+            yield from _missing_columns(view, here, name)
+
+
+def _missing_columns(view: View, here: Location, name: str) -> Problems:
+    try:
+        with view.beside(name).open(encoding="utf-8-sig", newline="") as stream:
+            header = [column.strip() for column in next(csv.reader(stream), [])]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        yield view.problem(
+            (*here, "file"), f"{name!r} cannot be read as CSV: {error}; name a CSV file in UTF-8"
+        )
+        return
+    wanted: list[Location] = [(*here, "time")]
+    for member, column in view.mapping(*here, "columns").items():
+        place = (*here, "columns", member)
+        wanted.append((*place, "column") if isinstance(column, dict) else place)
+    for location in wanted:
+        column = view.text(*location)
+        if column is not None and column not in header:
+            yield view.problem(
+                location, f"{name!r} has no column {column!r}; {nearest(column, header, 'columns')}"
+            )
+
+
+def _run(view: View) -> Problems:
+    interference = view.sequence("run", "interference")
+    chosen = view.sequence("run", "configurations")
+    for key, entries in (("interference", interference), ("configurations", chosen)):
+        for index, entry in enumerate(entries):
+            if entry in entries[:index]:
+                yield view.problem(("run", key, index), f"{entry!r} stands twice; remove one of them")
+    if "configurations" in view.mapping("run") and not chosen and view.get("run", "configurations") == []:
+        yield view.problem(
+            ("run", "configurations"), f"the list is empty; choose from {', '.join(CONFIGURATIONS)}"
+        )
+    offloads = any(view.offloaded(task) for task in view.tasks())
+    for index, entry in enumerate(chosen):
+        if entry not in CONFIGURATIONS:
+            continue
+        if entry.endswith("-on") and not interference and ("run", "interference") not in view.wrong:
+            known = Run.model_json_schema()["properties"]["interference"]["items"]["enum"]
+            yield view.problem(
+                ("run", "configurations", index),
+                f"{entry!r} needs interference; add 'interference: [{', '.join(known[:2])}]' under 'run'",
+            )
+        if entry.startswith("offloaded") and view.tasks() and not offloads:
+            yield view.problem(
+                ("run", "configurations", index),
+                f"{entry!r} needs an offloaded task; write 'local{entry[9:]}'",
+            )
+    given: dict[int, str] = {}
+    for core, cpu in view.mapping("run", "cpus").items():
+        if isinstance(cpu, int) and given.setdefault(cpu, core) != core:
+            yield view.problem(
+                ("run", "cpus", core), f"CPU {cpu} is already given to {given[cpu]!r}; give each core its own"
+            )
+
+
+RULES: tuple[Callable[[View], Problems], ...] = (
+    _known_cores,
+    _positive,
+    _deadlines,
+    _execution,
+    _worker_cores,
+    _channels,
+    _steps,
+    _functions,
+    _input_files,
+    _run,
+)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Validation of a document by a model, its errors told in the user's words at the place in the file."""
+
+from __future__ import annotations
+
+import re
+import types
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from consort.model.base import MEMBER_PATTERN, NAME_PATTERN
+from consort.model.document import Document, Location
+from consort.model.problems import nearest
+from consort.model.textvalue import TextValue, kind_of
+
+M = TypeVar("M", bound=BaseModel)
+
+# Union members are tagged `<…>`, so that a tag in an error's location is told from a key.
+_TAG = re.compile(r"<.*>")
+# Follows from another error that is reported on its own.
+_CONSEQUENCES = {"default_factory_not_called"}
+_EXPECTED = {
+    "string_type": "a text is needed",
+    "int_type": "a whole number is needed",
+    "int_from_float": "a whole number is needed",
+    "float_type": "a number is needed",
+    "bool_type": "true or false is needed",
+    "list_type": "a list is needed",
+    "tuple_type": "a list is needed",
+    "dict_type": "a mapping is needed",
+    "model_type": "a mapping is needed",
+    "model_attributes_type": "a mapping is needed",
+    "finite_number": "a finite number is needed",
+}
+
+
+def validate(model: type[M], document: Document) -> tuple[M | None, set[Location]]:
+    """The model of a document, or None and the locations that are wrong; problems go into the document."""
+    try:
+        return model.model_validate(document.data), set()
+    except ValidationError as error:
+        wrong: set[Location] = set()
+        for detail in error.errors(include_url=False):
+            if detail["type"] in _CONSEQUENCES:
+                continue
+            location = tuple(part for part in detail["loc"] if not _TAG.fullmatch(str(part)))
+            at_key = False
+            if location and location[-1] == "[key]":
+                location, at_key = location[:-1], True
+            wrong.add(location)
+            message, at_key = _message(model, detail, location, at_key)
+            # A missing key is told where it should stand: at the mapping that lacks it.
+            place = location[:-1] if detail["type"] == "missing" else location
+            document.problems.append(document.problem(place, message, at_key=at_key))
+        return None, wrong
+
+
+def _message(
+    model: type[BaseModel], detail: ErrorDetails, location: Location, at_key: bool
+) -> tuple[str, bool]:
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
+    last = str(location[-1]) if location else ""
+    if kind == "consort_value":
+        return str(context["text"]), at_key
+    if kind == "extra_forbidden":
+        owner = _owner(model, detail["loc"][:-1])
+        keys = [field.alias or name for name, field in owner.model_fields.items()]
+        return f"unknown key {last!r}; {nearest(last, keys, 'known keys')}", True
+    if kind == "missing":
+        owner = _owner(model, detail["loc"][:-1])
+        return f"the key {last!r} is missing; add it, for example {_example(owner, last)}", True
+    if kind == "literal_error":
+        allowed = re.findall(r"'([^']*)'|\b(\d+)\b", str(context["expected"]))
+        names = [text or number for text, number in allowed]
+        return f"{kind_of(value)} is not one of the values; {nearest(str(value), names, 'values')}", at_key
+    if kind == "string_pattern_mismatch":
+        return _name_message(str(value), str(context["pattern"])), at_key
+    if kind in _EXPECTED:
+        return f"{kind_of(value)} stands here; {_EXPECTED[kind]}", at_key
+    if kind in ("greater_than_equal", "greater_than"):
+        least = context.get("ge", context.get("gt"))
+        return (
+            f"{value} is too small; {'at least' if 'ge' in context else 'more than'} {least} is needed",
+            at_key,
+        )
+    if kind in ("less_than_equal", "less_than"):
+        return f"{value} is too large; at most {context.get('le', context.get('lt'))} is possible", at_key
+    if kind in ("too_short", "string_too_short"):
+        return "this is empty; at least one entry is needed", at_key
+    if kind == "string_too_long":
+        return f"{last!r} is too long; at most {context['max_length']} characters are possible", at_key
+    return f"{kind_of(value)} cannot be used: {detail['msg']}", at_key
+
+
+def _name_message(value: str, pattern: str) -> str:
+    if pattern == NAME_PATTERN:
+        return f"{value!r} is no name; a letter, then letters, digits, '-' and '_', for example servo"
+    if pattern == MEMBER_PATTERN:
+        return f"{value!r} is no member name; write the name of a member of the C++ type"
+    return f"{value!r} does not have the form {pattern}"
+
+
+def _example(owner: type[BaseModel], key: str) -> str:
+    for name, field in owner.model_fields.items():
+        if (field.alias or name) != key:
+            continue
+        if field.examples:
+            return f"'{key}: {field.examples[0]}'"
+        for annotation in _members(field.annotation):
+            if isinstance(annotation, type) and issubclass(annotation, TextValue):
+                return f"'{key}: {annotation.examples[0]}'"
+    return f"'{key}: …'"
+
+
+def _owner(model: type[BaseModel], location: tuple[Any, ...]) -> type[BaseModel]:
+    """The model that an error's location lies in."""
+    annotation: Any = model
+    for part in location:
+        annotation = _inside(annotation, part)
+    return next(m for m in _members(annotation) if isinstance(m, type) and issubclass(m, BaseModel))
+
+
+def _inside(annotation: Any, part: str | int) -> Any:
+    """The type of what stands under a key, an index or a union's tag."""
+    for member in _members(annotation):
+        if isinstance(member, type) and issubclass(member, BaseModel):
+            if getattr(member, "tag", None) == part:
+                return member
+            for name, field in member.model_fields.items():
+                if (field.alias or name) == part:
+                    return field.annotation
+        elif get_origin(member) is dict:
+            return get_args(member)[1]
+        elif get_origin(member) in (list, tuple):
+            return get_args(member)[0]
+    raise LookupError(f"{part!r} does not lie in {annotation}")
+
+
+def _members(annotation: Any) -> list[Any]:
+    """A type's alternatives, without what annotates them."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _members(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return [member for part in get_args(annotation) for member in _members(part)]
+    return [annotation]
