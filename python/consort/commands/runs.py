@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from consort.record.store import Run, default_root, list_runs
-from consort.report.units import number, quantity
+from consort.report.units import number, quantity, time_unit
 
 
 @click.command(epilog="Example: consort runs --json")
@@ -45,8 +45,11 @@ def command(as_json: bool, root: Path | None) -> None:
                 table.add_row(*label, configuration["key"], "no samples")
             else:
                 s = configuration["summary"][metric]
-                show = quantity if s["unit"] == "ns" else number
-                cells = [show(s[name]) for name in ("median", "p999", "max")]
+                unit = time_unit([s["median"]])
+                cells = [
+                    quantity(s[name], unit) if s["unit"] == "ns" else f"{number(s[name])} {s['unit']}"
+                    for name in ("median", "p999", "max")
+                ]
                 table.add_row(*label, configuration["key"], metric, number(s["n"]), *cells)
             label = ["", "", ""]
     Console(width=None if Console().is_terminal else 200).print(table)

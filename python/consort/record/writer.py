@@ -38,6 +38,12 @@ LOCK = ".lock"
 SOURCES = {0: "memory stream", 1: "loopback copy", 2: "stress-ng"}
 # Events that make a run fail unless the caller says that it provoked them.
 FATAL_EVENTS = ("worker-died",)
+# Counters that make a run fail when they are not zero, and what one and several of them are called.
+COUNTED = {
+    "deadline_misses": ("deadline miss", "deadline misses"),
+    "output_errors": ("wrong output", "wrong outputs"),
+    "records_lost": ("record that found no room", "records that found no room"),
+}
 
 
 class RunWriter:
@@ -301,14 +307,15 @@ def _failures(entry: dict[str, Any], expected_events: Collection[str]) -> list[s
     counters = entry["counters"]
     jobs = entry.get("jobs", {})
     total = jobs.get("jobs")
-    for counter, what in (("deadline_misses", "deadline miss(es)"), ("output_errors", "wrong output(s)")):
+    for counter, (one, many) in COUNTED.items():
         seen = jobs.get(counter)
         told = counters.get(counter)
         if seen is not None and told is not None and seen != told:
-            reasons.append(f"{name}: the program counted {told} {what}, its samples show {seen}")
+            reasons.append(f"{name}: the program counted {told} {many}, its samples show {seen}")
         count = max(seen or 0, told or 0)
         if count:
-            reasons.append(f"{name}: {count} {what}" + (f" in {total} jobs" if total else ""))
+            what = f"{count} {one if count == 1 else many}"
+            reasons.append(f"{name}: {what}" + (f" in {total} jobs" if seen is not None else ""))
     for event in entry["events"]:
         if event["name"] in FATAL_EVENTS and event["name"] not in expected_events:
             where = "" if event["ns"] is None else f" at {event['ns'] / 1e6:.3f} ms"

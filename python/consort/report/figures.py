@@ -39,7 +39,19 @@ DASHES: tuple[Any, ...] = (
 )
 SERIES_PER_FIGURE = len(SERIES)
 # The resolution that curves are thinned to: finer than a pixel of a wide screen.
-PIXELS_X, PIXELS_Y = 900, 600
+PIXELS_X, PIXELS_Y = 700, 450
+
+# A phase of a job: its name, the time stamps it lies between, and its colour.
+Phase = tuple[str, str, str, str]
+JOB: Phase = ("job", "release", "finish", SERIES[0])
+PHASES: tuple[Phase, ...] = (
+    ("release to start", "release", "start", SERIES[3]),
+    ("start to send", "start", "sent", SERIES[4]),
+    ("mailbox wait", "sent", "received", SERIES[2]),
+    ("worker computes", "worker_receive", "worker_send", SERIES[1]),
+    ("answer to finish", "received", "finish", SERIES[5]),
+)
+LOCAL_PHASES: tuple[Phase, ...] = (PHASES[0], ("start to finish", "start", "finish", SERIES[1]))
 
 _RC: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -70,6 +82,7 @@ class Distribution:
     name: str
     stored: dict[str, Any]
     resolution_ns: float
+    deadline_ns: int | None = None
 
 
 def histogram_svg(distributions: Sequence[Distribution], ident: str, label: str) -> str:
@@ -103,6 +116,7 @@ def tail_svg(distributions: Sequence[Distribution], ident: str, label: str) -> s
             axes.plot(x[-1] / 1e3, y[-1], marker="o", markersize=3.5, color=SERIES[n])
         axes.set_yscale("log")
         axes.set_ylabel("share of samples at or above")
+        _deadline(axes, distributions)
         _time_axis(axes, label)
         _legend(axes, len(distributions))
         return _svg(figure, ident)
@@ -145,57 +159,62 @@ def bin_edges(low: int, high: int, resolution_ns: float) -> NDArray[np.float64]:
 
 
 def timeline_svg(jobs: Jobs, worst: int, deadline_ns: int | None, ident: str) -> str:
-    """The worst job and its neighbours: what the master and the worker did when."""
+    """The worst job: above among its neighbours, below enlarged, phase by phase."""
+    phases = [phase for phase in PHASES if _span(jobs, worst, phase) is not None]
+    if not any(name == "mailbox wait" for name, *_ in phases):
+        # Without an exchange the phases around it have no ends; what is known is start and finish.
+        phases = [phase for phase in LOCAL_PHASES if _span(jobs, worst, phase) is not None]
     with mpl.rc_context(_RC):
-        figure, axes = _new(width=9.2, height=2.6)
-        rows = ("job (release to finish)", "start to send", "mailbox wait", "worker computes")
-        present = [i for i in range(worst - NEIGHBOURS, worst + NEIGHBOURS + 1) if 0 <= i < len(jobs)]
+        figure = Figure(figsize=(9.2, 1.9 + 0.3 * len(phases)), layout="constrained")
+        above, below = figure.subplots(2, 1, height_ratios=(1.0, 0.8 + 0.42 * len(phases)))
         zero = int(jobs.times["release"][worst])
-        for index in present:
+        for index in range(worst - NEIGHBOURS, worst + NEIGHBOURS + 1):
+            whole = _span(jobs, index, JOB) if 0 <= index < len(jobs) else None
+            if whole is None:
+                continue
             mine = index == worst
-            bars = (
-                (0, "release", "finish", SERIES[0]),
-                (1, "start", "sent", SERIES[4]),
-                (2, "sent", "received", SERIES[2]),
-                (3, "worker_receive", "worker_send", SERIES[1]),
-            )
-            for row, begin, end, colour in bars:
-                a, b = int(jobs.times[begin][index]), int(jobs.times[end][index])
-                if ABSENT in (a, b) or b < a:
-                    continue
-                axes.barh(
-                    row,
-                    (b - a) / 1e3,
-                    left=(a - zero) / 1e3,
-                    height=0.62,
-                    color=colour,
-                    alpha=1.0 if mine else 0.45,
-                    linewidth=0,
-                )
-            release = (int(jobs.times["release"][index]) - zero) / 1e3
-            axes.text(
-                release,
-                -0.52,
-                f"{int(jobs.seq[index])}" + (" (worst)" if mine else ""),
-                fontsize=8,
-                weight="bold" if mine else "normal",
-                ha="left",
-                va="bottom",
-            )
+            begin, end = (t - zero for t in whole)
+            _bar(above, 0, begin, end, JOB[3], 1.0 if mine else 0.45)
+            name = f"{int(jobs.seq[index])}" + (" (worst)" if mine else "")
+            weight = "bold" if mine else "normal"
+            above.text(begin / 1e3, -0.42, name, fontsize=8, weight=weight, ha="left", va="bottom")
+        for row, phase in enumerate(phases):
+            span = _span(jobs, worst, phase)
+            assert span is not None
+            begin, end = (t - zero for t in span)
+            _bar(below, row, begin, end, phase[3], 1.0)
+            below.text(end / 1e3, row, f" {(end - begin) / 1e3:.2f} µs", fontsize=8, ha="left", va="center")
+        finish = int(jobs.times["finish"][worst]) - zero
         if deadline_ns is not None:
-            axes.axvline(deadline_ns / 1e3, color=TEXT, linestyle=(0, (4, 2)), linewidth=1)
-            axes.text(deadline_ns / 1e3, 3.55, " deadline", fontsize=8, ha="left", va="bottom")
-        axes.set_yticks(range(len(rows)), rows)
-        axes.set_ylim(3.6, -0.95)
-        axes.grid(axis="y", visible=False)
-        axes.set_xlabel("time since the worst job's release [µs]")
+            for axes in (above, below) if deadline_ns < 1.5 * finish else (above,):
+                axes.axvline(deadline_ns / 1e3, color=TEXT, linestyle=(0, (4, 2)), linewidth=1)
+            above.text(deadline_ns / 1e3, 0.62, " deadline", fontsize=8, ha="left", va="bottom")
+        above.set_yticks([0], ["jobs"])
+        above.set_ylim(0.62, -1.0)
+        below.set_yticks(range(len(phases)), [phase[0] for phase in phases])
+        below.set_ylim(len(phases) - 0.4, -0.6)
+        below.set_xlim(-0.02 * finish / 1e3, 1.12 * finish / 1e3)
+        for axes in (above, below):
+            axes.grid(axis="y", visible=False)
+        below.set_xlabel("time since the worst job's release [µs]")
         return _svg(figure, ident)
+
+
+def _span(jobs: Jobs, index: int, phase: Phase) -> tuple[int, int] | None:
+    """Begin and end of a job's phase; None where one of them did not happen."""
+    begin, end = int(jobs.times[phase[1]][index]), int(jobs.times[phase[2]][index])
+    return None if ABSENT in (begin, end) or end < begin else (begin, end)
+
+
+def _bar(axes: Axes, row: int, begin: int, end: int, colour: str, alpha: float) -> None:
+    width = (end - begin) / 1e3
+    axes.barh(row, width, left=begin / 1e3, height=0.62, color=colour, alpha=alpha, linewidth=0)
 
 
 def data_svg(section: dict[str, Any], ident: str) -> str:
     """A figure given as data: lines over x, each with its provenance in the legend."""
     with mpl.rc_context(_RC):
-        figure, axes = _new(width=7.2, height=3.9)
+        figure, axes = _new(width=6.2, height=3.5)
         for n, series in enumerate(section["series"]):
             y = np.array([np.nan if value is None else value for value in series["y"]], dtype=np.float64)
             axes.plot(
@@ -227,6 +246,26 @@ def _new(width: float = 5.4, height: float = 3.3) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
+def _deadline(axes: Axes, distributions: Sequence[Distribution]) -> None:
+    """A line at the deadline, where all curves have the same one and it is near what was recorded."""
+    deadlines = {curve.deadline_ns for curve in distributions}
+    if len(deadlines) != 1 or (deadline := deadlines.pop()) is None:
+        return
+    if deadline / 1e3 < 20 * axes.get_xlim()[1]:
+        axes.axvline(deadline / 1e3, color=TEXT, linestyle=(0, (4, 2)), linewidth=1)
+        place = axes.get_xaxis_transform()
+        axes.text(
+            deadline / 1e3,
+            0.99,
+            "deadline ",
+            fontsize=8,
+            ha="right",
+            va="top",
+            rotation=90,
+            transform=place,
+        )
+
+
 def _time_axis(axes: Axes, label: str) -> None:
     axes.set_xscale("log")
     _plain_log(axes.xaxis)
@@ -241,7 +280,7 @@ def _plain_log(axis: Any) -> None:
     if decades < 0.35:
         axis.set_major_locator(mpl.ticker.MaxNLocator(6))
     else:
-        subs = (1.0,) if decades > 2.2 else (1.0, 2.0, 5.0)
+        subs = (1.0,) if decades > 2.7 else (1.0, 2.0, 5.0)
         axis.set_major_locator(LogLocator(subs=subs, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}"))
     axis.set_minor_formatter(NullFormatter())
@@ -266,6 +305,8 @@ def _svg(figure: Figure, ident: str) -> str:
     text = re.sub(r'\bid="', f'id="{ident}-', text)
     text = re.sub(r'(href="#|url\(#)', rf"\g<1>{ident}-", text)
     text = text.replace("'DejaVu Sans'", "inherit")
+    # A hundredth of a point is finer than any screen; six decimals would double the page.
+    text = re.sub(r"(\d+\.\d{2})\d+", r"\1", text)
     for colour, css in _CSS.items():
         text = text.replace(colour, css)
     return text

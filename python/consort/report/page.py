@@ -116,8 +116,9 @@ def _overview(run: Run) -> dict[str, Any] | None:
 
 def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[str, Any]:
     summary = configuration["summary"]
-    times = [s["median"] for s in summary.values() if s["unit"] == "ns"]
-    unit = time_unit(times)
+    # One unit for all of the run's tables, so that they can be compared at a glance.
+    medians = [s["median"] for c in run.configurations for s in c["summary"].values() if s["unit"] == "ns"]
+    unit = time_unit(medians)
     rows = []
     few = False
     for metric, s in summary.items():
@@ -143,6 +144,7 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
         "few": few,
         "clock": f"{clock['name']}, {clock['ticks_per_second'] / 1e6:.4f} MHz, step "
         f"{_resolution(configuration):.3g} ns ({clock['provenance']})",
+        "clock_notes": clock["notes"],
         "jobs": configuration.get("jobs"),
         "job_labels": LABELS,
         "counters": configuration["counters"],
@@ -171,6 +173,13 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
 
 def _rate(bytes_per_second: float | None) -> str:
     return "unknown" if bytes_per_second is None else f"{bytes_per_second / 1e6:.0f} MB/s"
+
+
+def _deadline(configuration: dict[str, Any]) -> int | None:
+    """The deadline that the program ran with, where its configuration names one."""
+    config = configuration["config"]
+    deadline = config.get("deadline_ns") if isinstance(config, dict) else None
+    return int(deadline) if isinstance(deadline, int | float) else None
 
 
 def _resolution(configuration: dict[str, Any]) -> float:
@@ -209,10 +218,8 @@ def _timeline(run: Run, configuration: dict[str, Any], index: int) -> dict[str, 
         return None
     worst = int(np.argmax(jobs.response))
     labels = jobs.labels(worst)
-    config = configuration["config"]
-    deadline = config.get("deadline_ns") if isinstance(config, dict) else None
     return {
-        "svg": Markup(figures.timeline_svg(jobs, worst, deadline, f"time{index}")),
+        "svg": Markup(figures.timeline_svg(jobs, worst, _deadline(configuration), f"time{index}")),
         "seq": int(jobs.seq[worst]),
         "response": quantity(int(jobs.response[worst])),
         "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
@@ -246,7 +253,12 @@ def _distributions(run: Run) -> list[dict[str, Any]]:
             part = members[first : first + figures.SERIES_PER_FIGURE]
             ident = f"dist{len(found)}"
             curves = [
-                figures.Distribution(name, c["histograms"][metric], _resolution(c))
+                figures.Distribution(
+                    name,
+                    c["histograms"][metric],
+                    _resolution(c),
+                    _deadline(c) if metric == "response" else None,
+                )
                 for name, c, metric in part
             ]
             kinds = sorted({c["summary"][metric]["provenance"] for _, c, metric in part})

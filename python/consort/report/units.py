@@ -34,19 +34,19 @@ class Unit:
 
 
 NS = Unit("ns", 1.0, 0)
-US = Unit("µs", 1e3, 2)
+US = Unit("µs", 1e3, 3)
 MS = Unit("ms", 1e6, 3)
 
 
 def time_unit(medians_ns: Sequence[float]) -> Unit:
     """The unit for a table of times: the one that suits its largest median."""
     largest = max(medians_ns, default=0.0)
-    return NS if largest < 2e3 else US if largest < 1e7 else MS
+    return NS if largest < 1e3 else US if largest < 1e7 else MS
 
 
-def quantity(ns: float) -> str:
-    """One time with its unit."""
-    unit = time_unit([ns])
+def quantity(ns: float, unit: Unit | None = None) -> str:
+    """One time with its unit: the given one, or the one that suits it."""
+    unit = unit or time_unit([ns])
     return f"{unit.format(ns)} {unit.name}"
 
 

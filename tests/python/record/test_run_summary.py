@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Percentiles are exact order statistics; histograms are HdrHistogram's own."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from consort.errors import BadInput
+from consort.record import summarise
+from consort.record.summary import buckets_of, histogram
+from consort.record.ticks import to_ns
+from hdrh.histogram import HdrHistogram
+from hypothesis import given
+from hypothesis import strategies as st
+
+samples = st.lists(st.integers(0, 10**11), min_size=1, max_size=300)
+
+
+def test_a_known_set() -> None:
+    values = np.random.default_rng(1).permutation(np.arange(1, 100_001))
+    summary = summarise(values, "ns", "measured")
+    assert summary is not None
+    assert summary.as_dict() == {
+        "n": 100_000,
+        "min": 1,
+        "mean": 50_000.5,
+        "median": 50_000,
+        "p99": 99_000,
+        "p999": 99_900,
+        "p9999": 99_990,
+        "max": 100_000,
+        "unit": "ns",
+        "provenance": "measured",
+    }
+
+
+@given(samples)
+def test_percentiles_are_the_nearest_rank(values: list[int]) -> None:
+    summary = summarise(np.array(values, dtype=np.int64), "ns", "measured")
+    assert summary is not None
+    ordered = sorted(values)
+    for name, share in (
+        ("median", Fraction(1, 2)),
+        ("p99", Fraction(99, 100)),
+        ("p999", Fraction(999, 1000)),
+        ("p9999", Fraction(9999, 10000)),
+    ):
+        assert getattr(summary, name) == ordered[math.ceil(len(ordered) * share) - 1]
+
+
+@pytest.mark.parametrize("n", [999, 1000, 1001, 9999, 10_000, 10_001, 2_000_000])
+def test_ranks_do_not_slip_at_round_sizes(n: int) -> None:
+    summary = summarise(np.arange(1, n + 1), "ns", "measured")
+    assert summary is not None
+    assert summary.p999 == math.ceil(n * Fraction(999, 1000))
+    assert summary.p9999 == math.ceil(n * Fraction(9999, 10000))
+
+
+def test_nothing_has_no_summary() -> None:
+    assert summarise(np.array([], dtype=np.int64), "ns", "measured") is None
+    assert histogram(np.array([], dtype=np.int64)) is None
+
+
+def test_provenance_is_one_of_the_known_kinds() -> None:
+    with pytest.raises(BadInput, match="'guessed' is no kind of provenance; use one of published, bound"):
+        summarise(np.array([1]), "ns", "guessed")
+
+
+@given(samples)
+def test_histogram_is_the_one_that_single_records_give(values: list[int]) -> None:
+    stored = histogram(np.array(values, dtype=np.int64))
+    assert stored is not None
+    one_by_one = HdrHistogram(1, max(2, *values, 2), 3)
+    for value in values:
+        one_by_one.record_value(value)
+    expected = [
+        (item.value_iterated_to, item.count_added_in_this_iter_step)
+        for item in one_by_one.get_recorded_iterator()
+    ]
+    edges, counts = buckets_of(stored)
+    assert list(zip(edges.tolist(), counts.tolist(), strict=True)) == expected
+
+
+def test_negative_values_are_told() -> None:
+    stored = histogram(np.array([-5, -1, 0, 7], dtype=np.int64))
+    assert stored is not None
+    assert stored["negative"] == 2
+    edges, counts = buckets_of(stored)
+    assert edges.tolist() == [0, 7]
+    assert counts.tolist() == [3, 1]
+
+
+@given(st.integers(0, 2**52), st.sampled_from([1e9, 24e6, 2_596_100_000.0, 32768.0]))
+def test_ticks_become_the_nearest_nanosecond(ticks: int, hertz: float) -> None:
+    ticks = min(ticks, int(2**52 * hertz / 1e9))
+    exact = Fraction(ticks) * 10**9 / Fraction(hertz)
+    assert abs(int(to_ns(np.array([ticks]), hertz)[0]) - exact) <= Fraction(51, 100) + exact / 2**51
