@@ -27,6 +27,7 @@ STATUS: dict[str, int] = {
     "late_answers_discarded": 1 << 4,
     "output_errors": 1 << 5,
     "late_releases": 1 << 6,
+    "releases_skipped": 1 << 7,
 }
 
 
@@ -131,9 +132,10 @@ def _job_metrics(table: RawTable, clock: Clock) -> list[Metric]:
     held = (status & STATUS["outputs_held"]) != 0
     fallback = (status & STATUS["local_fallbacks"]) != 0
     # A held output was not computed in time; a late answer may still have brought its computing time.
-    nothing_computed = held & (t["compute"] == 0)
+    skipped = (status & STATUS["releases_skipped"]) != 0
+    nothing_computed = (held & (t["compute"] == 0)) | skipped
     # After a fallback `compute` is the master's own, so it says nothing about the way to the worker.
-    no_exchange = (t["sent"] == 0) | (t["received"] == 0) | fallback
+    no_exchange = (t["sent"] == 0) | (t["received"] == 0) | fallback | held
     exchange = np.where(no_exchange, 0, t["received"] - t["sent"] - t["compute"])
 
     def metric(name: str, ticks: NDArray[np.int64], absent: NDArray[np.bool_]) -> Metric:

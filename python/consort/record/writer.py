@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from consort.errors import BadInput
 from consort.record.columns import ACTIVITY, JOBS, Converted, convert, job_counts
 from consort.record.environment import environment
-from consort.record.raw import RawRun
+from consort.record.raw import RawRun, RawTable
 from consort.record.sections import Section, make_published, make_section
 from consort.record.store import PARTIAL, RUN_FILE, RUN_VERSION, Run, default_root, open_run
 from consort.record.summary import histogram, summarise
@@ -106,11 +106,13 @@ class RunWriter:
         name: str,
         raw: RawRun,
         *,
+        interference: RawRun | None = None,
         published: Collection[dict[str, Any]] = (),
         expected_events: Collection[str] = (),
     ) -> None:
         """Converts a recording: every sample to Parquet, and the summaries of its metrics.
 
+        `interference` is the recording of the load that ran beside the program, on the same clock.
         `published` rows ({metric, values, unit, source}) stand beside the measured ones in the report.
         `expected_events` names events (a worker killed on purpose) that do not make the run fail.
         """
@@ -118,40 +120,20 @@ class RunWriter:
             raise BadInput(f"'{key}' is no key: letters, digits, - _ .", field="key")
         if any(c["key"] == key for c in self._data["configurations"]):
             raise BadInput(f"configuration '{key}' was added before", field="key")
-        rows = [make_published(row).model_dump() for row in published]
-        manifest = raw.manifest
-        clock = manifest.clock
-        origin = raw.origin()
-        (self._folder / key).mkdir()
-        entry: dict[str, Any] = {
-            "key": key,
-            "name": name,
-            "program": manifest.program,
-            "config": manifest.config,
-            "clock": clock.model_dump() | {"origin_tick": origin},
-            "realtime": manifest.realtime,
-            "counters": manifest.counters,
-            "tables": {},
-            "events": [
-                {"ns": int(to_ns(np.array([e.tick - origin]), clock.ticks_per_second)[0]) if e.tick else None}
-                | e.model_dump()
-                for e in manifest.events
-            ],
-            "summary": {},
-            "metrics": {},
-            "histograms": {},
-            "published": rows,
-        }
-        for table in raw.tables.values():
-            converted = convert(table, clock, origin)
-            file = f"{key}/{table.name}.parquet"
-            _write_parquet(converted, clock.provenance, self._folder / file)
-            entry["tables"][table.name] = {"file": file, "rows": table.spec.rows, "attrs": table.spec.attrs}
-            _summarise_into(entry, table.name, converted, clock.provenance)
-            if table.name == ACTIVITY:
-                entry["interference"] = interference(converted, clock.provenance)
-            if table.name == JOBS:
-                entry["jobs"] = job_counts(table)
+        entry = _entry(key, name, raw)
+        entry["published"] = [make_published(row).model_dump() for row in published]
+        tables = dict(raw.tables)
+        if interference is not None:
+            tables[ACTIVITY] = _activity_of(interference, raw)
+            entry["interference_config"] = interference.manifest.config
+        folder = self._folder / key
+        folder.mkdir()
+        try:
+            _add_tables(entry, list(tables.values()), raw, folder)
+        except BaseException:
+            # The caller may go on with other configurations: nothing of this one may stay.
+            shutil.rmtree(folder)
+            raise
         self._reasons += _failures(entry, expected_events)
         self._data["configurations"].append(entry)
 
@@ -237,18 +219,69 @@ def sweep(root: Path) -> list[Path]:
     return removed
 
 
-def interference(activity: Converted, provenance: str) -> list[dict[str, Any]]:
-    """What each source of interference achieved over the time it was active."""
-    sources = activity.column("source").values
+def _entry(key: str, name: str, raw: RawRun) -> dict[str, Any]:
+    """A configuration's part of the record, without its tables."""
+    manifest = raw.manifest
+    origin = raw.origin()
+    rate = manifest.clock.ticks_per_second
+
+    def ns(tick: int) -> int | None:
+        return int(to_ns(np.array([tick - origin]), rate)[0]) if tick else None
+
+    return {
+        "key": key,
+        "name": name,
+        "program": manifest.program,
+        "config": manifest.config,
+        "clock": manifest.clock.model_dump() | {"origin_tick": origin},
+        "realtime": manifest.realtime,
+        "counters": manifest.counters,
+        "tables": {},
+        "events": [{"ns": ns(event.tick)} | event.model_dump() for event in manifest.events],
+        "summary": {},
+        "metrics": {},
+        "histograms": {},
+    }
+
+
+def _add_tables(entry: dict[str, Any], tables: list[RawTable], raw: RawRun, folder: Path) -> None:
+    """Writes each table's Parquet file into the folder and its figures into the entry."""
+    clock = raw.manifest.clock
+    origin = entry["clock"]["origin_tick"]
+    end: int | None = None
+    # The jobs come first: the interference that counts is what ran while they did.
+    for table in sorted(tables, key=lambda t: t.name != JOBS):
+        converted = convert(table, clock, origin)
+        file = folder / f"{table.name}.parquet"
+        _write_parquet(converted, clock.provenance, file)
+        entry["tables"][table.name] = {
+            "file": f"{folder.name}/{file.name}",
+            "rows": table.spec.rows,
+            "attrs": table.spec.attrs,
+        }
+        _summarise_into(entry, table.name, converted, clock.provenance)
+        if table.name == ACTIVITY:
+            entry["interference"] = achieved(converted, clock.provenance, end)
+        if table.name == JOBS:
+            entry["jobs"] = job_counts(table)
+            finished = converted.column("finish_ns").present()
+            end = int(finished.max()) if finished.size else None
+
+
+def achieved(activity: Converted, provenance: str, end: int | None) -> list[dict[str, Any]]:
+    """What each source of interference achieved while the jobs ran (until `end`), or at all without jobs."""
     times = activity.column("t_ns").values
-    moved = activity.column("bytes").values
-    achieved = []
+    during = np.ones(times.size, dtype=np.bool_) if end is None else (times >= 0) & (times <= end)
+    times = times[during]
+    sources = activity.column("source").values[during]
+    moved = activity.column("bytes").values[during]
+    found = []
     for source in np.unique(sources).tolist():
         mine = sources == source
         seconds = float(times[mine].max() - times[mine].min()) / 1e9
         # The first row's bytes were moved before its time stamp, outside of the span.
         total = int(moved[mine][1:].sum())
-        achieved.append(
+        found.append(
             {
                 "source": SOURCES.get(source, f"source {source}"),
                 "bytes": total,
@@ -257,7 +290,25 @@ def interference(activity: Converted, provenance: str) -> list[dict[str, Any]]:
                 "provenance": provenance,
             }
         )
-    return achieved
+    return found
+
+
+def _activity_of(interference: RawRun, raw: RawRun) -> RawTable:
+    """The activity table of an interference program, checked to be on the clock of the measured one."""
+    manifest = interference.path / "manifest.json"
+    table = interference.tables.get(ACTIVITY)
+    if table is None:
+        raise BadInput(f"has no table '{ACTIVITY}'", file=manifest, field="tables")
+    theirs, ours = interference.manifest.clock, raw.manifest.clock
+    # Two processes calibrate one counter a little differently; the measured program's rate is used.
+    if theirs.name != ours.name or abs(theirs.ticks_per_second / ours.ticks_per_second - 1) > 1e-3:
+        raise BadInput(
+            f"{theirs.name} at {theirs.ticks_per_second:.0f} Hz is not the measured program's clock,"
+            f" {ours.name} at {ours.ticks_per_second:.0f} Hz",
+            file=manifest,
+            field="clock",
+        )
+    return table
 
 
 def _mtime(folder: Path) -> float:

@@ -183,12 +183,12 @@ def timeline_svg(jobs: Jobs, worst: int, deadline_ns: int | None, ident: str) ->
             assert span is not None
             begin, end = (t - zero for t in span)
             _bar(below, row, begin, end, phase[3], 1.0)
-            below.text(end / 1e3, row, f" {(end - begin) / 1e3:.2f} µs", fontsize=8, ha="left", va="center")
+            _beside(below, end, row, f"{(end - begin) / 1e3:.2f} µs")
         finish = int(jobs.times["finish"][worst]) - zero
         if deadline_ns is not None:
             for axes in (above, below) if deadline_ns < 1.5 * finish else (above,):
                 axes.axvline(deadline_ns / 1e3, color=TEXT, linestyle=(0, (4, 2)), linewidth=1)
-            above.text(deadline_ns / 1e3, 0.62, " deadline", fontsize=8, ha="left", va="bottom")
+            _beside(above, deadline_ns, 0.48, "deadline")
         above.set_yticks([0], ["jobs"])
         above.set_ylim(0.62, -1.0)
         below.set_yticks(range(len(phases)), [phase[0] for phase in phases])
@@ -204,6 +204,12 @@ def _span(jobs: Jobs, index: int, phase: Phase) -> tuple[int, int] | None:
     """Begin and end of a job's phase; None where one of them did not happen."""
     begin, end = int(jobs.times[phase[1]][index]), int(jobs.times[phase[2]][index])
     return None if ABSENT in (begin, end) or end < begin else (begin, end)
+
+
+def _beside(axes: Axes, ns: int, row: float, text: str) -> None:
+    """A small label just right of a point in time."""
+    place = (ns / 1e3, row)
+    axes.annotate(text, place, xytext=(4, 0), textcoords="offset points", fontsize=8, va="center")
 
 
 def _bar(axes: Axes, row: int, begin: int, end: int, colour: str, alpha: float) -> None:

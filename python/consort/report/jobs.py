@@ -102,9 +102,12 @@ def select(jobs: Jobs) -> Selection:
     centres = np.concatenate([worst, marked[:MARKED]])
     chosen = np.unique(np.concatenate([np.arange(FIRST), (centres[:, None] + around).ravel()]))
     chosen = chosen[(chosen >= 0) & (chosen < total)]
+    also = (
+        f" and {min(MARKED, marked.size)} of {marked.size} with a miss, fault or error" if marked.size else ""
+    )
     text = (
-        f"{chosen.size} of {total} jobs: the first {FIRST}, the {WORST} with the longest response times"
-        f" and {min(MARKED, marked.size)} of the {marked.size} with a miss, fault or error,"
+        f"{chosen.size} of {total} jobs: the first {FIRST},"
+        f" the {WORST} with the longest response times{also},"
         f" each with {NEIGHBOURS} jobs before and after it. The Parquet files hold all of them."
     )
     return Selection(chosen, text)

@@ -123,7 +123,7 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
     few = False
     for metric, s in summary.items():
         # A percentile whose rank is the last sample's says nothing that the maximum does not.
-        short = [name for name, q in QUANTILES.items() if s["n"] * (1 - q) < 1]
+        short = [name for name, q in QUANTILES.items() if s["n"] < round(1 / (1 - q))]
         few = few or bool(short)
         scale = unit if s["unit"] == "ns" else Unit(s["unit"], 1.0, 3)
         rows.append(

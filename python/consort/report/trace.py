@@ -158,7 +158,9 @@ def _configuration(trace: _Trace, run: Run, configuration: dict[str, Any], index
             trace.instant(events, event["name"], offset + event["ns"], args)
             end = max(end, offset + event["ns"])
     if ACTIVITY in configuration["tables"]:
-        end = max(end, _interference(trace, run, key, name, offset))
+        # A load is started before the program and stopped after it; what lies outside is not drawn.
+        until = None if jobs is None else jobs.end()
+        end = max(end, _interference(trace, run, key, name, offset, until))
     return end
 
 
@@ -212,9 +214,12 @@ def _jobs(
                 trace.slice(lane, "compute", begin, finish, notes, flow_to=flow + index)
 
 
-def _interference(trace: _Trace, run: Run, key: str, name: str, offset: int) -> int:
+def _interference(trace: _Trace, run: Run, key: str, name: str, offset: int, until: int | None) -> int:
     table = run.table(key, ACTIVITY)
     source, t, moved = (np.asarray(table[c].to_numpy()) for c in ("source", "t_ns", "bytes"))
+    if until is not None:
+        during = (t >= 0) & (t <= until)
+        source, t, moved = source[during], t[during], moved[during]
     process = trace.process(f"{name}: interference")
     end = offset
     for rank, number in enumerate(np.unique(source).tolist()):

@@ -99,7 +99,7 @@ def test_interference_achieved(tmp_path: Path) -> None:
     activity = make_activity(21, 1)
     activity["source"] = 0
     activity["bytes"] = 5_000_000
-    raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(10, 1), "activity": activity}))
+    raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(1000, 1), "activity": activity}))
     with RunWriter("servo", "application", tmp_path / "runs", command=[]) as writer:
         writer.add_configuration("on", "on", raw)
     assert writer.run is not None
@@ -299,3 +299,28 @@ def test_two_million_jobs_convert_in_a_few_seconds(tmp_path: Path) -> None:
     taken = time.monotonic() - begin
     writer.abandon()
     assert taken < 10
+
+
+def test_interference_recorded_by_another_program(tmp_path: Path) -> None:
+    activity = make_activity(2000, 1)  # two seconds, of which the jobs take half of one
+    activity["source"] = 0
+    activity["bytes"] = 5_000_000
+    activity["t"] -= 1000 * 2_596_100  # it began a second earlier
+    raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(10_000, 1)}))
+    load = RawRun.load(write_raw(tmp_path / "load", {"activity": activity}))
+    other = {"name": "monotonic", "ticks_per_second": 1e9, "provenance": "measured"}
+    odd = RawRun.load(write_raw(tmp_path / "odd", {"activity": activity}, clock=other))
+    with RunWriter("servo", "application", tmp_path / "runs", command=[]) as writer:
+        writer.add_configuration("on", "on", raw, interference=load)
+        with pytest.raises(BadInput, match="monotonic at 1000000000 Hz is not the measured program's clock"):
+            writer.add_configuration("odd", "odd", raw, interference=odd)
+        with pytest.raises(BadInput, match="has no table 'activity'"):
+            writer.add_configuration("none", "none", raw, interference=raw)
+    assert writer.run is not None
+    assert [c["key"] for c in writer.run.configurations] == ["on"]
+    assert [p.name for p in writer.run.path.iterdir() if p.is_dir()] == ["on"]
+    (achieved,) = writer.run.configurations[0]["interference"]
+    assert achieved["seconds"] == pytest.approx(0.499, abs=0.0015)
+    assert achieved["bytes_per_second"] == pytest.approx(5e9, rel=1e-6)
+    assert writer.run.table("on", "activity").num_rows == 2000
+    assert writer.run.table("on", "jobs")["release_ns"][0].as_py() == 0

@@ -232,3 +232,14 @@ def test_the_browser_check_would_see_an_error(tmp_path: Path) -> None:
         "--enable-logging=stderr", "--dump-dom", f"--user-data-dir={tmp_path}/p", broken.as_uri()
     )
     assert "CONSOLE" in shown.stderr
+
+
+@pytest.mark.parametrize(("n", "marks"), [(9_999, 1), (10_000, 0)])
+def test_a_percentile_that_is_only_the_maximum_is_marked(tmp_path: Path, n: int, marks: int) -> None:
+    rows = np.zeros(n, dtype=[("ticks", "<u8")])
+    rows["ticks"] = np.arange(n) + 1
+    raw = RawRun.load(write_raw(tmp_path / "raw", {"one_way": rows}))
+    with RunWriter("icc", "icc", tmp_path / "runs", command=[]) as writer:
+        writer.add_configuration("idle", "idle", raw)
+    assert writer.run is not None
+    assert (writer.run.path / "report.html").read_text().count("†</td>") == marks

@@ -119,7 +119,7 @@ def test_faults_and_events_are_instants(tmp_path: Path) -> None:
 
 
 def test_interference_is_a_counter(tmp_path: Path) -> None:
-    run = record(tmp_path, make_jobs(50, 1))
+    run = record(tmp_path, make_jobs(1990, 1))  # 99.5 ms
     parsed = Parsed(run)
     counts = parsed.on(parsed.counts, "memory stream")
     assert len(counts) == 50
