@@ -3,15 +3,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic_core import PydanticCustomError
+
+from consort.model.textvalue import kind_of
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=64)]
 MEMBER_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 Member = Annotated[str, StringConstraints(pattern=MEMBER_PATTERN)]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+
+
+def _version(value: Any) -> Any:
+    # A literal alone would take true for 1.
+    if isinstance(value, bool) or value != 1:
+        text = f"{kind_of(value)} is no version that this Consort reads; write 1"
+        raise PydanticCustomError("consort_value", "{text}", {"text": text})
+    return 1
+
+
+Version = Annotated[Literal[1], BeforeValidator(_version)]
 
 
 class Described(BaseModel):

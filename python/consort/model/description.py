@@ -10,12 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Discriminator, Field, PrivateAttr, Strict, Tag
+from pydantic import Discriminator, Field, PlainValidator, PrivateAttr, Strict, Tag
+from pydantic_core import PydanticCustomError
 
-from consort.model.base import Described, Member, Name, NonEmpty
+from consort.model.base import Described, Member, Name, NonEmpty, Version
 from consort.model.platform import Platform
 from consort.model.quantities import Duration, Frequency, Tolerance
 from consort.model.references import CppName, PythonReference, StepReference
+from consort.model.textvalue import kind_of
 
 Execution = Literal["local", "offloaded"]
 OnMiss = Literal["hold-last-output", "local-fallback", "stop"]
@@ -25,7 +27,18 @@ TimeBase = Literal["spin", "sleep", "hybrid"]
 Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
 CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
-Scalar = str | bool | int | float
+
+
+def _scalar(value: Any) -> str | bool | int | float:
+    if isinstance(value, str | bool | int | float):
+        return value
+    text = f"{kind_of(value)} stands here; a text, a number, true or false is needed"
+    raise PydanticCustomError("consort_value", "{text}", {"text": text})
+
+
+Scalar = Annotated[
+    str | bool | int | float, PlainValidator(_scalar, json_schema_input_type=str | bool | float)
+]
 
 
 class Types(Described):
@@ -40,6 +53,7 @@ class Types(Described):
 class Column(Described):
     """A column of a CSV file, brought to the member's unit: value * scale + offset."""
 
+    tag: ClassVar[str] = "<column>"
     column: NonEmpty = Field(
         description="The column's name in the first line of the file.", examples=["position"]
     )
@@ -49,6 +63,15 @@ class Column(Described):
     )
 
 
+def _column_tag(value: Any) -> str:
+    return Column.tag if isinstance(value, dict | Column) else "<name>"
+
+
+ColumnOrName = Annotated[
+    Annotated[NonEmpty, Tag("<name>")] | Annotated[Column, Tag(Column.tag)], Discriminator(_column_tag)
+]
+
+
 class FileInput(Described):
     """Inputs read from a CSV file and resampled. At its end the input begins again, with the state reset."""
 
@@ -56,7 +79,7 @@ class FileInput(Described):
     file: NonEmpty = Field(description="The CSV file, relative to this file.", examples=["data/servo.csv"])
     time: NonEmpty = Field(description="The column that holds the time of each row.", examples=["time"])
     time_unit: TimeUnit = Field(description="The unit of the time column.", examples=["ns"])
-    columns: Annotated[dict[Member, NonEmpty | Column], Field(min_length=1)] = Field(
+    columns: Annotated[dict[Member, ColumnOrName], Field(min_length=1)] = Field(
         description="For each member of the input type the column it is read from.",
         examples=["{position: position}"],
     )
@@ -193,7 +216,7 @@ class Run(Described):
 class System(Described):
     """A whole description: platform, tasks, channels, and how to run them."""
 
-    consort: Literal[1] = Field(description="Version of the description's form.", examples=["1"])
+    consort: Version = Field(description="Version of the description's form.", examples=["1"])
     platform: NonEmpty = Field(
         description="A platform of Consort's own, by name, or a platform file, by a path that ends in .yaml.",
         examples=["linux-host"],

@@ -36,6 +36,8 @@ class Document:
     keys: dict[Location, Position] = field(default_factory=dict)
     values: dict[Location, Position] = field(default_factory=dict)
     problems: list[BadInput] = field(default_factory=list)
+    unreadable: set[Location] = field(default_factory=set)
+    """Values that are None only because their text could not be read, which is reported already."""
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         """A problem at a location; where the location is absent, its nearest enclosing part is pointed at."""
@@ -82,6 +84,10 @@ class _Converter:
         self.open: list[int] = []
         self.count = 0
 
+    def unreadable(self, node: Node, location: Location, message: str) -> None:
+        self.document.unreadable.add(location)
+        self.problem(node, location, message)
+
     def problem(self, node: Node, location: Location, message: str) -> None:
         mark = node.start_mark
         self.document.problems.append(
@@ -105,7 +111,7 @@ class _Converter:
         if isinstance(node, ScalarNode):
             return self.scalar(node, location)
         if id(node) in self.open:
-            self.problem(node, location, "the alias contains itself; write the value out")
+            self.unreadable(node, location, "the alias contains itself; write the value out")
             return None
         self.open.append(id(node))
         try:
@@ -124,9 +130,11 @@ class _Converter:
             try:
                 return self.constructor.construct_object(node)
             except (ValueError, OverflowError):
-                self.problem(node, location, f"{node.value!r} cannot be read as a {tag.rpartition(':')[2]}")
+                self.unreadable(
+                    node, location, f"{node.value!r} cannot be read as a {tag.rpartition(':')[2]}"
+                )
                 return None
-        self.problem(node, location, f"the YAML tag {tag!r} is not used in descriptions; remove it")
+        self.unreadable(node, location, f"the YAML tag {tag!r} is not used in descriptions; remove it")
         return None
 
     def mapping(self, node: MappingNode, location: Location) -> dict[str, Any]:
@@ -145,7 +153,7 @@ class _Converter:
                 self.problem(
                     key_node, here, f"the key {key!r} stands twice, first on line {line}; remove one of them"
                 )
-                # Its value is still looked at by nobody: what is first stays.
+                # What stands first is looked at further.
                 continue
             self.document.keys[here] = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
             result[key] = self.convert(value_node, here)
@@ -176,7 +184,9 @@ def read_document(path: Path, what: str = "system description") -> Document:
     except MarkedYAMLError as error:
         raise BadDescription([_syntax_error(path, error)]) from None
     except RecursionError:
-        raise BadDescription([BadInput("the YAML is nested too deeply to be read", file=path)]) from None
+        raise BadDescription(
+            [BadInput("the YAML is nested too deeply to be read; flatten it", file=path)]
+        ) from None
     except ValueError as error:
         # Escapes and directives that the parser turns into numbers without looking.
         raise BadDescription([BadInput(f"the YAML cannot be read: {error}", file=path)]) from None
@@ -248,6 +258,8 @@ def _refuse_tabs(path: Path, text: str) -> None:
 def _syntax_error(path: Path, error: MarkedYAMLError) -> BadInput:
     mark = error.problem_mark or error.context_mark
     parts = [str(part).strip() for part in (error.context, error.problem) if part]
+    if error.context and error.context_mark is not None:
+        parts[0] += f" begun at {error.context_mark.line + 1}:{error.context_mark.column + 1}"
     message = f"this is not valid YAML: {', '.join(parts)}"
     if "mapping values are not allowed" in message:
         message += "; put quotes around a text that contains ': ', or mend the indentation"

@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from consort.errors import BadInput
-from consort.model.base import Described, Name
+from consort.model.base import Described, Name, Version
 from consort.model.document import Document, read_document
-from consort.model.problems import BadDescription, nearest
+from consort.model.problems import BadDescription, closest, nearest
 from consort.model.validate import validate
 
 
@@ -44,12 +44,26 @@ class Memory(Described):
 class Platform(Described):
     """A platform: processors, cores and memories."""
 
-    consort: Literal[1] = Field(description="Version of the description's form.")
+    consort: Version = Field(description="Version of the description's form.")
     name: Name = Field(description="The platform's name, which is the file's name without .yaml.")
     description: str = Field(default="", description="What the platform is, in a line.")
     processors: dict[Name, Processor] = Field(description="Kinds of processor.")
     cores: dict[Name, CoreGroup] = Field(description="Groups of equal cores.")
     memories: dict[Name, Memory] = Field(description="Memories that channels can be placed in.")
+
+    def unknown_core(self, core: str) -> str:
+        """What to say of a core that is not there."""
+        group, _, index = core.rpartition("-")
+        ranges = {
+            name: f"{name}-0" if cores.count == 1 else f"{name}-0 to {name}-{cores.count - 1}"
+            for name, cores in self.cores.items()
+        }
+        if group in ranges and index.isdecimal():
+            hint = f"{group} cores: {ranges[group]}"
+        else:
+            close = closest(core, self.core_names())
+            hint = f"did you mean {close!r}?" if close else f"cores: {', '.join(ranges.values())}"
+        return f"{core!r} is no core of platform {self.name}; {hint}"
 
     def core_names(self) -> list[str]:
         return [f"{group}-{index}" for group, cores in self.cores.items() for index in range(cores.count)]

@@ -39,18 +39,29 @@ class BadDescription(BadInput):
         ]
 
 
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` is most likely a slip of; of equally likely ones the first."""
+    best, score = None, 0.6
+    for candidate in known:
+        # Case and the two ways of joining words are the commonest slips, and score low in short names.
+        if _fold(candidate) == _fold(name):
+            return candidate
+        matcher = difflib.SequenceMatcher(None, candidate, name)
+        if matcher.real_quick_ratio() > score and matcher.quick_ratio() > score and matcher.ratio() > score:
+            best, score = candidate, matcher.ratio()
+    return best
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
 def nearest(name: str, known: Iterable[str], what: str) -> str:
     """The second half of a message about an unknown name: the nearest valid one, or all there are."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    if not close:
-        # Case and the two ways of joining words are the commonest slips, and difflib scores short ones low.
-        def fold(text: str) -> str:
-            return text.lower().replace("-", "").replace("_", "")
-
-        close = [candidate for candidate in names if fold(candidate) == fold(name)]
-    if close:
-        return f"did you mean {close[0]!r}?"
+    close = closest(name, names)
+    if close is not None:
+        return f"did you mean {close!r}?"
     if not names:
         return f"there are no {what}"
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")

@@ -63,7 +63,7 @@ class Quantity(TextValue):
             raise WrongValue(_wrong_unit(cls, text, number, unit))
         exact = Fraction(number) * factor
         if exact.denominator != 1:
-            raise WrongValue(f"{text!r} is not a whole number of {cls.base}; {cls.what}s are never rounded")
+            raise WrongValue(f"{text!r} is not a whole number of {cls.base}; quantities are never rounded")
         if exact.numerator > LARGEST:
             raise WrongValue(f"{text!r} is too large; the largest {cls.what} is {cls._spell(LARGEST)}")
         return cls(exact.numerator)

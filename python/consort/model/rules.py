@@ -61,8 +61,14 @@ class View:
     def tasks(self) -> list[str]:
         return [name for name in self.mapping("tasks") if self.mapping("tasks", name)]
 
+    def execution(self, task: str) -> str | None:
+        """A task's execution, or None where what stands there is wrong."""
+        if "execution" in self.mapping("tasks", task):
+            return self.text("tasks", task, "execution")
+        return "local"
+
     def offloaded(self, task: str) -> bool:
-        return self.text("tasks", task, "execution") == "offloaded"
+        return self.execution(task) == "offloaded"
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         return self.document.problem(location, message, at_key=at_key)
@@ -85,16 +91,10 @@ def _known_cores(view: View) -> Problems:
         for key in ("on", "master"):
             core = view.text("tasks", task, key)
             if core is not None and core not in cores:
-                yield view.problem(("tasks", task, key), _unknown_core(core, cores, view.platform.name))
+                yield view.problem(("tasks", task, key), view.platform.unknown_core(core))
     for core in view.mapping("run", "cpus"):
         if core not in cores:
-            yield view.problem(
-                ("run", "cpus", core), _unknown_core(core, cores, view.platform.name), at_key=True
-            )
-
-
-def _unknown_core(core: str, cores: list[str], platform: str) -> str:
-    return f"{core!r} is no core of platform {platform}; {nearest(core, cores, 'cores')}"
+            yield view.problem(("run", "cpus", core), view.platform.unknown_core(core), at_key=True)
 
 
 def _positive(view: View) -> Problems:
@@ -110,7 +110,9 @@ def _positive(view: View) -> Problems:
                 yield view.problem(location, f"the {location[-1]} is 0; more than 0 is needed")
             # Releases are timed by the clocks of hosts, in nanoseconds.
             elif isinstance(quantity, Duration) and quantity.value % 1000:
-                yield view.problem(location, f"{quantity} is not a whole number of nanoseconds; round it")
+                yield view.problem(
+                    location, f"{view.text(*location)!r} is not a whole number of nanoseconds; round it"
+                )
 
 
 def _deadlines(view: View) -> Problems:
@@ -127,10 +129,8 @@ def _deadlines(view: View) -> Problems:
 def _execution(view: View) -> Problems:
     for task in view.tasks():
         here = ("tasks", task)
-        if "execution" in view.mapping(*here) and view.get(*here, "execution") is None:
-            continue
         given = view.mapping(*here)
-        if view.offloaded(task):
+        if view.execution(task) == "offloaded":
             if "master" not in given:
                 yield view.problem(
                     (*here, "execution"),
@@ -143,6 +143,7 @@ def _execution(view: View) -> Problems:
                     f"the task is computed on {given['on']!r}, its own master; name another core, or write"
                     " 'execution: local'",
                 )
+        if view.execution(task) != "local":
             continue
         if "master" in given:
             yield view.problem(
@@ -190,11 +191,14 @@ def _worker_cores(view: View) -> Problems:
 
 def _channels(view: View) -> Problems:
     valid = [f"{task}.{end}" for task in view.tasks() for end in ("in", "out") if view.offloaded(task)]
+    described = view.document.get("tasks")
+    if not isinstance(described, dict):
+        return
     for name in view.mapping("channels"):
         here = ("channels", name)
         task, _, end = name.rpartition(".")
-        if task in view.tasks() and end in ("in", "out"):
-            if view.text("tasks", task, "execution") in (None, "local"):
+        if task in described and end in ("in", "out"):
+            if view.execution(task) == "local":
                 yield view.problem(
                     here,
                     f"the task {task!r} is local and has no channels; remove {name!r}, or write 'execution:"

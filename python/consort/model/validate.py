@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from consort.model.base import MEMBER_PATTERN, NAME_PATTERN
 from consort.model.document import Document, Location
-from consort.model.problems import nearest
+from consort.model.problems import closest, nearest
 from consort.model.textvalue import TextValue, kind_of
 
 M = TypeVar("M", bound=BaseModel)
@@ -42,10 +42,16 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
         return model.model_validate(document.data), set()
     except ValidationError as error:
         wrong: set[Location] = set()
-        for detail in error.errors(include_url=False):
-            if detail["type"] in _CONSEQUENCES:
+        details = error.errors(include_url=False)
+        misspelt = {_meant(model, detail) for detail in details if detail["type"] == "extra_forbidden"}
+        for detail in details:
+            # A key that is missing because it is misspelt is one fault, not two.
+            if detail["type"] in _CONSEQUENCES or (detail["type"] == "missing" and detail["loc"] in misspelt):
                 continue
             location = tuple(part for part in detail["loc"] if not _TAG.fullmatch(str(part)))
+            if location in document.unreadable:
+                wrong.add(location)
+                continue
             at_key = False
             if location and location[-1] == "[key]":
                 location, at_key = location[:-1], True
@@ -65,15 +71,15 @@ def _message(
     if kind == "consort_value":
         return str(context["text"]), at_key
     if kind == "extra_forbidden":
-        owner = _owner(model, detail["loc"][:-1])
-        keys = [field.alias or name for name, field in owner.model_fields.items()]
-        return f"unknown key {last!r}; {nearest(last, keys, 'known keys')}", True
+        return f"unknown key {last!r}; {nearest(last, _keys(model, detail), 'known keys')}", True
     if kind == "missing":
         owner = _owner(model, detail["loc"][:-1])
         return f"the key {last!r} is missing; add it, for example {_example(owner, last)}", True
     if kind == "literal_error":
         allowed = re.findall(r"'([^']*)'|\b(\d+)\b", str(context["expected"]))
         names = [text or number for text, number in allowed]
+        if str(value) in names:
+            return f"{kind_of(value)} stands here; write {value} without quotes", at_key
         return f"{kind_of(value)} is not one of the values; {nearest(str(value), names, 'values')}", at_key
     if kind == "string_pattern_mismatch":
         return _name_message(str(value), str(context["pattern"])), at_key
@@ -92,6 +98,17 @@ def _message(
     if kind == "string_too_long":
         return f"{last!r} is too long; at most {context['max_length']} characters are possible", at_key
     return f"{kind_of(value)} cannot be used: {detail['msg']}", at_key
+
+
+def _keys(model: type[BaseModel], detail: ErrorDetails) -> list[str]:
+    """The keys that are known where an unknown one stands."""
+    return [field.alias or name for name, field in _owner(model, detail["loc"][:-1]).model_fields.items()]
+
+
+def _meant(model: type[BaseModel], detail: ErrorDetails) -> tuple[int | str, ...]:
+    """The location that an unknown key is probably a slip of, or its own."""
+    *parent, key = detail["loc"]
+    return (*parent, closest(str(key), _keys(model, detail)) or key)
 
 
 def _name_message(value: str, pattern: str) -> str:

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort check` and `consort schema` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from consort.cli import main
+from consort.model.schema import schema_text
+
+
+def call(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as caught:
+        main(list(args))
+    out, err = capsys.readouterr()
+    assert isinstance(caught.value.code, int)
+    return caught.value.code, out, err
+
+
+def test_good(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = call(capsys, "check", "system.yaml")
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "system.yaml: ok, 1 task on 2 cores of linux-host",
+        "  servo: every 50us, deadline 50us, offloaded on worker-0, master master-0",
+        "  runs: local-off, local-on, offloaded-off, offloaded-on; 1000 jobs each",
+    ]
+
+
+def test_good_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = call(capsys, "check", "--json", "system.yaml")
+    assert status == 0
+    answer = json.loads(out)
+    assert answer["ok"] is True
+    assert answer["system"]["tasks"]["servo"]["period"] == "50us"
+
+
+def test_bad(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path("system.yaml").read_text(encoding="utf-8")
+    Path("system.yaml").write_text(text.replace("50us", "50").replace("shm", "ram"), encoding="utf-8")
+    status, out, err = call(capsys, "check", "system.yaml")
+    assert (status, out) == (2, "")
+    lines = err.splitlines()
+    assert [line.split(": ")[1] for line in lines[:-1]] == [
+        "tasks.servo.period",
+        "tasks.servo.deadline",
+        "channels[servo.in].memory",
+        "channels[servo.out].memory",
+    ]
+    assert lines[-1] == "consort: 4 errors in system.yaml"
+
+
+def test_bad_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = call(capsys, "check", "--json", "none.yaml")
+    assert (status, err) == (2, "")
+    answer = json.loads(out)
+    assert answer["ok"] is False
+    assert [problem["file"] for problem in answer["problems"]] == ["none.yaml"]
+
+
+def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = call(capsys, "schema")
+    assert status == 0
+    assert out == schema_text()

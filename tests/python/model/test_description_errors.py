@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of broken descriptions: the corpus in broken.yaml word for word, and no crash for others."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from consort.errors import BadInput
+from consort.model import BadDescription, load_system
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+HERE = Path(__file__).parent
+BASE = (HERE / "base.yaml").read_text(encoding="utf-8")
+CORPUS = YAML(typ="safe").load((HERE / "broken.yaml").read_text(encoding="utf-8"))
+
+
+def errors(path: str | Path) -> list[str]:
+    with pytest.raises(BadDescription) as caught:
+        load_system(path)
+    assert caught.value.exit_status == 2
+    assert str(caught.value) == "\n".join(str(problem) for problem in caught.value.problems)
+    return str(caught.value).split("\n")
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=[case["name"] for case in CORPUS])
+def test_corpus(case: dict[str, Any], folder: Path) -> None:
+    text = case.get("text", BASE)
+    for old, new in case.get("change", {}).items():
+        assert old in text, "the change applies to nothing"
+        text = text.replace(old, new, 1)
+    (folder / "system.yaml").write_text(text, encoding="utf-8")
+    assert errors("system.yaml") == case["says"]
+
+
+def test_the_corpus_is_no_smaller_than_it_was() -> None:
+    assert len(CORPUS) >= 100
+    assert len({case["name"] for case in CORPUS}) == len(CORPUS)
+
+
+@pytest.mark.parametrize("case", CORPUS, ids=[case["name"] for case in CORPUS])
+def test_every_message_says_where_and_what_would_be_right(case: dict[str, Any]) -> None:
+    for line in case["says"]:
+        file, row, column, message = line.split(":", 3)
+        assert file.endswith((".yaml", ".py"))
+        assert int(row) >= 1
+        assert int(column) >= 1
+        assert ";" in message
+
+
+def test_missing_file(folder: Path) -> None:
+    assert errors("sytem.yaml") == [
+        "sytem.yaml: there is no such file; the folder holds bad-board.yaml, board.yml, system.yaml"
+    ]
+    assert errors("nowhere/system.yaml") == [
+        "nowhere/system.yaml: there is no such file; give the path of a system description"
+    ]
+
+
+def test_folder_instead_of_a_file(folder: Path) -> None:
+    assert errors("data") == ["data: this is a folder; give the path of a system description"]
+
+
+def test_path_below_a_file(folder: Path) -> None:
+    assert errors("step.hpp/system.yaml") == [
+        "step.hpp/system.yaml: the file cannot be read: Not a directory;"
+        " give the path of a system description"
+    ]
+
+
+def test_not_utf8(folder: Path) -> None:
+    Path("system.yaml").write_bytes(b"consort: 1\nplatform: \xff\n")
+    assert errors("system.yaml") == ["system.yaml: byte 21 is not UTF-8; save the file as UTF-8"]
+
+
+def test_deep_nesting(folder: Path) -> None:
+    Path("system.yaml").write_text("[" * 20_000, encoding="utf-8")
+    assert errors("system.yaml") == ["system.yaml: the YAML is nested too deeply to be read; flatten it"]
+
+
+def test_aliases_that_multiply(folder: Path) -> None:
+    lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    Path("system.yaml").write_text("\n".join(lines), encoding="utf-8")
+    assert errors("system.yaml") == [
+        "system.yaml: the description has more than 1000000 values; use fewer aliases (*name)"
+    ]
+
+
+def test_json_form(folder: Path) -> None:
+    Path("system.yaml").write_text(BASE.replace("50us", "50", 1), encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        load_system("system.yaml")
+    assert isinstance(caught.value, BadDescription)
+    assert caught.value.to_json() == [
+        {
+            "file": "system.yaml",
+            "line": 6,
+            "column": 13,
+            "field": "tasks.servo.period",
+            "message": "50 has no unit; a duration is a number with one of ps, ns, us, ms, s,"
+            " for example 50us",
+        }
+    ]
+
+
+def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Every location in plain data."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [here, *(place for key, part in inside for place in places(part, (*here, key)))]
+
+
+PLAIN = YAML(typ="safe").load(BASE)
+PLACES = [place for place in places(PLAIN) if place]
+JUNK = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(codec="utf-8"), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(PLACES), JUNK)
+def test_junk_anywhere_is_reported_and_never_crashes(folder: Path, place: tuple[Any, ...], junk: Any) -> None:
+    data = copy.deepcopy(PLAIN)
+    target = data
+    for key in place[:-1]:
+        target = target[key]
+    target[place[-1]] = junk
+    # JSON is YAML, but for the spelling of numbers that are none.
+    text = json.dumps(data).replace("-Infinity", "-.inf").replace("Infinity", ".inf").replace("NaN", ".nan")
+    Path("system.yaml").write_text(text, encoding="utf-8")
+    try:
+        load_system("system.yaml")
+    except BadDescription as error:
+        assert all(problem.message for problem in error.problems)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, len(BASE) - 1), st.integers(0, 12), st.text(max_size=6))
+def test_damaged_text_is_reported_and_never_crashes(folder: Path, at: int, lost: int, put: str) -> None:
+    Path("system.yaml").write_text(
+        BASE[:at] + put.encode("utf-8", "replace").decode() + BASE[at + lost :], encoding="utf-8"
+    )
+    try:
+        load_system("system.yaml")
+    except BadDescription as error:
+        assert all(problem.message for problem in error.problems)
