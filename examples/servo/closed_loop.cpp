@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's step around the nonlinear plant, as a shared library: closed_loop.py calls it, and gives it every number.
+// The controller's step around the nonlinear plant, as a shared library: closed_loop.py calls it, and gives
+// it every number.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -9,7 +10,8 @@
 namespace {
 
 struct Parameters {  // closed_loop.py has the same list
-    double inertia_base, inertia_crank, crank_ratio, viscous_friction, gravity_torque, coulomb_friction, friction_speed;
+    double inertia_base, inertia_crank, crank_ratio, viscous_friction, gravity_torque, coulomb_friction,
+        friction_speed;
     double torque_time_constant, torque_limit;
     double sample_period;
     double encoder_step;  // rad, 0 for an ideal sensor
@@ -31,7 +33,8 @@ Plant derivative(const Parameters& p, const Plant& s, double command) {
     const double slope = std::cos(s.angle) + p.crank_ratio * std::cos(2 * s.angle);
     const double inertia = p.inertia_base + p.inertia_crank * crank * crank;
     const double load = p.inertia_crank * crank * slope * s.speed * s.speed + p.viscous_friction * s.speed +
-                        p.gravity_torque * std::sin(s.angle) + p.coulomb_friction * std::tanh(s.speed / p.friction_speed);
+                        p.gravity_torque * std::sin(s.angle) +
+                        p.coulomb_friction * std::tanh(s.speed / p.friction_speed);
     return {s.speed, (s.torque - load) / inertia, (command - s.torque) / p.torque_time_constant};
 }
 
@@ -56,7 +59,8 @@ template <class Number>
 double peak(const servo::States<Number>& s, double full_scale) {
     double most = std::abs(static_cast<double>(s.integrator));
     for (int k = 0; k < servo::harmonics; ++k) {
-        most = std::max({most, std::abs(static_cast<double>(s.x1[k])), std::abs(static_cast<double>(s.x2[k]))});
+        most =
+            std::max({most, std::abs(static_cast<double>(s.x1[k])), std::abs(static_cast<double>(s.x2[k]))});
     }
     return most / full_scale;
 }
@@ -103,13 +107,15 @@ struct ProportionalDerivative {
         const double error = reference - position;
         const double change = error - filter;
         filter += C::filter * change;
-        return std::clamp(C::proportional * error + C::derivative * change, -C::command_limit, C::command_limit);
+        return std::clamp(C::proportional * error + C::derivative * change, -C::command_limit,
+                          C::command_limit);
     }
     double state_peak() const { return 0.0; }
 };
 
 template <class Controller>
-void run(const Parameters& p, std::int64_t samples, const double* reference, double* error, double* command, Summary& summary) {
+void run(const Parameters& p, std::int64_t samples, const double* reference, double* error, double* command,
+         Summary& summary) {
     Controller controller;
     Plant plant{reference[0], 0.0, 0.0};
     double applied = 0.0;  // one sample late: the round trip to the worker
@@ -123,22 +129,33 @@ void run(const Parameters& p, std::int64_t samples, const double* reference, dou
         const double state = controller.state_peak();
         summary.state_peak = std::max(summary.state_peak, state);
         summary.command_peak = std::max(summary.command_peak, std::abs(applied));
-        // Just short of full scale, since the largest Q31 value is; floating point has no range to leave, but the same limit counts.
-        if (state >= 1.0 - 0x1p-30 || std::abs(applied) >= p.torque_limit * (1.0 - 0x1p-20)) ++summary.saturations;
+        // Just short of full scale, since the largest Q31 value is; floating point has no range to leave, but
+        // the same limit counts.
+        if (state >= 1.0 - 0x1p-30 || std::abs(applied) >= p.torque_limit * (1.0 - 0x1p-20))
+            ++summary.saturations;
     }
 }
 
 }  // namespace
 
-extern "C" int servo_closed_loop(int controller, const Parameters* p, std::int64_t samples, const double* reference,
-                                 double* error, double* command, Summary* summary) {
+extern "C" int servo_closed_loop(int controller, const Parameters* p, std::int64_t samples,
+                                 const double* reference, double* error, double* command, Summary* summary) {
     *summary = {};
     switch (controller) {
-        case 0: run<ProportionalDerivative>(*p, samples, reference, error, command, *summary); return 0;
-        case 1: run<Float64>(*p, samples, reference, error, command, *summary); return 0;
-        case 2: run<Float32>(*p, samples, reference, error, command, *summary); return 0;
-        case 3: run<Fixed>(*p, samples, reference, error, command, *summary); return 0;
-        default: return 1;
+        case 0:
+            run<ProportionalDerivative>(*p, samples, reference, error, command, *summary);
+            return 0;
+        case 1:
+            run<Float64>(*p, samples, reference, error, command, *summary);
+            return 0;
+        case 2:
+            run<Float32>(*p, samples, reference, error, command, *summary);
+            return 0;
+        case 3:
+            run<Fixed>(*p, samples, reference, error, command, *summary);
+            return 0;
+        default:
+            return 1;
     }
 }
 

@@ -3,8 +3,8 @@
 
     python closed_loop.py [--seconds 20] [--json] [--plot FILE]
 
-The compiled step itself runs, in every arithmetic, with an ideal sensor and with a 20-bit encoder; the plant is integrated
-by Runge-Kutta steps of a tenth of a sample. All figures are simulated.
+The compiled step itself runs, in every arithmetic, with an ideal sensor and with a 20-bit encoder; the plant
+is integrated by Runge-Kutta steps of a tenth of a sample. All figures are simulated.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 import plant as mechanism
-from description import DEFAULT, HERE, Description, DescriptionError, load
+from description import DEFAULT, HERE, Description, DescriptionError, Plant, load
+from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 CONTROLLERS = {"pd": 0, "f64": 1, "f32": 2, "q31": 3}
@@ -40,8 +39,8 @@ LIMIT_ENCODER = 5e-7
 
 
 class _Parameters(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012
-        *((field.name, ctypes.c_double) for field in fields(mechanism.Plant)),
+    _fields_ = [
+        *((field.name, ctypes.c_double) for field in fields(Plant)),
         ("sample_period", ctypes.c_double),
         ("encoder_step", ctypes.c_double),
         ("substeps", ctypes.c_int64),
@@ -49,7 +48,7 @@ class _Parameters(ctypes.Structure):
 
 
 class _Summary(ctypes.Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("state_peak", ctypes.c_double),
         ("command_peak", ctypes.c_double),
         ("saturations", ctypes.c_int64),
@@ -95,13 +94,17 @@ def _pointer(values: Array) -> Any:
 
 
 def simulate(
-    library: ctypes.CDLL, description: Description, controller: str, encoder: bool = False, seconds: float = 20.0
+    library: ctypes.CDLL,
+    description: Description,
+    controller: str,
+    encoder: bool = False,
+    seconds: float = 20.0,
 ) -> Result:
     """One run from rest at the reference's start, a whole number of periods long."""
     samples_per_period = round(description.reference.period / description.controller.sample_period)
     periods = max(1, round(seconds / description.reference.period))
     # One period, repeated, so that rounding of a growing time never makes the reference less than periodic.
-    time = np.arange(samples_per_period) * description.controller.sample_period
+    time = np.arange(samples_per_period, dtype=np.float64) * description.controller.sample_period
     reference = np.tile(mechanism.motion(description.reference, time)[0], periods)
     error, command = np.empty_like(reference), np.empty_like(reference)
     values, summary = parameters(description, encoder), _Summary()
@@ -155,10 +158,18 @@ def plot(results: list[Result], description: Description, file: Path) -> None:
         if result.encoder:
             continue
         per_period = np.sqrt(np.mean(result.error.reshape(-1, samples) ** 2, axis=1))
-        above.semilogy((np.arange(len(per_period)) + 1) * description.reference.period, per_period, label=result.controller)
+        above.semilogy(
+            (np.arange(len(per_period)) + 1) * description.reference.period,
+            per_period,
+            label=result.controller,
+        )
         harmonic = mechanism.amplitudes(result.error[-samples:], 2 * description.controller.harmonics)
         below.semilogy(np.maximum(harmonic, 1e-20), "o-", markersize=3, label=result.controller)
-    above.set(xlabel="time [s]", ylabel="RMS error per period [rad]", title="Tracking error (simulated, ideal sensor)")
+    above.set(
+        xlabel="time [s]",
+        ylabel="RMS error per period [rad]",
+        title="Tracking error (simulated, ideal sensor)",
+    )
     below.set(xlabel="harmonic", ylabel="amplitude in the last period [rad]")
     for axes in (above, below):
         axes.grid(True, alpha=0.3)
@@ -184,7 +195,9 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             library = build(Path(folder))
         except (OSError, subprocess.CalledProcessError) as error:
-            print(f"closed_loop.py: no C++20 compiler could build the step: {error}; set CXX", file=sys.stderr)
+            print(
+                f"closed_loop.py: no C++20 compiler could build the step: {error}; set CXX", file=sys.stderr
+            )
             return 3
         results = [
             simulate(library, description, controller, encoder, options.seconds)
@@ -193,13 +206,19 @@ def main(arguments: list[str] | None = None) -> int:
         ]
     reasons = [reason for result in results if result.controller != "pd" for reason in accept(result)]
     if options.json:
-        print(json.dumps({"provenance": "simulated", "runs": [r.figures() for r in results], "reasons": reasons}, indent=1))
+        print(
+            json.dumps(
+                {"provenance": "simulated", "runs": [r.figures() for r in results], "reasons": reasons},
+                indent=1,
+            )
+        )
     else:
         print("simulated                RMS e      at harmonics 0..20: RMS  worst     states   command")
         for r in results:
             sensor = f"{ENCODER_BITS}-bit encoder" if r.encoder else "ideal sensor"
             print(
-                f"{r.controller:4} {sensor:16} {r.rms:12.3e} rad {r.in_model_rms:15.2e} {r.worst_harmonic:11.2e}"
+                f"{r.controller:4} {sensor:16} {r.rms:12.3e} rad"
+                f" {r.in_model_rms:15.2e} {r.worst_harmonic:11.2e}"
                 f" {r.state_peak:8.3f} {r.command_peak:6.2f} N m"
             )
         for reason in reasons:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ruamel.yaml import YAML, YAMLError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 HERE = Path(__file__).resolve().parent
 DEFAULT = HERE / "controller.yaml"
@@ -96,7 +97,7 @@ _RECORDS = {
 
 
 def _build(record: Any, value: object, path: str) -> Any:
-    """One record from one mapping; annotations are strings here, so the record's name decides what a field holds."""
+    """One record from one mapping. Annotations are strings here: their names decide what a field holds."""
     if not isinstance(value, dict):
         raise DescriptionError(f"{path}: a mapping is needed")
     fields = {field.name: str(field.type) for field in dataclasses.fields(record)}
@@ -112,7 +113,9 @@ def _build(record: Any, value: object, path: str) -> Any:
         if kind in _RECORDS:
             built[name] = _build(_RECORDS[kind], item, where)
         elif isinstance(item, bool) or not isinstance(item, int if kind == "int" else (int, float)):
-            raise DescriptionError(f"{where}: {item!r} is not {'a whole number' if kind == 'int' else 'a number'}")
+            raise DescriptionError(
+                f"{where}: {item!r} is not {'a whole number' if kind == 'int' else 'a number'}"
+            )
         elif not math.isfinite(item) or item < 0:
             raise DescriptionError(f"{where}: {item!r} is negative or not finite")
         else:
@@ -143,8 +146,12 @@ def load(path: Path = DEFAULT) -> Description:
     if controller.harmonics / description.reference.period * controller.sample_period >= 0.5:
         raise DescriptionError(f"{path.name}.controller.harmonics: the highest is above half the sample rate")
     if controller.input_delay != 1:
-        raise DescriptionError(f"{path.name}.controller.input_delay: the design is written for a delay of 1 sample")
+        raise DescriptionError(
+            f"{path.name}.controller.input_delay: the design is written for a delay of 1 sample"
+        )
     ratio = math.log2(scaling.angle_full_scale / scaling.error_full_scale)
     if ratio != int(ratio) or ratio < 0:
-        raise DescriptionError(f"{path.name}.scaling.angle_full_scale: must be a power of two times error_full_scale")
+        raise DescriptionError(
+            f"{path.name}.scaling.angle_full_scale: must be a power of two times error_full_scale"
+        )
     return description

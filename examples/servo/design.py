@@ -4,8 +4,9 @@
     python design.py            design, check stability, write generated/coefficients.{json,hpp}
     python design.py --check    design again and compare with what is there; exit status 1 where it differs
 
-The gains come from a Riccati equation, whose solution differs in its last digits from one linear algebra library to another.
---check therefore compares the gains within a tolerance, and all that is derived from them to the last character.
+The gains come from a Riccati equation, whose solution differs in its last digits from one linear algebra
+library to another. --check therefore compares the gains within a tolerance, and all that is derived from them
+to the last character.
 """
 
 from __future__ import annotations
@@ -19,13 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import control
-import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import block_diag, expm
-
 import emit
+import numpy as np
 import plant as mechanism
 from description import DEFAULT, HERE, Description, DescriptionError, load
+from numpy.typing import NDArray
+from scipy.linalg import block_diag, expm
 
 Array = NDArray[np.float64]
 GENERATED = HERE / "generated"
@@ -72,7 +72,7 @@ def internal_model(description: Description) -> tuple[Array, Array]:
 
 
 def design(description: Description) -> Gains:
-    """LQR with a prescribed degree of stability at the mean inertia of the path; torque and delay gains are dropped."""
+    """LQR with a prescribed degree of stability at the mean inertia; torque and delay gains are dropped."""
     c = description.controller
     a_plant, b_plant = frozen_plant(description, float(np.mean(mechanism.path_inertia(description))))
     a_model, b_model = internal_model(description)
@@ -99,9 +99,11 @@ def closed_loop(description: Description, gains: Gains, inertia: float) -> Array
     a[4, 0] = -(1 - pole)
     a[5:, 0] = -b_model
     derivative = gains.derivative * (1 - pole) / description.controller.sample_period
-    feedback = np.concatenate([[-gains.proportional - derivative, 0, 0, 0, -derivative], gains.internal_model])
+    feedback = np.concatenate(
+        [[-gains.proportional - derivative, 0, 0, 0, -derivative], gains.internal_model]
+    )
     a[:4, :] += np.outer(b_plant, feedback)
-    return a
+    return np.asarray(a)
 
 
 def stability(description: Description, gains: Gains) -> list[tuple[float, float]]:
@@ -115,11 +117,11 @@ def stability(description: Description, gains: Gains) -> list[tuple[float, float
 
 
 def state_scales(description: Description, gains: Gains) -> Array:
-    """Full scale [rad s] of the integrator and of each oscillator: head-room over the harmonic that it must deliver."""
+    """Full scales [rad s] of integrator and oscillators: head-room over the harmonic that each delivers."""
     torque = np.maximum(mechanism.torque_harmonics(description), description.scaling.torque_floor)
     pairs = gains.internal_model[1:].reshape(-1, 2)
     strength = np.concatenate([[abs(gains.internal_model[0])], np.hypot(pairs[:, 0], pairs[:, 1])])
-    # Six digits are plenty for a scale, and hide the last bit in which vector libraries differ between processors.
+    # Six digits are plenty for a scale, and hide the last bits, in which vector libraries differ.
     return np.array([float(f"{scale:.6g}") for scale in description.scaling.head_room * torque / strength])
 
 
@@ -169,7 +171,9 @@ def stored_gains(content: dict[str, Any]) -> Gains:
 def differences(fresh: Gains, stored: Gains) -> list[str]:
     """Gains that differ by more than a linear algebra library may."""
     if len(fresh.internal_model) != len(stored.internal_model):
-        return [f"{len(stored.internal_model)} internal model gains stored, {len(fresh.internal_model)} designed"]
+        return [
+            f"{len(stored.internal_model)} internal model gains stored, {len(fresh.internal_model)} designed"
+        ]
     found = []
     for name in ("proportional", "derivative", "internal_model"):
         a, b = np.atleast_1d(getattr(fresh, name)), np.atleast_1d(getattr(stored, name))
@@ -198,8 +202,12 @@ def check(description: Description, folder: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Design the servo controller and write its coefficients.")
-    parser.add_argument("--check", action="store_true", help="compare with the generated files, write nothing")
-    parser.add_argument("--description", type=Path, default=DEFAULT, help="default: controller.yaml beside this file")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the generated files, write nothing"
+    )
+    parser.add_argument(
+        "--description", type=Path, default=DEFAULT, help="default: controller.yaml beside this file"
+    )
     parser.add_argument("--output", type=Path, default=GENERATED, help="folder of the generated files")
     options = parser.parse_args(arguments)
     try:
@@ -210,7 +218,9 @@ def main(arguments: list[str] | None = None) -> int:
     gains = design(description)
     grid = stability(description, gains)
     ts = description.controller.sample_period
-    print(f"gains: proportional {gains.proportional:.1f} N m/rad, derivative {gains.derivative:.3f} N m s/rad")
+    print(
+        f"gains: proportional {gains.proportional:.1f} N m/rad, derivative {gains.derivative:.3f} N m s/rad"
+    )
     print("slowest mode over frozen inertia [1/s]:")
     for inertia, radius in grid:
         print(f"  J {inertia:.3e} kg m^2  |z| {radius:.7f}  {math.log(radius) / ts:8.3f}")

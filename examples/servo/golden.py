@@ -3,36 +3,49 @@
 
 Two answers, written independently of step.hpp:
 
-- `reference64`: what the design asks for. Each oscillator's response is a convolution with a rotating phasor, summed up in
-  double precision in its modal coordinates; there is no leapfrog in it, and no rounded coefficient.
-- `expected`: the arithmetic's own outputs, to the bit: states of all oscillators advance together as NumPy vectors in
-  the order of rounding that step.hpp states, and the outputs are taken from the whole history afterwards.
+- `reference64`: what the design asks for. Each oscillator's response is a convolution with a rotating phasor,
+  summed up in double precision in modal coordinates; there is no leapfrog in it, and no rounded coefficient.
+- `expected`: the arithmetic's own outputs, to the bit: states of all oscillators advance together as NumPy
+  vectors in the order of rounding that step.hpp states; outputs are taken from the whole history afterwards.
 
-A C++ output is right when it equals `expected` exactly; `expected` is right when it stays within the stated tolerance of
-`reference64`.
+A C++ output is right when it equals `expected` exactly; `expected` is right when it stays within the stated
+tolerance of `reference64`. The file stands alone, so that a runner can load it by its path.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from inputs import COEFFICIENTS, OUT_TYPES, convert
+HERE = Path(__file__).resolve().parent
+COEFFICIENTS: dict[str, Any] = json.loads(
+    (HERE / "generated" / "coefficients.json").read_text(encoding="utf-8")
+)
+
+# The step's In and Out in each arithmetic, as the C++ structs lie in memory.
+IN_TYPES = {
+    name: np.dtype([("reference", code), ("position", code)])
+    for name, code in (("f32", "<f4"), ("f64", "<f8"), ("q31", "<i4"))
+}
+OUT_TYPES = {
+    name: np.dtype([("command", code)]) for name, code in (("f32", "<f4"), ("f64", "<f8"), ("q31", "<i4"))
+}
 
 Array = NDArray[Any]
 ARITHMETICS = ("f32", "f64", "q31")
 
-# How far an arithmetic may be from reference64, in the unit of its Out. Acceptance limits, not results: the tests print what the
-# recordings give. float32's share is mostly phase: eps rounded to 24 bits turns the 100 Hz oscillator by up to 4e-4 rad in 12 s.
-# Fixed point's is mostly the derivative filter's last bit, which the derivative gain multiplies by 904.
+# How far an arithmetic may be from reference64, in the unit of its Out. Acceptance limits, not results: the
+# tests print what the recordings give. float32's share is mostly phase: eps rounded to 24 bits turns the
+# 100 Hz oscillator by up to 4e-4 rad in 12 s. Fixed point's is mostly the derivative filter's last bit, which the
+# derivative gain multiplies by 904.
 TOLERANCE = {
     "f32": {"absolute": 2e-4, "unit": "N m"},
     "f64": {"absolute": 1e-11, "unit": "N m"},
@@ -40,21 +53,22 @@ TOLERANCE = {
 }
 
 
-@dataclass(frozen=True)
-class Replay:
-    """Outputs, and the largest magnitude of each state as a fraction of full scale (integrator first, then x1, then x2)."""
+class Replay(NamedTuple):
+    """What a replay gives. Peaks are fractions of full scale: the integrator's, then those of x1 and x2."""
 
     outputs: Array
     state_peaks: NDArray[np.float64]
     command_peak: float  # before the limit, as a fraction of it
-    saturations: int  # values that reached the end of the fixed-point range (q31), commands at the limit (all)
+    # Values that reached the end of the fixed-point range (q31), commands at the limit (all).
+    saturations: int
 
 
 def golden(inputs: Array, arithmetic: str, cache: Path | None = None) -> dict[str, Any]:
     """Expected outputs for inputs that start from a reset state (`State{}`) at row 0.
 
-    inputs: array of In of the arithmetic, or of float32 In (converted). cache: a folder for results, keyed by what they depend on.
-    Returns expected (array of Out), reference64 (float64, in the unit of Out), tolerance, and what replay() reports.
+    inputs: array of In of the arithmetic, or of float32 In (converted). cache: a folder for results, keyed by
+    what they depend on. Returns expected (array of Out), reference64 (float64, in the unit of Out),
+    tolerance, and state_peaks, command_peak and saturations of the replay.
     """
     if arithmetic not in ARITHMETICS:
         raise ValueError(f"arithmetic {arithmetic!r}: one of {', '.join(ARITHMETICS)}")
@@ -63,7 +77,10 @@ def golden(inputs: Array, arithmetic: str, cache: Path | None = None) -> dict[st
     if stored is not None and stored.exists():
         with np.load(stored) as content:
             result = Replay(
-                content["outputs"], content["state_peaks"], float(content["command_peak"]), int(content["saturations"])
+                content["outputs"],
+                content["state_peaks"],
+                float(content["command_peak"]),
+                int(content["saturations"]),
             )
             reference = content["reference64"]
     else:
@@ -81,13 +98,30 @@ def golden(inputs: Array, arithmetic: str, cache: Path | None = None) -> dict[st
     }
 
 
+def convert(rows: NDArray[Any], arithmetic: str) -> NDArray[Any]:
+    """Inputs in rad as the In of an arithmetic."""
+    if rows.dtype == IN_TYPES[arithmetic]:
+        return rows
+    if rows.dtype.kind == "V" and rows.dtype["reference"].kind == "i":
+        raise ValueError("fixed-point inputs are not converted back")
+    converted = np.empty(len(rows), IN_TYPES[arithmetic])
+    for name in ("reference", "position"):
+        values = rows[name].astype(np.float64)
+        if arithmetic == "q31":
+            values = np.rint(values / COEFFICIENTS["q31"]["angle_full_scale"] * 2**31)
+            if np.any(values < -(2**31)) or np.any(values >= 2**31):
+                raise ValueError(f"{name}: an angle is beyond the fixed-point range")
+        converted[name] = values
+    return converted
+
+
 def replay(rows: Array, arithmetic: str) -> Replay:
     """The arithmetic's own outputs, bit by bit."""
     return _replay_q31(rows) if arithmetic == "q31" else _replay_real(rows, arithmetic)
 
 
 def reference64(rows: Array, arithmetic: str) -> NDArray[np.float64]:
-    """Ideal outputs in double precision, limited as the step limits them, in the unit of the arithmetic's Out."""
+    """Ideal outputs in double precision, limited as the step limits them, in the unit of Out."""
     c = COEFFICIENTS["f64"]
     error = rows["reference"].astype(np.float64) - rows["position"]
     if arithmetic == "q31":
@@ -106,7 +140,7 @@ def reference64(rows: Array, arithmetic: str) -> NDArray[np.float64]:
         read = c["output_1"][k] * right[0, 0] + c["output_2"][k] * right[1, 0]
         phasor = np.exp(-1j * theta * sample)
         inside = np.concatenate([[0.0], np.cumsum(phasor * error)[:-1]])
-        command += 2 * np.real(read * drive * turn ** -1 * np.conjugate(phasor) * inside)
+        command += 2 * np.real(read * drive * turn**-1 * np.conjugate(phasor) * inside)
     command = np.clip(command, -c["command_limit"], c["command_limit"])
     if arithmetic == "q31":
         command *= 2**31 / COEFFICIENTS["q31"]["command_full_scale"]
@@ -144,7 +178,9 @@ def _replay_real(rows: Array, arithmetic: str) -> Replay:
         lanes[:, k % 4] += term[:, k]
     oscillators = (lanes[:, 0] + lanes[:, 1]) + (lanes[:, 2] + lanes[:, 3])
     change = error - smooth[:-1]
-    command = ((c["proportional"] * error + c["derivative"] * change) + c["integrator_output"] * integral[:-1]) + oscillators
+    command = (
+        (c["proportional"] * error + c["derivative"] * change) + c["integrator_output"] * integral[:-1]
+    ) + oscillators
     limit = c["command_limit"]
     outputs = np.empty(count, OUT_TYPES[arithmetic])
     outputs["command"] = np.clip(command, -limit, limit)
@@ -173,7 +209,7 @@ def _product(pairs: Any, values: Array) -> NDArray[np.int64]:
 
 
 def _saturated_path(pairs: Any, values: NDArray[np.int64], difference: bool) -> tuple[NDArray[np.int64], int]:
-    """History of s+ = saturate(s + round(c v)), v the value or its difference from s, in Python's exact integers."""
+    """History of s+ = saturate(s + round(c v)), v the value or its difference from s, in exact integers."""
     mantissa, shift = pairs
     half = 1 << (shift - 1)
     history, state, saturations = [0], 0, 0
@@ -185,8 +221,10 @@ def _saturated_path(pairs: Any, values: NDArray[np.int64], difference: bool) -> 
     return np.array(history, np.int64), saturations
 
 
-def _oscillators_q31(driven: NDArray[np.int64], saturate: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Histories of x1 and x2 before each update. Saturating costs half as much again, and is seldom needed."""
+def _oscillators_q31(
+    driven: NDArray[np.int64], saturate: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Histories of x1 and x2 before each update. Saturating costs more, and is seldom needed."""
     count, n = driven.shape
     mantissa, half, shift = _scaled(COEFFICIENTS["q31"]["eps"])
     low, high = np.int64(_LOW), np.int64(_HIGH)
@@ -218,7 +256,7 @@ def _replay_q31(rows: Array) -> Replay:
     driven = _product(c["input"], error[:, None])
 
     x1, x2 = _oscillators_q31(driven, saturate=False)
-    # What leaves the range does so in the history before it can leave 64 bits, so that this test misses nothing.
+    # What leaves the range shows in the history before it can leave 64 bits, so that this misses nothing.
     if max(np.abs(x1).max(), np.abs(x2).max()) > _HIGH:
         x1, x2 = _oscillators_q31(driven, saturate=True)
 

@@ -1,25 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller's inputs from a recording: read, resampled to the controller's rate, geared to the drive's angles."""
+"""The controller's inputs from a recording: read, resampled to the controller's rate, geared to the drive."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from golden import COEFFICIENTS, IN_TYPES, convert
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
-
-HERE = Path(__file__).resolve().parent
-COEFFICIENTS: dict[str, Any] = json.loads((HERE / "generated" / "coefficients.json").read_text(encoding="utf-8"))
-
-# The step's In and Out in each arithmetic, as the C++ structs lie in memory.
-IN_TYPES = {
-    name: np.dtype([("reference", code), ("position", code)])
-    for name, code in (("f32", "<f4"), ("f64", "<f8"), ("q31", "<i4"))
-}
-OUT_TYPES = {name: np.dtype([("command", code)]) for name, code in (("f32", "<f4"), ("f64", "<f8"), ("q31", "<i4"))}
 
 
 class RecordingError(ValueError):
@@ -42,7 +32,7 @@ def read_recording(csv: Path) -> tuple[NDArray[np.float64], NDArray[np.float64],
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split(",")
         try:
-            # Time stamps are integer nanoseconds since 1970: too many digits for a double until the first is subtracted.
+            # Integer nanoseconds since 1970 have too many digits for a double until the first is subtracted.
             rows.append((int(cells[places[0]]), float(cells[places[1]]), float(cells[places[2]])))
         except (ValueError, IndexError) as error:
             raise RecordingError(f"{csv}:{number}: {error}") from error
@@ -63,9 +53,9 @@ def load_inputs(
 ) -> NDArray[Any]:
     """A recording as the array of In that the step takes, one row a job.
 
-    Cubic splines through the recorded points, evaluated at the rate given (default: the description's); the recording's highest
-    frequency is far below the new rate, so that no filter is needed. Every arithmetic sees the same signal: the
-    float32 one, widened to float64 or rounded to the nearest fixed-point angle.
+    Cubic splines through the recorded points, evaluated at the rate given (default: the description's); the
+    recording's highest frequency is far below the new rate, so that no filter is needed. Every arithmetic
+    sees the same signal: the float32 one, widened to float64 or rounded to the nearest fixed-point angle.
     """
     rate = COEFFICIENTS["recording"]["rate"] if rate_hz is None else rate_hz
     factor = COEFFICIENTS["recording"]["gear"] if gear is None else gear
@@ -75,20 +65,3 @@ def load_inputs(
     rows["reference"] = CubicSpline(time, set_point)(at) * factor
     rows["position"] = CubicSpline(time, process_value)(at) * factor
     return convert(rows, arithmetic)
-
-
-def convert(rows: NDArray[Any], arithmetic: str) -> NDArray[Any]:
-    """Inputs in rad as the In of an arithmetic."""
-    if rows.dtype == IN_TYPES[arithmetic]:
-        return rows
-    if rows.dtype.kind == "V" and rows.dtype["reference"].kind == "i":
-        raise ValueError("fixed-point inputs are not converted back")
-    converted = np.empty(len(rows), IN_TYPES[arithmetic])
-    for name in ("reference", "position"):
-        values = rows[name].astype(np.float64)
-        if arithmetic == "q31":
-            values = np.rint(values / COEFFICIENTS["q31"]["angle_full_scale"] * 2**31)
-            if np.any(values < -(2**31)) or np.any(values >= 2**31):
-                raise ValueError(f"{name}: an angle is beyond the fixed-point range")
-        converted[name] = values
-    return converted

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-
 from description import Description, Plant, Reference
+from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
@@ -20,7 +19,9 @@ def inertia_slope(plant: Plant, angle: Array | float) -> Array:
     """Derivative of the inertia with respect to the angle."""
     angle = np.asarray(angle)
     crank = np.sin(angle) + plant.crank_ratio / 2 * np.sin(2 * angle)
-    return np.asarray(2 * plant.inertia_crank * crank * (np.cos(angle) + plant.crank_ratio * np.cos(2 * angle)))
+    return np.asarray(
+        2 * plant.inertia_crank * crank * (np.cos(angle) + plant.crank_ratio * np.cos(2 * angle))
+    )
 
 
 def motion(reference: Reference, time: Array) -> tuple[Array, Array, Array]:
@@ -48,13 +49,13 @@ def load_torque(plant: Plant, angle: Array | float, speed: Array | float) -> Arr
 
 def path_inertia(description: Description, points: int = 4096) -> Array:
     """Inertia at equal times along one period of the reference."""
-    time = np.arange(points) * (description.reference.period / points)
+    time = np.arange(points, dtype=np.float64) * (description.reference.period / points)
     return inertia(description.plant, motion(description.reference, time)[0])
 
 
 def torque_harmonics(description: Description, points: int = 4096) -> Array:
     """Amplitudes [N m] of harmonics 0..harmonics of the torque that the reference motion needs."""
-    time = np.arange(points) * (description.reference.period / points)
+    time = np.arange(points, dtype=np.float64) * (description.reference.period / points)
     angle, speed, acceleration = motion(description.reference, time)
     torque = inertia(description.plant, angle) * acceleration + load_torque(description.plant, angle, speed)
     return amplitudes(torque, description.controller.harmonics)
@@ -75,7 +76,7 @@ def derivative(plant: Plant, state: Array, command: float) -> Array:
 
 
 def advance(plant: Plant, state: Array, command: float, duration: float, substeps: int) -> Array:
-    """Classical Runge-Kutta of fourth order with the command held; the compiled closed loop is checked against this."""
+    """Classical Runge-Kutta of fourth order, command held; the compiled plant is checked against this."""
     h = duration / substeps
     for _ in range(substeps):
         k1 = derivative(plant, state, command)

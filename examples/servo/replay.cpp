@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the step over a file of inputs:  replay ARITHMETIC INPUTS OUTPUTS [HAND-OVER]
-// Inputs and outputs are plain arrays of In and Out. With HAND-OVER the state moves to another block of memory, byte by byte, after
-// every so many jobs, as a task does that changes its core at a job boundary.
+// Inputs and outputs are plain arrays of In and Out. With HAND-OVER the state moves to another block of
+// memory, byte by byte, after every so many jobs, as a task does that changes its core at a job boundary.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +36,8 @@ int replay(void (*step)(const In&, State&, Out&), char** files, long hand_over) 
         step(inputs[i], states[here], outputs[i]);
     }
     std::ofstream sink(files[1], std::ios::binary);
-    sink.write(reinterpret_cast<const char*>(outputs.data()), static_cast<std::streamsize>(outputs.size() * sizeof(Out)));
+    sink.write(reinterpret_cast<const char*>(outputs.data()),
+               static_cast<std::streamsize>(outputs.size() * sizeof(Out)));
     sink.close();
     if (!sink) {
         std::fprintf(stderr, "replay: %s: cannot be written\n", files[1]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The float32 step as one would unroll it by hand for 20 harmonics, in two ways: plain statements, and four-wide vectors. Both do
-// the operations of servo::step_f32 in its order, so that outputs agree to the bit; step_bench.cpp checks it.
+// The float32 step as one would unroll it by hand for 20 harmonics, in two ways: plain statements, and
+// four-wide vectors. Both do the operations of servo::step_f32 in its order, so that outputs agree to the
+// bit; step_bench.cpp checks it.
 #pragma once
 
 #include <cstring>
@@ -26,7 +27,7 @@ inline void hand_unrolled_f32(const InF32& in, StateF32& s, OutF32& out) {
     const float command = pid + ((lane0 + lane1) + (lane2 + lane3));
     s.filter += C::filter * d;
     s.integrator += C::integrator_input * e;
-#define UPDATE(K)                                                      \
+#define UPDATE(K)                                                \
     s.x1[K] = (s.x1[K] + C::eps[K] * s.x2[K]) + C::input[K] * e; \
     s.x2[K] = s.x2[K] - C::eps[K] * s.x1[K];
     UPDATE(0)
@@ -50,7 +51,8 @@ inline void hand_unrolled_f32(const InF32& in, StateF32& s, OutF32& out) {
     UPDATE(18)
     UPDATE(19)
 #undef UPDATE
-    out.command = command < -C::command_limit ? -C::command_limit : (command > C::command_limit ? C::command_limit : command);
+    out.command = command < -C::command_limit ? -C::command_limit
+                                              : (command > C::command_limit ? C::command_limit : command);
 }
 
 using Four = float __attribute__((vector_size(16)));
@@ -69,16 +71,16 @@ inline void hand_vectorised_f32(const InF32& in, StateF32& s, OutF32& out) {
     s.integrator += C::integrator_input * e;
     const Four error = {e, e, e, e};
     Four lanes = {};
-#define GROUP(K)                                                         \
-    {                                                                    \
-        Four x1 = load(s.x1 + K);                                        \
-        Four x2 = load(s.x2 + K);                                        \
-        const Four eps = load(C::eps + K);                               \
+#define GROUP(K)                                                          \
+    {                                                                     \
+        Four x1 = load(s.x1 + K);                                         \
+        Four x2 = load(s.x2 + K);                                         \
+        const Four eps = load(C::eps + K);                                \
         lanes += load(C::output_1 + K) * x1 + load(C::output_2 + K) * x2; \
-        x1 = (x1 + eps * x2) + load(C::input + K) * error;               \
-        x2 = x2 - eps * x1;                                              \
-        std::memcpy(s.x1 + K, &x1, sizeof x1);                           \
-        std::memcpy(s.x2 + K, &x2, sizeof x2);                           \
+        x1 = (x1 + eps * x2) + load(C::input + K) * error;                \
+        x2 = x2 - eps * x1;                                               \
+        std::memcpy(s.x1 + K, &x1, sizeof x1);                            \
+        std::memcpy(s.x2 + K, &x2, sizeof x2);                            \
     }
     GROUP(0)
     GROUP(4)
@@ -87,7 +89,8 @@ inline void hand_vectorised_f32(const InF32& in, StateF32& s, OutF32& out) {
     GROUP(16)
 #undef GROUP
     const float command = pid + ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
-    out.command = command < -C::command_limit ? -C::command_limit : (command > C::command_limit ? C::command_limit : command);
+    out.command = command < -C::command_limit ? -C::command_limit
+                                              : (command > C::command_limit ? C::command_limit : command);
 }
 
 }  // namespace servo::bench

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times the step in every arithmetic beside the same arithmetic unrolled by hand and beside the dense product:
-//   step_bench [BLOCKS]        prints one JSON object; exit status 1 when the hand-unrolled outputs differ from the step's
-// All variants run in turn within each block, so that a change of clock or a busy neighbour hits them alike; the figure of a variant
-// is the median over the blocks. The goal's ratio is the median of the ratios within the blocks.
+// Times the step in every arithmetic beside the same arithmetic unrolled by hand and beside the dense
+// product:
+//   step_bench [BLOCKS]        prints one JSON object; exit status 1 when the hand-unrolled outputs differ
+//   from the step's
+// All variants run in turn within each block, so that a change of clock or a busy neighbour hits them alike;
+// the figure of a variant is the median over the blocks. The goal's ratio is the median of the ratios within
+// the blocks.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -29,9 +32,15 @@ template <auto Step, class In, class State, class Out>
 }
 
 // The step must be a call, as it is for a worker: inlined into the loop, the states could stay in registers.
-[[gnu::noinline]] void f32(const servo::InF32& i, servo::StateF32& s, servo::OutF32& o) { servo::step_f32(i, s, o); }
-[[gnu::noinline]] void f64(const servo::InF64& i, servo::StateF64& s, servo::OutF64& o) { servo::step_f64(i, s, o); }
-[[gnu::noinline]] void q31(const servo::InQ31& i, servo::StateQ31& s, servo::OutQ31& o) { servo::step_q31(i, s, o); }
+[[gnu::noinline]] void f32(const servo::InF32& i, servo::StateF32& s, servo::OutF32& o) {
+    servo::step_f32(i, s, o);
+}
+[[gnu::noinline]] void f64(const servo::InF64& i, servo::StateF64& s, servo::OutF64& o) {
+    servo::step_f64(i, s, o);
+}
+[[gnu::noinline]] void q31(const servo::InQ31& i, servo::StateQ31& s, servo::OutQ31& o) {
+    servo::step_q31(i, s, o);
+}
 [[gnu::noinline]] void unrolled(const servo::InF32& i, servo::StateF32& s, servo::OutF32& o) {
     servo::bench::hand_unrolled_f32(i, s, o);
 }
@@ -61,7 +70,8 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: step_bench [BLOCKS]\n");
         return 2;
     }
-    // A small tracking error around a moving reference: keeps every state in its normal range, with no denormal numbers.
+    // A small tracking error around a moving reference: keeps every state in its normal range, with no
+    // denormal numbers.
     std::vector<servo::InF32> in32(steps_per_block);
     std::vector<servo::InF64> in64(steps_per_block);
     std::vector<servo::InQ31> in31(steps_per_block);
@@ -73,7 +83,8 @@ int main(int argc, char** argv) {
         const auto n = static_cast<std::size_t>(i);
         in32[n] = {static_cast<float>(reference), static_cast<float>(position)};
         in64[n] = {reference, position};
-        in31[n] = {static_cast<std::int32_t>(std::lrint(reference * lsb)), static_cast<std::int32_t>(std::lrint(position * lsb))};
+        in31[n] = {static_cast<std::int32_t>(std::lrint(reference * lsb)),
+                   static_cast<std::int32_t>(std::lrint(position * lsb))};
     }
     std::vector<servo::OutF32> out32(steps_per_block);
     std::vector<servo::OutF32> out_unrolled(steps_per_block);
@@ -82,7 +93,15 @@ int main(int argc, char** argv) {
     std::vector<servo::OutF64> out64(steps_per_block);
     std::vector<servo::OutQ31> out31(steps_per_block);
 
-    enum Variant { step_f32, hand_unrolled_f32, hand_vectorised_f32, step_f64, step_q31, dense_f32, variants };
+    enum Variant {
+        step_f32,
+        hand_unrolled_f32,
+        hand_vectorised_f32,
+        step_f64,
+        step_q31,
+        dense_f32,
+        variants
+    };
     const char* const names[variants] = {"step_f32", "hand_unrolled_f32", "hand_vectorised_f32",
                                          "step_f64", "step_q31",          "dense_f32"};
     std::vector<double> ns[variants];
@@ -100,34 +119,50 @@ int main(int argc, char** argv) {
         double t[variants];
         const auto measure = [&](int variant) {
             switch (variant) {
-                case step_f32: t[variant] = time_block<f32>(in32, s32, out32); break;
-                case hand_unrolled_f32: t[variant] = time_block<unrolled>(in32, s_unrolled, out_unrolled); break;
-                case hand_vectorised_f32: t[variant] = time_block<vectorised>(in32, s_vectorised, out_vectorised); break;
-                case step_f64: t[variant] = time_block<f64>(in64, s64, out64); break;
-                case step_q31: t[variant] = time_block<q31>(in31, s31, out31); break;
-                default: t[variant] = time_block<dense>(in32, s_dense, out_dense); break;
+                case step_f32:
+                    t[variant] = time_block<f32>(in32, s32, out32);
+                    break;
+                case hand_unrolled_f32:
+                    t[variant] = time_block<unrolled>(in32, s_unrolled, out_unrolled);
+                    break;
+                case hand_vectorised_f32:
+                    t[variant] = time_block<vectorised>(in32, s_vectorised, out_vectorised);
+                    break;
+                case step_f64:
+                    t[variant] = time_block<f64>(in64, s64, out64);
+                    break;
+                case step_q31:
+                    t[variant] = time_block<q31>(in31, s31, out31);
+                    break;
+                default:
+                    t[variant] = time_block<dense>(in32, s_dense, out_dense);
+                    break;
             }
         };
         // Each block begins with another variant: none is always the first after the dense one.
         for (int i = 0; i < variants; ++i) measure(static_cast<int>((i + block + 5) % variants));
         equal = equal && same(out32, out_unrolled) && same(out32, out_vectorised);
         for (std::size_t i = 0; i < out32.size(); ++i) {
-            dense_difference = std::max(dense_difference, std::abs(double{out32[i].command} - double{out_dense[i].command}));
+            dense_difference =
+                std::max(dense_difference, std::abs(double{out32[i].command} - double{out_dense[i].command}));
         }
         if (block < 0) continue;
         for (int i = 0; i < variants; ++i) ns[i].push_back(t[i]);
         over_unrolled.push_back(t[step_f32] / t[hand_unrolled_f32]);
         over_vectorised.push_back(t[step_f32] / t[hand_vectorised_f32]);
     }
-    std::printf("{\"program\": \"step_bench\", \"provenance\": \"measured\", \"unit\": \"ns\", \"blocks\": %ld, \"steps_per_block\": %d,\n",
-                blocks, steps_per_block);
+    std::printf(
+        "{\"program\": \"step_bench\", \"provenance\": \"measured\", \"unit\": \"ns\", \"blocks\": %ld, "
+        "\"steps_per_block\": %d,\n",
+        blocks, steps_per_block);
     std::printf(" \"rows\": [");
     for (int i = 0; i < variants; ++i) {
-        std::printf("%s\n  {\"name\": \"%s\", \"min\": %.2f, \"median\": %.2f, \"p90\": %.2f}", i ? "," : "", names[i],
-                    quantile(ns[i], 0.0), quantile(ns[i], 0.5), quantile(ns[i], 0.9));
+        std::printf("%s\n  {\"name\": \"%s\", \"min\": %.2f, \"median\": %.2f, \"p90\": %.2f}", i ? "," : "",
+                    names[i], quantile(ns[i], 0.0), quantile(ns[i], 0.5), quantile(ns[i], 0.9));
     }
     std::printf("],\n \"ratio_f32_over_hand_unrolled\": %.3f,\n \"ratio_f32_over_hand_vectorised\": %.3f,\n",
                 quantile(over_unrolled, 0.5), quantile(over_vectorised, 0.5));
-    std::printf(" \"outputs_equal\": %s,\n \"dense_largest_difference_nm\": %.3e}\n", equal ? "true" : "false", dense_difference);
+    std::printf(" \"outputs_equal\": %s,\n \"dense_largest_difference_nm\": %.3e}\n",
+                equal ? "true" : "false", dense_difference);
     return equal ? 0 : 1;
 }
