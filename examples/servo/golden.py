@@ -44,8 +44,8 @@ ARITHMETICS = ("f32", "f64", "q31")
 
 # How far an arithmetic may be from reference64, in the unit of its Out. Acceptance limits, not results: the
 # tests print what the recordings give. float32's share is mostly phase: eps rounded to 24 bits turns the
-# 100 Hz oscillator by up to 4e-4 rad in 12 s. Fixed point's is mostly the derivative filter's last bit, which the
-# derivative gain multiplies by 904.
+# 100 Hz oscillator by up to 4e-4 rad in 12 s. Fixed point's is mostly the derivative filter's last bit, which
+# the derivative gain multiplies by 904.
 TOLERANCE = {
     "f32": {"absolute": 2e-4, "unit": "N m"},
     "f64": {"absolute": 1e-11, "unit": "N m"},
