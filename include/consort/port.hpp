@@ -28,6 +28,17 @@ concept Port = requires(const void* begin, std::size_t bytes) {
     { P::core_id() } noexcept -> std::same_as<std::uint32_t>;
 };
 
+// For measuring: as now(), but ordered against the code around it where the port knows how (`timestamp`, optional). An
+// out-of-order processor otherwise reads its counter before the work to be timed has ended.
+template <class P>
+[[nodiscard]] Ticks timestamp() noexcept {
+    if constexpr (requires { P::timestamp(); }) {
+        return P::timestamp();
+    } else {
+        return P::now();
+    }
+}
+
 namespace isa {
 
 // Spin-wait hint: lets the other hardware thread, the memory system or the emulator's scheduler make progress. On

@@ -237,9 +237,9 @@ TEST(RegionMaker, RefusesWhatDoesNotFit) {
     EXPECT_EQ(RegionMaker<>::begin(memory.bytes.data(), 256, {}).refusal().reason, Reason::too_small);
     auto maker = RegionMaker<>::begin(memory.bytes.data(), size, {.object_capacity = 2, .leaf_capacity = 8}).value();
     EXPECT_EQ(maker.add<Mailbox<float>>("").refusal().reason, Reason::name_too_long);
-    EXPECT_EQ(maker.add<Mailbox<float>>(std::string(24, 'x')).refusal().reason, Reason::name_too_long);
-    EXPECT_TRUE(maker.add<Mailbox<float>>(std::string(23, 'x')).ok());
-    EXPECT_EQ(maker.add<Mailbox<float>>(std::string(23, 'x')).refusal().reason, Reason::duplicate_name);
+    EXPECT_EQ(maker.add<Mailbox<float>>(std::string(40, 'x')).refusal().reason, Reason::name_too_long);
+    EXPECT_TRUE(maker.add<Mailbox<float>>(std::string(39, 'x')).ok());
+    EXPECT_EQ(maker.add<Mailbox<float>>(std::string(39, 'x')).refusal().reason, Reason::duplicate_name);
     EXPECT_EQ((maker.add<Queue<std::uint32_t, 65536>>("q").refusal().reason), Reason::region_full);
     EXPECT_TRUE(maker.add<Mailbox<float>>("y").ok());
     EXPECT_EQ(maker.add<Mailbox<float>>("z").refusal().reason, Reason::table_full);

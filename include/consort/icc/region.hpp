@@ -42,7 +42,7 @@ enum class Reason : std::uint8_t {
     wrong_layout,        // the two sides' types differ: see Refusal::leaf
     region_full,         // making: no room for the object
     table_full,          // making: too many objects, or too many leaves
-    name_too_long,       // making: more than 23 characters, or none
+    name_too_long,       // making: more than 39 characters, or none
     duplicate_name,      // making: the name is taken
 };
 
@@ -83,7 +83,7 @@ enum class Reason : std::uint8_t {
         case Reason::table_full:
             return "the region's table has no room for the object";
         case Reason::name_too_long:
-            return "an object's name has 1 to 23 characters";
+            return "an object's name has 1 to 39 characters";
         case Reason::duplicate_name:
             return "the region already holds an object of that name";
     }
@@ -124,7 +124,7 @@ class [[nodiscard]] Result {
 };
 
 struct ObjectEntry {
-    static constexpr std::uint32_t name_capacity = 24;
+    static constexpr std::uint32_t name_capacity = 40;
     char name[name_capacity];
     std::uint32_t offset;          // of the object from the region's begin [bytes]
     std::uint32_t bytes;           // of the object
@@ -137,7 +137,7 @@ struct ObjectEntry {
     std::uint32_t fingerprint_high;
     std::uint32_t reserved;
 };
-static_assert(sizeof(ObjectEntry) == 64);
+static_assert(sizeof(ObjectEntry) == 80);
 
 struct RegionHeader {
     static constexpr std::uint32_t magic_number = 0x52534e43;  // "CNSR" in memory of a little-endian maker
@@ -415,7 +415,7 @@ class RegionMaker {
         return maker;
     }
 
-    // Adds a channel C under `name` (1 to 23 characters) and sets it to its initial state.
+    // Adds a channel C under `name` (1 to 39 characters) and sets it to its initial state.
     template <class C>
     [[nodiscard]] Result<typename C::Shared*> add(std::string_view name) noexcept {
         using T = typename C::Value;

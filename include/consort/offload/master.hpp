@@ -137,10 +137,11 @@ class Master {
         const bool restarted = epoch != epoch_;
         if (restarted) {
             epoch_ = epoch;
+            dead_ = false;
             // It has no state; whatever its predecessor was sent is void.
             stale_ = true;
         }
-        if (lost_ && (restarted || control_->pulse() != pulse_)) {
+        if (lost_ && (restarted || (!dead_ && control_->pulse() != pulse_))) {
             lost_ = false;
             silent_ = 0;
             report_.worker_back = true;
@@ -178,14 +179,21 @@ class Master {
     // was not computing, or for `history` jobs although it was.
     template <class Alive>
     void judge(Alive&& alive) noexcept {
-        if (!lost_) {
+        if (!alive()) {
+            // Told once, also if it had been silent before.
+            report_.worker_lost = !dead_;
+            dead_ = true;
+            lost_ = true;
+        } else if (!lost_) {
             const bool still = control_->pulse() == pulse_;
             silent_ = still ? silent_ + 1 : 0;
-            if (!alive() || silent_ >= (control_->busy() ? history : 2U)) {
-                lost_ = true;
-                pulse_ = control_->pulse();
+            if (silent_ >= (control_->busy() ? history : 2U)) {
                 report_.worker_lost = true;
+                lost_ = true;
             }
+        }
+        if (report_.worker_lost) {
+            pulse_ = control_->pulse();
         }
         if (lost_) {
             report_.status |= job_status::lost;
@@ -225,9 +233,9 @@ class Master {
                 last_ = response_.out;
             }
         } else {
-            const Ticks begin = P::now();
+            const Ticks begin = timestamp<P>();
             run_locally(sequence_);
-            report_.compute_ticks = static_cast<std::uint32_t>(P::now() - begin);
+            report_.compute_ticks = static_cast<std::uint32_t>(timestamp<P>() - begin);
         }
         report_.received = P::now();
         report_.status |= job_status::fallback;
@@ -255,6 +263,7 @@ class Master {
     std::uint32_t late_answers_ = 0;
     bool waiting_ = false;
     bool lost_ = false;
+    bool dead_ = false;
     // The worker's state does not hold all inputs up to the last job.
     bool stale_ = false;
     // `local_` is ahead of the worker's checkpoint.

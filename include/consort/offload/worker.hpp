@@ -3,7 +3,9 @@
 // The worker: waits for jobs, computes, answers; nothing else on its core (Orciari et al., TII 2024, section IV).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <tuple>
 #include <utility>
 
@@ -57,9 +59,9 @@ class Server {
         }
         Response<typename T::Out> response{};
         response.sequence = request.sequence;
-        job.computed_from = P::now();
+        job.computed_from = timestamp<P>();
         T::step(request.in, saved_.state, response.out);
-        job.computed_to = P::now();
+        job.computed_to = timestamp<P>();
         response.compute_ticks = static_cast<std::uint32_t>(job.computed_to - job.computed_from);
         Status sent = mail_.try_write(response);
         // The master takes a late answer out before it sends the next request, so this ends unless it has died.
@@ -82,14 +84,16 @@ class Server {
     Checkpoint<typename T::State> saved_{};
 };
 
-// Several tasks on one core, looked at in the order given: the first is the most urgent.
+// Several tasks on one core, looked at in the order given: the first is the most urgent. Channels whose `in` is null
+// belong to a task that another worker serves, so one list of tasks fits all workers of an application.
 template <Port P, class A, class... T>
 class Worker {
   public:
     Worker(typename WorkerControl<A>::Shared& control, const JobChannels<T, A>&... channels) noexcept
         : servers_(channels...), control_(control) {}
 
-    // Serves until the master orders a stop: ok, or peer_fault when the region is damaged.
+    // Serves until the master orders a stop: ok, or peer_fault when the region is damaged. `observe(const ServedJob&)`
+    // runs after each answer.
     template <class Observe>
     [[nodiscard]] Status serve(Observe&& observe) noexcept {
         while (control_.command() != Command::stop) {
@@ -106,16 +110,37 @@ class Worker {
     }
 
   private:
-    // ok as soon as one job was served, so that the most urgent task is looked at first again.
+    template <class U>
+    struct Place {
+        explicit Place(const JobChannels<U, A>& channels) noexcept {
+            if (channels.in != nullptr) {
+                server = ::new (static_cast<void*>(storage)) Server<U, P, A>(channels);
+            }
+        }
+        Place(const Place&) = delete;
+        Place& operator=(const Place&) = delete;
+        // A Server owns nothing, so leaving it is enough.
+        ~Place() = default;
+
+        alignas(Server<U, P, A>) unsigned char storage[sizeof(Server<U, P, A>)];
+        Server<U, P, A>* server = nullptr;
+    };
+
+    template <std::size_t I, class Observe>
+    [[nodiscard]] Status poll_one(Observe&& observe) noexcept {
+        auto* server = std::get<I>(servers_).server;
+        return server == nullptr ? Status::would_block : server->poll(I, control_, observe);
+    }
+
+    // Ends at the first job served, so that the most urgent task is looked at first again.
     template <class Observe, std::size_t... I>
     [[nodiscard]] Status poll_all(Observe&& observe, std::index_sequence<I...>) noexcept {
         Status status = Status::would_block;
-        static_cast<void>(
-            (((status = std::get<I>(servers_).poll(I, control_, observe)) != Status::would_block) || ...));
+        static_cast<void>((((status = poll_one<I>(observe)) != Status::would_block) || ...));
         return status;
     }
 
-    std::tuple<Server<T, P, A>...> servers_;
+    std::tuple<Place<T>...> servers_;
     // Constructed last: its epoch says that everything above is attached.
     typename WorkerControl<A>::Worker control_;
 };

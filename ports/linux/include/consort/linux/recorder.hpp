@@ -76,6 +76,12 @@ class Table {
         return *this;
     }
 
+    // As above, for a member whose place is known in another way (a Layout's leaf).
+    Table& describe(Field field) {
+        fields_.push_back(std::move(field));
+        return *this;
+    }
+
     template <class Member>
     Table& timestamp(std::string name, Member Record::*member) {
         return field(std::move(name), member, "tick", "timestamp");
@@ -100,6 +106,11 @@ class Table {
         Record record;
         std::memcpy(&record, memory_.data() + row * sizeof(Record), sizeof(Record));
         return record;
+    }
+
+    // For what is only known after the run; `row` < size().
+    void replace(std::size_t row, const Record& record) noexcept {
+        std::memcpy(memory_.data() + row * sizeof(Record), &record, sizeof(Record));
     }
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }

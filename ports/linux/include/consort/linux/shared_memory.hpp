@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that two processes share: anonymous (memfd), named (POSIX shared memory), a file, or a physical range.
+//
+// An anonymous memory has no name, so nothing is left behind however its processes end; it reaches a child by fork and
+// any other process through /proc/PID/fd/N.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace consort::linux_port {
+
+class SharedMemory {
+  public:
+    // New anonymous memory of `bytes`, zero-filled. `label` is shown in /proc/PID/maps.
+    static SharedMemory anonymous(const std::string& label, std::size_t bytes) {
+        return SharedMemory(sized(::memfd_create(label.c_str(), MFD_CLOEXEC), bytes, "memfd_create"), bytes, 0, true);
+    }
+    // New POSIX shared memory, removed by `unlink_named` or by the destructor of the object made here.
+    static SharedMemory create_named(const std::string& name, std::size_t bytes) {
+        SharedMemory memory(sized(::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), bytes, "shm_open"), bytes,
+                            0, true);
+        memory.unlink_ = name;
+        return memory;
+    }
+    static SharedMemory open_named(const std::string& name, bool writable = true) {
+        const int fd = checked(::shm_open(name.c_str(), writable ? O_RDWR : O_RDONLY, 0), "shm_open " + name);
+        return SharedMemory(fd, size_of(fd), 0, writable);
+    }
+    // An existing file, mapped whole.
+    static SharedMemory open_file(const std::string& path, bool writable = true) {
+        const int fd = checked(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC), "open " + path);
+        return SharedMemory(fd, size_of(fd), 0, writable);
+    }
+    // A physical range through a device such as /dev/mem; mapped uncached where the device says so.
+    static SharedMemory physical(const std::string& device, std::uint64_t address, std::size_t bytes) {
+        const int fd = checked(::open(device.c_str(), O_RDWR | O_SYNC | O_CLOEXEC), "open " + device);
+        return SharedMemory(fd, bytes, address, true);
+    }
+
+    SharedMemory(const SharedMemory&) = delete;
+    SharedMemory& operator=(const SharedMemory&) = delete;
+    SharedMemory(SharedMemory&& other) noexcept
+        : fd_(std::exchange(other.fd_, -1)),
+          base_(std::exchange(other.base_, nullptr)),
+          bytes_(other.bytes_),
+          unlink_(std::exchange(other.unlink_, {})) {}
+    SharedMemory& operator=(SharedMemory&&) = delete;
+    ~SharedMemory() {
+        if (base_ != nullptr) {
+            ::munmap(base_, bytes_);
+        }
+        if (fd_ >= 0) {
+            ::close(fd_);
+        }
+        if (!unlink_.empty()) {
+            ::shm_unlink(unlink_.c_str());
+        }
+    }
+
+    [[nodiscard]] void* base() const noexcept { return base_; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] int fd() const noexcept { return fd_; }
+
+  private:
+    SharedMemory(int fd, std::size_t bytes, std::uint64_t offset, bool writable) : fd_(fd), bytes_(bytes) {
+        base_ = bytes == 0 ? MAP_FAILED
+                           : ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
+                                    static_cast<off_t>(offset));
+        if (base_ == MAP_FAILED) {
+            const int error = bytes == 0 ? EINVAL : errno;
+            base_ = nullptr;
+            ::close(fd);
+            throw std::system_error(error, std::generic_category(), "mmap of " + std::to_string(bytes) + " bytes");
+        }
+    }
+    static int checked(int fd, const std::string& what) {
+        if (fd < 0) {
+            throw std::system_error(errno, std::generic_category(), what);
+        }
+        return fd;
+    }
+    static int sized(int fd, std::size_t bytes, const char* what) {
+        checked(fd, what);
+        if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+            const int error = errno;
+            ::close(fd);
+            throw std::system_error(error, std::generic_category(), "ftruncate");
+        }
+        return fd;
+    }
+    static std::size_t size_of(int fd) {
+        struct stat info {};
+        if (::fstat(fd, &info) != 0) {
+            const int error = errno;
+            ::close(fd);
+            throw std::system_error(error, std::generic_category(), "fstat");
+        }
+        return static_cast<std::size_t>(info.st_size);
+    }
+
+    int fd_;
+    void* base_ = nullptr;
+    std::size_t bytes_;
+    std::string unlink_;
+};
+
+}  // namespace consort::linux_port

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``consort run``: runs a system description and records every sample."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from consort.model import load_system
+from consort.model.description import CONFIGURATIONS
+from consort.record import Run
+from consort.runner.application import Options, Progress, prepare, run_system, signals_to_exceptions
+
+
+@click.command(
+    epilog="Example: consort run examples/servo/system.yaml --iterations 100000 --only offloaded-off",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("description", type=click.Path(path_type=Path))
+@click.option(
+    "--iterations",
+    type=click.IntRange(1, 2**32 - 1),
+    help="Jobs of the first task, instead of run.iterations.",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(CONFIGURATIONS),
+    help="Run this configuration only; may be given several times.",
+)
+@click.option("--time-base", type=click.Choice(["spin", "sleep", "hybrid"]), help="Instead of run.time_base.")
+@click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
+@click.option("--name", help="Name of the run; without it the description's folder.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    help="Folder of recorded runs (default: $CONSORT_RUNS or ./runs).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the run's summaries as JSON.")
+def command(
+    description: Path,
+    iterations: int | None,
+    only: tuple[Any, ...],
+    time_base: str | None,
+    ordinary: bool,
+    name: str | None,
+    root: Path | None,
+    as_json: bool,
+) -> None:
+    """Run a system description: master and workers as processes on cores of their own.
+
+    Each configuration (local or offloaded, interference off or on) runs once; every job is recorded and every output is
+    held against its golden one. Exit status 1: a deadline was missed, an output was wrong or a worker died; the
+    run is recorded all the same.
+    """
+    system = load_system(description)
+    signals_to_exceptions()
+    options = Options(
+        iterations=iterations,
+        configurations=only or None,
+        time_base=time_base,
+        realtime=not ordinary,
+        name=name,
+        root=root,
+        command=["consort", *sys.argv[1:]],
+    )
+    with progress_bar(as_json) as progress:
+        prepared = prepare(system, progress)
+        run = run_system(prepared, options, progress)
+    if as_json:
+        click.echo(json.dumps(summary(run), indent=1))
+    else:
+        print_run(run)
+    if not run.data["verdict"]["ok"]:
+        sys.exit(1)
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """What `--json` prints: where the run lies, its verdict, and each configuration's figures and counters."""
+    keys = ("key", "name", "counters", "jobs", "summary")
+    return {
+        "run": run.data["id"],
+        "path": str(run.path),
+        "verdict": run.data["verdict"],
+        "configurations": [{k: c[k] for k in keys if k in c} for c in run.data["configurations"]],
+    }
+
+
+def print_run(run: Run) -> None:
+    """One table for each metric, then the verdict and where to look further."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    # In a file or a pipe there is no width to respect.
+    console = console if console.is_terminal else Console(width=120)
+    statistics = ("min", "mean", "median", "p99", "p999", "p9999", "max")
+    heads = ("min", "mean", "median", "p99", "p99.9", "p99.99", "max")
+    for metric, title in (
+        ("response", "job response time"),
+        ("compute", "compute time"),
+        ("communication", "communication time"),
+    ):
+        table = Table(title=f"{title}, us, measured", title_justify="left")
+        table.add_column("configuration")
+        for head in (*heads, "jobs"):
+            table.add_column(head, justify="right")
+        for configuration in run.data["configurations"]:
+            figures = configuration["summary"].get(metric)
+            if figures is not None:
+                cells = [f"{figures[s] / 1000:.3f}" for s in statistics]
+                table.add_row(configuration["key"], *cells, str(figures["n"]))
+        if table.row_count:
+            console.print(table)
+    table = Table(title="counted", title_justify="left")
+    table.add_column("configuration")
+    counters = (
+        "deadline_misses",
+        "releases_skipped",
+        "output_errors",
+        "outputs_held",
+        "local_fallbacks",
+        "worker_deaths",
+    )
+    for counter in counters:
+        table.add_column(counter.replace("_", " "), justify="right")
+    for configuration in run.data["configurations"]:
+        table.add_row(configuration["key"], *(str(configuration["counters"].get(c, 0)) for c in counters))
+    console.print(table)
+    verdict = run.data["verdict"]
+    console.print(
+        "the system held" if verdict["ok"] else "the system did not hold:", style="bold", highlight=False
+    )
+    for reason in verdict["reasons"]:
+        console.print(f"  {reason}", highlight=False, markup=False)
+    console.print(f"report: {run.path / 'report.html'}", highlight=False, soft_wrap=True)
+    console.print(
+        f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)", highlight=False, soft_wrap=True
+    )
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Progress]:
+    """A bar on a terminal; nothing elsewhere, and nothing beside JSON."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _what, _share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    with Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
+        row = bar.add_task("", total=None)
+
+        def show(what: str, share: float | None) -> None:
+            bar.update(
+                row, description=what, total=1.0 if share is not None else None, completed=share or 0.0
+            )
+
+        yield show
