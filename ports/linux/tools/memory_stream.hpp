@@ -4,6 +4,7 @@
 // counts.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +51,7 @@ class MemoryStream {
         constexpr std::size_t chunk = std::size_t{1} << 16U;
         for (bool copying = true; !stop.load(std::memory_order_relaxed); copying = !copying) {
             for (std::size_t at = 0; at < length_ && !stop.load(std::memory_order_relaxed); at += chunk) {
-                const std::size_t n = length_ - at < chunk ? length_ - at : chunk;
+                const std::size_t n = std::min(length_ - at, chunk);
                 if (copying) {
                     copy(c_.get() + at, a_.get() + at, n);
                 } else {

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one check of the machine says."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Literal
+
+Status = Literal["ok", "warn", "bad", "unknown"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One property of the machine that real time depends on.
+
+    `cost` names the mechanism; a figure in it says where it comes from (counted from settings,
+    published, measured).
+    `mend` is the exact command or kernel parameter, empty where nothing is to be mended.
+    """
+
+    id: str
+    title: str
+    status: Status
+    found: str
+    cost: str = ""
+    mend: str = ""
+    sources: tuple[str, ...] = ()
+    figures: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    def to_json(self) -> dict[str, object]:
+        return dataclasses.asdict(self) | {"sources": list(self.sources)}

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read access to a machine: its /proc and /sys, and the few things that must be tried out.
+
+Everything is read below a root, so that a recorded or made-up tree can stand for a machine. Where the root is
+not `/` nothing is tried out: such properties are unknown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+CAP_IPC_LOCK = 14
+CAP_SYS_NICE = 23
+PROBE = "consort-wakeup-probe"
+
+
+def parse_cpus(text: str) -> list[int]:
+    """The kernel's list form, `0-3,8`; raises ValueError for anything else."""
+    cpus: set[int] = set()
+    for part in text.strip().split(","):
+        if not part:
+            continue
+        first, _, last = part.partition("-")
+        cpus.update(range(int(first), int(last or first) + 1))
+    return sorted(cpus)
+
+
+def show_cpus(cpus: list[int]) -> str:
+    """The list form again, shortest: `0-3,8`."""
+    runs: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1].append(cpu)
+        else:
+            runs.append([cpu])
+    return ",".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
+
+
+def try_fifo() -> str | None:
+    """Makes this process real-time for an instant; returns why that was refused, or None."""
+    policy, parameters = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+    except OSError as error:
+        return error.strerror or str(error)
+    os.sched_setscheduler(0, policy, parameters)
+    return None
+
+
+def find_probe() -> Path | None:
+    """The wake-up probe: on the search path, or in a build folder of this source tree."""
+    named = os.environ.get("CONSORT_WAKEUP_PROBE") or shutil.which(PROBE)
+    if named:
+        return Path(named)
+    build = Path(__file__).resolve().parents[3] / "build"
+    built = [p for p in build.glob(f"**/{PROBE}") if p.is_file() and os.access(p, os.X_OK)]
+    return max(built, key=lambda p: p.stat().st_mtime, default=None)
+
+
+def run_probe(seconds: float) -> dict[str, Any] | str:
+    """Measures wake-up latencies; returns the probe's summary, or why there is none."""
+    program = find_probe()
+    if program is None:
+        return "the probe is not built"
+    try:
+        done = subprocess.run(
+            [str(program), "--seconds", str(seconds)],
+            capture_output=True,
+            text=True,
+            timeout=seconds + 30,
+            check=True,
+        )
+        result = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        return f"the probe failed: {error}"
+    assert isinstance(result, dict)
+    return result
+
+
+class Machine:
+    """One machine, seen through its file tree and, where it is this machine, through a few trials."""
+
+    def __init__(
+        self,
+        root: Path = Path("/"),
+        *,
+        seconds: float = 1.0,
+        fifo: Callable[[], str | None] | None = None,
+        probe: Callable[[float], dict[str, Any] | str] | None = None,
+        pause: Callable[[float], None] | None = None,
+    ) -> None:
+        live = root == Path("/")
+        self.root = root
+        self.seconds = seconds
+        self.fifo = fifo if fifo is not None or not live else try_fifo
+        self.probe = probe if probe is not None or not live else run_probe
+        self.pause = pause if pause is not None or not live else time.sleep
+
+    def read(self, path: str) -> str | None:
+        """The text of a file without the white space around it, or None where it cannot be read."""
+        try:
+            return (self.root / path).read_text(errors="replace").strip()
+        except OSError:
+            return None
+
+    def number(self, path: str) -> int | None:
+        text = self.read(path)
+        try:
+            return int(text) if text is not None else None
+        except ValueError:
+            return None
+
+    def cpus(self, path: str) -> list[int]:
+        """A processor list; empty where there is none (`(null)` is what some kernels print for that)."""
+        try:
+            return parse_cpus(self.read(path) or "")
+        except ValueError:
+            return []
+
+    def glob(self, pattern: str) -> list[Path]:
+        return sorted(self.root.glob(pattern))
+
+    def writable(self, path: str) -> bool:
+        return os.access(self.root / path, os.W_OK)
+
+    def relative(self, path: Path) -> str:
+        return str(path.relative_to(self.root))
+
+    # Properties that several checks ask for.
+
+    @property
+    def online(self) -> list[int]:
+        return self.cpus("sys/devices/system/cpu/online")
+
+    @property
+    def isolated(self) -> list[int]:
+        return self.cpus("sys/devices/system/cpu/isolated")
+
+    @property
+    def candidates(self) -> list[int]:
+        """The processors that real-time threads would get: the isolated ones, else all but the first."""
+        return self.isolated or self.online[1:] or self.online
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The kernel's command line."""
+        words = (self.read("proc/cmdline") or "").split()
+        return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+    @property
+    def flags(self) -> set[str] | None:
+        """The processor's features as x86 kernels list them; None where they are not listed."""
+        found = re.search(r"^flags\s*:(.*)$", self.read("proc/cpuinfo") or "", re.MULTILINE)
+        return set(found.group(1).split()) if found else None
+
+    @property
+    def kernel(self) -> tuple[int, int] | None:
+        found = re.search(r"Linux version (\d+)\.(\d+)", self.read("proc/version") or "")
+        return (int(found.group(1)), int(found.group(2))) if found else None
+
+    @property
+    def virtual(self) -> bool | None:
+        """Whether a hypervisor is beneath; None where the tree does not tell."""
+        if self.read("sys/hypervisor/type") or (self.root / "proc/device-tree/hypervisor").exists():
+            return True
+        flags = self.flags
+        return None if flags is None else "hypervisor" in flags
+
+    def capability(self, bit: int) -> bool | None:
+        found = re.search(r"^CapEff:\s*([0-9a-fA-F]+)$", self.read("proc/self/status") or "", re.MULTILINE)
+        return bool(int(found.group(1), 16) >> bit & 1) if found else None
+
+    def limit(self, name: str) -> float | None:
+        """A soft limit of this process; infinity for `unlimited`."""
+        found = re.search(rf"^{re.escape(name)}\s+(\S+)", self.read("proc/self/limits") or "", re.MULTILINE)
+        if not found:
+            return None
+        return float("inf") if found.group(1) == "unlimited" else float(found.group(1))
+
+    def processor_times(self) -> dict[str, int] | None:
+        """The sums of /proc/stat's first line, in clock ticks, by name."""
+        names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+        for line in (self.read("proc/stat") or "").splitlines():
+            words = line.split()
+            if words and words[0] == "cpu" and len(words) > len(names):
+                return dict(zip(names, map(int, words[1:]), strict=False))
+        return None
