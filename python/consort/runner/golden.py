@@ -29,7 +29,8 @@ def distance(got: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.uint64]:
 
         def ordered(values: NDArray[Any]) -> NDArray[Any]:
             raw = np.ascontiguousarray(values).view(unsigned)
-            return np.where(raw & low, (~raw) + unsigned.type(1), raw | low).astype(unsigned)
+            mapped: NDArray[Any] = np.where(raw & low, (~raw) + unsigned.type(1), raw | low).astype(unsigned)
+            return mapped
 
         a, b = ordered(got), ordered(expected.astype(got.dtype))
         apart: NDArray[np.uint64] = np.where(a > b, a - b, b - a).astype(np.uint64)
@@ -37,14 +38,11 @@ def distance(got: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.uint64]:
         either_nan = np.isnan(got) | np.isnan(expected)
         apart[either_nan] = np.where(same[either_nan], np.uint64(0), np.uint64(2**64 - 1))
         return apart
-    wide_got, wide_expected = got.astype(object), expected.astype(object)
-    return (
-        np.array(
-            [abs(int(x) - int(y)) for x, y in zip(wide_got, wide_expected, strict=True)], dtype=np.uint64
-        )
-        if got.dtype.itemsize == 8
-        else np.abs(got.astype(np.int64) - expected.astype(np.int64)).astype(np.uint64)
-    )
+    if got.dtype.itemsize < 8:
+        return np.abs(got.astype(np.int64) - expected.astype(np.int64)).astype(np.uint64)
+    # Differences of 64-bit integers do not fit into 64 bits; those of Python's do.
+    wide = zip(got.astype(object), expected.astype(object), strict=True)
+    return np.array([min(abs(int(x) - int(y)), 2**64 - 1) for x, y in wide], dtype=np.uint64)
 
 
 def wrong_rows(

@@ -1,0 +1,3 @@
+from typing import Any
+
+def inspect_region(path: str) -> dict[str, Any]: ...

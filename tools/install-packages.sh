@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages of one purpose (runtime, test, bench, lint) that are missing, and says which.
+set -euo pipefail
+
+declare -A wanted=(
+    [runtime]="g++ make cmake ninja-build python3-venv python3-dev nlohmann-json3-dev stress-ng"
+    [test]="clang libgtest-dev relacy-dev qemu-user libc6-dev-arm64-cross gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib
+            g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu chromium"
+    [bench]="libboost-dev cargo"
+    [lint]="clang clang-format clang-tidy"
+)
+purpose=${1:?usage: install-packages.sh runtime|test|bench|lint}
+[ -n "${wanted[$purpose]:-}" ] || { echo "no such purpose: $purpose" >&2; exit 2; }
+
+missing=()
+for package in ${wanted[$purpose]}; do
+    # A tool from elsewhere (rustup's cargo, a newer Python with venv) does as well as the package.
+    case $package in
+        cargo | cmake | clang-format | clang-tidy | stress-ng | chromium) command -v "$package" > /dev/null && continue ;;
+        ninja-build) command -v ninja > /dev/null && continue ;;
+        python3-venv | python3-dev)
+            python3 -c 'import sys, ensurepip; sys.exit(sys.prefix == "/usr")' 2> /dev/null && continue ;;
+    esac
+    dpkg-query -W -f '${Status}' "$package" 2> /dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+if [ ! -e /etc/debian_version ]; then
+    echo "missing here, and this is no Debian to install them on: ${missing[*]}" >&2
+    exit 3
+fi
+sudo=""
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo > /dev/null || { echo "run as root, or install sudo, or: apt-get install ${missing[*]}" >&2; exit 3; }
+    sudo=sudo
+fi
+echo "installing Debian packages ($purpose): ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -qq
+$sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+cd "$(dirname "$0")/.."
+.venv/bin/ruff check python tests examples tools
+.venv/bin/ruff format --check python tests examples tools
+.venv/bin/mypy
+mapfile -t sources < <(git ls-files '*.hpp' '*.cpp' | grep -v '/generated/')
+clang-format --dry-run --Werror "${sources[@]}"
+cmake --preset clang > /dev/null
+mapfile -t units < <(git ls-files 'ports/**/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp')
+clang-tidy --quiet -p build/clang "${units[@]}"

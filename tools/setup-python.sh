@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes .venv with the locked versions and Consort itself; does nothing when that is done and unchanged.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+stamp=.venv/consort-setup
+key=$(cat requirements.lock pyproject.toml engine/CMakeLists.txt engine/*.cpp include/consort/icc/*.hpp | sha256sum | cut -c1-16)
+[ -x .venv/bin/consort ] && [ "$(cat $stamp 2> /dev/null)" = "$key" ] && exit 0
+
+python=python3
+if ! $python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+    echo "Python 3.11 or newer is needed; $($python --version) is here" >&2
+    exit 3
+fi
+[ -x .venv/bin/python ] || { echo "making .venv with $($python --version)"; $python -m venv .venv; }
+echo "installing $(grep -c '==' requirements.lock) locked Python packages and Consort into .venv"
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+echo "$key" > $stamp
