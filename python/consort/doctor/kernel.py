@@ -99,8 +99,7 @@ def _unprotected(text: str, sources: tuple[str, ...], figures: dict[str, float])
 
 
 def _fair_server(machine: Machine) -> tuple[float, float, str] | None:
-    """Run time and period in µs and how they are known, where there is a fair server (Linux 6.12 and "
-    "later)."""
+    """Run time and period in µs and how they are known, where there is a fair server (from 6.12 on)."""
     cpu = machine.candidates[0] if machine.candidates else 0
     base = f"sys/kernel/debug/sched/fair_server/cpu{cpu}"
     runtime, period = machine.number(f"{base}/runtime"), machine.number(f"{base}/period")

@@ -29,8 +29,8 @@ def test_ready_machine_has_nothing_to_mend(make_tree):
     assert ready(list(found.values()))
 
 
-# Each row: what is changed on the ready machine, the finding that shows it, its status, a word of what was found
-# or of how to mend it.
+# Each row: what is changed on the ready machine, the finding that shows it, its status, a word of what was
+# found or of how to mend it.
 CASES = [
     ({f"{CPU}/isolated": ""}, "isolation", "warn", "isolcpus=managed_irq,domain,1-3"),
     ({f"{CPU}/isolated": "(null)"}, "isolation", "warn", "none"),

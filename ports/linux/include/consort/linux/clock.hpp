@@ -192,11 +192,11 @@ class Clock {
     // The counter; loads and stores around it may still be reordered by the processor.
     [[nodiscard]] static std::uint64_t now() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
-        if (counter_ == detail::Counter::hardware) [[likely]] {
+        if (counter_kind == detail::Counter::hardware) [[likely]] {
             return __rdtsc();
         }
 #elif defined(__aarch64__)
-        if (counter_ == detail::Counter::hardware) [[likely]] {
+        if (counter_kind == detail::Counter::hardware) [[likely]] {
             std::uint64_t value = 0;
             asm volatile("mrs %0, cntvct_el0" : "=r"(value));
             return value;
@@ -225,7 +225,7 @@ class Clock {
     // To close a measured section: rdtscp waits for everything before it, the fence holds back what follows.
     [[nodiscard]] static std::uint64_t end() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
-        if (counter_ == detail::Counter::hardware) [[likely]] {
+        if (counter_kind == detail::Counter::hardware) [[likely]] {
             unsigned cpu = 0;
             const std::uint64_t value = __rdtscp(&cpu);
             _mm_lfence();
@@ -259,7 +259,7 @@ class Clock {
 
     static ClockInfo identify() {
         ClockInfo info;
-        if (counter_ == detail::Counter::hardware) {
+        if (counter_kind == detail::Counter::hardware) {
             identify_hardware(info);
         } else {
             info.notes.emplace_back(
@@ -268,7 +268,7 @@ class Clock {
                 "of some tens of nanoseconds");
         }
         if (info.hz == 0) {
-            counter_ = detail::Counter::monotonic_raw;
+            counter_kind = detail::Counter::monotonic_raw;
             info.name = "monotonic_raw";
             info.hz = 1'000'000'000;
             info.source = "the kernel counts nanoseconds";
@@ -330,7 +330,7 @@ class Clock {
         return usual == seen.end() ? 1 : usual->first;
     }
 
-    inline static detail::Counter counter_ = initial();
+    inline static detail::Counter counter_kind = initial();
 };
 
 }  // namespace consort::linux_port

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <stdexcept>
@@ -29,6 +30,10 @@ int run_program(const char* name, Body body) {
     } catch (const std::bad_alloc&) {
         std::fprintf(stderr, "%s: out of memory\n", name);
         return environment_lacks;
+    } catch (const std::exception& error) {
+        // A defect of the program: no status of the documented ones fits, and a core dump helps to find it.
+        std::fprintf(stderr, "%s: defect: %s\n", name, error.what());
+        std::abort();
     }
 }
 
