@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -71,7 +70,7 @@ class Platform(Described):
 
 def platform_folders() -> list[Path]:
     """Where platform files are looked for: in the installed package, then in the source tree."""
-    package = Path(str(resources.files("consort")))
+    package = Path(__file__).resolve().parents[1]
     return [package / "platforms", package.parents[1] / "platforms"]
 
 
