@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Looks into a shared-memory region with the target library's own code, so that what is shown is what a peer would see.
+// Looks into a shared-memory region with the target library's own code, so that what is shown is what a peer
+// would see.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -60,7 +61,8 @@ nb::dict object_dict(const consort::Region<>& region, const consort::ObjectEntry
     object["offset"] = entry.offset;
     object["bytes"] = entry.bytes;
     object["payload_bytes"] = entry.type_bytes;
-    object["fingerprint"] = std::uint64_t{entry.fingerprint_high} << 32U | std::uint64_t{entry.fingerprint_low};
+    object["fingerprint"] =
+        std::uint64_t{entry.fingerprint_high} << 32U | std::uint64_t{entry.fingerprint_low};
     nb::list leaves;
     for (std::uint32_t i = 0; i < entry.leaf_count; ++i) {
         const consort::Leaf& leaf = region.leaf(entry.first_leaf + i);
@@ -117,5 +119,6 @@ NB_MODULE(_engine, module) {
         }
     });
     module.def("inspect_region", &inspect_region, nb::arg("path"),
-               "Attaches read-only to the region in a file and tells what it holds. OSError if it cannot be mapped.");
+               "Attaches read-only to the region in a file and tells what it holds. OSError if it cannot be "
+               "mapped.");
 }

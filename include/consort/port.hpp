@@ -2,8 +2,8 @@
 //
 // The contract a target fulfils, and the three primitives that every known instruction set has.
 //
-// A port is a type with static members (see the concept `Port`). Everything that Consort's target library asks of
-// a processor stands here; a new board is a new folder under ports/ and nothing else.
+// A port is a type with static members (see the concept `Port`). Everything that Consort's target library
+// asks of a processor stands here; a new board is a new folder under ports/ and nothing else.
 #pragma once
 
 #include <concepts>
@@ -15,21 +15,27 @@ namespace consort {
 // Monotonic time in ticks of a port's clock. 64 bits: at 1 GHz it wraps after 584 years.
 using Ticks = std::uint64_t;
 
-// What a port offers. `now` and `relax` never block. `clean` writes back, `invalidate` discards, every cache line that
-// overlaps [begin, begin + bytes) and both complete before they return; they are empty where memory is coherent or
-// uncached. `core_id` tells the processors of one application apart (0 … 2^32-1).
+// What a port offers. `now` and `relax` never block. `clean` writes back, `invalidate` discards, every cache
+// line that overlaps [begin, begin + bytes) and both complete before they return; they are empty where memory
+// is coherent or uncached. `core_id` tells the processors of one application apart (0 … 2^32-1).
 template <class P>
 concept Port = requires(const void* begin, std::size_t bytes) {
-    { P::now() } noexcept -> std::same_as<Ticks>;
-    { P::ticks_per_second() } noexcept -> std::same_as<Ticks>;
-    { P::relax() } noexcept;
-    { P::clean(begin, bytes) } noexcept;
-    { P::invalidate(begin, bytes) } noexcept;
-    { P::core_id() } noexcept -> std::same_as<std::uint32_t>;
+    { P::now() }
+    noexcept->std::same_as<Ticks>;
+    { P::ticks_per_second() }
+    noexcept->std::same_as<Ticks>;
+    { P::relax() }
+    noexcept;
+    { P::clean(begin, bytes) }
+    noexcept;
+    { P::invalidate(begin, bytes) }
+    noexcept;
+    { P::core_id() }
+    noexcept->std::same_as<std::uint32_t>;
 };
 
-// For measuring: as now(), but ordered against the code around it where the port knows how (`timestamp`, optional). An
-// out-of-order processor otherwise reads its counter before the work to be timed has ended.
+// For measuring: as now(), but ordered against the code around it where the port knows how (`timestamp`,
+// optional). An out-of-order processor otherwise reads its counter before the work to be timed has ended.
 template <class P>
 [[nodiscard]] Ticks timestamp() noexcept {
     if constexpr (requires { P::timestamp(); }) {
@@ -41,9 +47,9 @@ template <class P>
 
 namespace isa {
 
-// Spin-wait hint: lets the other hardware thread, the memory system or the emulator's scheduler make progress. On
-// x86 it also avoids the memory-order mis-speculation at the loop's end, which is worth more than any protocol trick
-// (docs/explanation/how-we-measure.md).
+// Spin-wait hint: lets the other hardware thread, the memory system or the emulator's scheduler make
+// progress. On x86 it also avoids the memory-order mis-speculation at the loop's end, which is worth more
+// than any protocol trick (docs/explanation/how-we-measure.md).
 inline void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -57,9 +63,9 @@ inline void relax() noexcept {
 #endif
 }
 
-// Orders all memory accesses before it against all after it, for every observer in the system: other clusters, other
-// instruction sets, devices. Compilers emit inner-shareable barriers only for std::atomic (`dmb ish`), which says
-// nothing to a processor outside that shareability domain (Arm ARM, B2.3).
+// Orders all memory accesses before it against all after it, for every observer in the system: other
+// clusters, other instruction sets, devices. Compilers emit inner-shareable barriers only for std::atomic
+// (`dmb ish`), which says nothing to a processor outside that shareability domain (Arm ARM, B2.3).
 inline void system_barrier() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     asm volatile("mfence" ::: "memory");
@@ -74,7 +80,8 @@ inline void system_barrier() noexcept {
 
 }  // namespace isa
 
-// Spin policies of the blocking calls: `Relaxed` (the default) gives the hint above in each turn, `Bare` does not.
+// Spin policies of the blocking calls: `Relaxed` (the default) gives the hint above in each turn, `Bare` does
+// not.
 namespace spin {
 
 struct Relaxed {

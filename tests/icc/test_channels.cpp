@@ -66,7 +66,8 @@ TEST(Mailbox, DeadlinesEndTheWait) {
     CountingPort::ticks = 0;
     EXPECT_EQ((reader.read_until<CountingPort>(got, 100)), Status::timeout);
     EXPECT_EQ(CountingPort::ticks, 100U);
-    EXPECT_EQ((writer.write_until<CountingPort>({}, 0)), Status::ok) << "a passed deadline still allows one try";
+    EXPECT_EQ((writer.write_until<CountingPort>({}, 0)), Status::ok)
+        << "a passed deadline still allows one try";
     EXPECT_EQ((writer.write_until<CountingPort>({}, 200)), Status::timeout);
     EXPECT_EQ((reader.read_until<CountingPort>(got, 0)), Status::ok);
 }
@@ -115,7 +116,9 @@ TEST(Mailbox, PayloadSharesTheFlagsLineUpTo48Bytes) {
     static_assert(sizeof(M::WriterLines) == consort::line_bytes);
     static_assert(sizeof(Mailbox<std::array<unsigned char, 49>>::WriterLines) == 2 * consort::line_bytes);
     Storage<M> s;
-    const auto line_of = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p) / consort::line_bytes; };
+    const auto line_of = [](const void* p) {
+        return reinterpret_cast<std::uintptr_t>(p) / consort::line_bytes;
+    };
     EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(s.shared.writer.payload.bytes + 47));
     EXPECT_NE(line_of(&s.shared.writer.sequence), line_of(&s.shared.reader.acknowledged));
 }

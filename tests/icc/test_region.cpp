@@ -172,9 +172,12 @@ TEST(Region, RefusesOtherMakersAndDamage) {
     EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.version = 2; }), Reason::wrong_version);
     EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.line = 128; }), Reason::wrong_line_size);
     EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.creator += 1; }), Reason::corrupted);
-    EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.object_count = 0xffffffffU; }), Reason::corrupted);
-    EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.object_capacity = 0xffffffffU; }), Reason::corrupted);
-    EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.leaf_capacity = 0x80000000U; }), Reason::corrupted);
+    EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.object_count = 0xffffffffU; }),
+              Reason::corrupted);
+    EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.object_capacity = 0xffffffffU; }),
+              Reason::corrupted);
+    EXPECT_EQ(reason_after([](Memory&, RegionHeader& h) { h.leaf_capacity = 0x80000000U; }),
+              Reason::corrupted);
     Memory memory;
     make(memory);
     EXPECT_EQ(Region<>::attach(memory.bytes.data(), size / 2).refusal().reason, Reason::truncated);
@@ -235,7 +238,8 @@ TEST(Region, IsStaleWhenMadeAnewAndDeadWhenClosed) {
 TEST(RegionMaker, RefusesWhatDoesNotFit) {
     Memory memory;
     EXPECT_EQ(RegionMaker<>::begin(memory.bytes.data(), 256, {}).refusal().reason, Reason::too_small);
-    auto maker = RegionMaker<>::begin(memory.bytes.data(), size, {.object_capacity = 2, .leaf_capacity = 8}).value();
+    auto maker =
+        RegionMaker<>::begin(memory.bytes.data(), size, {.object_capacity = 2, .leaf_capacity = 8}).value();
     EXPECT_EQ(maker.add<Mailbox<float>>("").refusal().reason, Reason::name_too_long);
     EXPECT_EQ(maker.add<Mailbox<float>>(std::string(40, 'x')).refusal().reason, Reason::name_too_long);
     EXPECT_TRUE(maker.add<Mailbox<float>>(std::string(39, 'x')).ok());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Offloading on one thread: the test decides when the worker gets to run, when it dies and when it is restarted.
+// Offloading on one thread: the test decides when the worker gets to run, when it dies and when it is
+// restarted.
 
 #include <gtest/gtest.h>
 
@@ -93,7 +94,6 @@ struct Bench {
         }
         return master.finish(out, LookingPort::ticks + 10, [this] { return worker.has_value(); });
     }
-
 };
 
 struct Golden {
@@ -197,8 +197,8 @@ TEST(Offload, AnAnswerWithoutItsCheckpointIsMadeUpFromTheInputs) {
     bench.kill();
     // As a worker that dies between its answer to job 4 and its checkpoint.
     {
-        consort::Duplex<consort::offload::Response<Out>, consort::offload::Request<In>> mail(bench.memory->out,
-                                                                                            bench.memory->in);
+        consort::Duplex<consort::offload::Response<Out>, consort::offload::Request<In>> mail(
+            bench.memory->out, bench.memory->in);
         bench.master.begin({4}, false);
         consort::offload::Request<In> request{};
         ASSERT_EQ(mail.try_read(request), Status::ok);
@@ -211,14 +211,16 @@ TEST(Offload, AnAnswerWithoutItsCheckpointIsMadeUpFromTheInputs) {
     EXPECT_EQ(out.hash, golden.step_on(5, false).hash);
 }
 
-// A job that was sent to a worker which is then replaced within the same period must not be served from a fresh state.
+// A job that was sent to a worker which is then replaced within the same period must not be served from a
+// fresh state.
 TEST(Offload, ARestartInsideOnePeriodLosesNoState) {
     Bench bench(OnMiss::local_fallback);
     Golden golden;
     Out out{};
     static_cast<void>(bench.job(1, out, true));
     golden.step_on(1, false);
-    // The predecessor dies; the new worker attaches its mailboxes, the master sends, then the epoch is published.
+    // The predecessor dies; the new worker attaches its mailboxes, the master sends, then the epoch is
+    // published.
     bench.kill();
     Server<Digest, LookingPort> early(bench.channels);
     bench.master.begin({2}, false);
@@ -233,7 +235,8 @@ TEST(Offload, ARestartInsideOnePeriodLosesNoState) {
     EXPECT_EQ(out.hash, golden.step_on(3, false).hash);
 }
 
-// Any interleaving of slow, dead and restarted workers: with the local fallback every output is the golden one.
+// Any interleaving of slow, dead and restarted workers: with the local fallback every output is the golden
+// one.
 TEST(Offload, WithLocalFallbackEveryOutputIsGolden) {
     for (unsigned seed = 0; seed < 400; ++seed) {
         std::mt19937 random(seed);
@@ -255,7 +258,8 @@ TEST(Offload, WithLocalFallbackEveryOutputIsGolden) {
             Out out{};
             const auto report = bench.job(i, out, chance(80), reset);
             const Out& expected = golden.step_on(i, reset);
-            ASSERT_EQ(out.hash, expected.hash) << "seed " << seed << " job " << i << " status " << report.status;
+            ASSERT_EQ(out.hash, expected.hash)
+                << "seed " << seed << " job " << i << " status " << report.status;
             ASSERT_EQ(out.count, expected.count);
             offloaded += (report.status & job_status::fallback) == 0 ? 1 : 0;
         }

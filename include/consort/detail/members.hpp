@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Finds the members of a plain aggregate without macros: how many, of which types, at which offsets, with which names.
+// Finds the members of a plain aggregate without macros: how many, of which types, at which offsets, with
+// which names.
 //
-// Offsets are found at compile time, without assuming an ABI: bytes that each hold one bit of their own position
-// are bit-cast to the type, and each member's first byte then tells one bit of its offset.
+// Offsets are found at compile time, without assuming an ABI: bytes that each hold one bit of their own
+// position are bit-cast to the type, and each member's first byte then tells one bit of its offset.
 #pragma once
 
 #include <array>
@@ -31,16 +32,21 @@ using Any = AnyValue;
 
 template <class T, std::size_t... I>
 constexpr bool takes(std::index_sequence<I...>) {
-    return requires { T{Any<I>{}...}; };
+    return requires {
+        T{Any<I>{}...};
+    };
 }
 
 template <class T, std::size_t... B, std::size_t... N, std::size_t... A>
 constexpr bool takes_nested(std::index_sequence<B...>, std::index_sequence<N...>, std::index_sequence<A...>) {
-    return requires { T{Any<B>{}..., {Any<N>{}...}, Any<A>{}...}; };
+    return requires {
+        T{Any<B>{}..., {Any<N>{}...}, Any<A>{}...};
+    };
 }
 
 // The number of initialisers counts each element of a C array by itself (brace elision).
-template <class T, std::size_t Low = 0, std::size_t High = (sizeof(T) < max_initialisers ? sizeof(T) : max_initialisers)>
+template <class T, std::size_t Low = 0,
+          std::size_t High = (sizeof(T) < max_initialisers ? sizeof(T) : max_initialisers)>
 constexpr std::size_t initialiser_count() {
     if constexpr (Low == High) {
         return Low;
@@ -54,8 +60,8 @@ constexpr std::size_t initialiser_count() {
     }
 }
 
-// How many initialisers the member that starts at initialiser `At` takes: 1, or an array's element count. It takes N
-// if {N values} fits there and leaves exactly the room for the rest.
+// How many initialisers the member that starts at initialiser `At` takes: 1, or an array's element count. It
+// takes N if {N values} fits there and leaves exactly the room for the rest.
 template <class T, std::size_t Total, std::size_t At, std::size_t N>
 constexpr std::size_t initialisers_of_member() {
     if constexpr (N <= 1) {
@@ -244,11 +250,12 @@ inline constexpr RawBytes<Size> position_bits = [] {
 template <class T, std::uint32_t Bit>
 inline constexpr T object_of_position_bits = std::bit_cast<T>(position_bits<sizeof(T), Bit>);
 
-// One bit of each member's offset: every byte of the object holds that bit of its own position, so each holds 0 or 1
-// and is a valid value of every member type, bool included.
+// One bit of each member's offset: every byte of the object holds that bit of its own position, so each holds
+// 0 or 1 and is a valid value of every member type, bool included.
 template <class T, std::size_t I, std::uint32_t... Bit>
 constexpr std::uint32_t find_member_offset(std::integer_sequence<std::uint32_t, Bit...>) noexcept {
-    return ((first_byte(*std::get<I>(member_refs(object_of_position_bits<T, Bit>)).address) << Bit) | ... | 0U);
+    return ((first_byte(*std::get<I>(member_refs(object_of_position_bits<T, Bit>)).address) << Bit) | ... |
+            0U);
 }
 
 template <class T, std::size_t I>

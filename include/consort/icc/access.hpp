@@ -2,18 +2,21 @@
 //
 // How a side reaches shared memory: barrier, cache maintenance and copy, as one policy.
 //
-// std::atomic alone is not enough between unlike processors: for Cortex-M4, -M7 and -R5F compilers emit barriers of the
-// inner-shareable domain only, caches need not be coherent, and memcpy on device memory may fault. The two
-// sides of one region may use different policies: each chooses what its own path to the memory needs.
+// std::atomic alone is not enough between unlike processors: for Cortex-M4, -M7 and -R5F compilers emit
+// barriers of the inner-shareable domain only, caches need not be coherent, and memcpy on device memory may
+// fault. The two sides of one region may use different policies: each chooses what its own path to the memory
+// needs.
 //
 //   access::Coherent           cores of one coherent domain (SMP, x86 + x86)
 //   access::SystemBarrier      uncached or coherent memory shared with a processor outside the inner domain
-//   access::NonCoherent<Port>  cacheable memory that the peer does not snoop: clean after write, invalidate before read
-//   access::Device             device memory (OCM or TCM mapped as device, a PCIe BAR): aligned 32-bit accesses only
+//   access::NonCoherent<Port>  cacheable memory that the peer does not snoop: clean after write, invalidate
+//   before read access::Device             device memory (OCM or TCM mapped as device, a PCIe BAR): aligned
+//   32-bit accesses only
 //
-// A policy has `Word` (a shared 32-bit word), `Cell<T>` (storage of one T with put/get), `load<Edge>`, `store<Edge>`, and,
-// for what is written once as a whole (a region's tables), `publish_range` and `observe_range`. Code that makes or
-// attaches to a region in device memory is compiled with the target's strict-alignment option.
+// A policy has `Word` (a shared 32-bit word), `Cell<T>` (storage of one T with put/get), `load<Edge>`,
+// `store<Edge>`, and, for what is written once as a whole (a region's tables), `publish_range` and
+// `observe_range`. Code that makes or attaches to a region in device memory is compiled with the target's
+// strict-alignment option.
 #pragma once
 
 #include <atomic>
@@ -28,15 +31,18 @@
 namespace consort::access {
 
 using SharedWord = std::atomic<std::uint32_t>;
-static_assert(sizeof(SharedWord) == 4 && alignof(SharedWord) == 4, "a shared word is an aligned 32-bit integer");
+static_assert(sizeof(SharedWord) == 4 && alignof(SharedWord) == 4,
+              "a shared word is an aligned 32-bit integer");
 
 namespace detail {
 
 template <Edge E>
-inline constexpr std::memory_order standard_order = order_of(E) == Order::relaxed   ? std::memory_order_relaxed
-                                                    : order_of(E) == Order::acquire ? std::memory_order_acquire
-                                                    : order_of(E) == Order::release ? std::memory_order_release
-                                                                                    : std::memory_order_seq_cst;
+inline constexpr std::memory_order standard_order = order_of(E) == Order::relaxed ? std::memory_order_relaxed
+                                                    : order_of(E) == Order::acquire
+                                                        ? std::memory_order_acquire
+                                                    : order_of(E) == Order::release
+                                                        ? std::memory_order_release
+                                                        : std::memory_order_seq_cst;
 
 // Storage of one T at a fixed alignment, so that the offset of what follows is the same for every compiler.
 template <class T>
@@ -103,8 +109,12 @@ struct Barriered {
         }
     }
 
-    static void publish_range(const void* begin, std::size_t bytes) noexcept { Maintain::after_store(begin, bytes); }
-    static void observe_range(const void* begin, std::size_t bytes) noexcept { Maintain::before_load(begin, bytes); }
+    static void publish_range(const void* begin, std::size_t bytes) noexcept {
+        Maintain::after_store(begin, bytes);
+    }
+    static void observe_range(const void* begin, std::size_t bytes) noexcept {
+        Maintain::before_load(begin, bytes);
+    }
 };
 
 struct NoMaintenance {
@@ -143,8 +153,8 @@ struct NonCoherent : detail::Barriered<detail::CacheMaintenance<P>> {
 };
 
 struct Device : detail::Barriered<detail::NoMaintenance> {
-    // Aligned 32-bit accesses through volatile: the compiler may neither widen, split, merge nor turn them into a
-    // call of memcpy, whose unaligned or wide accesses fault on device memory.
+    // Aligned 32-bit accesses through volatile: the compiler may neither widen, split, merge nor turn them
+    // into a call of memcpy, whose unaligned or wide accesses fault on device memory.
     template <class T>
     struct Cell : detail::Bytes<T> {
         void put(const T& value) noexcept {

@@ -69,7 +69,9 @@ class WorkerControl {
             return A::template load<Edge::own>(shared_->worker.epoch);
         }
         void beat() noexcept { A::template store<Edge::diagnostic>(shared_->worker.pulse, ++pulse_); }
-        void busy(std::uint32_t job) noexcept { A::template store<Edge::diagnostic>(shared_->worker.busy, job); }
+        void busy(std::uint32_t job) noexcept {
+            A::template store<Edge::diagnostic>(shared_->worker.busy, job);
+        }
         [[nodiscard]] Command command() const noexcept {
             return static_cast<Command>(A::template load<Edge::diagnostic>(shared_->master.command));
         }

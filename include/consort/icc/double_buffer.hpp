@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DoubleBuffer<T>: sporadic communication as the paper has it (Coppik et al., NG-RES 2025, 4.2), with its limit.
+// DoubleBuffer<T>: sporadic communication as the paper has it (Coppik et al., NG-RES 2025, 4.2), with its
+// limit.
 //
-// Neither side ever waits. A read is torn if two updates fall into it: the second writes the buffer being read. It is
-// safe only while the writer's period is longer than every read takes (section 4.2, last paragraph); where that cannot
-// be guaranteed use Snapshot, which costs memory instead.
+// Neither side ever waits. A read is torn if two updates fall into it: the second writes the buffer being
+// read. It is safe only while the writer's period is longer than every read takes (section 4.2, last
+// paragraph); where that cannot be guaranteed use Snapshot, which costs memory instead.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +67,8 @@ class DoubleBuffer {
       public:
         explicit Reader(const Shared& shared) noexcept : shared_(&shared) { require_plain_data<T>(); }
 
-        // Copies the latest value: ok, would_block (nothing published yet) or peer_fault. One word load and one copy.
+        // Copies the latest value: ok, would_block (nothing published yet) or peer_fault. One word load and
+        // one copy.
         [[nodiscard]] Status read_latest(T& value) const noexcept {
             const std::uint32_t active = A::template load<Edge::buffer_observe>(shared_->writer.active);
             if (active == 0) {

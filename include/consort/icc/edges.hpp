@@ -2,9 +2,9 @@
 //
 // Every memory ordering of the channels, in one table.
 //
-// Each access to a shared word names its edge. The happens-before edge that it makes, and the reason that it is no
-// weaker and no stronger, stand here; the exploration in tests/relacy weakens each one to relaxed and shows the
-// check that then fails.
+// Each access to a shared word names its edge. The happens-before edge that it makes, and the reason that it
+// is no weaker and no stronger, stand here; the exploration in tests/relacy weakens each one to relaxed and
+// shows the check that then fails.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,13 @@ enum class Edge : std::uint8_t {
     own,
     diagnostic,
 
-    // E1  mailbox_publish -> mailbox_observe: the writer's copy into the payload happens before the reader's copy out
+    // E1  mailbox_publish -> mailbox_observe: the writer's copy into the payload happens before the reader's
+    // copy out
     //     of it. In a Duplex it also carries the reverse mailbox's acknowledgement.
     mailbox_publish,
     mailbox_observe,
-    // E2  mailbox_acknowledge -> mailbox_observe_acknowledge: the reader's copy out of the payload happens before the
+    // E2  mailbox_acknowledge -> mailbox_observe_acknowledge: the reader's copy out of the payload happens
+    // before the
     //     writer's next copy into it.
     mailbox_acknowledge,
     mailbox_observe_acknowledge,
@@ -34,18 +36,23 @@ enum class Edge : std::uint8_t {
     queue_release,
     queue_observe_release,
 
-    // E5  buffer_publish -> buffer_observe: the writer's copy into the now active buffer happens before a reader's copy
-    //     out of it. Nothing orders a reader's copy before the second update after it: the stated limit of the
+    // E5  buffer_publish -> buffer_observe: the writer's copy into the now active buffer happens before a
+    // reader's copy
+    //     out of it. Nothing orders a reader's copy before the second update after it: the stated limit of
+    //     the
     //     double buffer.
     buffer_publish,
     buffer_observe,
 
-    // E6  snapshot_publish -> snapshot_observe: the pair's content and its slot word happen before the reader uses the
+    // E6  snapshot_publish -> snapshot_observe: the pair's content and its slot word happen before the reader
+    // uses the
     //     pair (so that a pair seen for the first time is initialised).
     snapshot_publish,
     snapshot_observe,
-    // E7  snapshot_announce -> snapshot_slot_read against snapshot_slot_write -> snapshot_scan: store-then-load on both
-    //     sides (Dekker), so all four are sequentially consistent. Either the reader's slot read sees the slot
+    // E7  snapshot_announce -> snapshot_slot_read against snapshot_slot_write -> snapshot_scan:
+    // store-then-load on both
+    //     sides (Dekker), so all four are sequentially consistent. Either the reader's slot read sees the
+    //     slot
     //     that the writer has just completed, or the writer's next scan sees the announcement; else the
     //     writer could fill the slot being read. snapshot_slot_write -> snapshot_slot_read is also the
     //     release -> acquire edge of the slot's content, and snapshot_announce -> snapshot_scan that from the
@@ -55,11 +62,13 @@ enum class Edge : std::uint8_t {
     snapshot_slot_write,
     snapshot_scan,
 
-    // E8  region_publish -> region_observe: header, table and initial content of all objects happen before any attach.
+    // E8  region_publish -> region_observe: header, table and initial content of all objects happen before
+    // any attach.
     region_publish,
     region_observe,
 
-    // E9  epoch_publish -> epoch_observe: what an attaching side took over happens before its peer sees it restarted.
+    // E9  epoch_publish -> epoch_observe: what an attaching side took over happens before its peer sees it
+    // restarted.
     epoch_publish,
     epoch_observe,
 

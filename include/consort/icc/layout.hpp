@@ -2,14 +2,14 @@
 //
 // Layout<T>: what two sides must agree on about T, as a list of leaves and a 64-bit fingerprint.
 //
-// The paper leaves equal layouts to the user ("this is not checked automatically", Coppik et al., NG-RES 2025,
-// section 4). Here the creator of a region stores the layout of each object's type, and each attaching side compares it
-// with its own: a 32-bit, big-endian or differently compiled peer is refused with the name of the first member that
-// differs.
+// The paper leaves equal layouts to the user ("this is not checked automatically", Coppik et al., NG-RES
+// 2025, section 4). Here the creator of a region stores the layout of each object's type, and each attaching
+// side compares it with its own: a 32-bit, big-endian or differently compiled peer is refused with the name
+// of the first member that differs.
 //
-// Members of plain structs (aggregates of arithmetic types, enumerations, arrays and such structs) are found by
-// themselves. Where that cannot work (more than 48 members or 256 array elements, a constructor, bases), declare them
-// once, at namespace scope:   CONSORT_LAYOUT(my::Type, first, second, third)
+// Members of plain structs (aggregates of arithmetic types, enumerations, arrays and such structs) are found
+// by themselves. Where that cannot work (more than 48 members or 256 array elements, a constructor, bases),
+// declare them once, at namespace scope:   CONSORT_LAYOUT(my::Type, first, second, third)
 #pragma once
 
 #include <array>
@@ -23,9 +23,17 @@
 
 namespace consort {
 
-enum class Kind : std::uint8_t { unsigned_integer = 1, signed_integer, floating, boolean, character, enumeration };
+enum class Kind : std::uint8_t {
+    unsigned_integer = 1,
+    signed_integer,
+    floating,
+    boolean,
+    character,
+    enumeration
+};
 
-// One leaf of a type: `count` equal elements of `size` bytes from `offset` [bytes]. 12 bytes, the same everywhere.
+// One leaf of a type: `count` equal elements of `size` bytes from `offset` [bytes]. 12 bytes, the same
+// everywhere.
 struct Leaf {
     std::uint32_t offset;
     std::uint32_t count;
@@ -93,8 +101,12 @@ constexpr Leaf scalar_leaf(std::uint32_t offset, std::uint32_t count) noexcept {
         // Signed on x86, unsigned on Arm: the same bytes all the same.
         return {offset, count, Kind::character, sizeof(T), 0, 0};
     } else {
-        return {offset, count, std::is_signed_v<T> ? Kind::signed_integer : Kind::unsigned_integer, sizeof(T),
-                std::is_signed_v<T>, 0};
+        return {offset,
+                count,
+                std::is_signed_v<T> ? Kind::signed_integer : Kind::unsigned_integer,
+                sizeof(T),
+                std::is_signed_v<T>,
+                0};
     }
 }
 
@@ -102,10 +114,11 @@ template <class T, class F>
 constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f);
 
 template <class T, class F, std::size_t... I>
-constexpr void visit_found_members(std::uint32_t offset, const LeafName& path, F&& f, std::index_sequence<I...>) {
+constexpr void visit_found_members(std::uint32_t offset, const LeafName& path, F&& f,
+                                   std::index_sequence<I...>) {
     const auto visit_one = [&]<std::size_t N>(std::integral_constant<std::size_t, N>) {
-        using M = std::remove_cv_t<std::remove_pointer_t<
-            decltype(std::get<N>(member_refs(std::declval<const T&>())).address)>>;
+        using M = std::remove_cv_t<
+            std::remove_pointer_t<decltype(std::get<N>(member_refs(std::declval<const T&>())).address)>>;
         LeafName name = path;
         if (name.length != 0) {
             name.append(".");
@@ -159,8 +172,9 @@ constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f) {
     } else if constexpr (std::is_empty_v<T>) {
         // No members, no data: a signal.
     } else {
-        static_assert(std::is_aggregate_v<T>,
-                      "the members of this type cannot be found: declare them with CONSORT_LAYOUT(Type, members...)");
+        static_assert(
+            std::is_aggregate_v<T>,
+            "the members of this type cannot be found: declare them with CONSORT_LAYOUT(Type, members...)");
         visit_found_members<T>(offset, path, f, std::make_index_sequence<member_count<T>>{});
     }
 }
@@ -189,8 +203,9 @@ struct Layout {
         return list;
     }();
 
-    // FNV-1a, 64 bits, over size and leaves, each number as four little-endian bytes. Alignment is left out: it differs
-    // between instruction sets (double on i386) without moving a byte, and where it does move one, an offset tells.
+    // FNV-1a, 64 bits, over size and leaves, each number as four little-endian bytes. Alignment is left out:
+    // it differs between instruction sets (double on i386) without moving a byte, and where it does move one,
+    // an offset tells.
     static constexpr std::uint64_t fingerprint = [] {
         std::uint64_t hash = 0xcbf29ce484222325U;
         const auto mix = [&](std::uint32_t value) {
@@ -223,27 +238,31 @@ struct Layout {
 
 }  // namespace consort
 
-// CONSORT_LAYOUT(Type, members...): declares up to 64 members of a standard-layout type, in order, at namespace scope
-// outside of any namespace. A member left out is not compared.
-#define CONSORT_LAYOUT(Type, ...)                                                                        \
-    template <>                                                                                          \
-    struct consort::DeclaredMembers<Type> {                                                              \
-        static constexpr bool declared = true;                                                           \
-        template <class F>                                                                               \
-        static constexpr void visit(F&& f) {                                                             \
-            using Self = Type;                                                                           \
-            CONSORT_DETAIL_EACH(__VA_ARGS__)                                                             \
-        }                                                                                                \
-    };                                                                                                   \
+// CONSORT_LAYOUT(Type, members...): declares up to 64 members of a standard-layout type, in order, at
+// namespace scope outside of any namespace. A member left out is not compared.
+#define CONSORT_LAYOUT(Type, ...)              \
+    template <>                                \
+    struct consort::DeclaredMembers<Type> {    \
+        static constexpr bool declared = true; \
+        template <class F>                     \
+        static constexpr void visit(F&& f) {   \
+            using Self = Type;                 \
+            CONSORT_DETAIL_EACH(__VA_ARGS__)   \
+        }                                      \
+    };                                         \
     static_assert(true, "a semicolon follows")
 
 #define CONSORT_DETAIL_MEMBER(m) \
     f(std::string_view(#m), offsetof(Self, m), std::type_identity<std::remove_cv_t<decltype(Self::m)>>{});
 #define CONSORT_DETAIL_PARENS ()
-#define CONSORT_DETAIL_EXPAND(...) CONSORT_DETAIL_EXPAND3(CONSORT_DETAIL_EXPAND3(CONSORT_DETAIL_EXPAND3(__VA_ARGS__)))
-#define CONSORT_DETAIL_EXPAND3(...) CONSORT_DETAIL_EXPAND2(CONSORT_DETAIL_EXPAND2(CONSORT_DETAIL_EXPAND2(__VA_ARGS__)))
-#define CONSORT_DETAIL_EXPAND2(...) CONSORT_DETAIL_EXPAND1(CONSORT_DETAIL_EXPAND1(CONSORT_DETAIL_EXPAND1(__VA_ARGS__)))
+#define CONSORT_DETAIL_EXPAND(...) \
+    CONSORT_DETAIL_EXPAND3(CONSORT_DETAIL_EXPAND3(CONSORT_DETAIL_EXPAND3(__VA_ARGS__)))
+#define CONSORT_DETAIL_EXPAND3(...) \
+    CONSORT_DETAIL_EXPAND2(CONSORT_DETAIL_EXPAND2(CONSORT_DETAIL_EXPAND2(__VA_ARGS__)))
+#define CONSORT_DETAIL_EXPAND2(...) \
+    CONSORT_DETAIL_EXPAND1(CONSORT_DETAIL_EXPAND1(CONSORT_DETAIL_EXPAND1(__VA_ARGS__)))
 #define CONSORT_DETAIL_EXPAND1(...) __VA_ARGS__
 #define CONSORT_DETAIL_EACH(...) __VA_OPT__(CONSORT_DETAIL_EXPAND(CONSORT_DETAIL_STEP(__VA_ARGS__)))
-#define CONSORT_DETAIL_STEP(m, ...) CONSORT_DETAIL_MEMBER(m) __VA_OPT__(CONSORT_DETAIL_AGAIN CONSORT_DETAIL_PARENS(__VA_ARGS__))
+#define CONSORT_DETAIL_STEP(m, ...) \
+    CONSORT_DETAIL_MEMBER(m) __VA_OPT__(CONSORT_DETAIL_AGAIN CONSORT_DETAIL_PARENS(__VA_ARGS__))
 #define CONSORT_DETAIL_AGAIN() CONSORT_DETAIL_STEP

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mailbox<T>: periodic communication, one writer and one reader that alternate (Coppik et al., NG-RES 2025, 4.1).
+// Mailbox<T>: periodic communication, one writer and one reader that alternate (Coppik et al., NG-RES
+// 2025, 4.1).
 //
-// For each write there is one read before the next write. The flag and the payload share a cache line when they
-// fit (up to 48 bytes), so a message costs one line transfer. The paper's flag is written by both sides; here it is
-// split into two words, each with one writer and on a line of its own writer: `sequence` counts messages written,
-// `acknowledged` counts messages read, and the mailbox is full while they differ.
+// For each write there is one read before the next write. The flag and the payload share a cache line when
+// they fit (up to 48 bytes), so a message costs one line transfer. The paper's flag is written by both sides;
+// here it is split into two words, each with one writer and on a line of its own writer: `sequence` counts
+// messages written, `acknowledged` counts messages read, and the mailbox is full while they differ.
 //
 // Bounds: try_write and try_read take at most three word accesses and one copy of T, whatever the peer does.
 #pragma once
@@ -56,8 +57,8 @@ class Mailbox {
     class Reader;
 };
 
-// The one writing side. Constructing it takes the mailbox over, also from a writer that died: the own words are read
-// back from the region. Not thread-safe; one Writer a mailbox at a time.
+// The one writing side. Constructing it takes the mailbox over, also from a writer that died: the own words
+// are read back from the region. Not thread-safe; one Writer a mailbox at a time.
 template <class T, class A>
 class Mailbox<T, A>::Writer {
   public:
@@ -183,7 +184,8 @@ class Mailbox<T, A>::Reader {
     Reader& operator=(Reader&&) noexcept = default;
     ~Reader() = default;
 
-    // Reads and acknowledges a message if there is one: ok, would_block (value untouched) or peer_fault. Never blocks.
+    // Reads and acknowledges a message if there is one: ok, would_block (value untouched) or peer_fault.
+    // Never blocks.
     [[nodiscard]] Status try_read(T& value) noexcept {
         const std::uint32_t sequence = A::template load<Edge::mailbox_observe>(shared_->writer.sequence);
         if (sequence == acknowledged_) {
@@ -243,8 +245,9 @@ class Mailbox<T, A>::Reader {
 
 // Duplex<Tx, Rx>: a mailbox each way, as one side of a request and response pair holds them.
 //
-// Each message carries the acknowledgement of the reverse mailbox in its own line, so the sender learns that its last
-// message was read from the line that it has just received: a round trip costs two line transfers, the floor.
+// Each message carries the acknowledgement of the reverse mailbox in its own line, so the sender learns that
+// its last message was read from the line that it has just received: a round trip costs two line transfers,
+// the floor.
 template <class Tx, class Rx, class A = access::Coherent>
 class Duplex {
   public:

@@ -2,8 +2,8 @@
 //
 // Queue<T, N>: a ring of N elements from one producer to one consumer, for diagnostics data and traces.
 //
-// Wait-free on both sides. What does not fit is counted, not waited for. Each side keeps its own index privately and
-// a copy of the peer's, which it reads again only when the copy says full (or empty).
+// Wait-free on both sides. What does not fit is counted, not waited for. Each side keeps its own index
+// privately and a copy of the peer's, which it reads again only when the copy says full (or empty).
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace consort {
 
 template <class T, std::uint32_t N, class A = access::Coherent>
 class Queue {
-    static_assert(N >= 2 && (N & (N - 1)) == 0 && N <= (1U << 30U), "a Queue's size is a power of two from 2 to 2^30");
+    static_assert(N >= 2 && (N & (N - 1)) == 0 && N <= (1U << 30U),
+                  "a Queue's size is a power of two from 2 to 2^30");
 
   public:
     using Value = T;
@@ -76,7 +77,8 @@ class Queue<T, N, A>::Writer {
         }
     }
 
-    // Writes as many of `count` values as fit, published at once, and counts the rest as lost. The number written.
+    // Writes as many of `count` values as fit, published at once, and counts the rest as lost. The number
+    // written.
     std::uint32_t write_batch(const T* values, std::uint32_t count) noexcept {
         std::uint32_t written = 0;
         static_cast<void>(put(values, count, written));

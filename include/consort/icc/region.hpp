@@ -2,10 +2,11 @@
 //
 // Region: a slice of shared memory that says of itself what it holds.
 //
-// One side makes it (RegionMaker: add objects, publish), every other side attaches (Region::attach, open by name). The
-// memory may be POSIX shared memory, a memfd, a mapped file or a physical address range: the region knows only where it
-// is mapped. Nothing in it is an address. A half-initialised, stale, foreign, truncated or corrupted region, and an
-// object whose type differs on the two sides, is refused with a reason and never used.
+// One side makes it (RegionMaker: add objects, publish), every other side attaches (Region::attach, open by
+// name). The memory may be POSIX shared memory, a memfd, a mapped file or a physical address range: the
+// region knows only where it is mapped. Nothing in it is an address. A half-initialised, stale, foreign,
+// truncated or corrupted region, and an object whose type differs on the two sides, is refused with a reason
+// and never used.
 //
 //   offset 0     RegionHeader          written once, before `state` says ready
 //   one line     state                 written by the maker alone
@@ -26,24 +27,24 @@ namespace consort {
 
 enum class Reason : std::uint8_t {
     none,
-    too_small,           // the memory is smaller than a header
-    misaligned,          // the memory does not begin on a line
-    not_a_region,        // the magic number is missing
-    wrong_endianness,    // made by a processor of the other byte order
-    wrong_version,       // made by a library with another region format
-    wrong_line_size,     // made with another CONSORT_LINE_BYTES
-    not_ready,           // the maker has not finished (or died while it made it)
-    closed,              // the maker has declared the region dead
-    stale,               // the region was made anew since this side attached
-    truncated,           // the region says that it is larger than the memory given
-    corrupted,           // the checksum of header and table does not match, or an entry points outside
-    no_such_object,      // no object of that name
-    wrong_kind,          // the object is another kind of channel, or has another capacity or number of readers
-    wrong_layout,        // the two sides' types differ: see Refusal::leaf
-    region_full,         // making: no room for the object
-    table_full,          // making: too many objects, or too many leaves
-    name_too_long,       // making: more than 39 characters, or none
-    duplicate_name,      // making: the name is taken
+    too_small,         // the memory is smaller than a header
+    misaligned,        // the memory does not begin on a line
+    not_a_region,      // the magic number is missing
+    wrong_endianness,  // made by a processor of the other byte order
+    wrong_version,     // made by a library with another region format
+    wrong_line_size,   // made with another CONSORT_LINE_BYTES
+    not_ready,         // the maker has not finished (or died while it made it)
+    closed,            // the maker has declared the region dead
+    stale,             // the region was made anew since this side attached
+    truncated,         // the region says that it is larger than the memory given
+    corrupted,         // the checksum of header and table does not match, or an entry points outside
+    no_such_object,    // no object of that name
+    wrong_kind,        // the object is another kind of channel, or has another capacity or number of readers
+    wrong_layout,      // the two sides' types differ: see Refusal::leaf
+    region_full,       // making: no room for the object
+    table_full,        // making: too many objects, or too many leaves
+    name_too_long,     // making: more than 39 characters, or none
+    duplicate_name,    // making: the name is taken
 };
 
 [[nodiscard]] constexpr const char* to_string(Reason reason) noexcept {
@@ -90,13 +91,15 @@ enum class Reason : std::uint8_t {
     return "unknown reason";
 }
 
-// Why something was refused: what was expected on this side, what was found in the region (their meaning depends on
-// the reason: versions, bytes, kinds, or, for wrong_layout, offset, size or count of the first differing leaf).
+// Why something was refused: what was expected on this side, what was found in the region (their meaning
+// depends on the reason: versions, bytes, kinds, or, for wrong_layout, offset, size or count of the first
+// differing leaf).
 struct Refusal {
     Reason reason = Reason::none;
     std::uint32_t expected = 0;
     std::uint32_t found = 0;
-    // wrong_layout: which aspect differs ("size", "offset", "element size", "element count", "kind", "member count").
+    // wrong_layout: which aspect differs ("size", "offset", "element size", "element count", "kind", "member
+    // count").
     const char* aspect = "";
     // wrong_layout: the first member that differs, as this side names it; empty if the whole type does.
     LeafName member{};
@@ -106,8 +109,8 @@ struct Refusal {
 template <class T>
 class [[nodiscard]] Result {
   public:
-    constexpr Result(T value) noexcept : value_(static_cast<T&&>(value)) {}                // NOLINT: implicit by design
-    constexpr Result(const Refusal& refusal) noexcept : refusal_(refusal) {}               // NOLINT: implicit by design
+    constexpr Result(T value) noexcept : value_(static_cast<T&&>(value)) {}   // NOLINT: implicit by design
+    constexpr Result(const Refusal& refusal) noexcept : refusal_(refusal) {}  // NOLINT: implicit by design
     constexpr Result(Reason reason, std::uint32_t expected = 0, std::uint32_t found = 0) noexcept
         : refusal_{reason, expected, found, "", {}} {}
 
@@ -126,12 +129,12 @@ class [[nodiscard]] Result {
 struct ObjectEntry {
     static constexpr std::uint32_t name_capacity = 40;
     char name[name_capacity];
-    std::uint32_t offset;          // of the object from the region's begin [bytes]
-    std::uint32_t bytes;           // of the object
-    std::uint32_t kind;            // Mailbox 1, DoubleBuffer 2, Snapshot 3, Queue 4
-    std::uint32_t parameter;       // capacity (Queue), readers (Snapshot), else 0
-    std::uint32_t type_bytes;      // sizeof the payload type, 0 for a signal
-    std::uint32_t first_leaf;      // index into the leaf table
+    std::uint32_t offset;      // of the object from the region's begin [bytes]
+    std::uint32_t bytes;       // of the object
+    std::uint32_t kind;        // Mailbox 1, DoubleBuffer 2, Snapshot 3, Queue 4
+    std::uint32_t parameter;   // capacity (Queue), readers (Snapshot), else 0
+    std::uint32_t type_bytes;  // sizeof the payload type, 0 for a signal
+    std::uint32_t first_leaf;  // index into the leaf table
     std::uint32_t leaf_count;
     std::uint32_t fingerprint_low;
     std::uint32_t fingerprint_high;
@@ -145,24 +148,30 @@ struct RegionHeader {
 
     std::uint32_t magic;
     std::uint32_t version;
-    std::uint32_t line;             // CONSORT_LINE_BYTES of the maker
-    std::uint32_t bytes;            // of the whole region
-    std::uint32_t pointer_bits;     // of the maker; for information, nothing depends on it
-    std::uint32_t creator;          // core_id or process id of the maker
-    std::uint32_t generation;       // grows with each making of a region in the same memory
+    std::uint32_t line;          // CONSORT_LINE_BYTES of the maker
+    std::uint32_t bytes;         // of the whole region
+    std::uint32_t pointer_bits;  // of the maker; for information, nothing depends on it
+    std::uint32_t creator;       // core_id or process id of the maker
+    std::uint32_t generation;    // grows with each making of a region in the same memory
     std::uint32_t object_count;
     std::uint32_t object_capacity;
     std::uint32_t leaf_count;
     std::uint32_t leaf_capacity;
-    std::uint32_t checksum;         // over this header (checksum as 0) and the used table entries and leaves
+    std::uint32_t checksum;  // over this header (checksum as 0) and the used table entries and leaves
 };
 static_assert(sizeof(RegionHeader) == 48);
 
 namespace detail {
 
-enum class RegionState : std::uint32_t { raw = 0, making = 0x6d616b65, ready = 0x72656479, closed = 0x636c6f73 };
+enum class RegionState : std::uint32_t {
+    raw = 0,
+    making = 0x6d616b65,
+    ready = 0x72656479,
+    closed = 0x636c6f73
+};
 
-// CRC-32 (IEEE 802.3), bit by bit: it runs once at attach, so a table would cost more flash than it saves time.
+// CRC-32 (IEEE 802.3), bit by bit: it runs once at attach, so a table would cost more flash than it saves
+// time.
 constexpr std::uint32_t crc32(const unsigned char* data, std::uint32_t bytes, std::uint32_t crc) noexcept {
     crc = ~crc;
     for (std::uint32_t i = 0; i < bytes; ++i) {
@@ -193,7 +202,8 @@ struct RegionMap {
     }
     static constexpr std::uint32_t objects_offset(std::uint32_t object_capacity,
                                                   std::uint32_t leaf_capacity) noexcept {
-        return round_up(leaves_offset(object_capacity) + leaf_capacity * std::uint32_t{sizeof(Leaf)}, line_bytes);
+        return round_up(leaves_offset(object_capacity) + leaf_capacity * std::uint32_t{sizeof(Leaf)},
+                        line_bytes);
     }
     [[nodiscard]] std::uint32_t checksum() const noexcept {
         RegionHeader copy = *header();
@@ -201,8 +211,8 @@ struct RegionMap {
         std::uint32_t crc = crc32(reinterpret_cast<const unsigned char*>(&copy), sizeof(copy), 0);
         crc = crc32(reinterpret_cast<const unsigned char*>(entries()),
                     copy.object_count * std::uint32_t{sizeof(ObjectEntry)}, crc);
-        return crc32(reinterpret_cast<const unsigned char*>(leaves()), copy.leaf_count * std::uint32_t{sizeof(Leaf)},
-                     crc);
+        return crc32(reinterpret_cast<const unsigned char*>(leaves()),
+                     copy.leaf_count * std::uint32_t{sizeof(Leaf)}, crc);
     }
 };
 
@@ -217,7 +227,8 @@ struct RegionMap {
 // Compares the stored layout of an object's type with this side's: the first leaf that differs, and how.
 template <class T>
 [[nodiscard]] Refusal compare_layout(const ObjectEntry& entry, const Leaf* leaves) noexcept {
-    const auto differs = [](const char* aspect, std::uint32_t expected, std::uint32_t found, std::size_t leaf) {
+    const auto differs = [](const char* aspect, std::uint32_t expected, std::uint32_t found,
+                            std::size_t leaf) {
         return Refusal{Reason::wrong_layout, expected, found, aspect, Layout<T>::name(leaf)};
     };
     for (std::uint32_t i = 0; i < Layout<T>::count && i < entry.leaf_count; ++i) {
@@ -227,7 +238,8 @@ template <class T>
             return differs("offset", mine.offset, theirs.offset, i);
         }
         if (mine.kind != theirs.kind || mine.is_signed != theirs.is_signed) {
-            return differs("kind", static_cast<std::uint32_t>(mine.kind), static_cast<std::uint32_t>(theirs.kind), i);
+            return differs("kind", static_cast<std::uint32_t>(mine.kind),
+                           static_cast<std::uint32_t>(theirs.kind), i);
         }
         if (mine.size != theirs.size) {
             return differs("element size", mine.size, theirs.size, i);
@@ -237,9 +249,11 @@ template <class T>
         }
     }
     if (entry.leaf_count != Layout<T>::count) {
-        const std::uint32_t common = entry.leaf_count < Layout<T>::count ? entry.leaf_count
-                                                                        : static_cast<std::uint32_t>(Layout<T>::count);
-        return differs("member count", static_cast<std::uint32_t>(Layout<T>::count), entry.leaf_count, common);
+        const std::uint32_t common = entry.leaf_count < Layout<T>::count
+                                         ? entry.leaf_count
+                                         : static_cast<std::uint32_t>(Layout<T>::count);
+        return differs("member count", static_cast<std::uint32_t>(Layout<T>::count), entry.leaf_count,
+                       common);
     }
     if (entry.type_bytes != Layout<T>::size) {
         return Refusal{Reason::wrong_layout, Layout<T>::size, entry.type_bytes, "size", {}};
@@ -255,8 +269,8 @@ class Region {
   public:
     Region() = default;
 
-    // Looks at `bytes` of memory at `base` (at least 4-byte readable) and attaches if a whole, ready region of this
-    // format is there. Changes nothing in it. Never blocks: ask again on not_ready.
+    // Looks at `bytes` of memory at `base` (at least 4-byte readable) and attaches if a whole, ready region
+    // of this format is there. Changes nothing in it. Never blocks: ask again on not_ready.
     [[nodiscard]] static Result<Region> attach(void* base, std::size_t bytes) noexcept {
         using detail::RegionMap;
         if (bytes < RegionMap::table_offset) {
@@ -318,7 +332,8 @@ class Region {
         return Region(map, header.generation);
     }
 
-    // The object `name`, if it is a channel C of the same payload layout. C: Mailbox<T, A>, Snapshot<T, R, A>, …
+    // The object `name`, if it is a channel C of the same payload layout. C: Mailbox<T, A>, Snapshot<T, R,
+    // A>, …
     template <class C>
     [[nodiscard]] Result<typename C::Shared*> open(std::string_view name) const noexcept {
         if (const Reason reason = condition(); reason != Reason::none) {
@@ -340,10 +355,12 @@ class Region {
             if (layout.reason != Reason::none) {
                 return layout;
             }
-            // Equal leaves give equal fingerprints and equal payloads equal objects: anything else is corruption.
+            // Equal leaves give equal fingerprints and equal payloads equal objects: anything else is
+            // corruption.
             const std::uint64_t fingerprint =
                 std::uint64_t{entry.fingerprint_high} << 32U | std::uint64_t{entry.fingerprint_low};
-            if (fingerprint != Layout<typename C::Value>::fingerprint || entry.bytes != sizeof(typename C::Shared)) {
+            if (fingerprint != Layout<typename C::Value>::fingerprint ||
+                entry.bytes != sizeof(typename C::Shared)) {
                 return Reason::corrupted;
             }
             return std::launder(reinterpret_cast<typename C::Shared*>(map_.base + entry.offset));
@@ -369,7 +386,9 @@ class Region {
 
     // Only after a successful attach.
     [[nodiscard]] const RegionHeader& header() const noexcept { return *map_.header(); }
-    [[nodiscard]] const ObjectEntry& object(std::uint32_t index) const noexcept { return map_.entries()[index]; }
+    [[nodiscard]] const ObjectEntry& object(std::uint32_t index) const noexcept {
+        return map_.entries()[index];
+    }
     [[nodiscard]] const Leaf& leaf(std::uint32_t index) const noexcept { return map_.leaves()[index]; }
 
   private:
@@ -381,8 +400,8 @@ class Region {
     std::uint32_t generation_ = 0;
 };
 
-// Makes a region in `bytes` of memory (up to 4 GiB). Until publish() succeeds every attach is refused with not_ready, so
-// a maker that dies half-way leaves nothing that could be used. Not thread-safe.
+// Makes a region in `bytes` of memory (up to 4 GiB). Until publish() succeeds every attach is refused with
+// not_ready, so a maker that dies half-way leaves nothing that could be used. Not thread-safe.
 template <class A = access::Coherent>
 class RegionMaker {
   public:
@@ -407,11 +426,21 @@ class RegionMaker {
         maker.next_ = first;
         const RegionHeader old = *maker.map_.header();
         auto* state = ::new (maker.map_.state()) typename A::Word;
-        A::template store<Edge::region_publish>(*state, static_cast<std::uint32_t>(detail::RegionState::making));
-        *maker.map_.header() = RegionHeader{
-            RegionHeader::magic_number, RegionHeader::format_version, line_bytes, size, sizeof(void*) * 8,
-            options.creator, (old.magic == RegionHeader::magic_number ? old.generation : 0U) + 1U, 0,
-            options.object_capacity, 0, options.leaf_capacity, 0};
+        A::template store<Edge::region_publish>(*state,
+                                                static_cast<std::uint32_t>(detail::RegionState::making));
+        *maker.map_.header() =
+            RegionHeader{RegionHeader::magic_number,
+                         RegionHeader::format_version,
+                         line_bytes,
+                         size,
+                         sizeof(void*) * 8,
+                         options.creator,
+                         (old.magic == RegionHeader::magic_number ? old.generation : 0U) + 1U,
+                         0,
+                         options.object_capacity,
+                         0,
+                         options.leaf_capacity,
+                         0};
         return maker;
     }
 
@@ -424,7 +453,8 @@ class RegionMaker {
         static_assert(alignof(Shared) == line_bytes, "each object lies on lines of its own");
         RegionHeader& header = *map_.header();
         if (name.empty() || name.size() >= ObjectEntry::name_capacity) {
-            return {Reason::name_too_long, ObjectEntry::name_capacity - 1, static_cast<std::uint32_t>(name.size())};
+            return {Reason::name_too_long, ObjectEntry::name_capacity - 1,
+                    static_cast<std::uint32_t>(name.size())};
         }
         for (std::uint32_t i = 0; i < header.object_count; ++i) {
             if (detail::entry_name(map_.entries()[i]) == name) {
@@ -455,7 +485,8 @@ class RegionMaker {
             map_.leaves()[header.leaf_count + i] = Layout<T>::leaves[i];
         }
         map_.entries()[header.object_count] = entry;
-        // Device memory allows aligned 32-bit accesses only, so no memset; all words and cells begin as zeros.
+        // Device memory allows aligned 32-bit accesses only, so no memset; all words and cells begin as
+        // zeros.
         auto* words = reinterpret_cast<volatile std::uint32_t*>(map_.base + next_);
         for (std::uint32_t i = 0; i < sizeof(Shared) / 4; ++i) {
             words[i] = 0;

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Snapshot<T, Readers>: the latest value of one writer for up to `Readers` readers; never torn, never waiting.
+// Snapshot<T, Readers>: the latest value of one writer for up to `Readers` readers; never torn, never
+// waiting.
 //
-// Simpson's four-slot mechanism, with one pair of slots for each reader and one more. The writer fills the slot that is
-// not current of a pair that no reader has announced; a reader announces the pair it is going to use, then
-// takes that pair's current slot. With Readers + 1 pairs there is always a pair that no reader has announced, and
-// the two slots of a pair cover the reader that announced it after the writer looked. Only loads and stores of
-// words with one writer each, so it works without exclusives and without coherent caches.
+// Simpson's four-slot mechanism, with one pair of slots for each reader and one more. The writer fills the
+// slot that is not current of a pair that no reader has announced; a reader announces the pair it is going to
+// use, then takes that pair's current slot. With Readers + 1 pairs there is always a pair that no reader has
+// announced, and the two slots of a pair cover the reader that announced it after the writer looked. Only
+// loads and stores of words with one writer each, so it works without exclusives and without coherent caches.
 //
-// Bounds, independent of the other side and of scheduling: update = Readers word loads, 3 word stores, one copy of T;
-// read = 3 word accesses, one stamp, at most one copy. Memory: 2 (Readers + 1) slots. The argument, and what readers may
-// see of one another, stand in docs/explanation/snapshot.md; the orderings are E6 and E7 of edges.hpp.
+// Bounds, independent of the other side and of scheduling: update = Readers word loads, 3 word stores, one
+// copy of T; read = 3 word accesses, one stamp, at most one copy. Memory: 2 (Readers + 1) slots. The
+// argument, and what readers may see of one another, stand in docs/explanation/snapshot.md; the orderings are
+// E6 and E7 of edges.hpp.
 //
-// A read is never older than the last update completed before it began, and each reader for itself never goes back.
-// Two readers may see two updates in different order in real time (new-old inversion between readers).
+// A read is never older than the last update completed before it began, and each reader for itself never goes
+// back. Two readers may see two updates in different order in real time (new-old inversion between readers).
 #pragma once
 
 #include <cstdint>
@@ -60,7 +62,9 @@ class Snapshot {
 
   private:
     // Numbers wrap after 2^32 updates; the nearer half of the circle is newer.
-    static bool newer(std::uint32_t a, std::uint32_t b) noexcept { return static_cast<std::int32_t>(a - b) > 0; }
+    static bool newer(std::uint32_t a, std::uint32_t b) noexcept {
+        return static_cast<std::int32_t>(a - b) > 0;
+    }
 };
 
 template <class T, std::uint32_t Readers, class A>
@@ -68,7 +72,8 @@ class Snapshot<T, Readers, A>::Writer {
   public:
     explicit Writer(Shared& shared) noexcept : shared_(&shared) {
         require_plain_data<T>();
-        // Taken over from a writer that may have died anywhere: the highest number in any slot may have been seen.
+        // Taken over from a writer that may have died anywhere: the highest number in any slot may have been
+        // seen.
         for (std::uint32_t pair = 0; pair < pairs; ++pair) {
             const std::uint32_t current = A::template load<Edge::own>(shared.writer.current[pair]);
             current_[pair] = current & 1U;
@@ -143,22 +148,25 @@ class Snapshot<T, Readers, A>::Reader {
     Reader& operator=(Reader&&) noexcept = default;
     ~Reader() = default;
 
-    // Copies the latest value if it is newer than the last that this reader copied: ok; would_block: there is nothing
-    // newer, `value` is untouched (so a caller that keeps its variable always holds the latest); or peer_fault.
+    // Copies the latest value if it is newer than the last that this reader copied: ok; would_block: there is
+    // nothing newer, `value` is untouched (so a caller that keeps its variable always holds the latest); or
+    // peer_fault.
     [[nodiscard]] Status read(T& value) noexcept {
         const std::uint32_t pair = A::template load<Edge::snapshot_observe>(shared_->writer.latest);
         if (pair >= pairs) {
             return Status::peer_fault;
         }
         A::template store<Edge::snapshot_announce>(line_->announced, pair);
-        const std::uint32_t current = A::template load<Edge::snapshot_slot_read>(shared_->writer.current[pair]);
+        const std::uint32_t current =
+            A::template load<Edge::snapshot_slot_read>(shared_->writer.current[pair]);
         if (current > 1) {
             return Status::peer_fault;
         }
         const Slot& slot = shared_->slots[pair][current];
         std::uint32_t stamp = 0;
         slot.stamp.get(stamp);
-        // The slot may hold an update whose `latest` is not published yet; the next read may then find an older one.
+        // The slot may hold an update whose `latest` is not published yet; the next read may then find an
+        // older one.
         if (stamp == 0 || (stamp_ != 0 && !newer(stamp, stamp_))) {
             return Status::would_block;
         }

@@ -13,8 +13,8 @@ enum class Status : std::uint8_t {
     would_block,
     // The deadline passed before the operation was possible. The call had no effect.
     timeout,
-    // A word that the peer owns holds a value that the protocol cannot produce: the peer is defective, or the memory
-    // was overwritten. The call had no effect; the channel must be set up again.
+    // A word that the peer owns holds a value that the protocol cannot produce: the peer is defective, or the
+    // memory was overwritten. The call had no effect; the channel must be set up again.
     peer_fault,
 };
 

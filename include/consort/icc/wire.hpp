@@ -3,10 +3,13 @@
 // The wire rules: what two unlike processors must agree on, checked by the compiler.
 //
 //  - A shared word is an aligned 32-bit little-endian integer, accessed by plain atomic loads and stores. No
-//    read-modify-write (parts without a global exclusive monitor lose updates), no 64-bit word (32-bit cores).
-//  - Each word and each cache line has one writer, so cleaning a line can never overwrite what the peer wrote.
+//    read-modify-write (parts without a global exclusive monitor lose updates), no 64-bit word (32-bit
+//    cores).
+//  - Each word and each cache line has one writer, so cleaning a line can never overwrite what the peer
+//  wrote.
 //  - No pointers: regions are mapped at different addresses.
-//  - The line size is ours, never std::hardware_destructive_interference_size: the same compiler says 64 for x86-64
+//  - The line size is ours, never std::hardware_destructive_interference_size: the same compiler says 64 for
+//  x86-64
 //    and 256 for AArch64, and two sides would disagree about every offset.
 #pragma once
 
@@ -15,8 +18,8 @@
 #include <cstdint>
 #include <type_traits>
 
-// One line size for all parts of a system, at least the largest cache line among them. Recorded in each region and
-// compared at attach.
+// One line size for all parts of a system, at least the largest cache line among them. Recorded in each
+// region and compared at attach.
 #ifndef CONSORT_LINE_BYTES
 #define CONSORT_LINE_BYTES 64
 #endif
@@ -42,20 +45,24 @@ static_assert(std::endian::native == std::endian::little || std::endian::native 
     return (value + step - 1) / step * step;
 }
 
-// What may travel: copied byte by byte, laid out by the rules of standard-layout classes, aligned to at most 16.
+// What may travel: copied byte by byte, laid out by the rules of standard-layout classes, aligned to at
+// most 16.
 template <class T>
-concept PlainData = std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> && !std::is_pointer_v<T> &&
-                    !std::is_reference_v<T> && alignof(T) <= 16;
+concept PlainData =
+    std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> && !std::is_pointer_v<T> &&
+    !std::is_reference_v<T> && alignof(T) <= 16;
 
 template <class T>
 constexpr void require_plain_data() noexcept {
-    static_assert(std::is_trivially_copyable_v<T>,
-                  "a type that travels between processors must be trivially copyable: no virtual functions, no "
-                  "user-written copy, no owning members (std::string, std::vector)");
+    static_assert(
+        std::is_trivially_copyable_v<T>,
+        "a type that travels between processors must be trivially copyable: no virtual functions, no "
+        "user-written copy, no owning members (std::string, std::vector)");
     static_assert(std::is_standard_layout_v<T>,
                   "a type that travels between processors must be standard layout: all members public in one "
                   "class, no references");
-    static_assert(!std::is_pointer_v<T>, "a pointer means nothing to a processor that maps the region elsewhere");
+    static_assert(!std::is_pointer_v<T>,
+                  "a pointer means nothing to a processor that maps the region elsewhere");
     static_assert(alignof(T) <= 16, "a type that travels between processors is aligned to at most 16 bytes");
 }
 

@@ -2,7 +2,8 @@
 //
 // A job, and how it travels: In in one mailbox, Out back in another, State at job boundaries only.
 //
-// A task is a step over plain data, `void step(const In&, State&, Out&)`. Everything here is derived from the step's type.
+// A task is a step over plain data, `void step(const In&, State&, Out&)`. Everything here is derived from the
+// step's type.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,8 @@ struct StepTypes<void (*)(const I&, S&, O&) noexcept> : StepTypes<void (*)(const
 
 }  // namespace detail
 
-// A task made of a step function. `Step` is void(const In&, State&, Out&), optionally noexcept; a fresh State is State{}.
+// A task made of a step function. `Step` is void(const In&, State&, Out&), optionally noexcept; a fresh State
+// is State{}.
 template <auto Step>
 struct Task {
     using In = typename detail::StepTypes<decltype(Step)>::In;
@@ -48,8 +50,8 @@ struct Request {
     // The job's number; the answer repeats it, so a late answer is never taken for the next.
     std::uint32_t sequence;
     std::uint32_t flags;
-    // The worker's epoch as the master knows it. A worker that was restarted since does not serve the job: it has not
-    // the state that the master believes it has.
+    // The worker's epoch as the master knows it. A worker that was restarted since does not serve the job: it
+    // has not the state that the master believes it has.
     std::uint32_t worker_epoch;
     std::uint32_t reserved;
     In in;

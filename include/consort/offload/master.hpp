@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The master's side of one task: sends the inputs, waits with a deadline, applies the policy when no answer came.
+// The master's side of one task: sends the inputs, waits with a deadline, applies the policy when no answer
+// came.
 //
-// The master owns time (Orciari et al., TII 2024, section IV): nothing that a worker does or fails to do delays it
-// beyond the deadline it waits for. Every call is bounded by that deadline plus one copy, or plus the replay
-// of a local fallback.
+// The master owns time (Orciari et al., TII 2024, section IV): nothing that a worker does or fails to do
+// delays it beyond the deadline it waits for. Every call is bounded by that deadline plus one copy, or plus
+// the replay of a local fallback.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ namespace consort::offload {
 
 enum class OnMiss : std::uint8_t {
     hold_last_output,  // the last output stays applied; a restarted worker goes on from its last checkpoint
-    local_fallback,    // the master computes the job itself from the worker's checkpoint, and hands back when it can
+    local_fallback,    // the master computes the job itself from the worker's checkpoint, and hands back when
+                       // it can
     stop,              // the run ends
 };
 
@@ -27,7 +29,7 @@ inline constexpr std::uint32_t missed = 1U << 0U;    // finished after its deadl
 inline constexpr std::uint32_t held = 1U << 1U;      // the output is that of an earlier job
 inline constexpr std::uint32_t fallback = 1U << 2U;  // the master computed it
 inline constexpr std::uint32_t lost = 1U << 3U;      // the worker is known to be dead or silent
-inline constexpr std::uint32_t late = 1U << 4U;      // an answer to an earlier job came in and was thrown away
+inline constexpr std::uint32_t late = 1U << 4U;  // an answer to an earlier job came in and was thrown away
 }  // namespace job_status
 
 struct JobReport {
@@ -43,11 +45,12 @@ struct JobReport {
 template <class T, Port P, class A = access::Coherent>
 class Master {
   public:
-    // Inputs kept to bring a checkpoint up to date: the worker publishes one after each answer, so at most the
-    // last answered job and the one in flight are missing from it, and a few more after a lost request.
+    // Inputs kept to bring a checkpoint up to date: the worker publishes one after each answer, so at most
+    // the last answered job and the one in flight are missing from it, and a few more after a lost request.
     static constexpr std::uint32_t history = 8;
 
-    Master(const JobChannels<T, A>& channels, typename WorkerControl<A>::Master& control, OnMiss policy) noexcept
+    Master(const JobChannels<T, A>& channels, typename WorkerControl<A>::Master& control,
+           OnMiss policy) noexcept
         : mail_(*channels.in, *channels.out, Resume::discard),
           checkpoint_(*channels.checkpoint, 0),
           restore_(*channels.restore),
@@ -56,13 +59,15 @@ class Master {
           sequence_(mail_.writer().sequence()),
           epoch_(control.epoch()) {
         // A master that was restarted goes on with numbers that no job has had.
-        if (checkpoint_.read(local_) == Status::ok && static_cast<std::int32_t>(local_.sequence - sequence_) > 0) {
+        if (checkpoint_.read(local_) == Status::ok &&
+            static_cast<std::int32_t>(local_.sequence - sequence_) > 0) {
             sequence_ = local_.sequence;
         }
         local_.sequence = sequence_;
     }
 
-    // Begins a job: sends it unless the worker is lost. Returns at once. `reset`: the job starts from State{}.
+    // Begins a job: sends it unless the worker is lost. Returns at once. `reset`: the job starts from
+    // State{}.
     void begin(const typename T::In& in, bool reset) noexcept {
         report_ = {};
         ++sequence_;
@@ -85,14 +90,14 @@ class Master {
         if (waiting_) {
             stale_ = false;
         } else if (policy_ == OnMiss::local_fallback) {
-            // An input that the worker's state will not have seen. (A held output has no state to go with: there the
-            // worker simply goes on with the next input that reaches it.)
+            // An input that the worker's state will not have seen. (A held output has no state to go with:
+            // there the worker simply goes on with the next input that reaches it.)
             stale_ = true;
         }
     }
 
-    // Ends the job that was begun: waits for its answer until `deadline` [ticks], then applies the policy. `alive` is
-    // asked when no answer came; false = the platform knows that the worker is dead.
+    // Ends the job that was begun: waits for its answer until `deadline` [ticks], then applies the policy.
+    // `alive` is asked when no answer came; false = the platform knows that the worker is dead.
     template <class Alive>
     [[nodiscard]] const JobReport& finish(typename T::Out& out, Ticks deadline, Alive&& alive) noexcept {
         if (waiting_ && await(deadline)) {
@@ -175,8 +180,8 @@ class Master {
         report_.status |= job_status::late;
     }
 
-    // A worker is lost when the platform says so, or when its pulse has stood still for two jobs in a row although it
-    // was not computing, or for `history` jobs although it was.
+    // A worker is lost when the platform says so, or when its pulse has stood still for two jobs in a row
+    // although it was not computing, or for `history` jobs although it was.
     template <class Alive>
     void judge(Alive&& alive) noexcept {
         if (!alive()) {
@@ -200,7 +205,8 @@ class Master {
         }
     }
 
-    // Brings the master's own copy of the state to just after the last job before `until`, if it is not there yet.
+    // Brings the master's own copy of the state to just after the last job before `until`, if it is not there
+    // yet.
     void catch_up(std::uint32_t until) noexcept {
         if (!local_valid_) {
             // would_block leaves the state last known in place: there is no newer one.
@@ -228,7 +234,8 @@ class Master {
     void compute_locally() noexcept {
         catch_up(sequence_);
         if (local_.sequence == sequence_) {
-            // The worker has just finished the job: its answer, written before the checkpoint, is in the mailbox.
+            // The worker has just finished the job: its answer, written before the checkpoint, is in the
+            // mailbox.
             if (mail_.try_read(response_) == Status::ok && response_.sequence == sequence_) {
                 last_ = response_.out;
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The worker: waits for jobs, computes, answers; nothing else on its core (Orciari et al., TII 2024, section IV).
+// The worker: waits for jobs, computes, answers; nothing else on its core (Orciari et al., TII 2024, section
+// IV).
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,12 @@ namespace consort::offload {
 
 // What a worker tells an observer about each job, after it has answered [ticks of its port].
 struct ServedJob {
-    std::uint32_t kind;      // the task's position in the worker's list
+    std::uint32_t kind;  // the task's position in the worker's list
     std::uint32_t sequence;
-    Ticks received;          // the request was seen
+    Ticks received;  // the request was seen
     Ticks computed_from;
     Ticks computed_to;
-    Ticks answered;          // the response was written
+    Ticks answered;  // the response was written
 };
 
 // One task on this worker.
@@ -30,7 +31,8 @@ template <class T, Port P, class A = access::Coherent>
 class Server {
   public:
     explicit Server(const JobChannels<T, A>& channels) noexcept
-        // A request that was in the mailbox when a former worker died is void: the master has given the job up.
+        // A request that was in the mailbox when a former worker died is void: the master has given the job
+        // up.
         : mail_(*channels.out, *channels.in, Resume::discard),
           checkpoint_(*channels.checkpoint),
           restore_(*channels.restore, 0) {}
@@ -64,7 +66,8 @@ class Server {
         job.computed_to = timestamp<P>();
         response.compute_ticks = static_cast<std::uint32_t>(job.computed_to - job.computed_from);
         Status sent = mail_.try_write(response);
-        // The master takes a late answer out before it sends the next request, so this ends unless it has died.
+        // The master takes a late answer out before it sends the next request, so this ends unless it has
+        // died.
         while (sent == Status::would_block && control.command() != Command::stop) {
             P::relax();
             sent = mail_.try_write(response);
@@ -84,16 +87,17 @@ class Server {
     Checkpoint<typename T::State> saved_{};
 };
 
-// Several tasks on one core, looked at in the order given: the first is the most urgent. Channels whose `in` is null
-// belong to a task that another worker serves, so one list of tasks fits all workers of an application.
+// Several tasks on one core, looked at in the order given: the first is the most urgent. Channels whose `in`
+// is null belong to a task that another worker serves, so one list of tasks fits all workers of an
+// application.
 template <Port P, class A, class... T>
 class Worker {
   public:
     Worker(typename WorkerControl<A>::Shared& control, const JobChannels<T, A>&... channels) noexcept
         : servers_(channels...), control_(control) {}
 
-    // Serves until the master orders a stop: ok, or peer_fault when the region is damaged. `observe(const ServedJob&)`
-    // runs after each answer.
+    // Serves until the master orders a stop: ok, or peer_fault when the region is damaged. `observe(const
+    // ServedJob&)` runs after each answer.
     template <class Observe>
     [[nodiscard]] Status serve(Observe&& observe) noexcept {
         while (control_.command() != Command::stop) {

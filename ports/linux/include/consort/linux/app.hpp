@@ -6,9 +6,9 @@
 //     struct Servo : consort::offload::Task<&servo::step> { static constexpr const char* name = "servo"; };
 //     int main(int argc, char** argv) { return consort::linux_port::application<Servo>(argc, argv); }
 //
-// The region is anonymous memory and every process dies with the supervisor, so a run leaves nothing behind however it
-// ends. Exit statuses: 0 the run is complete and recorded; 1 it was ended by a policy, a lost process or the time bound;
-// 2 bad input; 3 the machine lacks something.
+// The region is anonymous memory and every process dies with the supervisor, so a run leaves nothing behind
+// however it ends. Exit statuses: 0 the run is complete and recorded; 1 it was ended by a policy, a lost
+// process or the time bound; 2 bad input; 3 the machine lacks something.
 #pragma once
 
 #include <csignal>
@@ -91,11 +91,13 @@ class Application {
     using Controls = std::vector<std::unique_ptr<WorkerControl<>::Master>>;
 
     static std::size_t region_bytes() {
-        return 65536 + (0 + ... + (sizeof(typename offload::JobChannels<T>::RequestBox::Shared) +
-                                   sizeof(typename offload::JobChannels<T>::ResponseBox::Shared) +
-                                   2 * sizeof(typename offload::JobChannels<T>::StateBox::Shared) +
-                                   4 * sizeof(Leaf) * (Layout<typename T::In>::count + Layout<typename T::Out>::count +
-                                                       Layout<typename T::State>::count + 16)));
+        return 65536 + (0 + ... +
+                        (sizeof(typename offload::JobChannels<T>::RequestBox::Shared) +
+                         sizeof(typename offload::JobChannels<T>::ResponseBox::Shared) +
+                         2 * sizeof(typename offload::JobChannels<T>::StateBox::Shared) +
+                         4 * sizeof(Leaf) *
+                             (Layout<typename T::In>::count + Layout<typename T::Out>::count +
+                              Layout<typename T::State>::count + 16)));
     }
 
     [[nodiscard]] std::uint64_t jobs_of(const TaskConfig& task) const {
@@ -115,9 +117,10 @@ class Application {
         RegionMaker<>::Options options;
         options.creator = static_cast<std::uint32_t>(::getpid());
         options.object_capacity = static_cast<std::uint32_t>(4 * sizeof...(T) + config_.worker_cpus.size());
-        options.leaf_capacity = static_cast<std::uint32_t>(
-            (0 + ... + (Layout<typename T::In>::count + Layout<typename T::Out>::count +
-                        2 * Layout<typename T::State>::count + 16)));
+        options.leaf_capacity =
+            static_cast<std::uint32_t>((0 + ... +
+                                        (Layout<typename T::In>::count + Layout<typename T::Out>::count +
+                                         2 * Layout<typename T::State>::count + 16)));
         auto maker = RegionMaker<>::begin(region_memory_.base(), region_memory_.bytes(), options);
         if (!maker) {
             throw std::invalid_argument(to_string(maker.refusal().reason));
@@ -145,8 +148,8 @@ class Application {
         if (index < config_.worker_cpus.size()) {
             liveness_.set(index, kind == ProcessEvent::started);
         }
-        process_events_.append({Clock::now(), kind, static_cast<std::uint32_t>(index), status.pid, status.signal,
-                                status.code, status.restarts});
+        process_events_.append({Clock::now(), kind, static_cast<std::uint32_t>(index), status.pid,
+                                status.signal, status.code, status.restarts});
     }
 
     [[nodiscard]] RealtimeOptions realtime_options(int cpu) const {
@@ -254,7 +257,8 @@ class Application {
         for (const auto& control : controls) {
             while (control->epoch() == 0) {
                 if (Clock::now() > limit) {
-                    throw std::system_error(ETIMEDOUT, std::generic_category(), "a worker did not start within 5 s");
+                    throw std::system_error(ETIMEDOUT, std::generic_category(),
+                                            "a worker did not start within 5 s");
                 }
                 ::usleep(100);
             }
@@ -332,7 +336,10 @@ class Application {
             const std::string who = is_master ? "master" : "worker";
             const char* what = e.kind == ProcessEvent::started ? "-started" : (died(e) ? "-died" : "-ended");
             writer.event(e.tick, who + what,
-                         {{"worker", e.worker}, {"pid", e.pid}, {"signal", e.signal}, {"code", e.code},
+                         {{"worker", e.worker},
+                          {"pid", e.pid},
+                          {"signal", e.signal},
+                          {"code", e.code},
                           {"restarts", e.restarts}});
         }
         writer.realtime(achieved);
@@ -343,7 +350,8 @@ class Application {
         return event.kind == ProcessEvent::ended && (event.signal != 0 || event.code != 0);
     }
 
-    void write_counters(RawWriter& writer, const Table<JobRecord>& jobs, std::uint64_t late, bool stopped) const {
+    void write_counters(RawWriter& writer, const Table<JobRecord>& jobs, std::uint64_t late,
+                        bool stopped) const {
         std::uint64_t missed = 0;
         std::uint64_t skipped = 0;
         std::uint64_t held = 0;
@@ -369,7 +377,8 @@ class Application {
         writer.counter("stopped_early", stopped ? 1 : 0);
     }
 
-    // The workers' own time stamps, joined by the job's number within its task: the same clock, read on another core.
+    // The workers' own time stamps, joined by the job's number within its task: the same clock, read on
+    // another core.
     void join_worker_times(Table<JobRecord>& jobs) const {
         std::vector<std::vector<offload::ServedJob>> served(sizeof...(T));
         for (const auto& log : served_) {

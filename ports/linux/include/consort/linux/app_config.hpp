@@ -121,8 +121,9 @@ inline AppConfig read_app_config(const std::string& path) {
     config.max_restarts = all.value("max_restarts", 0U);
     for (const TaskConfig& task : config.tasks) {
         if (task.offloaded && task.worker >= config.worker_cpus.size()) {
-            throw std::invalid_argument(path + ": task " + task.name + " names worker " + std::to_string(task.worker) +
-                                        ", but worker_cpus has " + std::to_string(config.worker_cpus.size()));
+            throw std::invalid_argument(path + ": task " + task.name + " names worker " +
+                                        std::to_string(task.worker) + ", but worker_cpus has " +
+                                        std::to_string(config.worker_cpus.size()));
         }
     }
     return config;

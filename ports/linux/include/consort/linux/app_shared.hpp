@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the processes of one run share beside the region: logs that outlive who wrote them, and what the supervisor sees.
+// What the processes of one run share beside the region: logs that outlive who wrote them, and what the
+// supervisor sees.
 //
 // This is the Linux side's own memory between processes of one program, not subject to the wire rules.
 #pragma once
@@ -16,12 +17,14 @@
 
 namespace consort::linux_port {
 
-// An append-only log of plain records with one writer; what was appended can be read after the writer has died.
+// An append-only log of plain records with one writer; what was appended can be read after the writer has
+// died.
 template <class Record>
 class SharedLog {
   public:
     SharedLog(const char* label, std::size_t capacity)
-        : memory_(SharedMemory::anonymous(label, sizeof(Head) + capacity * sizeof(Record))), capacity_(capacity) {
+        : memory_(SharedMemory::anonymous(label, sizeof(Head) + capacity * sizeof(Record))),
+          capacity_(capacity) {
         // Touched now, so that the writer never faults on it.
         std::memset(memory_.base(), 0, memory_.bytes());
         ::new (memory_.base()) Head;

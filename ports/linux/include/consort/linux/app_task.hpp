@@ -43,8 +43,10 @@ struct JobRecord {
 static_assert(sizeof(JobRecord) == 80);
 
 // Status bits beyond those of consort::offload::job_status.
-inline constexpr std::uint32_t status_late_release = 1U << 6U;     // the master came to it more than a tenth of a period late
-inline constexpr std::uint32_t status_skipped_release = 1U << 7U;  // its whole period had passed: not executed
+inline constexpr std::uint32_t status_late_release =
+    1U << 6U;  // the master came to it more than a tenth of a period late
+inline constexpr std::uint32_t status_skipped_release = 1U
+                                                        << 7U;  // its whole period had passed: not executed
 
 // numpy's code of a scalar leaf: u4, i2, f4 …
 inline std::string numpy_code(const Leaf& leaf) {
@@ -175,7 +177,8 @@ class AppTask {
         }
     }
 
-    // The second half: computes or waits for the answer, applies the output. `alive(worker)`. True if the run must end.
+    // The second half: computes or waits for the answer, applies the output. `alive(worker)`. True if the run
+    // must end.
     template <class Alive, class Event>
     bool finish(Table<JobRecord>& jobs, Alive&& alive, Event&& event) noexcept {
         bool stop = false;
@@ -188,7 +191,8 @@ class AppTask {
             record_.status |= report.status;
             if (report.worker_lost) {
                 // Silent: the platform calls it alive, but it moves no more (preempted, or stuck in a job).
-                event(report.received, alive(config_.worker) ? "worker-silent" : "worker-lost", config_.worker);
+                event(report.received, alive(config_.worker) ? "worker-silent" : "worker-lost",
+                      config_.worker);
             }
             if (report.worker_back) {
                 event(report.sent, "worker-back", config_.worker);
@@ -203,7 +207,8 @@ class AppTask {
             record_.compute = LinuxPort::timestamp() - from;
         }
         applied_ = out_;
-        // The compiler may not move the output's store behind the time stamp: the actuator would see it there.
+        // The compiler may not move the output's store behind the time stamp: the actuator would see it
+        // there.
         asm volatile("" ::"r"(&applied_) : "memory");
         record_.finish = Clock::now();
         const bool held = (record_.status & offload::job_status::held) != 0;
@@ -241,7 +246,9 @@ class AppTask {
         writer.table(outputs_);
     }
 
-    [[nodiscard]] std::uint32_t late_answers() const noexcept { return master_ ? master_->late_answers() : 0; }
+    [[nodiscard]] std::uint32_t late_answers() const noexcept {
+        return master_ ? master_->late_answers() : 0;
+    }
 
   private:
     static std::unique_ptr<LockedBuffer> read_inputs(const std::string& path) {
@@ -251,7 +258,8 @@ class AppTask {
         }
         const auto bytes = static_cast<std::size_t>(file.tellg());
         if (bytes == 0 || bytes % sizeof(In) != 0) {
-            throw std::invalid_argument(path + ": " + std::to_string(bytes) + " bytes are not a whole number of inputs of " +
+            throw std::invalid_argument(path + ": " + std::to_string(bytes) +
+                                        " bytes are not a whole number of inputs of " +
                                         std::to_string(sizeof(In)) + " bytes");
         }
         auto buffer = std::make_unique<LockedBuffer>(bytes);

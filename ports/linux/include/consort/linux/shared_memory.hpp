@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that two processes share: anonymous (memfd), named (POSIX shared memory), a file, or a physical range.
+// Memory that two processes share: anonymous (memfd), named (POSIX shared memory), a file, or a physical
+// range.
 //
-// An anonymous memory has no name, so nothing is left behind however its processes end; it reaches a child by fork and
-// any other process through /proc/PID/fd/N.
+// An anonymous memory has no name, so nothing is left behind however its processes end; it reaches a child by
+// fork and any other process through /proc/PID/fd/N.
 #pragma once
 
 #include <fcntl.h>
@@ -24,12 +25,14 @@ class SharedMemory {
   public:
     // New anonymous memory of `bytes`, zero-filled. `label` is shown in /proc/PID/maps.
     static SharedMemory anonymous(const std::string& label, std::size_t bytes) {
-        return SharedMemory(sized(::memfd_create(label.c_str(), MFD_CLOEXEC), bytes, "memfd_create"), bytes, 0, true);
+        return SharedMemory(sized(::memfd_create(label.c_str(), MFD_CLOEXEC), bytes, "memfd_create"), bytes,
+                            0, true);
     }
     // New POSIX shared memory, removed by `unlink_named` or by the destructor of the object made here.
     static SharedMemory create_named(const std::string& name, std::size_t bytes) {
-        SharedMemory memory(sized(::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), bytes, "shm_open"), bytes,
-                            0, true);
+        SharedMemory memory(
+            sized(::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), bytes, "shm_open"), bytes, 0,
+            true);
         memory.unlink_ = name;
         return memory;
     }
@@ -39,7 +42,8 @@ class SharedMemory {
     }
     // An existing file, mapped whole.
     static SharedMemory open_file(const std::string& path, bool writable = true) {
-        const int fd = checked(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC), "open " + path);
+        const int fd =
+            checked(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC), "open " + path);
         return SharedMemory(fd, size_of(fd), 0, writable);
     }
     // A physical range through a device such as /dev/mem; mapped uncached where the device says so.
@@ -75,13 +79,14 @@ class SharedMemory {
   private:
     SharedMemory(int fd, std::size_t bytes, std::uint64_t offset, bool writable) : fd_(fd), bytes_(bytes) {
         base_ = bytes == 0 ? MAP_FAILED
-                           : ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd,
-                                    static_cast<off_t>(offset));
+                           : ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+                                    fd, static_cast<off_t>(offset));
         if (base_ == MAP_FAILED) {
             const int error = bytes == 0 ? EINVAL : errno;
             base_ = nullptr;
             ::close(fd);
-            throw std::system_error(error, std::generic_category(), "mmap of " + std::to_string(bytes) + " bytes");
+            throw std::system_error(error, std::generic_category(),
+                                    "mmap of " + std::to_string(bytes) + " bytes");
         }
     }
     static int checked(int fd, const std::string& what) {
