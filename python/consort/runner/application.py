@@ -97,7 +97,7 @@ def prepare(system: System, progress: Progress) -> Prepared:
 def run_system(prepared: Prepared, options: Options, progress: Progress) -> Run:
     """Runs all configurations and returns the finished run; its verdict says whether the system held."""
     system = prepared.system
-    name = options.name or system.file.parent.name or system.file.stem
+    name = options.name or system.file.resolve().parent.name or system.file.stem
     with RunWriter(
         name, "application", options.root, command=options.command, source=system.file.parent
     ) as writer:

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A region over each kind of shared memory, made on one side and used on the other.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "consort/icc.hpp"
+#include "consort/linux/shared_memory.hpp"
+
+namespace {
+
+using consort::Mailbox;
+using consort::Region;
+using consort::RegionMaker;
+using consort::linux_port::SharedMemory;
+
+constexpr std::size_t bytes = 1U << 16U;
+
+struct Ping {
+    std::uint32_t number;
+    float value;
+};
+using Box = Mailbox<Ping>;
+
+void make(const SharedMemory& memory) {
+    auto maker = RegionMaker<>::begin(memory.base(), memory.bytes(), {}).value();
+    ASSERT_TRUE(maker.add<Box>("there").ok());
+    ASSERT_TRUE(maker.add<Box>("back").ok());
+    ASSERT_TRUE(maker.publish().ok());
+}
+
+consort::Duplex<Ping, Ping> side(const SharedMemory& memory, const char* out, const char* in) {
+    auto region = Region<>::attach(memory.base(), memory.bytes());
+    EXPECT_TRUE(region.ok()) << to_string(region.refusal().reason);
+    return {*region.value().open<Box>(out).value(), *region.value().open<Box>(in).value()};
+}
+
+// Echoes in a child process that maps the memory anew, and checks every message in this one.
+template <class Open>
+void exchange(const SharedMemory& memory, Open open_again) {
+    make(memory);
+    constexpr std::uint32_t messages = 2000;
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        const SharedMemory mine = open_again();
+        auto duplex = side(mine, "back", "there");
+        for (std::uint32_t i = 0; i < messages; ++i) {
+            Ping ping{};
+            if (duplex.read(ping) != consort::Status::ok || ping.number != i) {
+                ::_exit(1);
+            }
+            ping.value *= 2;
+            if (duplex.write(ping) != consort::Status::ok) {
+                ::_exit(1);
+            }
+        }
+        ::_exit(0);
+    }
+    auto duplex = side(memory, "there", "back");
+    for (std::uint32_t i = 0; i < messages; ++i) {
+        ASSERT_EQ(duplex.write({i, static_cast<float>(i)}), consort::Status::ok);
+        Ping answer{};
+        ASSERT_EQ(duplex.read(answer), consort::Status::ok);
+        ASSERT_EQ(answer.number, i);
+        ASSERT_EQ(answer.value, 2.0F * static_cast<float>(i));
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+}
+
+struct TemporaryFile {
+    std::string path =
+        std::filesystem::temp_directory_path() / ("consort-test-" + std::to_string(::getpid()));
+    explicit TemporaryFile(std::size_t size) {
+        std::ofstream(path).put('\0');
+        std::filesystem::resize_file(path, size);
+    }
+    ~TemporaryFile() { std::filesystem::remove(path); }
+};
+
+TEST(SharedMemory, AnonymousThroughTheProcessesDescriptor) {
+    const auto memory = SharedMemory::anonymous("consort-test", bytes);
+    const std::string path = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(memory.fd());
+    exchange(memory, [&] { return SharedMemory::open_file(path); });
+}
+
+TEST(SharedMemory, NamedIsGoneWithItsMaker) {
+    const std::string name = "/consort-test-" + std::to_string(::getpid());
+    {
+        const auto memory = SharedMemory::create_named(name, bytes);
+        EXPECT_THROW(SharedMemory::create_named(name, bytes), std::system_error)
+            << "never taken over silently";
+        exchange(memory, [&] { return SharedMemory::open_named(name); });
+    }
+    EXPECT_THROW(SharedMemory::open_named(name), std::system_error);
+}
+
+TEST(SharedMemory, MappedFile) {
+    const TemporaryFile file(bytes);
+    const auto memory = SharedMemory::open_file(file.path);
+    exchange(memory, [&] { return SharedMemory::open_file(file.path); });
+}
+
+// The range's device is a file here: what differs with /dev/mem is the kernel's, not ours.
+TEST(SharedMemory, RangeOfADeviceAtAnOffset) {
+    constexpr std::uint64_t address = 1U << 20U;
+    const TemporaryFile device(address + bytes);
+    const auto memory = SharedMemory::physical(device.path, address, bytes);
+    exchange(memory, [&] { return SharedMemory::physical(device.path, address, bytes); });
+    const auto whole = SharedMemory::open_file(device.path);
+    EXPECT_TRUE(Region<>::attach(static_cast<unsigned char*>(whole.base()) + address, bytes).ok());
+}
+
+TEST(SharedMemory, SaysWhatCannotBeMapped) {
+    EXPECT_THROW(SharedMemory::open_file("/nonexistent/region"), std::system_error);
+    const TemporaryFile empty(0);
+    EXPECT_THROW(SharedMemory::open_file(empty.path), std::system_error);
+}
+
+TEST(SharedMemory, AReadOnlyMappingCanBeAttachedTo) {
+    const TemporaryFile file(bytes);
+    make(SharedMemory::open_file(file.path));
+    const auto view = SharedMemory::open_file(file.path, false);
+    EXPECT_TRUE(Region<>::attach(view.base(), view.bytes()).ok());
+}
+
+}  // namespace
