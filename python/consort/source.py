@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Consort's own sources lie: the tree it was cloned into, or the copy that an installed wheel carries."""
+"""Where Consort's own sources lie: the cloned tree, or the copy that an installed wheel carries."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ from consort.errors import BadInput, EnvironmentLacks
 def command(path: Path, as_json: bool) -> None:
     """Attach read-only to the region in PATH and list its objects and their types' layouts.
 
-    PATH is a file, a POSIX shared memory under /dev/shm, or a file descriptor of a running process under /proc.
+    PATH is a file, a POSIX shared memory under /dev/shm, or a file descriptor of a running process under
+    /proc.
     Exit status 1: there is no region to use; the reason is the one that a peer would be given.
     """
     region = inspect(path)
@@ -45,15 +46,21 @@ def inspect(path: Path) -> dict[str, Any]:
     try:
         return inspect_region(str(path))
     except OSError as error:
-        raise BadInput(f"cannot be mapped ({error}); give a file, /dev/shm/NAME or /proc/PID/fd/N", file=path) from error
+        raise BadInput(
+            f"cannot be mapped ({error}); give a file, /dev/shm/NAME or /proc/PID/fd/N", file=path
+        ) from error
 
 
 def show(path: Path, region: dict[str, Any]) -> None:
     if region["refused"] is not None:
-        click.echo(f"{path}: {region['refused']} (expected {region['expected']:#x}, found {region['found']:#x})", err=True)
+        click.echo(
+            f"{path}: {region['refused']} (expected {region['expected']:#x}, found {region['found']:#x})",
+            err=True,
+        )
         return
     click.echo(
-        f"{path}: region of {region['bytes']} bytes, version {region['version']}, generation {region['generation']},"
+        f"{path}: region of {region['bytes']} bytes, version {region['version']},"
+        f" generation {region['generation']},"
         f" made by {region['creator']} ({region['pointer_bits']}-bit), lines of {region['line_bytes']} bytes"
     )
     for item in region["objects"]:

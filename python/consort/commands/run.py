@@ -55,9 +55,9 @@ def command(
 ) -> None:
     """Run a system description: master and workers as processes on cores of their own.
 
-    Each configuration (local or offloaded, interference off or on) runs once; every job is recorded and every output is
-    held against its golden one. Exit status 1: a deadline was missed, an output was wrong or a worker died; the
-    run is recorded all the same.
+    Each configuration (local or offloaded, interference off or on) runs once; every job is recorded and
+    every output is held against its golden one. Exit status 1: a deadline was missed, an output was wrong or
+    a worker died; the     run is recorded all the same.
     """
     system = load_system(description)
     signals_to_exceptions()
@@ -82,7 +82,7 @@ def command(
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """What `--json` prints: where the run lies, its verdict, and each configuration's figures and counters."""
+    """What `--json` prints: where the run lies, its verdict, and each configuration's figures, counters."""
     keys = ("key", "name", "counters", "jobs", "summary")
     return {
         "run": run.data["id"],

@@ -21,7 +21,7 @@ from consort.errors import BadInput, EnvironmentLacks
 from consort.model import System
 from consort.source import cache_folder, cpp_tree
 
-# -ffp-contract=off: a fused multiply-add rounds once instead of twice, so outputs would depend on the processor.
+# -ffp-contract=off: a fused multiply-add rounds once instead of twice: outputs would depend on the processor.
 FLAGS = ("-std=c++20", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra")
 
 
@@ -72,14 +72,14 @@ def _asserted_types(task: Any) -> list[str]:
     t = f"consort::offload::Task<&::{task.step.function}>"
     pairs = (("In", task.types.in_), ("State", task.types.state), ("Out", task.types.out))
     return [
-        f'static_assert(std::is_same_v<{t}::{member}, ::{given}>, "types.{member.lower()}: {given} is not the type'
-        f' that the step takes");'
+        f'static_assert(std::is_same_v<{t}::{member}, ::{given}>, "types.{member.lower()}:'
+        f' {given} is not the type that the step takes");'
         for member, given in pairs
     ]
 
 
 def build_application(system: System) -> Path:
-    """The application's executable, built if it is not in the cache. `BadInput` carries the compiler's words."""
+    """The application's executable, built if it is not cached. `BadInput` carries the compiler's words."""
     source = program_source(system)
     cxx = compiler()
     includes = [f"-I{folder}" for folder in include_folders()]

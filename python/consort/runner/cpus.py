@@ -43,7 +43,8 @@ def place(system: System, cores: list[str]) -> dict[str, int]:
     free = [cpu for cpu in usable if cpu not in given.values()]
     if len(cores) - len(given) > len(free):
         raise EnvironmentLacks(
-            f"the system uses {len(cores)} cores, each on a CPU of its own, and {len(usable)} CPUs are usable here",
+            f"the system uses {len(cores)} cores, each on a CPU of its own,"
+            f" and {len(usable)} CPUs are usable here",
             "run it on a machine with more CPUs, widen the affinity mask, or place more tasks on one worker",
         )
     workers = set(system.workers())

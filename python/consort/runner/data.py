@@ -91,7 +91,8 @@ def golden_outputs(
     expected = np.asarray(result["expected"] if isinstance(result, Mapping) else result)
     if expected.dtype.names is None or set(expected.dtype.names) != set(dtype.names or ()):
         raise BadInput(
-            f"{golden.function.function} returned members {expected.dtype.names}, the output has {dtype.names}",
+            f"{golden.function.function} returned members {expected.dtype.names},"
+            f" the output has {dtype.names}",
             file=system.path(golden.function.module),
         )
     if expected.shape != inputs.shape:

@@ -66,8 +66,8 @@ def mark_output_errors(
 ) -> int:
     """Sets the output-error bit of each job whose output is wrong; returns how many there are.
 
-    `kinds`: for a task's number its name, golden outputs and tolerances. Outputs that were held, and releases that
-    were skipped, are misses already and are not compared.
+    `kinds`: for a task's number its name, golden outputs and tolerances. Outputs that were held, and
+    releases that were skipped, are misses already and are not compared.
     """
     manifest_file = raw / MANIFEST
     manifest = json.loads(manifest_file.read_text(encoding="utf-8"))

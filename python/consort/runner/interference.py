@@ -63,8 +63,8 @@ def interfering(
 ) -> Iterator[Interference]:
     """Runs the named sources (stream, loopback-copy, stress-ng) on `cpus` while the block runs.
 
-    All end with the block, and by themselves after `seconds`, whatever becomes of this process. `folder` is made, and
-    keeps the recording of what was achieved.
+    All end with the block, and by themselves after `seconds`, whatever becomes of this process. `folder`
+    is made, and keeps the recording of what was achieved.
     """
     running: list[subprocess.Popen[bytes]] = []
     state = Interference()
