@@ -57,7 +57,7 @@ def command(
 
     Each configuration (local or offloaded, interference off or on) runs once; every job is recorded and
     every output is held against its golden one. Exit status 1: a deadline was missed, an output was wrong or
-    a worker died; the     run is recorded all the same.
+    a worker died; the run is recorded all the same.
     """
     system = load_system(description)
     signals_to_exceptions()
