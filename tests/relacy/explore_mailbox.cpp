@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mailbox and Duplex: every interleaving and every value that the C++ memory model lets a load see (E1, E2).
+
+#include "explore.hpp"
+
+namespace {
+
+using namespace consort;
+using namespace consort::exploration;
+
+struct Pair {
+    std::uint32_t a, b;
+};
+Pair value_of(std::uint32_t i, Pair) {
+    return {i, ~i};
+}
+std::uint32_t value_of(std::uint32_t i, std::uint32_t) {
+    return i;
+}
+bool is(std::uint32_t i, Pair got) {
+    return got.a == i && got.b == ~i;
+}
+bool is(std::uint32_t i, std::uint32_t got) {
+    return got == i;
+}
+
+template <class T, std::uint32_t Messages>
+struct OneWay : rl::test_suite<OneWay<T, Messages>, 2> {
+    using Box = Mailbox<T, RelacyAccess>;
+    Placed<typename Box::Shared> shared;
+    std::optional<typename Box::Writer> writer;
+    std::optional<typename Box::Reader> reader;
+
+    void before() {
+        writer.emplace(shared.get());
+        reader.emplace(shared.get());
+    }
+    void thread(unsigned index) {
+        for (std::uint32_t i = 1; i <= Messages; ++i) {
+            T value{};
+            if (index == 0) {
+                value = value_of(i, value);
+                check(writer->template write<Yield>(value) == Status::ok, "mailbox: write answers ok");
+            } else {
+                check(reader->template read<Yield>(value) == Status::ok, "mailbox: read answers ok");
+                check(is(i, value), "mailbox: each message once, in order, whole");
+            }
+        }
+    }
+};
+
+// A word for each message, to keep the full search of round trips small.
+struct RoundTrips : rl::test_suite<RoundTrips, 2> {
+    using Side = Duplex<std::uint32_t, std::uint32_t, RelacyAccess>;
+    using Box = Mailbox<std::uint32_t, RelacyAccess>;
+    static constexpr std::uint32_t trips = 2;
+    Placed<Box::Shared, 0> there;
+    Placed<Box::Shared, 1> back;
+    std::optional<Side> master;
+    std::optional<Side> worker;
+
+    void before() {
+        master.emplace(there.get(), back.get());
+        worker.emplace(back.get(), there.get());
+    }
+    void thread(unsigned index) {
+        for (std::uint32_t i = 1; i <= trips; ++i) {
+            std::uint32_t got = 0;
+            if (index == 0) {
+                check(master->write<Yield>(i) == Status::ok, "duplex: request answers ok");
+                check(master->read<Yield>(got) == Status::ok, "duplex: response answers ok");
+                check(got == 100 + i, "duplex: the response belongs to its request");
+            } else {
+                check(worker->read<Yield>(got) == Status::ok, "duplex: worker's read answers ok");
+                check(got == i, "duplex: each request once, in order");
+                check(worker->try_write(100 + got) == Status::ok,
+                      "duplex: the acknowledgement came with the request");
+            }
+        }
+    }
+};
+
+}  // namespace
+
+int main() {
+    Report report;
+    report.holds<OneWay<std::uint32_t, 2>>("Mailbox, 2 messages of one word", full);
+    report.holds<OneWay<std::uint32_t, 3>>("Mailbox, 3 messages of one word", bounded(5));
+    report.holds<OneWay<Pair, 3>>("Mailbox, 3 messages of two words", bounded(4));
+    report.holds<RoundTrips>("Duplex, 2 round trips", bounded(4));
+    for (const Edge edge : {Edge::mailbox_publish, Edge::mailbox_observe, Edge::mailbox_acknowledge,
+                            Edge::mailbox_observe_acknowledge}) {
+        report.found<OneWay<Pair, 3>>(edge, rl::mo_relaxed, random(100000));
+    }
+    report.found<RoundTrips>(Edge::mailbox_publish, rl::mo_relaxed, random(100000));
+    report.found<RoundTrips>(Edge::mailbox_observe, rl::mo_relaxed, random(100000));
+    return report.exit_code();
+}

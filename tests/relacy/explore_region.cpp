@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// E8 on the words that the region uses, with a cell for its header, tables and objects (a real region's
+// tables are plain memory, which Relacy cannot watch). E9 on the Mailbox itself.
+
+#include "explore.hpp"
+
+namespace {
+
+using namespace consort;
+using namespace consort::exploration;
+
+struct Attach : rl::test_suite<Attach, 2> {
+    struct Region {
+        RelacyAccess::Word state;
+        RelacyAccess::Cell<std::uint32_t> content;
+    };
+    Placed<Region> region;
+
+    void thread(unsigned index) {
+        if (index == 0) {
+            region.get().content.put(7);
+            RelacyAccess::store<Edge::region_publish>(region.get().state, 1);
+        } else {
+            while (RelacyAccess::load<Edge::region_observe>(region.get().state) != 1) {
+                Yield::relax();
+            }
+            std::uint32_t got = 0;
+            region.get().content.get(got);
+            check(got == 7, "region: complete when attached to");
+        }
+    }
+};
+
+// A reader restarts and discards the message that its predecessor left. The writer that sees the restart sees
+// the mailbox empty.
+struct Restart : rl::test_suite<Restart, 2> {
+    using Box = Mailbox<std::uint32_t, RelacyAccess>;
+    Placed<Box::Shared> shared;
+    std::optional<Box::Writer> writer;
+    std::optional<Box::Reader> reader;
+
+    void before() {
+        writer.emplace(shared.get());
+        check(writer->try_write(1) == Status::ok, "mailbox: write answers ok");
+    }
+    void thread(unsigned index) {
+        if (index == 0) {
+            while (writer->peer_epoch() == 0) {
+                Yield::relax();
+            }
+            check(writer->empty(), "epoch: what the restarted side took over is seen");
+        } else {
+            reader.emplace(shared.get(), Resume::discard);
+        }
+    }
+};
+
+}  // namespace
+
+int main() {
+    Report report;
+    report.holds<Attach>("Region, attach while it is made", full);
+    report.holds<Restart>("Mailbox, restart of the reader", full);
+    for (const Edge edge : {Edge::region_publish, Edge::region_observe}) {
+        report.found<Attach>(edge, rl::mo_relaxed, full);
+    }
+    for (const Edge edge : {Edge::epoch_publish, Edge::epoch_observe}) {
+        report.found<Restart>(edge, rl::mo_relaxed, full);
+    }
+    return report.exit_code();
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The access policy that lets Relacy explore the channels' own headers: every shared word is a Relacy atomic,
+// every cell is made of Relacy's race-checked variables. The orders come from edges.hpp, except those of the
+// edges that a run weakens.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <optional>
+#include <string>
+
+// Before Relacy's header, whose macros would rewrite these.
+#include "consort/icc/double_buffer.hpp"
+#include "consort/icc/mailbox.hpp"
+#include "consort/icc/queue.hpp"
+#include "consort/icc/snapshot.hpp"
+
+// clang-format would sort this to the top.
+// clang-format off
+#include <relacy/relacy.hpp>
+// clang-format on
+
+// Relacy's macros turn the language's words into its own calls; here only its types are used.
+#undef $
+#undef new
+#undef delete
+#undef malloc
+#undef calloc
+#undef realloc
+#undef free
+#undef assert
+#undef errno
+#undef memory_order_relaxed
+#undef memory_order_consume
+#undef memory_order_acquire
+#undef memory_order_release
+#undef memory_order_acq_rel
+#undef memory_order_seq_cst
+
+namespace consort::exploration {
+
+inline constexpr std::size_t edges = static_cast<std::size_t>(Edge::count);
+
+[[nodiscard]] constexpr rl::memory_order relacy_order(Order order) noexcept {
+    switch (order) {
+        case Order::relaxed:
+            return rl::mo_relaxed;
+        case Order::acquire:
+            return rl::mo_acquire;
+        case Order::release:
+            return rl::mo_release;
+        case Order::seq_cst:
+            return rl::mo_seq_cst;
+    }
+    return rl::mo_seq_cst;
+}
+
+[[nodiscard]] constexpr const char* name_of(Edge edge) noexcept {
+    constexpr const char* names[edges] = {"own",
+                                          "diagnostic",
+                                          "mailbox_publish",
+                                          "mailbox_observe",
+                                          "mailbox_acknowledge",
+                                          "mailbox_observe_acknowledge",
+                                          "queue_publish",
+                                          "queue_observe",
+                                          "queue_release",
+                                          "queue_observe_release",
+                                          "buffer_publish",
+                                          "buffer_observe",
+                                          "snapshot_publish",
+                                          "snapshot_observe",
+                                          "snapshot_announce",
+                                          "snapshot_slot_read",
+                                          "snapshot_slot_write",
+                                          "snapshot_scan",
+                                          "region_publish",
+                                          "region_observe",
+                                          "epoch_publish",
+                                          "epoch_observe"};
+    return names[static_cast<std::size_t>(edge)];
+}
+static_assert(static_cast<std::size_t>(Edge::epoch_observe) + 1 == edges,
+              "a new edge needs a name and a mutation");
+
+// The order that each edge has in the present run.
+inline rl::memory_order present_order[edges];
+
+inline void restore_orders() noexcept {
+    for (std::size_t i = 0; i < edges; ++i) {
+        present_order[i] = relacy_order(order_of(static_cast<Edge>(i)));
+    }
+}
+
+struct RelacyAccess {
+    // A region starts as zeros.
+    struct Word {
+        rl::atomic<std::uint32_t> value{0U};
+    };
+
+    template <Edge E>
+    [[nodiscard]] static std::uint32_t load(const Word& word) {
+        return word.value.load(present_order[static_cast<std::size_t>(E)], rl::debug_info(name_of(E)));
+    }
+
+    template <Edge E>
+    static void store(Word& word, std::uint32_t value) {
+        word.value.store(value, present_order[static_cast<std::size_t>(E)], rl::debug_info(name_of(E)));
+    }
+
+    static void publish_range(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
+    static void observe_range(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
+
+    // One variable for each 32 bits, so that the copy of a larger value can be interrupted within it.
+    template <class T>
+    struct Cell {
+        static_assert(sizeof(T) % 4 == 0, "explored values are whole words");
+        static constexpr std::size_t words = sizeof(T) / 4;
+
+        Cell() {
+            for (auto& word : content) {
+                word(rl::debug_info("zero")).store(0U);
+            }
+        }
+
+        void put(const T& value) {
+            std::uint32_t raw[words];
+            std::memcpy(raw, &value, sizeof(T));
+            for (std::size_t i = 0; i < words; ++i) {
+                content[i](rl::debug_info("put")).store(raw[i]);
+            }
+        }
+        void get(T& value) const {
+            std::uint32_t raw[words];
+            for (std::size_t i = 0; i < words; ++i) {
+                raw[i] = content[i](rl::debug_info("get")).load();
+            }
+            std::memcpy(&value, raw, sizeof(T));
+        }
+
+        rl::var<std::uint32_t> content[words];
+    };
+};
+
+// A waiting loop lets the other threads run.
+struct Yield {
+    static void relax() { rl::yield(1, rl::debug_info("wait")); }
+};
+
+// Holds the one T of a run at its proper alignment: Relacy places its test suites with malloc.
+template <class T, int Which = 0>
+class Placed {
+  public:
+    Placed() { new (static_cast<void*>(bytes_)) T; }
+    ~Placed() { get().~T(); }
+    Placed(const Placed&) = delete;
+    Placed& operator=(const Placed&) = delete;
+    Placed(Placed&&) = delete;
+    Placed& operator=(Placed&&) = delete;
+    [[nodiscard]] T& get() noexcept { return *std::launder(reinterpret_cast<T*>(bytes_)); }
+
+  private:
+    alignas(T) static inline unsigned char bytes_[sizeof(T)];
+};
+
+// The last assertion that did not hold, by its name.
+inline const char* failed_check = nullptr;
+
+inline void check(bool holds, const char* name) {
+    if (!holds) {
+        failed_check = name;
+        rl::ctx().fail_test(name, rl::test_result_user_assert_failed, rl::debug_info(name));
+    }
+}
+
+}  // namespace consort::exploration
