@@ -3,6 +3,7 @@
 // Inter-core communication: all of consort/icc.
 #pragma once
 
+#include "consort/icc/control.hpp"        // IWYU pragma: export
 #include "consort/icc/double_buffer.hpp"  // IWYU pragma: export
 #include "consort/icc/mailbox.hpp"        // IWYU pragma: export
 #include "consort/icc/queue.hpp"          // IWYU pragma: export

@@ -110,6 +110,42 @@ constexpr Leaf scalar_leaf(std::uint32_t offset, std::uint32_t count) noexcept {
     }
 }
 
+template <class T>
+struct IsStdArray : std::false_type {};
+template <class E, std::size_t N>
+struct IsStdArray<std::array<E, N>> : std::true_type {
+    using Element = E;
+    static constexpr std::size_t count = N;
+};
+
+// Refuses what cannot travel, wherever in T it stands, before any offset is asked for: the bit casts that find
+// offsets would fail first, with a message about bit casts.
+template <class T>
+constexpr bool can_travel() noexcept;
+
+template <class T, std::size_t... I>
+constexpr bool members_can_travel(std::index_sequence<I...>) noexcept {
+    return (can_travel<std::remove_cv_t<std::remove_pointer_t<
+                decltype(std::get<I>(member_refs(std::declval<const T&>())).address)>>>() &&
+            ...);
+}
+
+template <class T>
+constexpr bool can_travel() noexcept {
+    static_assert(!std::is_pointer_v<T> && !std::is_member_pointer_v<T> && !std::is_union_v<T>,
+                  "pointers and unions have no layout that two processors can agree on");
+    if constexpr (std::is_array_v<T>) {
+        return can_travel<std::remove_cv_t<std::remove_all_extents_t<T>>>();
+    } else if constexpr (IsStdArray<T>::value) {
+        return can_travel<typename IsStdArray<T>::Element>();
+    } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
+                         !DeclaredMembers<T>::declared) {
+        return members_can_travel<T>(std::make_index_sequence<member_count<T>>{});
+    } else {
+        return true;
+    }
+}
+
 template <class T, class F>
 constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f);
 
@@ -129,14 +165,6 @@ constexpr void visit_found_members(std::uint32_t offset, const LeafName& path, F
     (visit_one(std::integral_constant<std::size_t, I>{}), ...);
 }
 
-template <class T>
-struct IsStdArray : std::false_type {};
-template <class E, std::size_t N>
-struct IsStdArray<std::array<E, N>> : std::true_type {
-    using Element = E;
-    static constexpr std::size_t count = N;
-};
-
 template <class E, class F>
 constexpr void visit_elements(std::uint32_t offset, std::size_t count, const LeafName& path, F&& f) {
     if constexpr (Scalar<E>) {
@@ -152,8 +180,7 @@ constexpr void visit_elements(std::uint32_t offset, std::size_t count, const Lea
 
 template <class T, class F>
 constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f) {
-    static_assert(!std::is_pointer_v<T> && !std::is_member_pointer_v<T> && !std::is_union_v<T>,
-                  "pointers and unions have no layout that two processors can agree on");
+    static_assert(can_travel<T>());
     if constexpr (Scalar<T>) {
         f(scalar_leaf<T>(offset, 1), path);
     } else if constexpr (std::is_array_v<T>) {

@@ -373,6 +373,7 @@ class Region {
         const auto& state = *static_cast<const typename A::Word*>(map_.state());
         switch (static_cast<detail::RegionState>(A::template load<Edge::region_observe>(state))) {
             case detail::RegionState::ready:
+                A::observe_range(map_.header(), sizeof(RegionHeader));
                 return map_.header()->generation == generation_ ? Reason::none : Reason::stale;
             case detail::RegionState::closed:
                 return Reason::closed;
