@@ -118,16 +118,17 @@ struct IsStdArray<std::array<E, N>> : std::true_type {
     static constexpr std::size_t count = N;
 };
 
-// Refuses what cannot travel, wherever in T it stands, before any offset is asked for: the bit casts that find
-// offsets would fail first, with a message about bit casts.
+// Refuses what cannot travel, wherever in T it stands, before any offset is asked for: the bit casts that
+// find offsets would fail first, with a message about bit casts.
 template <class T>
 constexpr bool can_travel() noexcept;
 
 template <class T, std::size_t... I>
 constexpr bool members_can_travel(std::index_sequence<I...>) noexcept {
-    return (can_travel<std::remove_cv_t<std::remove_pointer_t<
-                decltype(std::get<I>(member_refs(std::declval<const T&>())).address)>>>() &&
-            ...);
+    return (
+        can_travel<std::remove_cv_t<
+            std::remove_pointer_t<decltype(std::get<I>(member_refs(std::declval<const T&>())).address)>>>() &&
+        ...);
 }
 
 template <class T>
