@@ -35,7 +35,7 @@ inline constexpr std::uint32_t late = 1U << 4U;  // an answer to an earlier job 
 struct JobReport {
     std::uint32_t status = 0;
     std::uint32_t compute_ticks = 0;  // of the worker's clock, or of the master's for a local job
-    Ticks sent = 0;                   // the request was written
+    Ticks sent = 0;                   // just before the request was written; 0 = it was not
     Ticks received = 0;               // the answer was read, or given up
     bool stop = false;                // OnMiss::stop applies
     bool worker_lost = false;         // this job is the first to find the worker lost
@@ -84,8 +84,10 @@ class Master {
             publish_restore();
         }
         const Request<typename T::In> request{sequence_, flags, epoch_, 0, in};
+        // Taken before the copy, which belongs to the communication; a preemption here cannot make it negative.
+        const Ticks sent = P::now();
         waiting_ = mail_.try_write(request) == Status::ok;
-        report_.sent = P::now();
+        report_.sent = waiting_ ? sent : 0;
         pulse_ = control_->pulse();
         if (waiting_) {
             stale_ = false;
@@ -238,6 +240,7 @@ class Master {
             // mailbox.
             if (mail_.try_read(response_) == Status::ok && response_.sequence == sequence_) {
                 last_ = response_.out;
+                report_.compute_ticks = response_.compute_ticks;
             }
         } else {
             const Ticks begin = timestamp<P>();
