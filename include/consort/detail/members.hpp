@@ -210,8 +210,9 @@ constexpr std::string_view name_in(std::string_view text) noexcept {
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wundefined-var-template"
 #endif
+// consteval: without optimisation a constexpr function would be emitted, with a reference to `fake`.
 template <class T, std::size_t I>
-constexpr std::string_view member_name() noexcept {
+consteval std::string_view member_name() noexcept {
     constexpr auto address = std::get<I>(member_refs(fake<T>.value)).address;
 #if defined(__clang__)
     return name_in(spelled<Pointer{address}>());

@@ -84,7 +84,8 @@ class Master {
             publish_restore();
         }
         const Request<typename T::In> request{sequence_, flags, epoch_, 0, in};
-        // Taken before the copy, which belongs to the communication; a preemption here cannot make it negative.
+        // Taken before the copy, which belongs to the communication; a preemption here cannot make it
+        // negative.
         const Ticks sent = P::now();
         waiting_ = mail_.try_write(request) == Status::ok;
         report_.sent = waiting_ ? sent : 0;
