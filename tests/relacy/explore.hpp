@@ -5,7 +5,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <initializer_list>
+#include <string>
+#include <vector>
 
 #include "relacy_access.hpp"
 
@@ -43,7 +44,7 @@ struct Found {
 }
 
 template <class Test>
-[[nodiscard]] Found explore(Search search, std::initializer_list<Weakening> weakenings = {}) {
+[[nodiscard]] Found explore(Search search, const std::vector<Weakening>& weakenings = {}) {
     // A stream on a file: Relacy replaces operator new, and a string stream would allocate in its middle.
     static bool begun = false;
     std::ofstream history(history_file(), begun ? std::ios::app : std::ios::trunc);
@@ -95,36 +96,41 @@ class Report {
         note(good);
     }
 
-    // `edge` weakened must make a check fail. `with` weakens more, in a test that holds with these alone.
+    // `edge` weakened must make a check fail. `background` is weakened as well, in a test that holds with it
+    // alone.
     template <class Test>
-    void found(Edge edge, rl::memory_order to, Search search, std::initializer_list<Weakening> with = {}) {
+    void found(Edge edge, rl::memory_order to, Search search, std::vector<Weakening> background = {}) {
         heading();
-        Found found;
-        if (with.size() == 2) {
-            const Found alone = explore<Test>(search, with);
+        std::string note_text;
+        if (!background.empty()) {
+            const Found alone = explore<Test>(search, background);
             if (alone.result != rl::test_result_success) {
                 std::printf("FAIL the background of %s does not hold: %s\n", name_of(edge),
                             alone.check.c_str());
                 note(false);
                 return;
             }
-            found = explore<Test>(search, {{edge, to}, *with.begin(), *(with.begin() + 1)});
-        } else {
-            found = explore<Test>(search, {{edge, to}});
+            for (const Weakening& other : background) {
+                note_text += (note_text.empty() ? "; with " : ", ") + std::string(name_of(other.edge)) + " " +
+                             rl::format(other.to);
+            }
+            note_text += ", which alone holds in " + std::to_string(alone.executions);
         }
+        background.push_back({edge, to});
+        const Found found = explore<Test>(search, background);
         const bool good = found.result != rl::test_result_success;
-        row(good ? "ok" : "FAIL", edge, to, found, search, "");
+        row(good ? "ok" : "FAIL", edge, to, found, search, note_text);
         note(good);
     }
 
     // Kept although no search finds its weakening; `reason` says why. Should the search find it, the reason
     // is void.
     template <class Test>
-    void kept(Edge edge, rl::memory_order to, Search search, const char* reason) {
+    void kept(Edge edge, rl::memory_order to, Search search, const std::string& reason) {
         heading();
         const Found found = explore<Test>(search, {{edge, to}});
         const bool good = found.result == rl::test_result_success;
-        row(good ? "kept" : "FAIL", edge, to, found, search, reason);
+        row(good ? "kept" : "FAIL", edge, to, found, search, "; kept: " + reason);
         note(good);
     }
 
@@ -148,16 +154,15 @@ class Report {
 
     void heading() {
         if (!heading_) {
-            std::printf("\n     %-28s| weakened to | %-42s| at execution\n", "edge", "check that failed");
+            std::printf("\n     %-28s| weakened to | %-50s| at execution\n", "edge", "check that failed");
             heading_ = true;
         }
     }
 
     static void row(const char* mark, Edge edge, rl::memory_order to, const Found& found, Search search,
-                    const char* reason) {
-        std::printf("%-4s %-28s| %-12s| %-42s| %llu (%s)%s%s\n", mark, name_of(edge), rl::format(to),
-                    found.check.c_str(), found.executions, text(search).c_str(),
-                    *reason == 0 ? "" : "; kept: ", reason);
+                    const std::string& remark) {
+        std::printf("%-4s %-28s| %-12s| %-50s| %llu (%s)%s\n", mark, name_of(edge), rl::format(to),
+                    found.check.c_str(), found.executions, text(search).c_str(), remark.c_str());
     }
 
     void note(bool good) {
