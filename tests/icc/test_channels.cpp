@@ -114,7 +114,8 @@ TEST(Mailbox, DoesNotTrustThePeersWords) {
 TEST(Mailbox, PayloadSharesTheFlagsLineUpTo48Bytes) {
     using M = Mailbox<std::array<unsigned char, 48>>;
     static_assert(sizeof(M::WriterLines) == consort::line_bytes);
-    static_assert(sizeof(Mailbox<std::array<unsigned char, 49>>::WriterLines) == 2 * consort::line_bytes);
+    static_assert(sizeof(Mailbox<std::array<unsigned char, 49>>::WriterLines) ==
+                  std::size_t{2} * consort::line_bytes);
     Storage<M> s;
     const auto line_of = [](const void* p) {
         return reinterpret_cast<std::uintptr_t>(p) / consort::line_bytes;
