@@ -62,7 +62,7 @@ TEST(Stress, MailboxDeliversEachMessageOnceInOrderAndWhole) {
 }
 
 TEST(Stress, DuplexAnswersEachRequest) {
-    using Value = Pattern<8>;
+    using Value = Pattern<4>;
     using Side = Duplex<Value, Value>;
     Storage<Mailbox<Value>> there;
     Storage<Mailbox<Value>> back;
@@ -91,7 +91,7 @@ TEST(Stress, DuplexAnswersEachRequest) {
 }
 
 TEST(Stress, QueueKeepsOrderAndCountsWhatDidNotFit) {
-    using Value = Pattern<6>;
+    using Value = Pattern<4>;
     using Ring = Queue<Value, 8>;
     Storage<Ring> storage;
     std::atomic<bool> done{false};
@@ -139,7 +139,7 @@ TEST(Stress, QueueKeepsOrderAndCountsWhatDidNotFit) {
 }
 
 TEST(Stress, QueueLosesNothingWhenTheProducerWaits) {
-    using Value = Pattern<3>;
+    using Value = Pattern<2>;
     using Ring = Queue<Value, 4>;
     Storage<Ring> storage;
     std::thread producer([&] {
