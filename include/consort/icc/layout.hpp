@@ -52,11 +52,14 @@ struct LeafName {
     char text[capacity] = {};
     std::uint8_t length = 0;
 
+    constexpr void append(char c) noexcept {
+        if (length + 1U < capacity) {
+            text[length++] = c;
+        }
+    }
     constexpr void append(std::string_view part) noexcept {
         for (const char c : part) {
-            if (length + 1U < capacity) {
-                text[length++] = c;
-            }
+            append(c);
         }
     }
     constexpr void append_index(std::size_t index) noexcept {
@@ -66,11 +69,11 @@ struct LeafName {
             digits[n++] = static_cast<char>('0' + index % 10);
             index /= 10;
         } while (index != 0);
-        append("[");
+        append('[');
         while (n != 0) {
-            append(std::string_view(&digits[--n], 1));
+            append(digits[--n]);
         }
-        append("]");
+        append(']');
     }
     [[nodiscard]] constexpr std::string_view view() const noexcept { return {text, length}; }
 };
@@ -158,7 +161,7 @@ constexpr void visit_found_members(std::uint32_t offset, const LeafName& path, F
             std::remove_pointer_t<decltype(std::get<N>(member_refs(std::declval<const T&>())).address)>>;
         LeafName name = path;
         if (name.length != 0) {
-            name.append(".");
+            name.append('.');
         }
         name.append(member_name<T, N>());
         visit_leaves<M>(offset + member_offset<T, N>, name, f);
@@ -192,7 +195,7 @@ constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f) {
         DeclaredMembers<T>::visit([&]<class M>(std::string_view name, std::size_t at, std::type_identity<M>) {
             LeafName member = path;
             if (member.length != 0) {
-                member.append(".");
+                member.append('.');
             }
             member.append(name);
             visit_leaves<M>(offset + static_cast<std::uint32_t>(at), member, f);
@@ -280,8 +283,9 @@ struct Layout {
     };                                         \
     static_assert(true, "a semicolon follows")
 
-#define CONSORT_DETAIL_MEMBER(m) \
-    f(std::string_view(#m), offsetof(Self, m), std::type_identity<std::remove_cv_t<decltype(Self::m)>>{});
+#define CONSORT_DETAIL_MEMBER(m)                               \
+    f(std::string_view(#m, sizeof(#m) - 1), offsetof(Self, m), \
+      std::type_identity<std::remove_cv_t<decltype(Self::m)>>{});
 #define CONSORT_DETAIL_PARENS ()
 #define CONSORT_DETAIL_EXPAND(...) \
     CONSORT_DETAIL_EXPAND3(CONSORT_DETAIL_EXPAND3(CONSORT_DETAIL_EXPAND3(__VA_ARGS__)))
