@@ -34,6 +34,7 @@ Sends random packages from a master process to a worker process and back, and re
   --raw DIR          record into this empty directory
   --iterations N     round trips of each size (default 1000000)
   --sizes LIST       package sizes in bytes (default 0,1,8,16,32,64,128,256,512,1024)
+  --gap-us N         sleep of both processes between blocks, for a load that has no other processor (default 0)
   --class NAME       ordinary or realtime: the scheduling class of both processes (default ordinary)
   --cpus M,W         processors of master and worker, the lower number is the master's (default: chosen)
   --seconds S        end after S seconds, done or not (default 60)
@@ -45,6 +46,7 @@ example: mkdir raw && consort-loopback --raw raw --iterations 20000 --sizes 0,8,
 struct Plan {
     std::uint64_t iterations;
     std::vector<std::uint32_t> sizes;
+    std::uint32_t gap_us;
 
     [[nodiscard]] std::uint64_t rounds() const { return std::min<std::uint64_t>(iterations, 100); }
     [[nodiscard]] std::uint64_t block(std::uint64_t round) const {
@@ -173,6 +175,15 @@ class WorkerLeg : public Leg {
 
 using Legs = std::vector<std::unique_ptr<Leg>>;
 
+// Between blocks: both sides sleep and then meet, so that no timed round trip waits for a sleeper.
+void gap(const Plan& plan, RawSignal& raw, void (RawSignal::*side)()) {
+    if (plan.gap_us > 0) {
+        const timespec time{plan.gap_us / 1'000'000, static_cast<long>(plan.gap_us % 1'000'000) * 1000};
+        ::nanosleep(&time, nullptr);
+        (raw.*side)();
+    }
+}
+
 void warm(RawSignal& raw, Legs& legs, void (RawSignal::*side)()) {
     for (std::uint64_t i = 0; i < warm_up; ++i) {
         (raw.*side)();
@@ -197,6 +208,7 @@ void run_worker(const Plan& plan, const PairOptions& options, const SharedMemory
     warm(raw, legs, &RawSignal::answer);
     plan.follow(
         [&] {
+            gap(plan, raw, &RawSignal::answer);
             for (std::uint64_t i = 0; i < plan.floor_block(); ++i) {
                 raw.answer();
             }
@@ -229,8 +241,10 @@ void run_master(const Plan& plan, const PairOptions& options, const SharedMemory
         const port::RealtimeGuard guard(options.of(options.master_cpu));
         achieved = guard.achieved();
         warm(raw, legs, &RawSignal::call);
+        writer.event(Clock::now(), "measuring-begins");
         plan.follow(
             [&] {
+                gap(plan, raw, &RawSignal::call);
                 for (std::uint64_t i = 0; i < plan.floor_block(); ++i) {
                     const std::uint64_t begin = Clock::begin();
                     raw.call();
@@ -238,12 +252,14 @@ void run_master(const Plan& plan, const PairOptions& options, const SharedMemory
                 }
             },
             [&](std::size_t index, std::uint64_t count) { legs[index]->run(count, true); });
+        writer.event(Clock::now(), "measuring-ends");
         measure_empty_section(empty);
     }
     achieved.notes.insert(achieved.notes.end(), options.notes.begin(), options.notes.end());
     writer.config = options.json();
     writer.config["iterations"] = plan.iterations;
     writer.config["sizes"] = plan.sizes;
+    writer.config["gap_us"] = plan.gap_us;
     writer.config["worker_realtime"] = worker_report(common);
     for (const Samples& table : tables) {
         writer.table(table);
@@ -267,7 +283,8 @@ int run(const port::Options& options) {
         throw std::invalid_argument("--raw DIR is missing; see --help");
     }
     const Plan plan{static_cast<std::uint64_t>(options.number("--iterations", 1e6, 1.0, 1e9)),
-                    parse_sizes(options.text("--sizes", "0,1,8,16,32,64,128,256,512,1024"))};
+                    parse_sizes(options.text("--sizes", "0,1,8,16,32,64,128,256,512,1024")),
+                    static_cast<std::uint32_t>(options.number("--gap-us", 0.0, 0.0, 1e6))};
     // Hidden, for the test of the check: the worker damages its answer to this iteration of each size.
     const auto corrupt_at = static_cast<std::int64_t>(options.number("--corrupt-at", -1.0, -1.0, 1e9));
     const PairOptions pair(options);
@@ -284,9 +301,9 @@ int run(const port::Options& options) {
 
 int main(int argc, char** argv) {
     return port::run_program("consort-loopback", [&] {
-        return run(port::Options(
-            argc, argv,
-            {"--raw", "--iterations", "--sizes", "--class", "--cpus", "--seconds", "--corrupt-at"},
-            {"--help"}));
+        return run(port::Options(argc, argv,
+                                 {"--raw", "--iterations", "--sizes", "--gap-us", "--class", "--cpus",
+                                  "--seconds", "--corrupt-at"},
+                                 {"--help"}));
     });
 }

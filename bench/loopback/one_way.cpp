@@ -389,6 +389,7 @@ void run_master(const Plan& plan, const PairOptions& options, const Shared& shar
     {
         const port::RealtimeGuard guard(options.of(options.master_cpu));
         achieved = guard.achieved();
+        writer.event(Clock::now(), "measuring-begins");
         follow(
             plan, shared, legs, true, [&] { raw.call(); },
             [&](std::size_t leg) {
@@ -400,6 +401,7 @@ void run_master(const Plan& plan, const PairOptions& options, const Shared& shar
                     tables[leg].push({received < sent ? 0 : received - sent});
                 }
             });
+        writer.event(Clock::now(), "measuring-ends");
         measure_empty_section(empty);
     }
     achieved.notes.insert(achieved.notes.end(), options.notes.begin(), options.notes.end());

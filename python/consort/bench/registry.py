@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `consort bench` can run: each benchmark's name, its module, and one line of help.
+
+A module offers ``run(options: Options) -> BenchResult``; it is imported only when it is run.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# What is being done, and how much of it (0 to 1; None: not known).
+Progress = Callable[[str, float | None], None]
+
+BENCHMARKS: dict[str, tuple[str, str]] = {
+    "controller": ("consort.bench.controller", "the servo controller's step against a hand-unrolled loop"),
+    "figure2": ("consort.bench.papers", "Orciari et al., Figure 2: throughput over size"),
+    "figure3": ("consort.bench.papers", "Coppik et al., Figure 3: one-byte signalling"),
+    "figure4": ("consort.bench.papers", "Coppik et al., Figure 4: an interrupt-like signal"),
+    "figure5": ("consort.bench.papers", "Coppik et al., Figure 5: transfer time over size"),
+    "icc": ("consort.bench.icc", "mailbox, queue and snapshot against floors and peers"),
+    "loopback": ("consort.bench.papers", "there and back: 0 to 1024 bytes, interference off and on"),
+    "table1": (
+        "consort.bench.papers",
+        "Orciari et al., Table I: the loopback test beside the published table",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line gives to every benchmark; each takes what concerns it."""
+
+    name: str
+    quick: bool = False
+    seconds: float | None = None
+    iterations: int | None = None
+    sizes: tuple[int, ...] = ()
+    interference: str = "both"  # off, on, both
+    scheduling: str = "both"  # ordinary, realtime, both
+    root: Path | None = None
+    command: list[str] | None = None
+    progress: Progress = lambda _what, _share: None
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """Goals as they are printed, the rows behind them, and what they were measured on."""
+
+    goals: list[dict[str, Any]]
+    rows: list[dict[str, Any]]
+    machine: dict[str, Any] = field(default_factory=dict)
+    # Lines for the reader, such as where the run was recorded.
+    notes: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def load(name: str) -> Callable[[Options], BenchResult]:
+    """The function that runs a benchmark of the registry."""
+    function = importlib.import_module(BENCHMARKS[name][0]).run
+    assert callable(function)
+    return function  # type: ignore[no-any-return]
+
+
+def goal(
+    name: str,
+    value: float | None,
+    unit: str,
+    sense: str,
+    limit: float,
+    *,
+    provenance: str = "measured",
+    reason: str = "",
+) -> dict[str, Any]:
+    """One goal; `met` is null, with a reason, where there is no value."""
+    met = None if value is None else (value <= limit if sense == "<=" else value >= limit)
+    made: dict[str, Any] = {
+        "name": name,
+        "value": value,
+        "unit": unit,
+        "sense": sense,
+        "limit": limit,
+        "met": met,
+        "provenance": provenance,
+    }
+    if value is None:
+        made["reason"] = reason or "not measured"
+    return made
