@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of unlike instruction sets exchange messages over one file; unlike layouts are refused.
+
+The foreign processes run under user-mode emulation, so this shows that layouts, byte order and protocol
+agree; the host's memory order is stronger than theirs, so it says nothing about barriers.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+SOURCE = Path(__file__).with_name("exchange.cpp")
+MESSAGES = 20_000
+REGION_BYTES = 65536
+# The processes themselves give up after 15 s.
+TIMEOUT_S = 40
+
+
+@dataclass(frozen=True)
+class Peer:
+    compiler: str
+    package: str
+    emulator: str = ""
+    flags: tuple[str, ...] = ()
+
+
+PEERS = {
+    "x86-64": Peer("g++", "g++"),
+    "aarch64": Peer("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu", "qemu-aarch64"),
+    "armhf": Peer("arm-linux-gnueabihf-g++", "g++-arm-linux-gnueabihf", "qemu-arm"),
+    "riscv64": Peer("riscv64-linux-gnu-g++", "g++-riscv64-linux-gnu", "qemu-riscv64"),
+    "i386": Peer("i686-linux-gnu-g++", "g++-i686-linux-gnu", "qemu-i386"),
+    "ppc64": Peer("powerpc64-linux-gnu-g++", "g++-powerpc64-linux-gnu", "qemu-ppc64"),
+    # libc was built without -fshort-enums, but no enumeration crosses into it here.
+    "armhf-short-enums": Peer(
+        "arm-linux-gnueabihf-g++",
+        "g++-arm-linux-gnueabihf",
+        "qemu-arm",
+        ("-fshort-enums", "-Wl,--no-enum-size-warning"),
+    ),
+    "x86-64-pack-4": Peer("g++", "g++", flags=("-DEXCHANGE_PACK_4",)),
+    "x86-64-float": Peer("g++", "g++", flags=("-DEXCHANGE_REAL=float",)),
+}
+FOREIGN = ["x86-64", "aarch64", "armhf", "riscv64"]
+
+Command = Callable[[str], list[str]]
+
+
+def lacks(peer: Peer) -> str:
+    """What is missing to build and run this peer, as Debian packages; empty if nothing is."""
+    missing = [] if shutil.which(peer.compiler) else [peer.package]
+    if peer.emulator and not shutil.which(peer.emulator):
+        missing.append("qemu-user")
+    return ", ".join(missing)
+
+
+@pytest.fixture(scope="session")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """The command line that runs a peer; skips where its compiler or emulator is not installed."""
+    folder = tmp_path_factory.mktemp("exchange")
+
+    def build(name: str) -> subprocess.CompletedProcess[str]:
+        peer = PEERS[name]
+        line = [peer.compiler, "-std=c++20", "-O1", "-static", "-Wall", "-Wextra", "-Werror", *peer.flags]
+        line += [f"-I{ROOT / 'include'}", str(SOURCE), "-o", str(folder / name)]
+        return subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S)
+
+    present = [name for name, peer in PEERS.items() if not lacks(peer)]
+    with ThreadPoolExecutor(2) as pool:
+        built = dict(zip(present, pool.map(build, present), strict=True))
+
+    def line(name: str) -> list[str]:
+        peer = PEERS[name]
+        if missing := lacks(peer):
+            pytest.skip(f"{name}: install {missing}")
+        assert built[name].returncode == 0, built[name].stderr
+        return [*([peer.emulator] if peer.emulator else []), str(folder / name)]
+
+    return line
+
+
+@pytest.fixture
+def region(tmp_path: Path) -> Path:
+    """A file for one region, zeroed as fresh shared memory is."""
+    path = tmp_path / "region"
+    path.write_bytes(bytes(REGION_BYTES))
+    return path
+
+
+def start(line: list[str], role: str, region: Path, count: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*line, role, str(region), str(count)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+    try:
+        output, _ = process.communicate(timeout=TIMEOUT_S)
+    finally:
+        process.kill()
+        process.wait()
+    return process.returncode, output
+
+
+def make(line: list[str], region: Path) -> None:
+    """Makes the region and asks nothing, so that it is left as it was published."""
+    assert end(start(line, "make", region, 0)) == (0, "asked 0\n")
+
+
+def refusal(line: list[str], region: Path) -> str:
+    status, output = end(start(line, "probe", region, 0))
+    assert status == 3, output
+    return output
+
+
+@pytest.mark.parametrize("maker_is_foreign", [False, True], ids=["native-makes", "foreign-makes"])
+@pytest.mark.parametrize("name", FOREIGN)
+def test_exchange_of_messages(command: Command, region: Path, name: str, maker_is_foreign: bool) -> None:
+    foreign, native = command(name), command("x86-64")
+    maker, other = (foreign, native) if maker_is_foreign else (native, foreign)
+    processes = [start(other, "attach", region, MESSAGES), start(maker, "make", region, MESSAGES)]
+    answered, asked = [end(process) for process in processes]
+    assert asked == (0, f"asked {MESSAGES}\n")
+    assert answered == (0, f"answered {MESSAGES}\n")
+
+
+def test_foreign_peers_understand_each_other(command: Command, region: Path) -> None:
+    # 32 bits made, 64 bits attached, neither of them the host's.
+    processes = [
+        start(command("riscv64"), "attach", region, MESSAGES),
+        start(command("armhf"), "make", region, MESSAGES),
+    ]
+    assert [end(process)[0] for process in processes] == [0, 0]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_probe_opens_an_equal_layout(command: Command, region: Path, name: str) -> None:
+    make(command("x86-64"), region)
+    assert end(start(command(name), "probe", region, 0)) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "said_here", "said_there"),
+    [
+        # (what x86-64 says of a region made by the peer, what the peer says of one made by x86-64)
+        ("i386", "'angle' offset, expected 8, found 4", "'angle' offset, expected 4, found 8"),
+        ("x86-64-pack-4", "'angle' offset, expected 8, found 4", "'angle' offset, expected 4, found 8"),
+        # A float fits at offset 4, so the place differs before the size does.
+        ("x86-64-float", "'angle' offset, expected 8, found 4", "'angle' offset, expected 4, found 8"),
+        (
+            "armhf-short-enums",
+            "'phase' element size, expected 4, found 1",
+            "'phase' element size, expected 1, found 4",
+        ),
+    ],
+)
+def test_other_layout_is_refused_with_the_member(
+    command: Command, region: Path, name: str, said_here: str, said_there: str
+) -> None:
+    text = "open there: the type's layout differs between the two sides: member "
+    make(command(name), region)
+    assert refusal(command("x86-64"), region) == f"{text}{said_here}\n"
+    region.write_bytes(bytes(REGION_BYTES))
+    make(command("x86-64"), region)
+    assert refusal(command(name), region) == f"{text}{said_there}\n"
+
+
+BYTE_ORDER = "attach: the region was made by a processor of the other byte order: "
+
+
+def test_big_endian_peer_is_refused(command: Command, region: Path) -> None:
+    make(command("ppc64"), region)
+    assert refusal(command("x86-64"), region).startswith(BYTE_ORDER)
+    region.write_bytes(bytes(REGION_BYTES))
+    make(command("x86-64"), region)
+    assert refusal(command("ppc64"), region).startswith(BYTE_ORDER)
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_big_endian_header_is_refused(command: Command, region: Path, name: str) -> None:
+    make(command("x86-64"), region)
+    content = bytearray(region.read_bytes())
+    words = struct.unpack_from("<12I", content)
+    struct.pack_into(">12I", content, 0, *words)
+    region.write_bytes(content)
+    assert refusal(command(name), region).startswith(BYTE_ORDER)
+
+
+def test_flipped_bit_of_the_table_is_refused(command: Command, region: Path) -> None:
+    make(command("aarch64"), region)
+    content = bytearray(region.read_bytes())
+    # In the first object's name, behind header and state.
+    content[128] ^= 1
+    region.write_bytes(content)
+    assert refusal(command("x86-64"), region).startswith("attach: the region's header or table is corrupted")
