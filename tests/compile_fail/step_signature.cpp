@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: StepTypes<void (*)(In
+#include "consort/offload/job.hpp"
+
+struct In {
+    float reference;
+};
+struct State {
+    float integral;
+};
+struct Out {
+    float torque;
+};
+
+// A step must not change its input: the master may need it again.
+#ifdef MENDED
+void step(const In& in, State& state, Out& out);
+#else
+void step(In& in, State& state, Out& out);
+#endif
+
+void test(const In& in, State& state, Out& out) {
+    consort::offload::Task<&step>::step(in, state, out);
+}
