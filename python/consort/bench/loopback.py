@@ -16,6 +16,7 @@ from typing import Any
 from consort.bench.floor import Ratio, ratio_to_floor
 from consort.bench.pair import Class, Progress, Recording, moved_bytes_per_second, record, spare_cpus
 from consort.bench.published import Published, experiment_folder, read_published
+from consort.bench.registry import goal
 from consort.record import Run, RunWriter
 
 PAPER = "taming-edge-computing"
@@ -85,7 +86,7 @@ def measure(options: Options, progress: Progress) -> Result:
         goals = _goals(configurations)
         for section in _sections(configurations, published):
             writer.add_section(**section)
-        writer.add_goals(goals)
+        writer.add_goals([g for g in goals if g["met"] is not None])
         progress("writing the report", None)
         run = writer.finish()
     return Result(run, configurations, published, goals)
@@ -206,33 +207,21 @@ def _published_rows(
 
 def _goals(configurations: list[Measured]) -> list[dict[str, Any]]:
     errors = sum(c.content_errors for c in configurations)
-    goals: list[dict[str, Any]] = [
-        {
-            "name": "loopback_content_errors",
-            "value": errors,
-            "unit": "packages",
-            "sense": "<=",
-            "limit": 0,
-            "met": errors == 0,
-            "provenance": "measured",
-        }
-    ]
+    goals = [goal("loopback_content_errors", errors, "packages", "<=", 0)]
     # The configuration that says most about the channel: nothing else runs, and no one takes the cores away.
     quiet = next((c for c in reversed(configurations) if not c.interference), None)
     row = quiet.row(8) if quiet else None
     if quiet is not None and row is not None:
-        value = row["over_floor"]
         goals.append(
-            {
-                "name": "loopback_8_over_floor",
-                "value": value,
-                "unit": "",
-                "sense": "<=",
-                "limit": LIMIT_8_OVER_FLOOR,
-                "met": value is not None and value <= LIMIT_8_OVER_FLOOR,
-                "provenance": "measured",
-                "configuration": quiet.key,
-            }
+            goal(
+                "loopback_8_over_floor",
+                row["over_floor"],
+                "",
+                "<=",
+                LIMIT_8_OVER_FLOOR,
+                reason="in no block did the floor before and the floor after agree",
+            )
+            | {"configuration": quiet.key}
         )
     return goals
 

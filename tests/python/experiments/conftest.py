@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the programs of bench/loopback once, and runs them for the tests."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from consort.bench.pair import choose_cpus, program
+from consort.errors import EnvironmentLacks
+
+Run = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
+
+
+@pytest.fixture(scope="session")
+def programs() -> dict[str, Path]:
+    try:
+        choose_cpus()
+    except EnvironmentLacks as error:
+        pytest.skip(str(error))
+    return {name: program(name) for name in ("loopback", "one_way")}
+
+
+@pytest.fixture
+def run_program(programs: dict[str, Path], tmp_path: Path) -> Run:
+    """Runs a program with the arguments; returns how it ended, and the raw folder."""
+
+    def run(name: str, *arguments: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+        raw = tmp_path / "raw"
+        raw.mkdir()
+        command = [str(programs[name]), "--raw", str(raw), "--seconds", "20", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=40), raw
+
+    return run
