@@ -38,6 +38,7 @@ Sends random packages from a master process to a worker process and back, and re
   --class NAME       ordinary or realtime: the scheduling class of both processes (default ordinary)
   --cpus M,W         processors of master and worker, the lower number is the master's (default: chosen)
   --seconds S        end after S seconds, done or not (default 60)
+  --parent PID       end when that process, which must have started this one, ends
 
 example: mkdir raw && consort-loopback --raw raw --iterations 20000 --sizes 0,8,1024
 )";
@@ -300,10 +301,10 @@ int run(const port::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return port::run_program("consort-loopback", [&] {
+    return run_test("consort-loopback", [&] {
         return run(port::Options(argc, argv,
                                  {"--raw", "--iterations", "--sizes", "--gap-us", "--class", "--cpus",
-                                  "--seconds", "--corrupt-at"},
+                                  "--seconds", "--parent", "--corrupt-at"},
                                  {"--help"}));
     });
 }

@@ -43,6 +43,7 @@ Measures one-way times between a master process and a worker process on one cloc
   --class NAME       ordinary or realtime: the scheduling class of both processes (default ordinary)
   --cpus M,W         processors of master and worker, the lower number is the master's (default: chosen)
   --seconds S        end after S seconds, done or not (default 60)
+  --parent PID       end when that process, which must have started this one, ends
 
 example: mkdir raw && consort-one-way --raw raw --signals byte,eventfd --sizes 8,1024
 )";
@@ -473,10 +474,10 @@ int run(const port::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    return port::run_program("consort-one-way", [&] {
+    return run_test("consort-one-way", [&] {
         return run(port::Options(argc, argv,
                                  {"--raw", "--signals", "--sizes", "--iterations", "--runs", "--gap-ms",
-                                  "--class", "--cpus", "--seconds", "--corrupt-at"},
+                                  "--class", "--cpus", "--seconds", "--parent", "--corrupt-at"},
                                  {"--help"}));
     });
 }

@@ -34,6 +34,24 @@ using linux_port::Realtime;
 using linux_port::RealtimeOptions;
 using linux_port::SharedMemory;
 
+// The system under test fails: exit status 1.
+struct TestFails : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// As run_program, with TestFails as what it says.
+template <class Body>
+int run_test(const char* name, Body body) {
+    return linux_port::run_program(name, [&] {
+        try {
+            return static_cast<int>(body());
+        } catch (const TestFails& failure) {
+            std::fprintf(stderr, "%s: %s\n", name, failure.what());
+            return static_cast<int>(linux_port::system_fails);
+        }
+    });
+}
+
 // What both programs take from their command lines.
 struct PairOptions {
     int master_cpu = 0;
@@ -63,6 +81,12 @@ struct PairOptions {
             throw std::invalid_argument("--class " + scheduling + ": must be ordinary or realtime");
         }
         realtime = scheduling == "realtime";
+        // Who started the program throws its recording away when it ends: nobody is left to want this one.
+        if (options.given("--parent") &&
+            !linux_port::die_with_parent(static_cast<pid_t>(options.number("--parent", 0.0, 1.0, 4e9)),
+                                         SIGTERM)) {
+            throw TestFails("the process that started this one has ended");
+        }
         time_limit = std::chrono::milliseconds(
             static_cast<std::int64_t>(options.number("--seconds", 60.0, 0.1, 3600.0) * 1e3));
     }
@@ -186,11 +210,6 @@ typename Box<N>::Shared& open_box(const Region<>& region, const char* direction)
     return *taken(region.open<Box<N>>(name), name);
 }
 
-// The system under test fails: exit status 1.
-struct TestFails : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
 inline void require(Status status) {
     if (status != Status::ok) {
         throw TestFails(std::string("the channel failed: ") + to_string(status));
@@ -216,13 +235,8 @@ inline int run_pair(const char* program, const PairOptions& options, const std::
     supervisor.add({.name = "master",
                     .body =
                         [&] {
-                            return linux_port::run_program(program, [&] {
-                                try {
-                                    master();
-                                } catch (const TestFails& failure) {
-                                    std::fprintf(stderr, "%s: %s\n", program, failure.what());
-                                    return static_cast<int>(linux_port::system_fails);
-                                }
+                            return run_test(program, [&] {
+                                master();
                                 return static_cast<int>(linux_port::good);
                             });
                         },

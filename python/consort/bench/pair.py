@@ -34,7 +34,7 @@ Progress = Callable[[str, float | None], None]
 Class = Literal["ordinary", "realtime"]
 
 # -O2 as a user's own program would be built; no flag that only a benchmark would have.
-FLAGS = ("-std=c++20", "-O2", "-g", "-Wall", "-Wextra")
+FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra")
 SHARED_CPUS = (
     "the machine has no CPU to spare: interference shares the CPUs of the two processes, and in the real-time"
     " class it runs only while both sleep between blocks, and in what the kernel keeps from real-time threads"
@@ -133,7 +133,8 @@ def record(
     command = [
         str(built),
         *("--raw", str(raw), "--class", scheduling, "--cpus", ",".join(map(str, cpus))),
-        *("--seconds", f"{seconds:.1f}", *arguments),
+        # The processes end with this one, also when it is killed.
+        *("--seconds", f"{seconds:.1f}", "--parent", str(os.getpid()), *arguments),
     ]
     with interfering(sources, others or cpus, seconds + 60, folder / "interference") as state:
         status, words = _execute(command, seconds, what, progress)

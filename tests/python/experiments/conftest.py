@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ def programs() -> dict[str, Path]:
         choose_cpus()
     except EnvironmentLacks as error:
         pytest.skip(str(error))
-    return {name: program(name) for name in ("loopback", "one_way")}
+    names = ("loopback", "one_way")
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(names, pool.map(program, names), strict=True))
 
 
 @pytest.fixture

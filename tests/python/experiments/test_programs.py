@@ -7,6 +7,7 @@ No time is asserted: the machine that runs the tests may be busy.
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,7 +103,36 @@ def test_bad_arguments_are_refused(run_program: Run, name: str, arguments: list[
 
 
 def test_a_time_limit_ends_both_processes(run_program: Run) -> None:
-    ended, folder = run_program("loopback", "--iterations", "100000000", "--sizes", "0", "--seconds", "0.5")
+    ended, folder = run_program("loopback", "--iterations", "20000000", "--sizes", "0", "--seconds", "0.2")
     assert ended.returncode == 1
-    assert "not done after 0.5 s" in ended.stderr
+    assert "not done after 0.2 s" in ended.stderr
     assert not (folder / "manifest.json").exists()
+
+
+def test_both_processes_end_with_who_started_them(programs: dict[str, Path], tmp_path: Path) -> None:
+    arguments = ["--raw", str(tmp_path), "--iterations", "20000000", "--sizes", "0", "--seconds", "20"]
+    # A shell starts the program and waits; killed, it can tell nobody.
+    script = '"$0" "$@" --parent $$ & echo $!; wait'
+    shell = subprocess.Popen(
+        ["sh", "-c", script, str(programs["loopback"]), *arguments], stdout=subprocess.PIPE, text=True
+    )
+    assert shell.stdout is not None
+    pid = int(shell.stdout.readline())
+    time.sleep(0.5)
+    assert not _has_ended(pid)
+    shell.kill()
+    shell.wait()
+    deadline = time.monotonic() + 10
+    while not _has_ended(pid):
+        assert time.monotonic() < deadline, "the program outlived who started it"
+        time.sleep(0.02)
+    assert not (tmp_path / "manifest.json").exists()
+    shell.stdout.close()
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        # A zombie has ended, with nobody who takes note of it (in a container without an init).
+        return ") Z " in (Path("/proc") / str(pid) / "stat").read_text(encoding="utf-8")
+    except OSError:
+        return True
