@@ -235,39 +235,34 @@ def _sections(configurations: list[Measured], published: list[Published]) -> lis
 def _table_section(
     interference: bool, configurations: list[Measured], published: list[Published]
 ) -> dict[str, Any] | None:
-    """Table I for one state of the interference: published columns, then measured ones."""
+    """Table I for one state of the interference: for each size the published rows, then the measured ones."""
     mine = [c for c in configurations if c.interference == interference]
     if not mine:
         return None
-    columns: list[dict[str, Any]] = [{"name": "size", "unit": "byte"}]
-    for platform, _ in columns_beside(interference):
-        columns += [
-            {"name": f"{platform} {s}", "unit": "µs", "provenance": "published"}
-            for s in ("min", "max", "mean")
-        ]
-    for c in mine:
-        short = c.key.split("-")[0]
-        columns += [
-            {"name": f"{short} {s}", "unit": "µs", "provenance": "measured"}
-            for s in ("min", "max", "mean", "median")
-        ]
+    statistics = ("min", "max", "mean", "median", "p99", "p999", "p9999")
     rows: list[list[Any]] = []
-    for row in mine[0].rows:
-        size = row["bytes"]
-        cells: list[Any] = [size]
+    for size in (row["bytes"] for row in mine[0].rows):
         for platform, state in columns_beside(interference):
             numbers = printed(published, size, platform, state)
-            cells += [numbers[s].value if s in numbers else None for s in ("min", "max", "mean")]
+            if numbers:
+                # The text, so that every digit stands as it is printed.
+                texts = [numbers[s].text if s in numbers else None for s in statistics]
+                rows.append([size, platform, "published", *texts])
         for c in mine:
-            other = c.row(size)
-            assert other is not None
-            cells += [round(other[s] / 1e3, 4) for s in ("min", "max", "mean", "median")]
-        rows.append(cells)
+            row = c.row(size)
+            assert row is not None
+            rows.append([size, c.name, row["provenance"], *(f"{row[s] / 1e3:.3f}" for s in statistics)])
+    names = ("min", "max", "mean", "median", "p99", "p99.9", "p99.99")
     return {
         "title": f"Table I: round trip, interference {'on' if interference else 'off'}",
-        "columns": columns,
+        "columns": [
+            {"name": "size", "unit": "byte"},
+            {"name": "platform"},
+            {"name": "provenance"},
+            *({"name": name, "unit": "µs"} for name in names),
+        ],
         "rows": rows,
-        "note": "The published columns were taken on an STM32MP157 (Cortex-M4 to Cortex-A7 and back), the"
+        "note": "The published rows were taken on an STM32MP157 (Cortex-M4 to Cortex-A7 and back), the"
         " measured ones between two processes of this machine: they are no competitors.",
         "source": "Orciari et al. 2024, Table I",
     }
@@ -330,7 +325,7 @@ def throughput_section(configurations: list[Measured], published: list[Published
         "title": "Figure 2: throughput over size",
         "kind": "figure",
         "x": {"label": "package size", "unit": "byte", "log": True},
-        "y": {"label": "throughput of the round trip", "unit": "MB/s", "log": True},
+        "y": {"label": "throughput", "unit": "MB/s", "log": True},
         "series": series,
         "note": "Size divided by the mean time there and back. The published curves are derived from Table I:"
         " the figure itself prints no numbers.",
