@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort bench controller`: the servo controller's step against the same arithmetic as a hand-unrolled loop."""
+"""`consort bench controller`: the servo controller's step against a hand-unrolled loop of its arithmetic."""
 
 from __future__ import annotations
 

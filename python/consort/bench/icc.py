@@ -24,30 +24,26 @@ IOX = "iceoryx2-pubsub"
 
 def run(options: Options) -> BenchResult:
     """Builds and runs the programs; goals are ratios of figures of this one run."""
+    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
+    progress = options.progress
     cpus = sorted(usable_cpus()[:2])
     if len(cpus) < 2:
         raise EnvironmentLacks("two CPUs are needed, one is usable here", "widen the affinity mask")
-    seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
     pair = f"{cpus[0]},{cpus[1]}"
-    options.progress("building", None)
-    program = cpp_program("consort-bench-icc", "bench/icc")
+    progress("building", None)
+    program = cpp_program("consort-bench-channels", "bench/channels")
     with tempfile.TemporaryDirectory(prefix="consort-bench-") as scratch:
-        options.progress("floors, channels, peers", None)
+        progress("floors, channels, peers", None)
         _execute([str(program), "--raw", scratch, "--cpus", pair, "--seconds", f"{seconds}"], seconds)
         raw = RawRun.load(scratch)
         rows, ratios = link_rows(raw)
         latest = latest_rows(raw)
-    options.progress("iceoryx2", None)
+    progress("iceoryx2", None)
     iox_rows, iox_reason = iceoryx2(pair, max(2.0, seconds / 4))
     ratios |= {(r["what"], r["bytes"], r["spin"]): r["ratio"] for r in iox_rows}
-    return BenchResult(
-        goals(ratios, latest, iox_reason),
-        rows + iox_rows + latest,
-        environment(),
-        [
-            f"{sum(r.get('blocks_dropped', 0) for r in rows)} blocks dropped: their two floors differed by over 30 %"
-        ],
-    )
+    dropped = sum(row["blocks_dropped"] for row in rows)
+    note = f"{dropped} blocks dropped: their two floors differed by over 30 %"
+    return BenchResult(goals(ratios, latest, iox_reason), rows + iox_rows + latest, environment(), [note])
 
 
 def link_rows(raw: RawRun) -> tuple[list[dict[str, Any]], dict[tuple[str, int, str], float | None]]:
