@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,11 +23,13 @@ from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.model import Configuration, System, Tolerance
 from consort.record import RawRun, Run, RunWriter
 from consort.record.raw import MANIFEST
+from consort.record.store import default_root
 from consort.runner.build import build_application, describe
 from consort.runner.cpus import place, usable_cpus
 from consort.runner.data import golden_outputs, struct_dtype, task_inputs
 from consort.runner.golden import mark_output_errors
 from consort.runner.interference import interfering
+from consort.runner.scratch import scratch_folder
 from consort.source import cache_folder
 
 # Progress: what is being done, and how much of it (0 to 1; None: not known).
@@ -66,6 +71,40 @@ class Options:
     command: list[str] | None = None
 
 
+# What the machine, not Consort and not the user's description, is to blame for.
+LACKING = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.EIO,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.EAGAIN,
+}
+
+
+@contextmanager
+def environment_errors() -> Iterator[None]:
+    """A full disk, or a folder that may not be written: `EnvironmentLacks`, not a defect."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in LACKING:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        words = error.strerror or str(error)
+        raise EnvironmentLacks(
+            where + words[:1].lower() + words[1:],
+            "make room, or name other folders: --root (runs), $CONSORT_CACHE (built programs), $TMPDIR",
+        ) from error
+
+
+@environment_errors()
 def prepare(system: System, progress: Progress) -> Prepared:
     """Builds the program and computes what its outputs must be. `BadInput` when either is not possible."""
     masters = list(dict.fromkeys(task.released_by for task in system.tasks.values()))
@@ -94,6 +133,7 @@ def prepare(system: System, progress: Progress) -> Prepared:
     return Prepared(system, program, inputs, golden, out_dtypes)
 
 
+@environment_errors()
 def run_system(prepared: Prepared, options: Options, progress: Progress) -> Run:
     """Runs all configurations and returns the finished run; its verdict says whether the system held."""
     system = prepared.system
@@ -103,8 +143,8 @@ def run_system(prepared: Prepared, options: Options, progress: Progress) -> Run:
     ) as writer:
         writer.add_description(system.file)
         for key in options.configurations or system.configurations():
-            with tempfile.TemporaryDirectory(prefix="consort-run-") as scratch:
-                _run_configuration(prepared, key, options, Path(scratch), writer, progress)
+            with scratch_folder(options.root if options.root is not None else default_root()) as scratch:
+                _run_configuration(prepared, key, options, scratch, writer, progress)
         progress("writing the report", None)
         return writer.finish()
 
@@ -129,7 +169,13 @@ def _run_configuration(
     others = [cpu for cpu in usable_cpus() if cpu not in used]
     with interfering(sources, others or sorted(used), 3 * seconds + 60, scratch / "interference") as state:
         status, words = _execute(
-            [str(prepared.program), "--config", str(config_file), "--raw", str(raw)],
+            # The application ends with this process, also when it is killed.
+            [
+                str(prepared.program),
+                *("--config", str(config_file)),
+                *("--raw", str(raw)),
+                *("--parent", str(os.getpid())),
+            ],
             seconds,
             NAMES[key],
             progress,
@@ -167,7 +213,8 @@ def app_config(prepared: Prepared, key: Configuration, options: Options, scratch
     tasks: list[dict[str, Any]] = []
     for name, task in system.tasks.items():
         file = scratch / f"{len(tasks)}.input"
-        prepared.inputs[name].tofile(file)
+        # Not tofile: its errors do not say what went wrong.
+        file.write_bytes(prepared.inputs[name].tobytes())
         remote = offloaded and task.execution == "offloaded"
         tasks.append(
             {

@@ -27,10 +27,15 @@ FLAGS = ("-std=c++20", "-O2", "-g", "-ffp-contract=off", "-Wall", "-Wextra")
 
 def compiler() -> str:
     """The C++ compiler: $CXX, else g++, else clang++."""
-    for name in filter(None, (os.environ.get("CXX"), "g++", "clang++")):
+    wanted = os.environ.get("CXX")
+    for name in (wanted,) if wanted else ("g++", "clang++"):
         found = shutil.which(name)
         if found:
             return found
+    if wanted:
+        raise EnvironmentLacks(
+            f"the C++ compiler that $CXX names was not found: {wanted}", "correct $CXX, or unset it"
+        )
     raise EnvironmentLacks("no C++ compiler was found", "install one: apt-get install g++")
 
 
@@ -117,9 +122,13 @@ def _preprocessed(cxx: str, includes: list[str], unit: Path, system: System) -> 
 
 
 def _compile(command: list[str], system: System) -> None:
-    result = subprocess.run(command, capture_output=True, text=True)
+    unit = Path(command[-4])
+    # The compiler's own temporary files lie beside the source: they go with it if the compiler is killed.
+    result = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "TMPDIR": str(unit.parent)}
+    )
     if result.returncode != 0:
-        raise BadInput(_first_error(result.stderr, Path(command[-4])), file=system.file)
+        raise BadInput(_first_error(result.stderr, unit), file=system.file)
 
 
 def _first_error(text: str, unit: Path) -> str:
@@ -127,6 +136,8 @@ def _first_error(text: str, unit: Path) -> str:
         raise EnvironmentLacks(
             "the header nlohmann/json.hpp is missing", "install it: apt-get install nlohmann-json3-dev"
         )
+    if "No space left on device" in text:
+        raise EnvironmentLacks("the compiler found no space left on device", "make room, or set $TMPDIR")
     errors = [line for line in text.splitlines() if re.search(r"\berror\b", line)]
     message = errors[0] if errors else text.strip()[-2000:]
     return "the application does not compile: " + message.replace(str(unit), "application.cpp")

@@ -57,19 +57,25 @@ def interference_program() -> Path:
     return program
 
 
+def dying_with_us() -> list[str]:
+    """Before a command: the kernel ends it when this process is killed (util-linux; without it nothing)."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv is not None else []
+
+
 @contextmanager
 def interfering(
     sources: Sequence[str], cpus: Sequence[int], seconds: float, folder: Path
 ) -> Iterator[Interference]:
     """Runs the named sources (stream, loopback-copy, stress-ng) on `cpus` while the block runs.
 
-    All end with the block, and by themselves after `seconds`, whatever becomes of this process. `folder`
-    is made, and keeps the recording of what was achieved.
+    All end with the block or with this process, and by themselves after `seconds`. `folder` is made, and
+    keeps the recording of what was achieved.
     """
     running: list[subprocess.Popen[bytes]] = []
     state = Interference()
     cpu_list = ",".join(map(str, cpus))
-    with tempfile.TemporaryDirectory(prefix="consort-interference-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="interference-", dir=folder.parent) as scratch:
         try:
             own = [f"--{name}" for name in sources if name in ("stream", "loopback-copy")]
             if own:
@@ -102,6 +108,7 @@ def interfering(
                     running.append(
                         subprocess.Popen(
                             [
+                                *dying_with_us(),
                                 stress,
                                 "--quiet",
                                 "--vm",

@@ -13,6 +13,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -60,10 +61,13 @@ class Application {
         options.time_limit = std::chrono::milliseconds(2 * run_ms + 60'000U);
         Supervisor supervisor(options);
         for (std::size_t i = 0; i < config_.worker_cpus.size(); ++i) {
-            supervisor.add({"worker-" + std::to_string(i), [this, i] { return worker(i); }, false,
-                            config_.max_restarts});
+            const std::string name = "worker-" + std::to_string(i);
+            supervisor.add({name,
+                            [this, i, name] { return run_program(name.c_str(), [&] { return worker(i); }); },
+                            false, config_.max_restarts});
         }
-        const std::size_t master_index = supervisor.add({"master", [this] { return master(); }, true, 0});
+        const std::size_t master_index = supervisor.add(
+            {"master", [this] { return run_program("master", [this] { return master(); }); }, true, 0});
         supervisor.on_start = [&](std::size_t index, const ChildStatus& status) {
             note(index, status, ProcessEvent::started);
         };
@@ -214,7 +218,9 @@ class Application {
         };
         Tasks tasks{make(static_cast<T*>(nullptr))...};
         const RealtimeGuard realtime(realtime_options(config_.master_cpu));
-        wait_for_workers(controls);
+        if (!wait_for_workers(controls)) {
+            return system_fails;
+        }
         const bool stopped = cycle(tasks, jobs);
         for (const auto& control : controls) {
             control->order(Command::stop);
@@ -252,10 +258,16 @@ class Application {
         return jobs;
     }
 
-    void wait_for_workers(const Controls& controls) {
+    // False if a worker died and is not to be started again: nothing was released, so there is nothing to
+    // record.
+    bool wait_for_workers(const Controls& controls) {
         const std::uint64_t limit = Clock::now() + Clock::from_ns(5'000'000'000U);
-        for (const auto& control : controls) {
-            while (control->epoch() == 0) {
+        for (std::size_t i = 0; i < controls.size(); ++i) {
+            while (controls[i]->epoch() == 0) {
+                if (config_.max_restarts == 0 && !liveness_.alive(i)) {
+                    std::fprintf(stderr, "%s died before the first release\n", control_name(i).c_str());
+                    return false;
+                }
                 if (Clock::now() > limit) {
                     throw std::system_error(ETIMEDOUT, std::generic_category(),
                                             "a worker did not start within 5 s");
@@ -263,6 +275,7 @@ class Application {
                 ::usleep(100);
             }
         }
+        return true;
     }
 
     template <class F>
@@ -431,8 +444,10 @@ class Application {
 template <class... T>
 int application(int argc, char** argv) {
     return run_program("consort-application", [&]() -> int {
+        const char* usage = "usage: --describe | --config FILE --raw DIR [--parent PID]";
         std::string config;
         std::string raw;
+        std::string parent;
         for (int i = 1; i < argc; ++i) {
             const std::string argument = argv[i];
             if (argument == "--describe") {
@@ -445,15 +460,20 @@ int application(int argc, char** argv) {
                 std::printf("%s\n", nlohmann::json{{"tasks", tasks}}.dump(1).c_str());
                 return good;
             }
-            if (i + 1 < argc && (argument == "--config" || argument == "--raw")) {
-                (argument == "--config" ? config : raw) = argv[++i];
+            if (i + 1 < argc && (argument == "--config" || argument == "--raw" || argument == "--parent")) {
+                (argument == "--config" ? config : argument == "--raw" ? raw : parent) = argv[++i];
                 continue;
             }
-            throw std::invalid_argument("unknown argument '" + argument +
-                                        "'; usage: --describe | --config FILE --raw DIR");
+            throw std::invalid_argument("unknown argument '" + argument + "'; " + usage);
         }
         if (config.empty() || raw.empty()) {
-            throw std::invalid_argument("usage: --describe | --config FILE --raw DIR");
+            throw std::invalid_argument(usage);
+        }
+        // Who started the run throws its recording away when it ends: nobody is left to want this one.
+        if (!parent.empty() &&
+            !die_with_parent(static_cast<pid_t>(std::strtol(parent.c_str(), nullptr, 10)))) {
+            std::fprintf(stderr, "the process %s that started this run has ended\n", parent.c_str());
+            return system_fails;
         }
         Application<T...> application(read_app_config(config), raw);
         return application.run();
