@@ -90,7 +90,7 @@ def wait_for(what: str, look: Callable[[], Any]) -> Any:
         found = look()
         if found:
             return found
-        time.sleep(0.001)
+        time.sleep(0.005)
     raise AssertionError(f"{what}: not within {PATIENCE:.0f} s")
 
 
@@ -101,9 +101,20 @@ class Process:
     pid: int
 
     @property
-    def parent(self) -> int:
-        stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace")
+    def parent(self) -> int | None:
+        """Its parent, None when it has ended."""
+        try:
+            stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace")
+        except OSError:
+            return None
         return int(stat.rpartition(")")[2].split()[1])
+
+    @property
+    def arguments(self) -> list[str]:
+        try:
+            return Path(f"/proc/{self.pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            return []
 
 
 def processes(executable: Path | str) -> list[Process]:
