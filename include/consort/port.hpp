@@ -69,7 +69,7 @@ inline void relax() noexcept {
 inline void system_barrier() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     asm volatile("mfence" ::: "memory");
-#elif defined(__aarch64__) || (defined(__ARM_ARCH) && __ARM_ARCH >= 7)
+#elif defined(__aarch64__) || defined(__ARM_ARCH_6M__) || (defined(__ARM_ARCH) && __ARM_ARCH >= 7)
     asm volatile("dmb sy" ::: "memory");
 #elif defined(__riscv)
     asm volatile("fence iorw, iorw" ::: "memory");

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The target library on other instruction sets: what its object code needs, what it exchanges with this one.
+
+The exchange runs under user-mode emulation: it tests layouts, byte orders and refusals, not weak memory,
+which tests/relacy does.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from cores import CORES, HERE, ROOT, Core, agreed, compile_probe, symbols
+
+# What GCC and Clang ask of every freestanding environment (GCC manual, "Standards").
+FREESTANDING_NEEDS = {"memcpy", "memmove", "memset", "memcmp"}
+# Division and floating point that a core has no instruction for: the compiler's own library, always linked.
+COMPILER_ARITHMETIC = re.compile(r"__aeabi_(uidiv|uidivmod|fadd|fmul)$")
+OPTIMISATIONS = ["-O0", "-O2"]
+
+Probe = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Probe]:
+    """The probe's object file for a core and an optimisation; all are compiled side by side."""
+    folder = tmp_path_factory.mktemp("probe")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        made = {
+            (core.name, optimisation): pool.submit(compile_probe, core, optimisation, folder)
+            for core in CORES
+            if core.missing() is None
+            for optimisation in OPTIMISATIONS
+        }
+
+        def compiled(core: Core, optimisation: str = "-O2") -> Path:
+            if (lack := core.missing()) is not None:
+                pytest.skip(lack)
+            return made[core.name, optimisation].result()
+
+        yield compiled
+
+
+def instructions(core: Core, objects: Path) -> dict[str, list[str]]:
+    """The disassembled instructions of each function."""
+    listing = subprocess.run(
+        [core.tool("objdump"), "-d", "--no-show-raw-insn", str(objects)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    functions: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in listing.splitlines():
+        if head := re.match(r"[0-9a-f]+ <(.+)>:$", line):
+            # A local label inside of a function (RISC-V keeps them for the linker) begins no new one.
+            if not head[1].startswith(".L"):
+                current = functions.setdefault(head[1], [])
+        elif body := re.match(r"\s+[0-9a-f]+:\s+(.+?)\s*(?:[;@#].*)?$", line):
+            current.append(body[1])
+    return functions
+
+
+@pytest.mark.parametrize("optimisation", OPTIMISATIONS)
+@pytest.mark.parametrize("core", CORES, ids=lambda core: core.name)
+def test_needs_no_library_below_it(core: Core, optimisation: str, probe: Probe) -> None:
+    undefined = {name for name, kind, _ in symbols(core, probe(core, optimisation)) if kind == "U"}
+    surplus = {name for name in undefined - FREESTANDING_NEEDS if not COMPILER_ARITHMETIC.match(name)}
+    assert not surplus, "a heap, exceptions, atomics by library call, or another hosted function"
+
+
+@pytest.mark.parametrize("core", CORES, ids=lambda core: core.name)
+def test_system_barrier_orders_for_every_observer(core: Core, probe: Probe) -> None:
+    # Inlined whole at -O2; at -Os some compilers keep the operation in a function of its own.
+    functions = instructions(core, probe(core, "-O2"))
+
+    def barriers(function: str) -> int:
+        return sum(bool(re.match(core.barrier, line)) for line in functions[function])
+
+    assert barriers("mailbox_read_system_barrier") == 2, "one for the acquire, one for the release"
+    assert barriers("mailbox_write_non_coherent") == 2
+    assert barriers("snapshot_read_device") >= 3, "the announcement is ordered on both of its sides"
+    if core.name.startswith(("Cortex", "AArch64")):
+        narrow = [line for line in functions["mailbox_read_system_barrier"] if re.match(r"dmb\s+ish", line)]
+        assert not narrow, "inner-shareable barriers say nothing to a processor outside the domain"
+
+
+def test_all_cores_agree_on_every_layout(probe: Probe) -> None:
+    tables = {core.name: agreed(core, probe(core)) for core in CORES if core.missing() is None}
+    if len(tables) < 2:
+        pytest.skip(
+            "fewer than two compilers: apt-get install " + " ".join(sorted({c.package for c in CORES}))
+        )
+    first, *others = tables
+    assert len(tables[first]) > 20
+    for other in others:
+        different = {
+            what: (value, tables[other].get(what))
+            for what, value in tables[first].items()
+            if tables[other].get(what) != value
+        }
+        assert not different, f"{first} and {other} disagree"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An instruction set whose Linux programs run here, emulated or not."""
+
+    name: str
+    compiler: str
+    emulator: str | None
+    package: str
+
+
+NATIVE = Machine("native", "g++", None, "g++")
+FOREIGN = [
+    Machine("aarch64", "aarch64-linux-gnu-g++", "qemu-aarch64", "g++-aarch64-linux-gnu qemu-user"),
+    Machine("armhf", "arm-linux-gnueabihf-g++", "qemu-arm", "g++-arm-linux-gnueabihf qemu-user"),
+    Machine("riscv64", "riscv64-linux-gnu-g++", "qemu-riscv64", "g++-riscv64-linux-gnu qemu-user"),
+]
+I386 = Machine("i386", "i686-linux-gnu-g++", "qemu-i386", "g++-i686-linux-gnu qemu-user")
+PPC64 = Machine("ppc64", "powerpc64-linux-gnu-g++", "qemu-ppc64", "g++-powerpc64-linux-gnu qemu-user")
+
+
+@pytest.fixture(scope="session")
+def peer(tmp_path_factory: pytest.TempPathFactory):
+    """The command that runs one side of an exchange on a machine."""
+    made: dict[str, list[str]] = {}
+
+    def built(machine: Machine) -> list[str]:
+        for tool in filter(None, (machine.compiler, machine.emulator)):
+            if shutil.which(tool) is None:
+                pytest.skip(f"no {tool}: apt-get install {machine.package}")
+        if machine.name not in made:
+            program = tmp_path_factory.mktemp("peer") / machine.name
+            command = [machine.compiler, "-std=c++20", "-O1", "-static", "-Wall", "-Wextra", "-Werror"]
+            subprocess.run(
+                [*command, f"-I{ROOT / 'include'}", str(HERE / "peer.cpp"), "-o", str(program)], check=True
+            )
+            made[machine.name] = [machine.emulator, str(program)] if machine.emulator else [str(program)]
+        return made[machine.name]
+
+    return built
+
+
+def exchange(
+    ping: list[str], echo: list[str], region: Path, policies: tuple[str, str] = ("coherent", "coherent")
+) -> None:
+    subprocess.run([*ping, "make", str(region)], check=True)
+    count = "20000"
+    other = subprocess.Popen(
+        [*echo, "echo", str(region), count, policies[1]], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        one = subprocess.run(
+            [*ping, "ping", str(region), count, policies[0]], stderr=subprocess.PIPE, text=True, timeout=90
+        )
+        _, errors = other.communicate(timeout=90)
+    finally:
+        other.kill()
+    assert (one.returncode, one.stderr) == (0, "")
+    assert (other.returncode, errors) == (0, "")
+
+
+@pytest.mark.parametrize("native_makes", [True, False], ids=["native makes it", "it makes it"])
+@pytest.mark.parametrize("machine", FOREIGN, ids=lambda machine: machine.name)
+def test_exchanges_with_this_machine(machine: Machine, native_makes: bool, peer, tmp_path: Path) -> None:
+    sides = peer(NATIVE), peer(machine)
+    exchange(*(sides if native_makes else sides[::-1]), tmp_path / "region")
+
+
+@pytest.mark.parametrize("policies", [("coherent", "system-barrier"), ("device", "coherent")], ids="-".join)
+def test_each_side_chooses_its_access_policy(policies: tuple[str, str], peer, tmp_path: Path) -> None:
+    exchange(peer(NATIVE), peer(FOREIGN[0]), tmp_path / "region", policies)
+
+
+def test_unlike_foreign_machines_exchange_with_one_another(peer, tmp_path: Path) -> None:
+    exchange(peer(FOREIGN[0]), peer(FOREIGN[1]), tmp_path / "region")
+
+
+def attach(command: list[str], region: Path) -> tuple[int, str]:
+    done = subprocess.run([*command, "attach", str(region)], stdout=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout.strip()
+
+
+def test_refuses_a_peer_with_another_alignment_and_names_the_member(peer, tmp_path: Path) -> None:
+    region = tmp_path / "region"
+    native, i386 = peer(NATIVE), peer(I386)
+    subprocess.run([*native, "make", str(region)], check=True)
+    assert attach(native, region) == (0, "attached")
+    status, text = attach(i386, region)
+    assert status == 3
+    assert text.endswith("offset angle: expected 4, found 8"), text
+    # And the other way round: made by the i386 program.
+    subprocess.run([*i386, "make", str(region)], check=True)
+    assert attach(i386, region) == (0, "attached")
+    status, text = attach(native, region)
+    assert status == 3
+    assert text.endswith("offset angle: expected 8, found 4"), text
+
+
+def test_refuses_a_peer_of_the_other_byte_order(peer, tmp_path: Path) -> None:
+    region = tmp_path / "region"
+    native, big = peer(NATIVE), peer(PPC64)
+    for maker, other in ((native, big), (big, native)):
+        subprocess.run([*maker, "make", str(region)], check=True)
+        assert attach(maker, region) == (0, "attached")
+        status, text = attach(other, region)
+        assert status == 3
+        assert "other byte order" in text, text
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the native object is compared as x86-64")
+def test_the_atomics_of_the_coherent_policy_are_plain_instructions(probe: Probe) -> None:
+    core = next(core for core in CORES if core.name == "x86-64")
+    body = instructions(core, probe(core))["mailbox_read_coherent"]
+    assert not [line for line in body if line.startswith(("lock", "xchg", "mfence"))], (
+        "acquire and release are free"
+    )
