@@ -131,7 +131,7 @@ def _measure_one(
         scheduling=options.scheduling,
         sources=sources,
         # A signal to a sleeper that waits for the scheduler may take some milliseconds.
-        seconds=min(3600.0, 30.0 + series * options.runs * (0.1 + options.iterations * 1e-3)),
+        seconds=min(3600.0, 300.0 + series * options.runs * (0.1 + options.iterations * 1e-3)),
         folder=folder,
         progress=progress,
         what=name,
