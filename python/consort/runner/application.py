@@ -122,7 +122,14 @@ def prepare(system: System, progress: Progress) -> Prepared:
     out_dtypes: dict[int, np.dtype[Any]] = {}
     for kind, (name, task) in enumerate(system.tasks.items()):
         progress(f"inputs of {name}", None)
-        inputs[name] = task_inputs(system, task, struct_dtype(layouts[name]["in"]))
+        try:
+            inputs[name] = task_inputs(system, task, struct_dtype(layouts[name]["in"]))
+        except BadInput as error:
+            if error.file is not None:
+                raise
+            # What does not lie in the input's file lies in its description.
+            field = ".".join(filter(None, ("tasks", name, "input", error.field)))
+            raise BadInput(error.message, file=system.file, field=field) from error
         out_dtypes[kind] = struct_dtype(layouts[name]["out"])
         if task.golden is not None:
             progress(f"golden outputs of {name}", None)

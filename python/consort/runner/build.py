@@ -97,8 +97,9 @@ def build_application(system: System) -> Path:
         if program.is_file():
             return program
         built = Path(scratch) / "application"
-        _compile([cxx, *FLAGS, *includes, str(unit), "-o", str(built), "-pthread"], system)
+        # Before the compiler's long work: a cache that cannot be written is told at once.
         program.parent.mkdir(parents=True, exist_ok=True)
+        _compile([cxx, *FLAGS, *includes, str(unit), "-o", str(built), "-pthread"], system)
         # Renamed into place, so that a second run beside this one never sees half a program.
         staged = program.with_name(f".application-{os.getpid()}")
         shutil.copy2(built, staged)
@@ -132,7 +133,7 @@ def _compile(command: list[str], system: System) -> None:
 
 
 def _first_error(text: str, unit: Path) -> str:
-    if "nlohmann/json.hpp" in text:
+    if re.search(r"fatal error: .*nlohmann/json\.hpp", text):
         raise EnvironmentLacks(
             "the header nlohmann/json.hpp is missing", "install it: apt-get install nlohmann-json3-dev"
         )
