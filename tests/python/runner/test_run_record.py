@@ -17,14 +17,17 @@ from consort.runner.application import Options, prepare, run_system
 from runner_support import (
     FALLBACK,
     LOCAL,
+    PATIENCE,
     SKIPPED,
     WRONG,
     consort,
     describe,
     names,
+    no_process_left,
     prepared,
     start,
     task,
+    wait_for,
 )
 
 pytestmark = pytest.mark.usefixtures("two_cpus")
@@ -201,3 +204,31 @@ def test_tolerance(tmp_path: Path, runs: Path, allowed: str, errors: bool) -> No
     status, kind = np.array(jobs["status"]), np.array(jobs["kind"])
     executed = int(((kind == 0) & ((status & SKIPPED) == 0)).sum())
     assert run.configuration("local-off")["counters"]["output_errors"] == (executed if errors else 0)
+
+
+def test_the_region_of_a_running_application(tmp_path: Path, cache: Path) -> None:
+    inspect = pytest.importorskip("consort._engine", reason="the native module is not built").inspect_region
+    run = start(prepared(tmp_path / "digest", TWO, iterations=30_000), tmp_path / "run", realtime=False)
+    try:
+        worker = wait_for("the worker", run.worker)
+        shown = [
+            str(fd)
+            for fd in Path(f"/proc/{worker.pid}/fd").iterdir()
+            if str(fd.readlink()).startswith("/memfd:consort-region")
+        ]
+        region = inspect(shown[0])
+    finally:
+        run.popen.terminate()
+        _, words = run.popen.communicate(timeout=PATIENCE)
+    no_process_left(run.prepared.program)
+    assert region["refused"] is None
+    assert [item["name"] for item in region["objects"]] == [
+        *(
+            f"{name}.{channel}"
+            for name in ("fast", "slow")
+            for channel in ("in", "out", "checkpoint", "restore")
+        ),
+        "worker-0",
+    ]
+    assert region["creator"] == run.popen.pid
+    assert (run.popen.returncode, words) == (1, "the run was ended by signal 15\n")
