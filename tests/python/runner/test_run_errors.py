@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from runner_support import LOCAL, consort, describe, names, task
+from runner_support import LOCAL, both, consort, describe, names, task
 
-LOCALLY = {"digest": task(**LOCAL)}
+LOCALLY = both(**LOCAL)
 
 
 def refused(description: Path, status: int, *arguments: Any, **options: Any) -> str:
@@ -56,7 +56,7 @@ def test_a_step_of_another_form(tmp_path: Path) -> None:
 
 def test_types_that_are_not_the_steps(tmp_path: Path) -> None:
     types = {"in": "digest::In", "state": "digest::State", "out": "digest::State"}
-    words = refused(describe(tmp_path / "digest", {"digest": task(types=types, **LOCAL)}), 2)
+    words = refused(describe(tmp_path / "digest", both(types=types, **LOCAL)), 2)
     assert "types.out: digest::State is not the type that the step takes" in words
 
 
@@ -71,13 +71,13 @@ def test_types_that_are_not_the_steps(tmp_path: Path) -> None:
 )
 def test_golden_functions(tmp_path: Path, function: str, message: str) -> None:
     golden = {"function": f"digest.py::{function}"}
-    assert message in refused(describe(tmp_path / "digest", {"digest": task(golden=golden, **LOCAL)}), 2)
+    assert message in refused(describe(tmp_path / "digest", both(golden=golden, **LOCAL)), 2)
 
 
 def test_inputs_without_a_member(tmp_path: Path) -> None:
     columns = {"row": "row"}
     given = {"file": "data.csv", "time": "t", "time_unit": "ms", "columns": columns}
-    description = describe(tmp_path / "digest", {"digest": task(input=given, golden=None, **LOCAL)})
+    description = describe(tmp_path / "digest", both(input=given, golden=None, **LOCAL))
     (tmp_path / "digest" / "data.csv").write_text("t,row\n0,0\n2,1\n4,2\n", encoding="utf-8")
     assert refused(description, 2) == (
         f"consort: {description}: tasks.digest.input.columns: the input type's member 'value' has no column;"
@@ -86,9 +86,7 @@ def test_inputs_without_a_member(tmp_path: Path) -> None:
 
 
 def test_inputs_of_another_type(tmp_path: Path) -> None:
-    description = describe(
-        tmp_path / "digest", {"digest": task(input={"function": "digest.py::none"}, **LOCAL)}
-    )
+    description = describe(tmp_path / "digest", both(input={"function": "digest.py::none"}, **LOCAL))
     module = tmp_path / "digest" / "digest.py"
     text = module.read_text(encoding="utf-8")
     module.write_text(text + "\n\ndef none(dtype):\n    return np.zeros(3)\n", encoding="utf-8")
@@ -146,7 +144,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_that_gets_full(tmp_path: Path, small_disk: Path, filled: int) -> None:
     """Inputs, recording, tables or report do not fit: whichever it is, the run is absent, not half there."""
     (small_disk / "ballast").write_bytes(bytes(1024 * filled))
-    description = describe(tmp_path / "digest", {"digest": task(period="1us", deadline="1us", **LOCAL)})
+    description = describe(tmp_path / "digest", both(period="1us", deadline="1us", **LOCAL))
     words = refused(description, 3, "--root", small_disk, "--iterations", 20_000, "--only", "local-off")
     assert "no space left on device" in words.lower()
     assert sorted(names(small_disk)) == ["ballast"]

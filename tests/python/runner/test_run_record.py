@@ -20,6 +20,7 @@ from runner_support import (
     PATIENCE,
     SKIPPED,
     WRONG,
+    both,
     consort,
     describe,
     names,
@@ -31,11 +32,7 @@ from runner_support import (
 )
 
 pytestmark = pytest.mark.usefixtures("two_cpus")
-# One program for all tests here.
-TWO = {
-    "fast": task(),
-    "slow": task(step="step.hpp::digest::slow_step", period="5ms", input={"function": "digest.py::inputs"}),
-}
+TWO = both()
 
 
 def silent(_what: str, _share: float | None) -> None:
@@ -94,7 +91,7 @@ def test_run_list_compare_report(tmp_path: Path, runs: Path, temporary: Path) ->
         for kind, count in ((0, 150), (1, 60)):
             mine = [seq for seq, k in zip(jobs["seq"], jobs["kind"], strict=True) if k == kind]
             assert mine == list(range(count))
-        assert pq.read_table(folder / key / "outputs-fast.parquet").num_rows == 150
+        assert pq.read_table(folder / key / "outputs-digest.parquet").num_rows == 150
         assert pq.read_table(folder / key / "outputs-slow.parquet").num_rows == 60
 
     second = consort(
@@ -123,7 +120,7 @@ def test_two_tasks_on_one_worker(tmp_path: Path, cache: Path) -> None:
     system = prepared(tmp_path / "digest", TWO, iterations=200)
     recorded = start(system, tmp_path / "run", realtime=False).end()
     assert recorded.status == 0
-    for kind, (name, count, rows) in enumerate((("fast", 200, 64), ("slow", 80, 64))):
+    for kind, (name, count, rows) in enumerate((("digest", 200, 64), ("slow", 80, 64))):
         jobs, outputs = recorded.jobs(kind), recorded.outputs(name)
         assert recorded.jobs(kind, skipped=True)["seq"].tolist() == list(range(count))
         # No input was lost, doubled or swapped, and none went to the other task.
@@ -140,10 +137,7 @@ def test_two_tasks_on_one_worker(tmp_path: Path, cache: Path) -> None:
 
 
 def test_local_tasks_and_one_offloaded(tmp_path: Path, cache: Path) -> None:
-    tasks = {
-        "fast": TWO["fast"],
-        "slow": {**task(**LOCAL), **{k: TWO["slow"][k] for k in ("step", "period")}},
-    }
+    tasks = {"digest": TWO["digest"], "slow": both(**LOCAL)["slow"]}
     system = prepared(tmp_path / "digest", tasks)
     recorded = start(system, tmp_path / "run", realtime=False).end()
     assert recorded.counters["output_errors"] == 0
@@ -152,7 +146,7 @@ def test_local_tasks_and_one_offloaded(tmp_path: Path, cache: Path) -> None:
 
 
 def test_three_cores_on_two_cpus(tmp_path: Path, runs: Path) -> None:
-    tasks = {"fast": TWO["fast"], "slow": {**TWO["slow"], "on": "worker-1"}}
+    tasks = {"digest": TWO["digest"], "slow": {**TWO["slow"], "on": "worker-1"}}
     description = describe(tmp_path / "digest", tasks)
     two = set(sorted(os.sched_getaffinity(0))[:2])
     refused = consort(
@@ -176,7 +170,7 @@ def run_in_process(description: Path, runs: Path, **options: Any) -> Any:
 
 def test_exactly_the_wrong_outputs_are_marked(tmp_path: Path, runs: Path) -> None:
     golden = {"function": "digest.py::golden", "arguments": {"wrong_row": 5}}
-    description = describe(tmp_path / "digest", {**TWO, "fast": task(golden=golden)})
+    description = describe(tmp_path / "digest", {**TWO, "digest": task(golden=golden)})
     run = run_in_process(description, runs)
     jobs = run.table("local-off", "jobs")
     status, step, kind = (np.array(jobs[c]) for c in ("status", "step", "kind"))
@@ -199,7 +193,7 @@ def test_tolerance(tmp_path: Path, runs: Path, allowed: str, errors: bool) -> No
         "arguments": {"level_ulp": 3},
         "tolerance": {"level": allowed},
     }
-    run = run_in_process(describe(tmp_path / "digest", {**TWO, "fast": task(golden=golden)}), runs)
+    run = run_in_process(describe(tmp_path / "digest", {**TWO, "digest": task(golden=golden)}), runs)
     jobs = run.table("local-off", "jobs")
     status, kind = np.array(jobs["status"]), np.array(jobs["kind"])
     executed = int(((kind == 0) & ((status & SKIPPED) == 0)).sum())
@@ -225,7 +219,7 @@ def test_the_region_of_a_running_application(tmp_path: Path, cache: Path) -> Non
     assert [item["name"] for item in region["objects"]] == [
         *(
             f"{name}.{channel}"
-            for name in ("fast", "slow")
+            for name in ("digest", "slow")
             for channel in ("in", "out", "checkpoint", "restore")
         ),
         "worker-0",

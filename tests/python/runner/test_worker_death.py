@@ -27,11 +27,11 @@ from runner_support import (
     WRONG,
     Prepared,
     Recorded,
+    both,
     no_process_left,
     prepared,
     processes,
     start,
-    task,
     wait_for,
 )
 
@@ -50,13 +50,14 @@ def make(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     def get(policy: str, restart: bool, rows: int = ROWS, period: int = 2, jobs: int = JOBS) -> Prepared:
         key = (policy, restart, rows, period, jobs)
         if key not in made:
-            described = task(
+            described = both(
+                slow_period=f"{10 * period}ms",
                 period=f"{period}ms",
                 on_miss=policy,
                 restart_worker=restart,
                 input={"function": "digest.py::inputs", "arguments": {"rows": rows}},
             )
-            made[key] = prepared(tmp_path_factory.mktemp("digest"), {"digest": described}, iterations=jobs)
+            made[key] = prepared(tmp_path_factory.mktemp("digest"), described, iterations=jobs)
         return made[key]
 
     return get
