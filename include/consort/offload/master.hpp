@@ -208,12 +208,20 @@ class Master {
         }
     }
 
+    // A slow worker may publish a checkpoint that is older than the state known here: that one is not taken.
+    void take_checkpoint() noexcept {
+        Checkpoint<typename T::State> read{};
+        if (checkpoint_.read(read) == Status::ok &&
+            static_cast<std::int32_t>(read.sequence - local_.sequence) > 0) {
+            local_ = read;
+        }
+    }
+
     // Brings the master's own copy of the state to just after the last job before `until`, if it is not there
     // yet.
     void catch_up(std::uint32_t until) noexcept {
         if (!local_valid_) {
-            // would_block leaves the state last known in place: there is no newer one.
-            static_cast<void>(checkpoint_.read(local_));
+            take_checkpoint();
             local_valid_ = true;
         }
         for (std::uint32_t back = history; back > 0; --back) {
@@ -257,7 +265,7 @@ class Master {
         if (policy_ == OnMiss::local_fallback) {
             catch_up(sequence_);
         } else if (!local_valid_) {
-            static_cast<void>(checkpoint_.read(local_));
+            take_checkpoint();
         }
         restore_.update(local_);
     }
