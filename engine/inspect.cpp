@@ -9,6 +9,7 @@
 #include <string>
 #include <system_error>
 
+#include "bindings.hpp"
 #include "consort/icc.hpp"
 #include "consort/icc/control.hpp"
 #include "consort/linux/shared_memory.hpp"
@@ -109,15 +110,7 @@ nb::dict inspect_region(const std::string& path) {
 
 }  // namespace
 
-NB_MODULE(_engine, module) {
-    module.doc() = "Consort's native code.";
-    nb::register_exception_translator([](const std::exception_ptr& error, void*) {
-        try {
-            std::rethrow_exception(error);
-        } catch (const std::system_error& e) {
-            PyErr_SetString(PyExc_OSError, e.what());
-        }
-    });
+void consort::engine::bind_inspect(nb::module_& module) {
     module.def("inspect_region", &inspect_region, nb::arg("path"),
                "Attaches read-only to the region in a file and tells what it holds. OSError if it cannot be "
                "mapped.");

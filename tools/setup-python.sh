@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stamp=.venv/consort-setup
-key=$(cat requirements.lock pyproject.toml engine/CMakeLists.txt engine/*.cpp include/consort/icc/*.hpp | sha256sum | cut -c1-16)
+key=$(find requirements.lock pyproject.toml engine include/consort/icc -type f | sort | xargs cat | sha256sum | cut -c1-16)
 [ -x .venv/bin/consort ] && [ "$(cat $stamp 2> /dev/null)" = "$key" ] && exit 0
 
 python=python3
