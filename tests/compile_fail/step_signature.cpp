@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: StepTypes<void (*)(In
+// expect: a step is a function void(const In&, State&, Out&)
 #include "consort/offload/job.hpp"
 
 struct In {

@@ -18,10 +18,19 @@ namespace consort::offload {
 
 namespace detail {
 
+struct Empty {};
+
+// Types that stand for those of a step that is none, so that its reader gets one message and not a page.
 template <class F>
-struct StepTypes;
+struct StepTypes {
+    static constexpr bool is_step = false;
+    using In = Empty;
+    using State = Empty;
+    using Out = Empty;
+};
 template <class I, class S, class O>
 struct StepTypes<void (*)(const I&, S&, O&)> {
+    static constexpr bool is_step = true;
     using In = I;
     using State = S;
     using Out = O;
@@ -35,10 +44,17 @@ struct StepTypes<void (*)(const I&, S&, O&) noexcept> : StepTypes<void (*)(const
 // is State{}.
 template <auto Step>
 struct Task {
+    static_assert(detail::StepTypes<decltype(Step)>::is_step,
+                  "a step is a function void(const In&, State&, Out&), optionally noexcept: it reads its "
+                  "input, changes its state and fills in its output");
     using In = typename detail::StepTypes<decltype(Step)>::In;
     using State = typename detail::StepTypes<decltype(Step)>::State;
     using Out = typename detail::StepTypes<decltype(Step)>::Out;
-    static void step(const In& in, State& state, Out& out) { Step(in, state, out); }
+    static void step(const In& in, State& state, Out& out) {
+        if constexpr (detail::StepTypes<decltype(Step)>::is_step) {
+            Step(in, state, out);
+        }
+    }
 };
 
 // Request flags.

@@ -39,7 +39,8 @@ struct JobReport {
     Ticks received = 0;               // the answer was read, or given up
     bool stop = false;                // OnMiss::stop applies
     bool worker_lost = false;         // this job is the first to find the worker lost
-    bool worker_back = false;         // this job is the first to be sent to a restarted worker
+    bool worker_back = false;         // this job is the first to be sent to a worker that was lost
+    bool worker_restarted = false;    // this job is the first to find that the worker was started anew
 };
 
 template <class T, Port P, class A = access::Coherent>
@@ -72,15 +73,22 @@ class Master {
         report_ = {};
         ++sequence_;
         inputs_[sequence_ % history] = {sequence_, reset, in};
+        if (reset && policy_ != OnMiss::local_fallback) {
+            // (The fallback needs no more than `inputs_`: every state is made from those.)
+            reset_ = Reset::asked;
+            reset_from_ = sequence_;
+        }
         look_for_worker();
         waiting_ = false;
         if (lost_) {
             return;
         }
         take_late_answers();
-        std::uint32_t flags = reset ? reset_state : 0U;
-        if (stale_ && !reset) {
-            flags |= restore_state;
+        std::uint32_t flags = 0;
+        if (reset || reset_ == Reset::asked) {
+            flags = reset_state;
+        } else if (stale_) {
+            flags = restore_state;
             publish_restore();
         }
         const Request<typename T::In> request{sequence_, flags, epoch_, 0, in};
@@ -140,14 +148,24 @@ class Master {
         typename T::In in;
     };
 
+    // The last reset, where no local copy of the state is kept: a request that carried it may be lost.
+    enum class Reset : std::uint8_t {
+        saved,     // a checkpoint holds it, or there was none
+        asked,     // every request carries it
+        answered,  // the worker has it; dying now, it would leave a checkpoint from before
+    };
+
     void look_for_worker() noexcept {
         const std::uint32_t epoch = control_->epoch();
         const bool restarted = epoch != epoch_;
         if (restarted) {
+            // 0: it had not started yet.
+            report_.worker_restarted = epoch_ != 0 || epoch > 1;
             epoch_ = epoch;
             dead_ = false;
             // It has no state; whatever its predecessor was sent is void.
             stale_ = true;
+            ask_again_for_reset();
         }
         if (lost_ && (restarted || (!dead_ && control_->pulse() != pulse_))) {
             lost_ = false;
@@ -157,12 +175,33 @@ class Master {
         }
     }
 
+    void ask_again_for_reset() noexcept {
+        if (reset_ == Reset::saved) {
+            return;
+        }
+        take_checkpoint();
+        const bool saved = static_cast<std::int32_t>(local_.sequence - reset_from_) >= 0;
+        reset_ = saved ? Reset::saved : Reset::asked;
+        // An answer of the predecessor that is still in the mailbox says nothing about this worker's state.
+        reset_from_ = sequence_;
+    }
+
+    // An answer was read, in time or not: what it says about the last reset.
+    void note_reset() noexcept {
+        if (reset_ == Reset::saved || static_cast<std::int32_t>(response_.sequence - reset_from_) < 0) {
+            return;
+        }
+        // A worker publishes the checkpoint of one job before it takes up the next.
+        reset_ = reset_ == Reset::asked ? Reset::answered : Reset::saved;
+    }
+
     [[nodiscard]] bool await(Ticks deadline) noexcept {
         for (;;) {
             const Status status = mail_.template read_until<P>(response_, deadline);
             if (status != Status::ok) {
                 return false;
             }
+            note_reset();
             if (response_.sequence == sequence_) {
                 report_.received = P::now();
                 return true;
@@ -172,8 +211,8 @@ class Master {
     }
 
     void take_late_answers() noexcept {
-        Response<typename T::Out> late;
-        if (mail_.try_read(late) == Status::ok) {
+        if (mail_.try_read(response_) == Status::ok) {
+            note_reset();
             count_late();
         }
     }
@@ -280,6 +319,9 @@ class Master {
     std::uint32_t pulse_ = 0;
     std::uint32_t silent_ = 0;
     std::uint32_t late_answers_ = 0;
+    // The first job whose request carried the last reset to this worker.
+    std::uint32_t reset_from_ = 0;
+    Reset reset_ = Reset::saved;
     bool waiting_ = false;
     bool lost_ = false;
     bool dead_ = false;
