@@ -64,6 +64,9 @@ TEST(RawWriter, WritesWhatTheManifestSays) {
     Realtime realtime;
     realtime.cpu = 1;
     writer.realtime(realtime);
+    realtime.cpu = 3;
+    realtime.notes = {"SCHED_FIFO refused", "memory is not locked"};
+    writer.worker_realtime("worker-0", realtime);
     writer.finish();
 
     const auto manifest = nlohmann::json::parse(contents(folder.path / "manifest.json"));
@@ -75,6 +78,11 @@ TEST(RawWriter, WritesWhatTheManifestSays) {
     EXPECT_EQ(manifest["counters"]["records_lost"], 2);
     EXPECT_EQ(manifest["events"][0]["args"]["worker"], 0);
     EXPECT_EQ(manifest["realtime"]["cpu"], 1);
+    ASSERT_EQ(manifest["realtime"]["workers"].size(), 1U);
+    const auto& worker = manifest["realtime"]["workers"][0];
+    EXPECT_EQ(worker["name"], "worker-0");
+    EXPECT_EQ(worker["cpu"], 3);
+    EXPECT_EQ(worker["notes"], nlohmann::json::parse(R"(["SCHED_FIFO refused", "memory is not locked"])"));
     const auto& described = manifest["tables"][0];
     EXPECT_EQ(described["rows"], 3);
     EXPECT_EQ(described["record_bytes"], 24);

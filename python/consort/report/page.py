@@ -26,6 +26,8 @@ MEANING: dict[str, str] = {
     "communication": "input sent to answer received, less the computing time",
     "latency": "release to start of a job",
 }
+# How the names of events end that tell of a fault; the others (started, ended, back) are news.
+FAULTS = ("-died", "-lost", "-silent", "-fault")
 _PUBLISHED_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -74,6 +76,16 @@ def environment_rows(environment: dict[str, Any]) -> list[tuple[str, str]]:
         else:
             text = str(value)
         rows.append((key.replace("_", " "), text))
+    return rows
+
+
+def realtime_rows(realtime: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the measuring program achieved, then each of its workers in one row."""
+    rows = environment_rows({key: value for key, value in realtime.items() if key != "workers"})
+    for worker in realtime.get("workers", []):
+        mine = {key: value for key, value in worker.items() if key != "name"}
+        text = "; ".join(f"{label} {found}" for label, found in environment_rows(mine))
+        rows.append((str(worker.get("name", "worker")), text))
     return rows
 
 
@@ -148,11 +160,12 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
         "jobs": configuration.get("jobs"),
         "job_labels": LABELS,
         "counters": configuration["counters"],
-        "realtime": environment_rows(configuration["realtime"]),
+        "realtime": realtime_rows(configuration["realtime"]),
         "events": [
             {
                 "at": "unknown" if e["ns"] is None else f"{e['ns'] / 1e6:.3f} ms",
                 "name": e["name"],
+                "fault": e["name"].endswith(FAULTS),
                 "args": ", ".join(f"{k} {v}" for k, v in e["args"].items()),
             }
             for e in configuration["events"]

@@ -19,7 +19,7 @@ from consort.commands.runs import command as runs_command
 from consort.record import RawRun, Run, RunWriter
 from consort.record.summary import buckets_of, histogram
 from consort.report.figures import bin_edges, tail, thin
-from consort.report.page import caveats
+from consort.report.page import caveats, realtime_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import make_activity, make_jobs, write_raw
@@ -171,6 +171,39 @@ def test_a_run_without_samples_has_a_page(tmp_path: Path) -> None:
         writer.add_configuration("on", "on", raw)
     assert writer.run is not None
     assert "No samples were recorded." in (writer.run.path / "report.html").read_text()
+
+
+def test_only_faults_are_painted_as_such(tmp_path: Path) -> None:
+    names = (
+        "master-started",
+        "worker-started",
+        "worker-died",
+        "worker-restarted",
+        "worker-lost",
+        "worker-back",
+    )
+    events = [{"tick": 10_000_000_000 + n, "name": name} for n, name in enumerate(names)]
+    raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(10, 1)}, events=events))
+    with RunWriter("servo", "application", tmp_path / "runs", command=[]) as writer:
+        writer.add_configuration("on", "on", raw)
+    assert writer.run is not None
+    text = (writer.run.path / "report.html").read_text()
+    painted = {name for name in names if f'<td class="left miss">{name}</td>' in text}
+    assert painted == {"worker-died", "worker-lost"}
+    assert {name for name in names if f'<td class="left">{name}</td>' in text} == set(names) - painted
+
+
+def test_what_each_worker_was_refused_is_shown() -> None:
+    rows = realtime_rows(
+        {
+            "cpu": 0,
+            "notes": ["idle states are not limited"],
+            "workers": [{"name": "worker-0", "cpu": 1, "mlockall": False, "notes": ["SCHED_FIFO refused"]}],
+        }
+    )
+    assert ("notes", "idle states are not limited") in rows
+    assert ("worker-0", "cpu 1; mlockall no; notes SCHED_FIFO refused") in rows
+    assert "workers" not in dict(rows)
 
 
 def test_caveats_follow_from_the_environment() -> None:

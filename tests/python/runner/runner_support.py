@@ -209,10 +209,16 @@ class Recorded:
         return [e.tick for e in self.raw.manifest.events if e.name == event]
 
 
-def start(prepared: Prepared, scratch: Path, key: Any = "offloaded-off", **options: Any) -> Started:
-    """Starts the application as `consort run` does."""
+def start(
+    prepared: Prepared,
+    scratch: Path,
+    key: Any = "offloaded-off",
+    changes: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Started:
+    """Starts the application as `consort run` does, with changes of its configuration file."""
     scratch.mkdir(parents=True)
-    config = app_config(prepared, key, Options(**options), scratch)
+    config = app_config(prepared, key, Options(**options), scratch) | dict(changes or {})
     file = scratch / "config.json"
     file.write_text(json.dumps(config), encoding="utf-8")
     raw = scratch / "raw"

@@ -136,6 +136,19 @@ def test_two_tasks_on_one_worker(tmp_path: Path, cache: Path) -> None:
     assert recorded.counters["output_errors"] == 0
 
 
+def test_what_a_worker_was_refused_is_recorded(tmp_path: Path, cache: Path) -> None:
+    absent = 4095
+    system = prepared(tmp_path / "digest", TWO, iterations=20)
+    run = start(system, tmp_path / "run", realtime=False, changes={"worker_cpus": [absent]})
+    realtime = run.end().raw.manifest.realtime
+    assert realtime["cpu"] == run.config["master_cpu"]
+    (worker,) = realtime["workers"]
+    assert (worker["name"], worker["cpu"], worker["policy"]) == ("worker-0", -1, "SCHED_OTHER")
+    (note,) = [n for n in worker["notes"] if f"cannot run on processor {absent}" in n]
+    assert "taskset" in note, "whole, with how to mend it"
+    assert note not in realtime["notes"], "the master's own"
+
+
 def test_local_tasks_and_one_offloaded(tmp_path: Path, cache: Path) -> None:
     tasks = {"digest": TWO["digest"], "slow": both(**LOCAL)["slow"]}
     system = prepared(tmp_path / "digest", tasks)

@@ -147,6 +147,7 @@ def test_a_restarted_worker_goes_on(make: Any, tmp_path: Path, seed: int) -> Non
     assert_death_recorded(recorded, killed)
     started = recorded.ticks("worker-started")
     assert len(started) == 1 + killed
+    assert len(recorded.ticks("worker-restarted")) >= 1, "seen by the master too"
     assert len(recorded.jobs(skipped=True)) == JOBS
     # Nobody waits for the dead: a job is answered by a living worker or computed by the master.
     jobs = recorded.jobs()
@@ -160,6 +161,28 @@ def test_a_restarted_worker_goes_on(make: Any, tmp_path: Path, seed: int) -> Non
     assert not (jobs["status"] & HELD).any()
     # The last worker has taken over: not all that follows is the master's work.
     assert (jobs["worker_send"] > started[-1]).any() or jobs["release"][-1] < started[-1]
+
+
+def test_a_restart_within_one_period_is_in_the_masters_own_record(make: Any, tmp_path: Path) -> None:
+    # Half a second between two jobs: the worker is there again long before the next needs it.
+    run = start(make("local-fallback", True, period=500, jobs=8), tmp_path / "run", realtime=False)
+    worker = wait_for("the worker", run.worker)
+    time.sleep(1.2)
+    os.kill(worker.pid, signal.SIGKILL)
+    recorded = run.end()
+    assert recorded.status == 0
+    assert_death_recorded(recorded, 1)
+    (death,) = recorded.ticks("worker-died")
+    told = recorded.ticks("worker-restarted")
+    # Each task on that worker tells it, the one that has a job next first.
+    assert 1 <= len(told) <= 2
+    jobs = recorded.jobs()
+    after = jobs[jobs["release"] > death]
+    assert death < told[0]
+    if not recorded.ticks("worker-lost") + recorded.ticks("worker-silent"):
+        assert told[0] <= after["start"][0]
+        assert not (after["status"] & LOST).any(), "nothing but its own record tells the master of it"
+    assert recorded.counters["output_errors"] == 0
 
 
 @pytest.mark.parametrize("seed", range(20, 23))

@@ -11,6 +11,7 @@
 // process or the time bound; 2 bad input; 3 the machine lacks something.
 #pragma once
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -49,6 +50,8 @@ class Application {
         }
         for (std::size_t i = 0; i < config_.worker_cpus.size(); ++i) {
             served_.push_back(std::make_unique<SharedLog<offload::ServedJob>>("consort-served", all_jobs()));
+            worker_realtime_.push_back(
+                std::make_unique<SharedLog<WorkerRealtime>>("consort-realtime", 1 + config_.max_restarts));
         }
         make_region();
     }
@@ -174,6 +177,8 @@ class Application {
     // The worker's process: serves until it is told to stop.
     int worker(std::size_t index) {
         const RealtimeGuard realtime(realtime_options(config_.worker_cpus[index]));
+        // Before the worker's epoch, at which the master begins: what was refused is always in the record.
+        worker_realtime_[index]->append(WorkerRealtime::of(realtime.achieved()));
         const Region<> region = attach();
         auto* control = open_or_throw<WorkerControl<>>(region, control_name(index));
         std::size_t kind = 0;
@@ -356,7 +361,29 @@ class Application {
                           {"restarts", e.restarts}});
         }
         writer.realtime(achieved);
+        write_worker_realtime(writer);
         writer.finish();
+    }
+
+    // The last start of each worker; a note of an earlier one is kept.
+    void write_worker_realtime(RawWriter& writer) const {
+        for (std::size_t worker = 0; worker < worker_realtime_.size(); ++worker) {
+            const SharedLog<WorkerRealtime>& starts = *worker_realtime_[worker];
+            Realtime achieved;
+            std::vector<std::string> notes;
+            for (std::uint64_t i = 0; i < starts.size(); ++i) {
+                achieved = starts[i].realtime();
+                for (const std::string& note : achieved.notes) {
+                    if (std::find(notes.begin(), notes.end(), note) == notes.end()) {
+                        notes.push_back(note);
+                    }
+                }
+            }
+            achieved.notes = notes;
+            if (starts.size() > 0) {
+                writer.worker_realtime(control_name(worker), achieved);
+            }
+        }
     }
 
     static bool died(const ProcessEvent& event) {
@@ -438,6 +465,7 @@ class Application {
     Liveness liveness_;
     SharedLog<ProcessEvent> process_events_;
     std::vector<std::unique_ptr<SharedLog<offload::ServedJob>>> served_;
+    std::vector<std::unique_ptr<SharedLog<WorkerRealtime>>> worker_realtime_;
     std::vector<MasterEvent> events_ = reserved_events();
 };
 

@@ -11,8 +11,11 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <sstream>
+#include <string>
 #include <vector>
 
+#include "consort/linux/realtime.hpp"
 #include "consort/linux/shared_memory.hpp"
 
 namespace consort::linux_port {
@@ -72,6 +75,46 @@ struct ProcessEvent {
     std::int32_t signal;
     std::int32_t code;
     std::uint32_t restarts;
+};
+
+// What a worker's real-time set-up achieved: a process that may die writes it, the master records it.
+struct WorkerRealtime {
+    std::int32_t cpu;
+    std::int32_t priority;
+    std::uint32_t mlockall;
+    std::uint32_t cpu_dma_latency;
+    char policy[16];
+    // One a line. Each names one of at most five things that can be refused; what is longer is cut.
+    char notes[1264];
+
+    static WorkerRealtime of(const Realtime& achieved) {
+        WorkerRealtime made{};
+        made.cpu = achieved.cpu;
+        made.priority = achieved.priority;
+        made.mlockall = achieved.mlockall ? 1U : 0U;
+        made.cpu_dma_latency = achieved.cpu_dma_latency ? 1U : 0U;
+        achieved.policy.copy(made.policy, sizeof made.policy - 1);
+        std::string lines;
+        for (const std::string& note : achieved.notes) {
+            lines += (lines.empty() ? "" : "\n") + note;
+        }
+        lines.copy(made.notes, sizeof made.notes - 1);
+        return made;
+    }
+
+    [[nodiscard]] Realtime realtime() const {
+        Realtime made;
+        made.cpu = cpu;
+        made.priority = priority;
+        made.mlockall = mlockall != 0;
+        made.cpu_dma_latency = cpu_dma_latency != 0;
+        made.policy = policy;
+        std::istringstream lines(notes);
+        for (std::string line; std::getline(lines, line);) {
+            made.notes.push_back(line);
+        }
+        return made;
+    }
 };
 
 // Which workers the supervisor knows to be running; read by the master when an answer is missing.

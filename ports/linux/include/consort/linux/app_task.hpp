@@ -194,6 +194,10 @@ class AppTask {
                 event(report.received, alive(config_.worker) ? "worker-silent" : "worker-lost",
                       config_.worker);
             }
+            if (report.worker_restarted) {
+                // Also within one period, when no answer was missing: its state was handed to it anew.
+                event(record_.start, "worker-restarted", config_.worker);
+            }
             if (report.worker_back) {
                 event(report.sent, "worker-back", config_.worker);
             }

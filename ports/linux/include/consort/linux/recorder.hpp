@@ -225,6 +225,15 @@ class RawWriter {
 
     void realtime(const Realtime& achieved) { realtime_ = achieved; }
 
+    // What another process of the program achieved.
+    void worker_realtime(const std::string& name, const Realtime& achieved) {
+        nlohmann::json worker = to_json(achieved);
+        // The buffers of a worker are the channels, of which it maps what the supervisor made.
+        worker.erase("huge_pages");
+        worker["name"] = name;
+        workers_.push_back(std::move(worker));
+    }
+
     // Completes the folder. What the tables' memory got is added to the real-time part.
     void finish() {
         counters_["records_lost"] = lost_;
@@ -234,10 +243,14 @@ class RawWriter {
                 realtime_.notes.push_back(note);
             }
         }
+        nlohmann::json realtime = to_json(realtime_);
+        if (!workers_.empty()) {
+            realtime["workers"] = workers_;
+        }
         const nlohmann::json manifest = {{"format", 1},           {"program", program_},
                                          {"config", config},      {"clock", to_json(Clock::info())},
                                          {"tables", tables_},     {"events", events_},
-                                         {"counters", counters_}, {"realtime", to_json(realtime_)}};
+                                         {"counters", counters_}, {"realtime", realtime}};
         const std::string text = manifest.dump(1) + "\n";
         const std::string temporary = "manifest.json.part";
         write(temporary, text.data(), text.size());
@@ -317,6 +330,7 @@ class RawWriter {
     nlohmann::json events_ = nlohmann::json::array();
     nlohmann::json counters_ = nlohmann::json::object();
     Realtime realtime_;
+    nlohmann::json workers_ = nlohmann::json::array();
     std::uint64_t lost_ = 0;
     bool huge_pages_ = false;
     std::vector<std::string> memory_notes_;
