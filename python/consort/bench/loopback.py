@@ -7,17 +7,19 @@ how it differs from the paper, is in experiments/taming-edge-computing/table1/RE
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from consort.bench.floor import Ratio, ratio_to_floor
-from consort.bench.pair import Class, Progress, Recording, moved_bytes_per_second, record, spare_cpus
+from consort.bench.pair import Class, Recording, moved_bytes_per_second, record, spare_cpus
 from consort.bench.published import Published, experiment_folder, read_published
 from consort.bench.registry import goal
 from consort.record import Run, RunWriter
+from consort.record.store import default_root
+from consort.runner.process import Progress, environment_errors
+from consort.runner.scratch import scratch_folder
 
 PAPER = "taming-edge-computing"
 SIZES = (0, 1, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -70,6 +72,7 @@ class Result:
     goals: list[dict[str, Any]]
 
 
+@environment_errors()
 def measure(options: Options, progress: Progress) -> Result:
     """Runs every configuration, keeps all samples in one run folder, and returns its figures."""
     published = read_published(experiment_folder(PAPER, "table1") / "published.csv")
@@ -77,9 +80,9 @@ def measure(options: Options, progress: Progress) -> Result:
     with RunWriter(options.name, "loopback", options.root, command=options.command) as writer:
         for scheduling in options.classes:
             for interference in options.interference:
-                with tempfile.TemporaryDirectory(prefix="consort-loopback-") as scratch:
+                with scratch_folder(options.root if options.root is not None else default_root()) as scratch:
                     measured = _measure_one(
-                        options, scheduling, interference, Path(scratch), published, writer, progress
+                        options, scheduling, interference, scratch, published, writer, progress
                     )
                 configurations.append(measured)
         goals = _goals(configurations)

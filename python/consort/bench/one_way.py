@@ -7,7 +7,6 @@ paper, is in experiments/low-latency-icc/*/README.md.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from consort.bench.pair import Class, Progress, Recording, moved_bytes_per_second, record
+from consort.bench.pair import Class, Recording, moved_bytes_per_second, record
 from consort.bench.published import Published, experiment_folder, read_published
 from consort.bench.registry import goal
 from consort.record import Run, RunWriter
+from consort.record.store import default_root
+from consort.runner.process import Progress, environment_errors
+from consort.runner.scratch import scratch_folder
 
 PAPER = "low-latency-icc"
 # As in the paper: 1,000 iterations in each of 10 runs, without and with a load that streams through memory.
@@ -86,6 +88,7 @@ class Result:
     goals: list[dict[str, Any]]
 
 
+@environment_errors()
 def measure(experiment: Experiment, options: Options, progress: Progress) -> Result:
     """Measures a figure's series under each load, keeps all samples in one run folder."""
     published = read_published(experiment_folder(PAPER, experiment.name) / "published.csv")
@@ -94,11 +97,9 @@ def measure(experiment: Experiment, options: Options, progress: Progress) -> Res
         for load, sources in LOADS:
             if load not in options.loads:
                 continue
-            with tempfile.TemporaryDirectory(prefix="consort-one-way-") as scratch:
+            with scratch_folder(options.root if options.root is not None else default_root()) as scratch:
                 configurations.append(
-                    _measure_one(
-                        experiment, options, load, sources, Path(scratch), published, writer, progress
-                    )
+                    _measure_one(experiment, options, load, sources, scratch, published, writer, progress)
                 )
         goals = _goals(experiment, configurations)
         for section in _sections(experiment, configurations, published):

@@ -4,16 +4,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
-import signal
 import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +24,9 @@ from consort.record.writer import SOURCES
 from consort.runner.build import compiler, include_folders
 from consort.runner.cpus import usable_cpus
 from consort.runner.interference import interfering
+from consort.runner.process import Progress, add_note, execute
 from consort.source import cache_folder, need_source_tree
 
-Progress = Callable[[str, float | None], None]
 Class = Literal["ordinary", "realtime"]
 
 # -O2 as a user's own program would be built; no flag that only a benchmark would have.
@@ -137,7 +133,7 @@ def record(
         *("--seconds", f"{seconds:.1f}", "--parent", str(os.getpid()), *arguments),
     ]
     with interfering(sources, others or cpus, seconds + 60, folder / "interference") as state:
-        status, words = _execute(command, seconds, what, progress)
+        status, words = execute(command, seconds, what, progress)
     if not (raw / MANIFEST).is_file():
         message = words or f"{built.name} ended with status {status}"
         if status == 2:
@@ -149,7 +145,7 @@ def record(
     if sources and not others:
         notes.append(SHARED_CPUS)
     for note in notes:
-        _add_note(raw, note)
+        add_note(raw, note)
     recorded = RawRun.load(raw)
     load = None
     if state.raw is not None and (state.raw / MANIFEST).is_file():
@@ -185,34 +181,3 @@ def _during(load: RawRun, measured: RawRun) -> RawRun:
     rows = table.rows[inside]
     cut = dataclasses.replace(table, spec=table.spec.model_copy(update={"rows": len(rows)}), rows=rows)
     return dataclasses.replace(load, tables={ACTIVITY: cut})
-
-
-def _add_note(raw: Path, note: str) -> None:
-    manifest: dict[str, Any] = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
-    manifest["realtime"].setdefault("notes", []).append(note)
-    (raw / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-
-
-def _execute(command: list[str], seconds: float, what: str, progress: Progress) -> tuple[int, str]:
-    """Runs the command to its end; an interruption of this process ends it too."""
-    started = time.monotonic()
-    with tempfile.TemporaryFile() as words:
-        process = subprocess.Popen(command, stderr=words, stdout=subprocess.DEVNULL)
-        try:
-            while True:
-                try:
-                    status = process.wait(timeout=0.2)
-                    break
-                except subprocess.TimeoutExpired:
-                    # How long it takes is not known: the bar shows the share of the time limit.
-                    progress(what, min(1.0, (time.monotonic() - started) / seconds))
-        except BaseException:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            raise
-        words.seek(0)
-        return status, words.read().decode(errors="replace").strip()

@@ -15,7 +15,8 @@ import click
 from consort.model import load_system
 from consort.model.description import CONFIGURATIONS
 from consort.record import Run
-from consort.runner.application import Options, Progress, prepare, run_system, signals_to_exceptions
+from consort.runner.application import Options, prepare, run_system, signals_to_exceptions
+from consort.runner.process import Progress
 
 
 @click.command(

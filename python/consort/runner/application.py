@@ -3,15 +3,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
-import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,11 +24,9 @@ from consort.runner.cpus import place, usable_cpus
 from consort.runner.data import golden_outputs, struct_dtype, task_inputs
 from consort.runner.golden import mark_output_errors
 from consort.runner.interference import interfering
+from consort.runner.process import Progress, add_note, environment_errors, execute
 from consort.runner.scratch import scratch_folder
 from consort.source import cache_folder
-
-# Progress: what is being done, and how much of it (0 to 1; None: not known).
-Progress = Callable[[str, float | None], None]
 
 NAMES: dict[str, str] = {
     "local-off": "local, interference off",
@@ -69,39 +62,6 @@ class Options:
     name: str | None = None
     root: Path | None = None
     command: list[str] | None = None
-
-
-# What the machine, not Consort and not the user's description, is to blame for.
-LACKING = {
-    errno.ENOSPC,
-    errno.EDQUOT,
-    errno.EFBIG,
-    errno.EROFS,
-    errno.EACCES,
-    errno.EPERM,
-    errno.ENOTDIR,
-    errno.EEXIST,
-    errno.EIO,
-    errno.ENOMEM,
-    errno.EMFILE,
-    errno.EAGAIN,
-}
-
-
-@contextmanager
-def environment_errors() -> Iterator[None]:
-    """A full disk, or a folder that may not be written: `EnvironmentLacks`, not a defect."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in LACKING:
-            raise
-        where = f"{error.filename}: " if error.filename is not None else ""
-        words = error.strerror or str(error)
-        raise EnvironmentLacks(
-            where + words[:1].lower() + words[1:],
-            "make room, or name other folders: --root (runs), $CONSORT_CACHE (built programs), $TMPDIR",
-        ) from error
 
 
 @environment_errors()
@@ -175,7 +135,7 @@ def _run_configuration(
     used = {config["master_cpu"], *config["worker_cpus"]}
     others = [cpu for cpu in usable_cpus() if cpu not in used]
     with interfering(sources, others or sorted(used), 3 * seconds + 60, scratch / "interference") as state:
-        status, words = _execute(
+        status, words = execute(
             # The application ends with this process, also when it is killed.
             [
                 str(prepared.program),
@@ -196,9 +156,9 @@ def _run_configuration(
             raise EnvironmentLacks(message, "see `consort doctor`")
         raise SystemFails(f"{NAMES[key]}: {message}; nothing was recorded")
     for note in state.notes:
-        _add_note(raw, note)
+        add_note(raw, note)
     if sources and not others:
-        _add_note(
+        add_note(
             raw,
             "the machine has no CPU to spare: interference shares the CPUs of master and workers, and runs"
             " only in the time that the kernel keeps from real-time threads",
@@ -250,36 +210,6 @@ def app_config(prepared: Prepared, key: Configuration, options: Options, scratch
         "realtime": options.realtime,
         "max_restarts": MAX_RESTARTS if restarts else 0,
     }
-
-
-def _execute(command: list[str], seconds: float, what: str, progress: Progress) -> tuple[int, str]:
-    """Runs the application to its end; an interruption of this process ends it too."""
-    started = time.monotonic()
-    with tempfile.TemporaryFile() as words:
-        process = subprocess.Popen(command, stderr=words, stdout=subprocess.DEVNULL)
-        try:
-            while True:
-                try:
-                    status = process.wait(timeout=0.2)
-                    break
-                except subprocess.TimeoutExpired:
-                    progress(what, min(1.0, (time.monotonic() - started) / max(seconds, 0.001)))
-        except BaseException:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            raise
-        words.seek(0)
-        return status, words.read().decode(errors="replace").strip()
-
-
-def _add_note(raw: Path, note: str) -> None:
-    manifest = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
-    manifest["realtime"].setdefault("notes", []).append(note)
-    (raw / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
 def duration_estimate(system: System, options: Options) -> float:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from consort.bench.papers import run
 from consort.bench.registry import BENCHMARKS, Options
-from consort.errors import BadInput
+from consort.errors import BadInput, EnvironmentLacks
 from consort.record import load_run
 
 pytestmark = pytest.mark.usefixtures("programs")
@@ -44,6 +44,13 @@ def test_interference_runs_beside_and_is_recorded(tmp_path: Path) -> None:
         assert "activity" in configuration["tables"]
         assert configuration["interference_config"]["loopback_copy"] is True
         assert configuration["interference_config"]["stream"] is True
+
+
+@pytest.mark.parametrize("name", ["loopback", "figure3"])
+def test_a_root_that_is_no_folder_is_the_machines_fault(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EnvironmentLacks, match=r"file.*: not a directory"):
+        run(Options(name, quick=True, interference="off", root=tmp_path / "file" / "runs"))
 
 
 @pytest.mark.parametrize("name", ["figure3", "figure4", "figure5"])

@@ -147,7 +147,6 @@ def test_a_restarted_worker_goes_on(make: Any, tmp_path: Path, seed: int) -> Non
     assert_death_recorded(recorded, killed)
     started = recorded.ticks("worker-started")
     assert len(started) == 1 + killed
-    assert len(recorded.ticks("worker-restarted")) >= 1, "seen by the master too"
     assert len(recorded.jobs(skipped=True)) == JOBS
     # Nobody waits for the dead: a job is answered by a living worker or computed by the master.
     jobs = recorded.jobs()
@@ -155,6 +154,9 @@ def test_a_restarted_worker_goes_on(make: Any, tmp_path: Path, seed: int) -> Non
         assert again > death
         for job in jobs[(jobs["sent"] > death) & (jobs["finish"] < again)]:
             assert job["status"] & FALLBACK
+        # A successor serves only a master that knows of it; before the first release nobody need know.
+        if death > jobs["release"][0] and (jobs["worker_send"] > again).any():
+            assert any(tick > death for tick in recorded.ticks("worker-restarted"))
     # No input was lost, doubled or swapped: each output is the golden one, bit for bit.
     assert recorded.counters["output_errors"] == 0
     assert not (jobs["status"] & WRONG).any()
