@@ -2,39 +2,70 @@
 """The system model: what a description says, checked and with its units read."""
 
 from consort.model.description import (
+    Chain,
     Channel,
     Column,
     Configuration,
+    Dispatch,
     FileInput,
+    Footprint,
     FunctionInput,
     Golden,
+    Mode,
+    Override,
     Run,
+    Scheduling,
     System,
     Task,
     Types,
 )
-from consort.model.load import load_system
-from consort.model.platform import Platform, load_platform
+from consort.model.figures import Figure, Provenance
+from consort.model.load import load_system, system_from_data
+from consort.model.platform import (
+    Core,
+    CoreGroup,
+    Memory,
+    Platform,
+    Processor,
+    Scratchpad,
+    load_platform,
+    platform_from_data,
+)
 from consort.model.problems import BadDescription
-from consort.model.quantities import DataRate, Duration, Frequency, Size, Tolerance
+from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size, Tolerance
 from consort.model.references import CppName, PythonReference, StepReference
-from consort.model.schema import system_schema
+from consort.model.runnable import need_runnable
+from consort.model.schema import platform_schema, system_schema
 
 __all__ = [
     "BadDescription",
+    "Chain",
     "Channel",
     "Column",
     "Configuration",
+    "Core",
+    "CoreGroup",
     "CppName",
     "DataRate",
+    "Dispatch",
     "Duration",
+    "Energy",
+    "Figure",
     "FileInput",
+    "Footprint",
     "Frequency",
     "FunctionInput",
     "Golden",
+    "Memory",
+    "Mode",
+    "Override",
     "Platform",
+    "Processor",
+    "Provenance",
     "PythonReference",
     "Run",
+    "Scheduling",
+    "Scratchpad",
     "Size",
     "StepReference",
     "System",
@@ -43,5 +74,9 @@ __all__ = [
     "Types",
     "load_platform",
     "load_system",
+    "need_runnable",
+    "platform_from_data",
+    "platform_schema",
+    "system_from_data",
     "system_schema",
 ]

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from consort.model.textvalue import kind_of
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=64)]
+CHANNEL_PATTERN = r"^[A-Za-z][A-Za-z0-9_-]*(\.(in|out))?$"
 MEMBER_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 Member = Annotated[str, StringConstraints(pattern=MEMBER_PATTERN)]
+# Whole addresses: hexadecimal as data sheets print them, or decimal. YAML reads both as a number.
+Address = Annotated[int, Field(ge=0, le=2**64 - 1)]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 
 

@@ -10,22 +10,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Discriminator, Field, PlainValidator, PrivateAttr, Strict, Tag
+from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, PrivateAttr, Strict, Tag
 from pydantic_core import PydanticCustomError
 
 from consort.model.base import Described, Member, Name, NonEmpty, Version
-from consort.model.platform import Platform
-from consort.model.quantities import Duration, Frequency, Tolerance
+from consort.model.costs import JobEnergy, Time, cost_on
+from consort.model.emit import write_yaml
+from consort.model.figures import DurationFigure, Provenance, SizeFigure, Sourced
+from consort.model.platform import Core, Device, Platform, figures_in
+from consort.model.quantities import Duration, Energy, Frequency, Size, Tolerance
 from consort.model.references import CppName, PythonReference, StepReference
-from consort.model.textvalue import kind_of
+from consort.model.textvalue import WrongValue, kind_of
 
-Execution = Literal["local", "offloaded"]
+Execution = Literal["local", "offloaded", "three-phase"]
+Policy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf", "three-phase"]
+Arbitration = Literal["tdma", "round-robin"]
+ChannelKind = Literal["periodic", "sporadic", "queue", "subscription"]
+Implementation = Literal["mailbox", "double-buffer", "snapshot", "queue"]
+Communication = Literal["implicit", "let"]
 OnMiss = Literal["hold-last-output", "local-fallback", "stop"]
 TimeUnit = Literal["ps", "ns", "us", "ms", "s"]
 Interpolation = Literal["linear", "cubic"]
 TimeBase = Literal["spin", "sleep", "hybrid"]
 Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
+# Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
+DEFAULT_MEMORY = "shm"
+# A task has one of them.
+INTERVALS = frozenset({"period", "min_interarrival"})
 CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
 
 
@@ -138,37 +150,155 @@ class Golden(Described):
     )
 
 
-class Task(Described):
-    """A task: a step over plain data, released periodically."""
+def _deadline(data: dict[str, Any]) -> Duration:
+    """The default deadline. A task without either has a rule of its own, and no deadline."""
+    interval = data["period"] or data["min_interarrival"]
+    return interval if interval is not None else Duration(0)
 
-    step: StepReference
+
+def _slot(value: Any) -> Duration | Literal["auto"]:
+    if value == "auto":
+        return "auto"
+    try:
+        return Duration.from_yaml(value)
+    except WrongValue as error:
+        text = f"{error}, or auto"
+        raise PydanticCustomError("consort_value", "{text}", {"text": text}) from None
+
+
+def _flow(value: Any) -> int | str:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    if isinstance(value, str) and value:
+        return value
+    text = f"{kind_of(value)} is no flow; write the flow's number, or a text that its name begins with"
+    raise PydanticCustomError("consort_value", "{text}", {"text": text})
+
+
+Slot = Annotated[
+    Duration | Literal["auto"],
+    PlainValidator(_slot, json_schema_input_type=Duration | Literal["auto"]),
+    PlainSerializer(str, return_type=str),
+]
+Flow = Annotated[int | str, PlainValidator(_flow, json_schema_input_type=int | str)]
+Names = Annotated[tuple[Name, ...], Strict(False)]
+ChannelNames = Annotated[tuple[NonEmpty, ...], Strict(False)]
+
+
+class Footprint(Sourced):
+    """What a job needs in memory. A load brings all but the outputs, an unload takes data and outputs."""
+
+    code: SizeFigure | None = Field(default=None, description="Its code.", examples=["4KiB"])
+    data: SizeFigure | None = Field(default=None, description="Its state and constants.")
+    inputs: SizeFigure | None = Field(default=None, description="Its inputs.")
+    outputs: SizeFigure | None = Field(default=None, description="Its outputs.")
+
+    def _bytes(self, *parts: SizeFigure | None) -> int:
+        return sum(part.value.bytes for part in parts if part is not None)
+
+    @property
+    def bytes(self) -> int:
+        return self._bytes(self.code, self.data, self.inputs, self.outputs)
+
+    @property
+    def load_bytes(self) -> int:
+        return self._bytes(self.code, self.data, self.inputs)
+
+    @property
+    def unload_bytes(self) -> int:
+        return self._bytes(self.data, self.outputs)
+
+
+class Dispatch(Sourced):
+    """What the master of an offloaded task computes itself for each job."""
+
+    send: DurationFigure | None = Field(default=None, description="Before the worker begins.")
+    receive: DurationFigure | None = Field(default=None, description="After the worker has answered.")
+
+
+class Task(Described):
+    """A task: a step over plain data, released again and again."""
+
+    step: StepReference | None = Field(
+        default=None, description=f"{StepReference.description} Needed to run the task, not to analyse it."
+    )
     types: Types | None = Field(
         default=None, description="The step's types; without it they are read from its signature."
     )
-    period: Duration
+    period: Duration | None = Field(default=None, description="From each release to the next.")
+    min_interarrival: Duration | None = Field(
+        default=None,
+        description="Instead of a period: sporadic releases, at least this far apart.",
+        examples=["10ms"],
+    )
     # Depends on the period, which a failed validation may lack: pydantic then leaves the factory uncalled.
     deadline: Duration = Field(
-        default_factory=lambda data: data["period"],
-        description="Relative to the release, at most the period; without it the period.",
+        default_factory=_deadline,
+        description="Relative to the release; without it the period. May be later than the next release, but"
+        " not for a task that `consort run` runs.",
+    )
+    offset: Duration = Field(
+        default=Duration(0), description="From the start of the system to the first release."
+    )
+    jitter: Duration = Field(
+        default=Duration(0), description="How much later than its time a release may come."
+    )
+    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None,
+        description="The larger, the more urgent. Where no task of a core has one, the shorter deadline is"
+        " the more urgent, and of equal ones the task that stands first.",
+        examples=["10"],
+    )
+    wcet: Time | None = Field(
+        default=None,
+        description="Worst-case execution time: one duration, or one for each kind of processor, or for each"
+        " way of executing there.",
+        examples=["{a72: 6us, r5f: 38us}"],
+    )
+    bcet: Time | None = Field(
+        default=None, description="Best-case execution time, written likewise; without it the worst case."
+    )
+    energy: JobEnergy | None = Field(
+        default=None, description="Energy of a job, written likewise.", examples=["{a72: 12uJ}"]
+    )
+    footprint: Footprint | None = Field(
+        default=None,
+        description="What a job needs in memory.",
+        examples=["{code: 4KiB, data: 2KiB, inputs: 64B, outputs: 64B}"],
     )
     on: Name = Field(description="The core that computes the step.", examples=["worker-0"])
     execution: Execution = Field(
         default="local",
         description="local: released and computed on one core. offloaded: released by the master, which sends"
-        " the inputs to the core under 'on' and awaits its outputs.",
+        " the inputs to the core under 'on' and awaits its outputs. three-phase: loaded into the core's"
+        " scratchpad, executed there, unloaded.",
     )
     master: Name | None = Field(
         default=None,
         description="The core that releases the jobs of an offloaded task.",
         examples=["master-0"],
     )
+    dispatch: Dispatch | None = Field(
+        default=None,
+        description="What the master of an offloaded task computes itself for each job.",
+        examples=["{send: 2us, receive: 1us}"],
+    )
+    self_suspension: Duration | None = Field(
+        default=None, description="How long a job may wait for something that is not modelled, at most."
+    )
+    reads: ChannelNames = Field(default=(), description="Channels the task reads.", examples=["[gains]"])
+    writes: ChannelNames = Field(default=(), description="Channels the task writes.", examples=["[gains]"])
     on_miss: OnMiss = Field(
         default="hold-last-output",
         description="What becomes of a job whose output is not there at its deadline: the last output holds,"
         " the master computes it itself, or the run stops.",
     )
     restart_worker: bool = Field(default=False, description="Whether a worker that died is started again.")
-    input: Input = Field(description="Where the inputs come from.", examples=["{file: data/servo.csv, …}"])
+    input: Input | None = Field(
+        default=None,
+        description="Where the inputs come from. Needed to run the task, not to analyse it.",
+        examples=["{file: data/servo.csv, …}"],
+    )
     golden: Golden | None = Field(default=None, description="The outputs that a run must produce.")
 
     @property
@@ -176,15 +306,154 @@ class Task(Described):
         """The core that owns the task's time."""
         return self.master if self.master is not None else self.on
 
+    @property
+    def interval(self) -> Duration:
+        """The shortest time from one release to the next, but for jitter."""
+        interval = self.period if self.period is not None else self.min_interarrival
+        assert interval is not None, "a checked task has a period or a minimum inter-arrival time"
+        return interval
+
+    @property
+    def step_to_run(self) -> StepReference:
+        assert self.step is not None, "need_runnable makes sure of it"
+        return self.step
+
+    @property
+    def sporadic(self) -> bool:
+        return self.period is None
+
+    def wcet_on(self, processor: str, execution: str | None = None) -> Duration | None:
+        """The worst-case execution time on a kind of processor; None where the description has none.
+
+        Without `execution` as the task is executed.
+        """
+        figure = cost_on(self.wcet, processor, execution or self.execution)
+        return None if figure is None else figure.value
+
+    def bcet_on(self, processor: str, execution: str | None = None) -> Duration | None:
+        """The best-case execution time; where none is given the worst-case one: no variation."""
+        figure = cost_on(self.bcet, processor, execution or self.execution)
+        return self.wcet_on(processor, execution) if figure is None else figure.value
+
+    def energy_on(self, processor: str, execution: str | None = None) -> Energy | None:
+        """The energy of a job; None where the description has none."""
+        figure = cost_on(self.energy, processor, execution or self.execution)
+        return None if figure is None else figure.value
+
 
 class Channel(Described):
-    """How the inputs or outputs of an offloaded task travel."""
+    """How data travels from a task or a device to tasks."""
 
-    kind: Literal["periodic"] = Field(
-        default="periodic", description="periodic: a mailbox, one block a job.", examples=["periodic"]
+    kind: ChannelKind = Field(
+        default="periodic",
+        description="periodic: a block for each job. sporadic: the latest of blocks that come now and then."
+        " queue: every block, in order. subscription: the part of a device's flow that a task asked for.",
+        examples=["periodic"],
     )
-    memory: Name = Field(
-        default="shm", description="The memory of the platform that holds the channel.", examples=["shm"]
+    from_: Name | None = Field(
+        default=None,
+        alias="from",
+        description="The task or device that writes it; or the task says so under 'writes'.",
+        examples=["sensor"],
+    )
+    to: Names = Field(
+        default=(),
+        description="The tasks that read it; or they say so under 'reads'.",
+        examples=["[servo]"],
+    )
+    memory: Name | None = Field(
+        default=None,
+        description="The memory of the platform that holds the channel; without it shm, if there is one.",
+        examples=["shm"],
+    )
+    size: Size | None = Field(default=None, description="One block.")
+    implementation: Implementation | None = Field(
+        default=None,
+        description="What holds the blocks; without it a mailbox (periodic), a snapshot (sporadic) or a"
+        " queue.",
+    )
+    capacity: Annotated[int, Field(ge=1, le=2**24)] | None = Field(
+        default=None, description="Blocks that a queue holds."
+    )
+    flow: Flow | None = Field(
+        default=None,
+        description="Of a subscription: the flow's number, or a text that its name begins with.",
+        examples=["17"],
+    )
+
+    @property
+    def implemented_by(self) -> Implementation:
+        """What holds the blocks."""
+        if self.implementation is not None:
+            return self.implementation
+        defaults: dict[ChannelKind, Implementation] = {"periodic": "mailbox", "sporadic": "snapshot"}
+        return defaults.get(self.kind, "queue")
+
+
+class Chain(Described):
+    """A cause-effect chain: what a stimulus of its first task becomes at its last."""
+
+    path: Annotated[Names, Field(min_length=1)] = Field(
+        description="The tasks, from cause to effect.", examples=["[sample, servo, actuate]"]
+    )
+    reaction: Duration | None = Field(
+        default=None, description="The longest reaction time that is allowed: from a stimulus to its effect."
+    )
+    age: Duration | None = Field(
+        default=None, description="The oldest that the data behind an output may become."
+    )
+    communication: Communication = Field(
+        default="implicit",
+        description="implicit: read at a job's start, written at its end. let: logical execution time, read"
+        " at the release, written at the deadline.",
+    )
+
+
+class Override(Described):
+    """What differs in a mode."""
+
+    period: Duration | None = Field(default=None, description="As in the task.")
+    min_interarrival: Duration | None = Field(default=None, description="As in the task.")
+    deadline: Duration | None = Field(default=None, description="As in the task.")
+    offset: Duration | None = Field(default=None, description="As in the task.")
+    jitter: Duration | None = Field(default=None, description="As in the task.")
+    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None, description="As in the task."
+    )
+    wcet: Time | None = Field(default=None, description="As in the task.")
+    bcet: Time | None = Field(default=None, description="As in the task.")
+    on: Name | None = Field(default=None, description="As in the task.")
+    execution: Execution | None = Field(default=None, description="As in the task.")
+    master: Name | None = Field(default=None, description="As in the task.")
+
+
+class Mode(Described):
+    """A mode of the system: some of its tasks, or tasks that differ."""
+
+    tasks: Names | None = Field(
+        default=None, description="The tasks that are active; without it all.", examples=["[servo]"]
+    )
+    overrides: dict[Name, Override] = Field(
+        default={}, description="What differs, by task.", examples=["{servo: {period: 100us}}"]
+    )
+
+
+class Scheduling(Described):
+    """How a core, or each core of a group, is scheduled."""
+
+    policy: Policy = Field(default="fixed-priority", description="Which ready job a core executes.")
+    context_switch: DurationFigure | None = Field(
+        default=None, description="What a context switch costs; without it the platform's figure, or nothing."
+    )
+    slot: Slot | None = Field(
+        default=None,
+        description="The TDMA slot of three-phase cores; auto: as short as the largest load and unload"
+        " allow.",
+        examples=["432us"],
+    )
+    arbitration: Arbitration | None = Field(
+        default=None,
+        description="How three-phase cores share the DMA engine; without it tdma, a slot each in turn.",
     )
 
 
@@ -217,18 +486,31 @@ class System(Described):
     """A whole description: platform, tasks, channels, and how to run them."""
 
     consort: Version = Field(description="Version of the description's form.", examples=["1"])
+    name: NonEmpty | None = Field(default=None, description="What the system is called.")
+    description: str = Field(default="", description="What the system does, in a line.")
     platform: NonEmpty = Field(
         description="A platform of Consort's own, by name, or a platform file, by a path that ends in .yaml.",
         examples=["linux-host"],
+    )
+    scheduling: dict[Name, Scheduling] = Field(
+        default={},
+        description="How cores are scheduled, by core or group of cores; a core's own entry counts before its"
+        " group's. Without one: preemptive fixed priorities.",
+        examples=["{a72: {policy: edf}}"],
+    )
+    devices: dict[Name, Device] = Field(
+        default={}, description="What data comes from and goes to, beside the platform's devices."
     )
     tasks: Annotated[dict[Name, Task], Field(min_length=1)] = Field(
         description="The tasks, by name.", examples=["{servo: {step: …}}"]
     )
     channels: dict[str, Channel] = Field(
         default={},
-        description="Channels <task>.in and <task>.out of offloaded tasks; unnamed ones are mailboxes in"
-        " shm.",
+        description="The channels, by name. <task>.in and <task>.out are those of offloaded tasks; where they"
+        " are not described they are mailboxes.",
     )
+    chains: dict[Name, Chain] = Field(default={}, description="Cause-effect chains, by name.")
+    modes: dict[Name, Mode] = Field(default={}, description="Modes, by name.")
     run: Run = Field(default_factory=Run, description="How the system is run.")
 
     _file: Path | None = PrivateAttr(default=None)
@@ -260,7 +542,98 @@ class System(Described):
 
     def channel(self, name: str) -> Channel:
         """A channel, as described or as it is without a description."""
-        return self.channels.get(name, Channel())
+        channel = self.channels.get(name, Channel())
+        if channel.memory is None and DEFAULT_MEMORY in self.platform_description.memories:
+            return channel.model_copy(update={"memory": DEFAULT_MEMORY})
+        return channel
+
+    def core_of(self, task: str) -> Core:
+        """The core that computes a task."""
+        return self.platform_description.core(self.tasks[task].on)
+
+    def wcet(self, task: str) -> Duration | None:
+        """The worst-case execution time of a task where it is placed, as it is executed."""
+        return self.tasks[task].wcet_on(self.core_of(task).processor_name)
+
+    def bcet(self, task: str) -> Duration | None:
+        return self.tasks[task].bcet_on(self.core_of(task).processor_name)
+
+    def tasks_on(self, core: str) -> list[str]:
+        """The tasks that a core computes, the most urgent first."""
+        names = [name for name, task in self.tasks.items() if task.on == core]
+        order = self.priorities(core)
+        return sorted(names, key=lambda name: -order[name])
+
+    def priorities(self, core: str) -> dict[str, int]:
+        """The priority of each task that a core computes or releases: as given, else by deadline."""
+        tasks = {name: t for name, t in self.tasks.items() if core in (t.on, t.master)}
+        if any(task.priority is not None for task in tasks.values()):
+            return {name: task.priority or 0 for name, task in tasks.items()}
+        order = sorted(tasks, key=lambda name: tasks[name].deadline)
+        return {name: len(order) - place for place, name in enumerate(order)}
+
+    def scheduling_of(self, core: str) -> Scheduling:
+        """How a core is scheduled: its own entry, else its group's, else the default."""
+        group = core.rpartition("-")[0]
+        return self.scheduling.get(core) or self.scheduling.get(group) or Scheduling()
+
+    def context_switch(self, core: str) -> Duration:
+        """What a context switch on a core costs: the system's figure, else the platform's, else nothing."""
+        for figure in (
+            self.scheduling_of(core).context_switch,
+            self.platform_description.core(core).description.context_switch,
+        ):
+            if figure is not None:
+                return figure.value
+        return Duration(0)
+
+    def writer(self, channel: str) -> str | None:
+        """The task or device that writes a channel."""
+        task, _, end = channel.rpartition(".")
+        if task in self.tasks:
+            return task if end == "out" else self.tasks[task].released_by
+        described = self.channels.get(channel)
+        if described is not None and described.from_ is not None:
+            return described.from_
+        return next((name for name, task in self.tasks.items() if channel in task.writes), None)
+
+    def readers(self, channel: str) -> list[str]:
+        """The tasks that read a channel."""
+        task, _, end = channel.rpartition(".")
+        if task in self.tasks:
+            return [task] if end == "in" else [self.tasks[task].released_by]
+        described = self.channels.get(channel, Channel())
+        also = [name for name, task in self.tasks.items() if channel in task.reads]
+        return list(dict.fromkeys([*described.to, *also]))
+
+    def channels_between(self, writer: str, reader: str) -> list[str]:
+        """The channels that one task or device writes and another reads."""
+        return [
+            name for name in self.channels if self.writer(name) == writer and reader in self.readers(name)
+        ]
+
+    def in_mode(self, mode: str) -> System:
+        """The system as it is in a mode: without the tasks that rest, and with what differs."""
+        described = self.modes[mode]
+        data = self._given()
+        tasks = data["tasks"]
+        for name, override in described.overrides.items():
+            changed = override.model_dump(mode="json", by_alias=True, exclude_none=True)
+            if changed.keys() & INTERVALS:
+                tasks[name] = {key: value for key, value in tasks[name].items() if key not in INTERVALS}
+            tasks[name] = {**tasks[name], **changed}
+        if described.tasks is not None:
+            data["tasks"] = tasks = {name: tasks[name] for name in self.tasks if name in described.tasks}
+        chains = data.pop("chains", {})
+        data["chains"] = {name: chain for name, chain in chains.items() if set(chain["path"]) <= set(tasks)}
+        del data["modes"]
+        system = System.model_validate(data)
+        system._file, system._platform = self._file, self._platform
+        return system
+
+    def figures(self) -> list[tuple[str, object, Provenance | None]]:
+        """Every figure that may carry a source: where it stands, its value, where it comes from."""
+        return list(figures_in(self))
 
     def configurations(self) -> tuple[Configuration, ...]:
         """The configurations to run, in order."""
@@ -276,3 +649,10 @@ class System(Described):
     def to_json(self) -> dict[str, Any]:
         """The description with every default filled in; it is itself a valid description."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def to_yaml(self, path: str | Path, comment: str = "") -> None:
+        """Writes the description, without what was left out of it, as a file that reads back as the same."""
+        write_yaml(Path(path), self._given(), comment)
+
+    def _given(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)

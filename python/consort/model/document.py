@@ -39,8 +39,15 @@ class Document:
     unreadable: set[Location] = field(default_factory=set)
     """Values that are None only because their text could not be read, which is reported already."""
 
+    @classmethod
+    def of_data(cls, data: Any, file: Path) -> Document:
+        """Data that stands in no file yet: its problems have no line."""
+        return cls(file, data)
+
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         """A problem at a location; where the location is absent, its nearest enclosing part is pointed at."""
+        if not self.values:
+            return BadInput(message, file=self.file, field=spell(location))
         place: Position = (1, 1)
         for length in range(len(location), -1, -1):
             part = location[:length]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from consort.model.description import System
 from consort.model.document import Document, read_document
@@ -15,14 +16,28 @@ from consort.model.validate import validate
 
 def load_system(path: str | Path) -> System:
     """The system that a file describes; `BadDescription` with all that is wrong with it."""
-    file = Path(path)
-    document = read_document(file)
+    document = read_document(Path(path))
+    return _system(document, _platform(document))
+
+
+def system_from_data(
+    data: dict[str, Any], *, file: str | Path = "system.yaml", platform: Platform | None = None
+) -> System:
+    """The system that plain data describes, such as an importer makes; checked as a file is.
+
+    `file` is where the data would stand or came from: what it names is relative to it. With `platform` the
+    data's own 'platform' is only its name.
+    """
+    document = Document.of_data(data, Path(file))
+    return _system(document, platform or _platform(document))
+
+
+def _system(document: Document, platform: Platform | None) -> System:
     system, wrong = validate(System, document)
-    platform = _platform(document)
     problems = document.problems + check_rules(document, wrong, platform)
     if problems or system is None:
         raise BadDescription(problems)
-    system._file = file
+    system._file = document.file
     system._platform = platform
     return system
 

@@ -3,27 +3,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field, ModelWrapValidatorHandler, Strict, model_validator
+from pydantic_core import PydanticCustomError
 
-from consort.errors import BadInput
-from consort.model.base import Described, Name, Version
+from consort.model.base import Address, Described, Name, NonEmpty, Version
 from consort.model.document import Document, read_document
+from consort.model.emit import write_yaml
+from consort.model.figures import (
+    DurationFigure,
+    Figure,
+    FrequencyFigure,
+    Provenance,
+    RateFigure,
+    SizeFigure,
+    Sourced,
+)
+from consort.model.platform_rules import check_platform_rules
 from consort.model.problems import BadDescription, closest, nearest
 from consort.model.validate import validate
 
+Isa = Literal[
+    "probed",
+    "x86_64",
+    "aarch64",
+    "armv7-a",
+    "armv7-r",
+    "armv7e-m",
+    "armv8-r",
+    "riscv32",
+    "riscv64",
+    "powerpc",
+    "tricore",
+    "other",
+]
+MemoryKind = Literal[
+    "posix-shared-memory", "ddr", "sram", "ocm", "tcm", "scratchpad", "flash", "cache", "remote"
+]
 
-class Processor(Described):
+
+class Processor(Sourced):
     """A kind of processor."""
 
-    isa: Literal["probed", "x86_64", "aarch64", "armv7-a", "armv7-r", "armv7e-m", "riscv64", "powerpc"] = (
-        Field(description="Instruction set; 'probed' is whatever the machine that runs the system has.")
+    isa: Isa = Field(
+        description="Instruction set; 'probed' is whatever the machine that runs the system has."
     )
+    clock: FrequencyFigure | None = Field(default=None, description="The clock of its cores.")
+    caches: dict[Name, SizeFigure] = Field(default={}, description="Its caches' sizes, by name.")
+    description: str = Field(default="", description="What it is, in a line.")
 
 
-class CoreGroup(Described):
+class Scratchpad(Sourced):
+    """A core's scratchpad, which three-phase tasks are loaded into."""
+
+    size: SizeFigure = Field(description="All of it.", examples=["80KiB"])
+    partitions: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=2, description="Equal parts: one executes while the other is unloaded and loaded."
+    )
+    instructions: SizeFigure | None = Field(
+        default=None, description="The part of it that is for code, where code and data are apart."
+    )
+    data: SizeFigure | None = Field(default=None, description="The part of it that is for data.")
+
+    @property
+    def partition_bytes(self) -> int:
+        """What one partition holds."""
+        return self.size.value.bytes // self.partitions
+
+
+class CoreGroup(Sourced):
     """Equal cores, named by the group and an index: group 'worker' with count 2 is worker-0 and worker-1."""
 
     processor: Name = Field(description="The kind of processor these cores are, a key under 'processors'.")
@@ -32,23 +84,214 @@ class CoreGroup(Described):
         default=None,
         description="'auto': a core that a system uses is mapped to one of the machine's CPUs when it runs.",
     )
+    scratchpad: Scratchpad | None = Field(
+        default=None, description="What each core has of its own.", examples=["{size: 80KiB, partitions: 2}"]
+    )
+    context_switch: DurationFigure | None = Field(
+        default=None, description="What it costs to go from one task to another."
+    )
+    description: str = Field(default="", description="What these cores are for, in a line.")
 
 
-class Memory(Described):
+class LoadedCost(Sourced):
+    """What an access costs while other cores access memory too."""
+
+    base: DurationFigure | None = Field(default=None, description="For each access.")
+    per_byte: DurationFigure | None = Field(default=None, description="For each byte of it.")
+    rate: RateFigure | None = Field(default=None, description="Instead of per_byte: bytes in a time.")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _one_slope(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
+        result = handler(value)
+        if result.per_byte is not None and result.rate is not None:
+            text = "per_byte and rate say the same thing; keep one of them"
+            raise PydanticCustomError("consort_value", "{text}", {"text": text})
+        return result
+
+    def picoseconds(self, size: int) -> int | None:
+        """The time of one access to `size` bytes, rounded up; None where no figure is known."""
+        if self.base is None and self.per_byte is None and self.rate is None:
+            return None
+        total = self.base.value.picoseconds if self.base is not None else 0
+        if self.per_byte is not None:
+            total += size * self.per_byte.value.picoseconds
+        elif self.rate is not None and self.rate.value.bytes_per_second > 0:
+            total += -(-size * 10**12 // self.rate.value.bytes_per_second)
+        return total
+
+
+class AccessCost(LoadedCost):
+    """What an access costs: base + bytes * per_byte, or base + bytes / rate."""
+
+    loaded: LoadedCost | None = Field(
+        default=None, description="The same while other cores access memory too."
+    )
+
+    def under(self, loaded: bool) -> LoadedCost:
+        """The costs with or without load; where none are given for load, the ones without."""
+        return self.loaded if loaded and self.loaded is not None else self
+
+
+class Access(AccessCost):
+    """What an access to a memory costs, in general and from certain kinds of processor."""
+
+    from_: dict[Name, AccessCost] = Field(
+        default={}, alias="from", description="Costs from kinds of processor for which they differ."
+    )
+
+
+class Memory(Sourced):
     """A memory that channels can be placed in."""
 
-    kind: Literal["posix-shared-memory"] = Field(description="How the memory is reached.")
+    kind: MemoryKind = Field(description="What memory it is.")
+    size: SizeFigure | None = Field(default=None, description="How much of it there is.")
+    address: Address | None = Field(default=None, description="Where it begins.")
+    access: Access | None = Field(
+        default=None, description="What an access costs.", examples=["{base: 100ns, rate: 3GB/s}"]
+    )
+    description: str = Field(default="", description="What it is, in a line.")
+
+    def access_picoseconds(self, size: int, processor: str = "", *, loaded: bool = False) -> int | None:
+        """The time of one access to `size` bytes from a kind of processor; None where it is not known."""
+        if self.access is None:
+            return None
+        return self.access.from_.get(processor, self.access).under(loaded).picoseconds(size)
+
+
+class Transfer(Sourced):
+    """What one transfer takes."""
+
+    size: SizeFigure | None = Field(default=None, description="How much is copied.")
+    time: DurationFigure = Field(description="How long it takes.", examples=["432us"])
+    from_: Name | None = Field(default=None, alias="from", description="The memory that is read.")
+    to: Name | None = Field(default=None, description="The memory that is written.")
+
+
+class Dma(Sourced):
+    """A DMA engine."""
+
+    channels: Annotated[int, Field(ge=1, le=1024)] = Field(
+        default=1, description="Transfers it can do side by side."
+    )
+    setup: DurationFigure | None = Field(default=None, description="What it costs to program a transfer.")
+    rate: RateFigure | None = Field(default=None, description="Bytes copied in a time.")
+    transfers: dict[Name, Transfer] = Field(default={}, description="Single transfers that were timed.")
+    description: str = Field(default="", description="What it is, in a line.")
+
+    def picoseconds(self, size: int) -> int | None:
+        """Setup and copy of `size` bytes, rounded up; None where the rate is not known."""
+        if self.rate is None or self.rate.value.bytes_per_second == 0:
+            return None
+        setup = self.setup.value.picoseconds if self.setup is not None else 0
+        return setup + -(-size * 10**12 // self.rate.value.bytes_per_second)
+
+
+class Link(Sourced):
+    """What joins parts of a platform, or platforms."""
+
+    between: Annotated[tuple[Name, ...], Strict(False), Field(min_length=2, max_length=2)] = Field(
+        description="The two ends: processors, groups of cores, memories or devices.",
+        examples=["[x86, a72]"],
+    )
+    latency: DurationFigure | None = Field(default=None, description="Of a smallest transfer, one way.")
+    rate: RateFigure | None = Field(default=None, description="What it carries in practice.")
+    peak: RateFigure | None = Field(default=None, description="What it could carry in theory.")
+    description: str = Field(default="", description="What it is, in a line.")
+
+
+class Statistics(Sourced):
+    """What was seen of a time."""
+
+    min: DurationFigure | None = Field(default=None, description="The shortest.")
+    median: DurationFigure | None = Field(default=None, description="The median.")
+    mean: DurationFigure | None = Field(default=None, description="The mean.")
+    max: DurationFigure | None = Field(default=None, description="The longest.")
+
+
+class Exchange(Statistics):
+    """How long a message or a signal took from one processor to another."""
+
+    from_: Name = Field(alias="from", description="The kind of processor that sends.", examples=["a53"])
+    to: Name = Field(description="The kind of processor that receives.", examples=["r5f"])
+    memory: Name | None = Field(
+        default=None, description="The memory it goes through; without it an interrupt."
+    )
+    size: SizeFigure | None = Field(default=None, description="The bytes exchanged.")
+    round_trip: bool = Field(default=False, description="Whether the way back is in it.")
+    loaded: Statistics | None = Field(default=None, description="The same with other cores busy.")
+    description: str = Field(default="", description="What was timed, in a line.")
+
+
+class Device(Sourced):
+    """Something outside the tasks that data comes from or goes to."""
+
+    kind: NonEmpty | None = Field(default=None, description="What it is.", examples=["ethernet"])
+    rate: RateFigure | None = Field(default=None, description="The data it can bring or take.")
+    description: str = Field(default="", description="What it does, in a line.")
+
+
+@dataclass(frozen=True)
+class Core:
+    """One core of a platform."""
+
+    name: str
+    group: str
+    index: int
+    processor_name: str
+    processor: Processor
+    description: CoreGroup
+
+    @property
+    def scratchpad(self) -> Scratchpad | None:
+        return self.description.scratchpad
 
 
 class Platform(Described):
-    """A platform: processors, cores and memories."""
+    """A platform: processors, cores and memories, and what lies between them."""
 
     consort: Version = Field(description="Version of the description's form.")
     name: Name = Field(description="The platform's name, which is the file's name without .yaml.")
     description: str = Field(default="", description="What the platform is, in a line.")
     processors: dict[Name, Processor] = Field(description="Kinds of processor.")
     cores: dict[Name, CoreGroup] = Field(description="Groups of equal cores.")
-    memories: dict[Name, Memory] = Field(description="Memories that channels can be placed in.")
+    memories: dict[Name, Memory] = Field(default={}, description="Memories that channels can be placed in.")
+    dmas: dict[Name, Dma] = Field(default={}, description="DMA engines.")
+    links: dict[Name, Link] = Field(default={}, description="What joins its parts.")
+    devices: dict[Name, Device] = Field(default={}, description="What data comes from and goes to.")
+    exchanges: dict[Name, Exchange] = Field(
+        default={}, description="How long messages and signals between processors took."
+    )
+
+    def core(self, name: str) -> Core:
+        """A core by its name; `LookupError` with what was wrong where there is none."""
+        group, _, index = name.rpartition("-")
+        found = self.cores.get(group)
+        if found is None or not index.isdecimal() or str(int(index)) != index or int(index) >= found.count:
+            raise LookupError(self.unknown_core(name))
+        return Core(name, group, int(index), found.processor, self.processors[found.processor], found)
+
+    def cores_of(self, group: str) -> list[Core]:
+        """The cores of a group."""
+        return [self.core(f"{group}-{index}") for index in range(self.cores[group].count)]
+
+    def ends(self) -> list[str]:
+        """What a link can join."""
+        return [*dict.fromkeys([*self.processors, *self.cores, *self.memories, *self.devices])]
+
+    def figures(self) -> list[tuple[str, object, Provenance | None]]:
+        """Every figure of the platform: where it stands, its value, and where it comes from."""
+        return list(figures_in(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """The platform with every default filled in; it is itself a valid platform description."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    def to_yaml(self, path: str | Path) -> None:
+        """Writes the platform as a file that reads back as the same; it is named like the platform."""
+        write_yaml(
+            Path(path), self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+        )
 
     def unknown_core(self, core: str) -> str:
         """What to say of a core that is not there."""
@@ -66,6 +309,30 @@ class Platform(Described):
 
     def core_names(self) -> list[str]:
         return [f"{group}-{index}" for group, cores in self.cores.items() for index in range(cores.count)]
+
+
+def figures_in(
+    part: object, place: str = "", source: Provenance | None = None
+) -> Iterator[tuple[str, object, Provenance | None]]:
+    """Every figure in a part of a model; a figure without a source of its own has that of what it lies in."""
+    if isinstance(part, Sourced):
+        source = part.provenance or source
+    if isinstance(part, Figure):
+        yield place, part.value, source
+        return
+    if isinstance(part, BaseModel):
+        for name, field in type(part).model_fields.items():
+            inside = getattr(part, name)
+            key = f"{place}.{field.alias or name}".lstrip(".")
+            # Counts of parts that state a source are figures too.
+            if isinstance(inside, int) and not isinstance(inside, bool) and isinstance(part, Sourced):
+                if name in part.model_fields_set:
+                    yield key, inside, source
+            else:
+                yield from figures_in(inside, key, source)
+    elif isinstance(part, dict):
+        for key, inside in part.items():
+            yield from figures_in(inside, f"{place}.{key}".lstrip("."), source)
 
 
 def platform_folders() -> list[Path]:
@@ -101,30 +368,17 @@ def find_platform(reference: str, description: Path) -> Path:
 
 def load_platform(path: Path) -> Platform:
     """Reads a platform file; `BadDescription` with all that is wrong with it."""
-    document = read_document(path, "platform description")
-    platform, _ = validate(Platform, document)
-    problems = [*document.problems, *_cross_check(document, platform)]
+    return _platform(read_document(path, "platform description"))
+
+
+def platform_from_data(data: dict[str, Any], file: str | Path | None = None) -> Platform:
+    """The platform that plain data describes, checked as a file is."""
+    return _platform(Document.of_data(data, Path(file or f"{data.get('name', 'platform')}.yaml")))
+
+
+def _platform(document: Document) -> Platform:
+    platform, wrong = validate(Platform, document)
+    problems = [*document.problems, *check_platform_rules(document, wrong)]
     if problems or platform is None:
         raise BadDescription(problems)
     return platform
-
-
-def _cross_check(document: Document, platform: Platform | None) -> list[BadInput]:
-    if platform is None:
-        return []
-    problems = [
-        document.problem(
-            ("cores", name, "processor"),
-            f"the processor {group.processor!r} is not known;"
-            f" {nearest(group.processor, platform.processors, 'processors')}",
-        )
-        for name, group in platform.cores.items()
-        if group.processor not in platform.processors
-    ]
-    if document.file.stem != platform.name:
-        problems.append(
-            document.problem(
-                ("name",), f"{platform.name!r} is not the file's name; write {document.file.stem!r}"
-            )
-        )
-    return problems

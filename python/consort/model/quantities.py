@@ -3,7 +3,8 @@
 
 Time is kept in whole picoseconds: a nanosecond is too coarse for the cost of one byte or one clock cycle, and
 63 bits of picoseconds still hold 106 days. Frequencies are whole hertz, sizes whole bytes, data rates whole
-bytes a second. Nothing is ever rounded: what is not a whole number of its base unit is refused.
+bytes a second, energies whole picojoules. Nothing is ever rounded: what is not a whole number of its base
+unit is refused.
 """
 
 from __future__ import annotations
@@ -198,7 +199,29 @@ class DataRate(Quantity):
         return self.value
 
 
-QUANTITIES: tuple[type[Quantity], ...] = (Duration, Frequency, Size, DataRate)
+@dataclass(frozen=True, order=True)
+class Energy(Quantity):
+    """An amount of energy in whole picojoules."""
+
+    what = "energy"
+    base = "picojoules"
+    zero_unit = "nJ"
+    units: ClassVar[dict[str, int]] = {"pJ": 1, "nJ": 10**3, "uJ": 10**6, "mJ": 10**9, "J": 10**12}
+    synonyms: ClassVar[dict[str, str]] = {"\u00b5J": "uJ", "\u03bcJ": "uJ"}
+    pattern = _pattern({**units, **dict.fromkeys(synonyms, 0)})
+    description = "An energy: a number and pJ, nJ, uJ, mJ or J."
+    examples = ("12uJ", "1.5mJ")
+
+    @property
+    def picojoules(self) -> int:
+        return self.value
+
+    @property
+    def joules(self) -> Fraction:
+        return Fraction(self.value, 10**12)
+
+
+QUANTITIES: tuple[type[Quantity], ...] = (Duration, Frequency, Size, DataRate, Energy)
 
 
 @dataclass(frozen=True)
@@ -230,4 +253,4 @@ class Tolerance(TextValue):
         return f"{self.count}{self.unit}"
 
 
-__all__ = ["DataRate", "Duration", "Frequency", "Quantity", "Size", "Tolerance", "kind_of"]
+__all__ = ["DataRate", "Duration", "Energy", "Frequency", "Quantity", "Size", "Tolerance", "kind_of"]

@@ -8,73 +8,20 @@ from __future__ import annotations
 
 import ast
 import csv
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, TypeVar
 
 from consort.errors import BadInput
+from consort.model.base import NAME_PATTERN
 from consort.model.description import CONFIGURATIONS, Run
 from consort.model.document import Document, Location
 from consort.model.platform import Platform
-from consort.model.problems import nearest
+from consort.model.problems import closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
 from consort.model.references import PythonReference, StepReference
-from consort.model.textvalue import TextValue, WrongValue
+from consort.model.view import View
 
-V = TypeVar("V", bound=TextValue)
 Problems = Iterator[BadInput]
-
-
-@dataclass(frozen=True)
-class View:
-    """A document and the locations in it that are already known to be wrong."""
-
-    document: Document
-    wrong: set[Location]
-    platform: Platform | None
-
-    def get(self, *location: str | int) -> Any:
-        if any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
-            return None
-        return self.document.get(*location)
-
-    def text(self, *location: str | int) -> str | None:
-        value = self.get(*location)
-        return value if isinstance(value, str) else None
-
-    def mapping(self, *location: str | int) -> dict[str, Any]:
-        value = self.get(*location)
-        return value if isinstance(value, dict) else {}
-
-    def sequence(self, *location: str | int) -> list[Any]:
-        value = self.get(*location)
-        return value if isinstance(value, list) else []
-
-    def parsed(self, kind: type[V], *location: str | int) -> V | None:
-        value = self.get(*location)
-        try:
-            return None if value is None else kind.from_yaml(value)
-        except WrongValue:
-            return None
-
-    def tasks(self) -> list[str]:
-        return [name for name in self.mapping("tasks") if self.mapping("tasks", name)]
-
-    def execution(self, task: str) -> str | None:
-        """A task's execution, or None where what stands there is wrong."""
-        if "execution" in self.mapping("tasks", task):
-            return self.text("tasks", task, "execution")
-        return "local"
-
-    def offloaded(self, task: str) -> bool:
-        return self.execution(task) == "offloaded"
-
-    def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
-        return self.document.problem(location, message, at_key=at_key)
-
-    def beside(self, relative: str) -> Path:
-        return self.document.file.parent / relative
 
 
 def check_rules(document: Document, wrong: set[Location], platform: Platform | None) -> list[BadInput]:
@@ -97,10 +44,41 @@ def _known_cores(view: View) -> Problems:
             yield view.problem(("run", "cpus", core), view.platform.unknown_core(core), at_key=True)
 
 
+def _releases(view: View) -> Problems:
+    for task in view.tasks():
+        here, given = ("tasks", task), view.mapping("tasks", task)
+        both = [key for key in ("period", "min_interarrival") if key in given]
+        if not both and not any(closest(key, ("period", "min_interarrival")) for key in view.unknown(*here)):
+            yield view.problem(
+                (*here, "period"),
+                "the key 'period' is missing; add it, for example 'period: 50us', or 'min_interarrival' for"
+                " sporadic releases",
+            )
+        if len(both) == 2:
+            yield view.problem(
+                (*here, "min_interarrival"),
+                "a task is released periodically or sporadically; keep 'period' or 'min_interarrival'",
+                at_key=True,
+            )
+        if view.runs(task) and "step" not in given:
+            yield view.problem(
+                (*here, "step"),
+                "the key 'step' is missing; add it, for example 'step: step.hpp::servo::step', or remove"
+                " 'input' and let the task be analysed only",
+            )
+        if "golden" in given and not view.runs(task):
+            yield view.problem(
+                (*here, "golden"),
+                "'golden' belongs to a task that is run; add 'input', or remove 'golden'",
+                at_key=True,
+            )
+
+
 def _positive(view: View) -> Problems:
     for task in view.tasks():
         places: list[tuple[Location, type[Quantity]]] = [
             (("tasks", task, "period"), Duration),
+            (("tasks", task, "min_interarrival"), Duration),
             (("tasks", task, "deadline"), Duration),
             (("tasks", task, "input", "rate"), Frequency),
         ]
@@ -108,15 +86,16 @@ def _positive(view: View) -> Problems:
             quantity = view.parsed(kind, *location)
             if quantity is not None and quantity.value == 0:
                 yield view.problem(location, f"the {location[-1]} is 0; more than 0 is needed")
-            # Releases are timed by the clocks of hosts, in nanoseconds.
-            elif isinstance(quantity, Duration) and quantity.value % 1000:
+            # Releases of runs are timed by the clocks of hosts, in nanoseconds.
+            elif view.runs(task) and isinstance(quantity, Duration) and quantity.value % 1000:
                 yield view.problem(
                     location, f"{view.text(*location)!r} is not a whole number of nanoseconds; round it"
                 )
 
 
 def _deadlines(view: View) -> Problems:
-    for task in view.tasks():
+    """A run has one job of a task at a time."""
+    for task in filter(view.runs, view.tasks()):
         period = view.parsed(Duration, "tasks", task, "period")
         deadline = view.parsed(Duration, "tasks", task, "deadline")
         if period is not None and deadline is not None and deadline > period:
@@ -143,31 +122,39 @@ def _execution(view: View) -> Problems:
                     f"the task is computed on {given['on']!r}, its own master; name another core, or write"
                     " 'execution: local'",
                 )
-        if view.execution(task) != "local":
+        execution = view.execution(task)
+        if execution not in ("local", "three-phase"):
             continue
         if "master" in given:
             yield view.problem(
                 (*here, "master"),
-                "a local task has no master; remove 'master', or write 'execution: offloaded'",
+                f"a {execution} task has no master; remove 'master', or write 'execution: offloaded'",
+                at_key=True,
+            )
+        if "dispatch" in given:
+            yield view.problem(
+                (*here, "dispatch"),
+                f"a {execution} task has no master; remove 'dispatch', or write 'execution: offloaded'",
                 at_key=True,
             )
         if view.get(*here, "restart_worker") is True:
             yield view.problem(
                 (*here, "restart_worker"),
-                "a local task has no worker; remove 'restart_worker', or write 'execution: offloaded'",
+                f"a {execution} task has no worker; remove 'restart_worker', or write 'execution: offloaded'",
                 at_key=True,
             )
         if view.text(*here, "on_miss") == "local-fallback":
             yield view.problem(
                 (*here, "on_miss"),
-                "a local task has nothing to fall back to; write hold-last-output or stop",
+                f"a {execution} task has nothing to fall back to; write hold-last-output or stop",
             )
 
 
 def _worker_cores(view: View) -> Problems:
-    """A worker waits, computes and answers; nothing else runs on its core, and one master commands it."""
+    """In a run a worker waits, computes and answers: nothing else is on its core, one master commands it."""
     commanded: dict[str, tuple[str, str | None]] = {}
-    for task in view.tasks():
+    tasks = list(filter(view.runs, view.tasks()))
+    for task in tasks:
         core, master = view.text("tasks", task, "on"), view.text("tasks", task, "master")
         if not view.offloaded(task) or core is None:
             continue
@@ -178,7 +165,7 @@ def _worker_cores(view: View) -> Problems:
                 f"the core {core!r} already computes for {first_master!r} (task {first!r}); a worker has one"
                 f" master: write {first_master!r}, or another core under 'on'",
             )
-    for task in view.tasks():
+    for task in tasks:
         key = "master" if view.offloaded(task) else "on"
         core = view.text("tasks", task, key)
         if core in commanded and core is not None and commanded[core][0] != task:
@@ -189,21 +176,40 @@ def _worker_cores(view: View) -> Problems:
             )
 
 
-def _channels(view: View) -> Problems:
+def _channel_names(view: View) -> Problems:
     valid = [f"{task}.{end}" for task in view.tasks() for end in ("in", "out") if view.offloaded(task)]
     described = view.document.get("tasks")
     if not isinstance(described, dict):
         return
     for name in view.mapping("channels"):
         here = ("channels", name)
-        task, _, end = name.rpartition(".")
-        if task in described and end in ("in", "out"):
-            if view.execution(task) == "local":
+        task, dot, end = name.rpartition(".")
+        if not dot:
+            if name in described and view.offloaded(name):
                 yield view.problem(
                     here,
-                    f"the task {task!r} is local and has no channels; remove {name!r}, or write 'execution:"
-                    f" offloaded' there",
+                    f"{name!r} is a task; its channels are {name}.in and {name}.out; did you mean"
+                    f" '{name}.in'?",
                     at_key=True,
+                )
+            elif re.fullmatch(NAME_PATTERN, name) is None or len(name) > 64:
+                yield view.problem(
+                    here,
+                    f"{name!r} is no name; a letter, then letters, digits, '-' and '_', for example gains",
+                    at_key=True,
+                )
+        elif task in described and end in ("in", "out"):
+            if view.execution(task) in ("local", "three-phase"):
+                yield view.problem(
+                    here,
+                    f"the task {task!r} is {view.execution(task)} and has no channels; remove {name!r}, or"
+                    " write 'execution: offloaded' there",
+                    at_key=True,
+                )
+            elif view.text(*here, "kind") in ("sporadic", "queue", "subscription"):
+                yield view.problem(
+                    (*here, "kind"),
+                    f"{name!r} carries a block for each job of {task!r}; write periodic",
                 )
         else:
             yield view.problem(
@@ -212,6 +218,11 @@ def _channels(view: View) -> Problems:
                 f" {nearest(name, valid, 'channels')}",
                 at_key=True,
             )
+
+
+def _channel_memories(view: View) -> Problems:
+    for name in view.mapping("channels"):
+        here = ("channels", name)
         memory = view.text(*here, "memory")
         if view.platform is not None and memory is not None and memory not in view.platform.memories:
             yield view.problem(
@@ -355,11 +366,13 @@ def _run(view: View) -> Problems:
 
 RULES: tuple[Callable[[View], Problems], ...] = (
     _known_cores,
+    _releases,
     _positive,
     _deadlines,
     _execution,
     _worker_cores,
-    _channels,
+    _channel_names,
+    _channel_memories,
     _steps,
     _functions,
     _input_files,

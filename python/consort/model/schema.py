@@ -6,15 +6,37 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic import BaseModel
+
+from consort.model.base import CHANNEL_PATTERN
 from consort.model.description import System
+from consort.model.platform import Platform
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def system_schema() -> dict[str, Any]:
     """The schema, made from the models: what stands in it is what `load_system` accepts field by field."""
-    schema = System.model_json_schema(by_alias=True, mode="validation")
-    schema["title"] = "Consort system description"
+    schema = _schema(System, "Consort system description")
+    definitions: dict[str, Any] = schema["$defs"]
+    task = definitions["Task"]
+    task["if"] = {"properties": {"execution": {"const": "offloaded"}}, "required": ["execution"]}
+    task["then"] = {"required": ["master"]}
+    task["else"] = {"properties": {"master": False, "dispatch": False}}
+    task["oneOf"] = [{"required": ["period"]}, {"required": ["min_interarrival"]}]
+    task["dependentRequired"] = {"input": ["step"], "golden": ["input"]}
+    schema["properties"]["channels"]["propertyNames"] = {"pattern": CHANNEL_PATTERN}
+    return schema
+
+
+def platform_schema() -> dict[str, Any]:
+    """The schema of platform files."""
+    return _schema(Platform, "Consort platform description")
+
+
+def _schema(model: type[BaseModel], title: str) -> dict[str, Any]:
+    schema = model.model_json_schema(by_alias=True, mode="validation")
+    schema["title"] = title
     definitions: dict[str, Any] = schema["$defs"]
     for part in (schema, *definitions.values()):
         # Titles made from field names say nothing that the names do not, and clutter what editors show.
@@ -29,13 +51,10 @@ def system_schema() -> dict[str, Any]:
                 # Optional means that the key may be left out, not that it may be empty.
                 del field["anyOf"]
                 field.update({key: value for key, value in choices[0].items() if key not in field})
-    task = definitions["Task"]
-    task["if"] = {"properties": {"execution": {"const": "offloaded"}}, "required": ["execution"]}
-    task["then"] = {"required": ["master"]}
-    task["else"] = {"properties": {"master": False}}
-    schema["properties"]["channels"]["propertyNames"] = {"pattern": r"^[A-Za-z][A-Za-z0-9_-]*\.(in|out)$"}
+            elif "anyOf" in field:
+                field["anyOf"] = choices
     return {"$schema": DIALECT, **schema}
 
 
-def schema_text() -> str:
-    return json.dumps(system_schema(), indent=2, ensure_ascii=False) + "\n"
+def schema_text(schema: dict[str, Any] | None = None) -> str:
+    return json.dumps(schema or system_schema(), indent=2, ensure_ascii=False) + "\n"

@@ -49,6 +49,7 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
             if detail["type"] in _CONSEQUENCES or (detail["type"] == "missing" and detail["loc"] in misspelt):
                 continue
             location = tuple(part for part in detail["loc"] if not _TAG.fullmatch(str(part)))
+            location = _written(document, location)
             if location in document.unreadable:
                 wrong.add(location)
                 continue
@@ -100,6 +101,15 @@ def _message(
     return f"{kind_of(value)} cannot be used: {detail['msg']}", at_key
 
 
+def _written(document: Document, location: Location) -> Location:
+    """The location as written: a bare figure has no 'value' of its own."""
+    while len(location) > 1 and location[-1] == "value":
+        if isinstance(document.get(*location[:-1]), dict):
+            break
+        location = location[:-1]
+    return location
+
+
 def _keys(model: type[BaseModel], detail: ErrorDetails) -> list[str]:
     """The keys that are known where an unknown one stands."""
     return [field.alias or name for name, field in _owner(model, detail["loc"][:-1]).model_fields.items()]
@@ -141,7 +151,10 @@ def _owner(model: type[BaseModel], location: tuple[Any, ...]) -> type[BaseModel]
 
 def _inside(annotation: Any, part: str | int) -> Any:
     """The type of what stands under a key, an index or a union's tag."""
+    tagged = isinstance(part, str) and _TAG.fullmatch(part)
     for member in _members(annotation):
+        if tagged and get_origin(member) is dict and part == "<processors>":
+            return member
         if isinstance(member, type) and issubclass(member, BaseModel):
             if getattr(member, "tag", None) == part:
                 return member

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.model import Configuration, System, Tolerance
+from consort.model import Configuration, System, Tolerance, need_runnable
 from consort.record import RawRun, Run, RunWriter
 from consort.record.raw import MANIFEST
 from consort.record.store import default_root
@@ -67,6 +67,7 @@ class Options:
 @environment_errors()
 def prepare(system: System, progress: Progress) -> Prepared:
     """Builds the program and computes what its outputs must be. `BadInput` when either is not possible."""
+    need_runnable(system)
     masters = list(dict.fromkeys(task.released_by for task in system.tasks.values()))
     if len(masters) > 1:
         raise BadInput(
@@ -186,7 +187,7 @@ def app_config(prepared: Prepared, key: Configuration, options: Options, scratch
         tasks.append(
             {
                 "name": name,
-                "period_ns": task.period.nanoseconds,
+                "period_ns": task.interval.nanoseconds,
                 "deadline_ns": task.deadline.nanoseconds,
                 "execution": "offloaded" if remote else "local",
                 "worker": workers.index(task.on) if remote else 0,
@@ -216,7 +217,7 @@ def duration_estimate(system: System, options: Options) -> float:
     """Seconds that the releases of all configurations take."""
     first = next(iter(system.tasks.values()))
     count = len(options.configurations or system.configurations())
-    return count * (options.iterations or system.run.iterations) * first.period.nanoseconds / 1e9
+    return count * (options.iterations or system.run.iterations) * first.interval.nanoseconds / 1e9
 
 
 def signals_to_exceptions() -> None:

@@ -52,7 +52,9 @@ def identifier(task: str) -> str:
 
 def program_source(system: System) -> str:
     """The application's own translation unit."""
-    headers = dict.fromkeys(str(system.path(task.step.header).resolve()) for task in system.tasks.values())
+    headers = dict.fromkeys(
+        str(system.path(task.step_to_run.header).resolve()) for task in system.tasks.values()
+    )
     lines = [
         "// Made by `consort run` from " + system.file.name + "; not to be edited.",
         '#include "consort/linux/app.hpp"',
@@ -61,7 +63,7 @@ def program_source(system: System) -> str:
     for name, task in system.tasks.items():
         lines += _asserted_types(task)
         lines.append(
-            f"struct {identifier(name)} : consort::offload::Task<&::{task.step.function}> {{\n"
+            f"struct {identifier(name)} : consort::offload::Task<&::{task.step_to_run.function}> {{\n"
             f'    static constexpr const char* name = "{name}";\n}};'
         )
     names = ", ".join(identifier(name) for name in system.tasks)
@@ -74,7 +76,7 @@ def program_source(system: System) -> str:
 def _asserted_types(task: Any) -> list[str]:
     if task.types is None:
         return []
-    t = f"consort::offload::Task<&::{task.step.function}>"
+    t = f"consort::offload::Task<&::{task.step_to_run.function}>"
     pairs = (("In", task.types.in_), ("State", task.types.state), ("Out", task.types.out))
     return [
         f'static_assert(std::is_same_v<{t}::{member}, ::{given}>, "types.{member.lower()}:'

@@ -57,7 +57,7 @@ def task_inputs(system: System, task: Task, dtype: np.dtype[Any]) -> NDArray[Any
     given = task.input
     if isinstance(given, FileInput):
         columns = {m: given.column(m) for m in given.columns}
-        step = 1 / Fraction(given.rate.hertz) if given.rate is not None else Fraction(task.period.seconds)
+        step = 1 / Fraction(given.rate.hertz) if given.rate is not None else task.interval.seconds
         return read_inputs(
             system.path(given.file),
             time=given.time,

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A document as rules read it: what validation found wrong is not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from consort.errors import BadInput
+from consort.model.document import Document, Location
+from consort.model.textvalue import TextValue, WrongValue
+
+if TYPE_CHECKING:
+    from consort.model.platform import Platform
+
+V = TypeVar("V", bound=TextValue)
+
+
+@dataclass(frozen=True)
+class View:
+    """A document and the locations in it that are already known to be wrong."""
+
+    document: Document
+    wrong: set[Location]
+    platform: Platform | None
+
+    def get(self, *location: str | int) -> Any:
+        if any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
+            return None
+        return self.document.get(*location)
+
+    def text(self, *location: str | int) -> str | None:
+        value = self.get(*location)
+        return value if isinstance(value, str) else None
+
+    def mapping(self, *location: str | int) -> dict[str, Any]:
+        value = self.get(*location)
+        return value if isinstance(value, dict) else {}
+
+    def sequence(self, *location: str | int) -> list[Any]:
+        value = self.get(*location)
+        return value if isinstance(value, list) else []
+
+    def parsed(self, kind: type[V], *location: str | int) -> V | None:
+        value = self.get(*location)
+        try:
+            return None if value is None else kind.from_yaml(value)
+        except WrongValue:
+            return None
+
+    def tasks(self) -> list[str]:
+        return [name for name in self.mapping("tasks") if self.mapping("tasks", name)]
+
+    def execution(self, task: str) -> str | None:
+        """A task's execution, or None where what stands there is wrong."""
+        if "execution" in self.mapping("tasks", task):
+            return self.text("tasks", task, "execution")
+        return "local"
+
+    def offloaded(self, task: str) -> bool:
+        return self.execution(task) == "offloaded"
+
+    def runs(self, task: str) -> bool:
+        """Whether a task is to be run: one without inputs is analysed only."""
+        return "input" in self.mapping("tasks", task)
+
+    def unknown(self, *location: str | int) -> list[str]:
+        """Keys of a mapping that validation found wrong, such as misspelt ones."""
+        value = self.document.get(*location)
+        return [k for k in value if (*location, k) in self.wrong] if isinstance(value, dict) else []
+
+    def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
+        return self.document.problem(location, message, at_key=at_key)
+
+    def beside(self, relative: str) -> Path:
+        return self.document.file.parent / relative
