@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spm/bound.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace consort::engine::spm {
+
+namespace {
+
+constexpr Time unbounded = std::numeric_limits<Time>::max();
+
+// The lemmas' lengths in ticks.
+struct Lengths {
+    Time after_cpu;  // L: DMA work of an interval that follows one which wasted a slot
+    Time after_io;   // S: of any other
+    Time threshold;  // executions longer than this can waste a slot
+    Time extra_waste;
+    Time final_long;
+    Time final_short;
+    Time blocking_sub;  // u's load ended this long before x's did …
+    Time blocking_min;  // … so its interval lasts at least this long, counted from u's
+    Time window_sub;
+    Time others;  // round robin: what one request waits for the other cores
+    bool early_return;
+
+    Lengths(Tdma t, const Options& options) {
+        const Lemmas& lemma = options.lemmas;
+        early_return = lemma.early_return;
+        others = t.round - t.slot;
+        if (options.method == Method::round_robin) {
+            // Nothing is ever wasted: a request that becomes possible is served after at most one operation
+            // of each other core. These lengths are those of the longest operations; what an interval's own
+            // take is found in interference_sized().
+            after_cpu = after_io = threshold = lemma.interval_rounds * t.round;
+            extra_waste = 0;
+            final_long = 2 * others;
+            final_short = 3 * others;
+            blocking_sub = 0;
+            blocking_min = 0;
+            window_sub = 0;
+            return;
+        }
+        after_io = lemma.interval_rounds * t.round;
+        after_cpu = after_io + lemma.interval_slots * t.slot;
+        threshold = lemma.threshold_rounds * t.round;
+        extra_waste = lemma.extra_waste;
+        final_long = lemma.final_rounds * t.round + lemma.final_slots * t.slot;
+        final_short = lemma.final_short_rounds * t.round + lemma.final_short_slots * t.slot;
+        const Time before = lemma.blocking_rounds * t.round;
+        blocking_min = before;
+        blocking_sub = before - t.slot + lemma.blocking_slots * t.slot;
+        window_sub = options.method == Method::literal ? 0 : lemma.window_slots * t.slot;
+    }
+};
+
+// The jobs of a busy period by class: executions longer than L are counted whole, those not above the
+// threshold never exceed their interval's DMA work, and only those in between have to be looked at one by
+// one.
+struct Jobs {
+    Time count = 0;
+    Time long_count = 0;
+    Time long_sum = 0;
+    Time middle_count = 0;
+    Time middle_sum = 0;
+
+    void add(Time execution, Time n, const Lengths& l) {
+        count += n;
+        if (execution > l.after_cpu) {
+            long_count += n;
+            long_sum += n * execution;
+        } else if (execution > l.threshold) {
+            middle_count += n;
+            middle_sum += n * execution;
+        }
+    }
+};
+
+class Analysis {
+  public:
+    Analysis(std::span<const Task> tasks, Tdma tdma, const Options& options)
+        : tasks_(tasks), lengths_(tdma, options), options_(options) {
+        // The two longest of the tasks below each, from the lowest upwards.
+        Pair longest{Worst::none, Worst::none};
+        below_.resize(tasks.size());
+        for (std::size_t i = tasks.size(); i-- > 0;) {
+            below_[i] = longest;
+            const int index = static_cast<int>(i);
+            if (longest.first == Worst::none || execution(index) > execution(longest.first)) {
+                longest = {index, longest.first};
+            } else if (longest.second == Worst::none || execution(index) > execution(longest.second)) {
+                longest.second = index;
+            }
+        }
+        start_.resize(tasks.size(), 0);
+        if (sized()) {
+            prepare_sizes(tdma);
+        }
+    }
+
+    // The bound of task i; those of all tasks above it have been computed.
+    Time respond(std::size_t i, Worst& worst) {
+        i_ = static_cast<int>(i);
+        final_ = final(i);
+        const Time deadline = tasks_[i].deadline;
+        limit_ = deadline > unbounded / 4 / options_.limit_factor ? unbounded / 4
+                                                                  : deadline * options_.limit_factor;
+        best_ = -1;
+        full_at_ = -1;
+        worst_ = {};
+        const Pair below = below_[i];
+        const int second = options_.lower_may_overrun ? below.first : below.second;
+        consider(below.first, second);
+        if (best_ <= limit_) {
+            consider(second, below.first);
+        }
+        if (options_.method != Method::literal && best_ <= limit_) {
+            consider_above(below.first, second);
+        }
+        worst = worst_;
+        start_[i] = best_ - final_;
+        return best_;
+    }
+
+    [[nodiscard]] Time window_jobs(int j, Time window, int u, int x) const {
+        Time from = 0;
+        if (j == u || j == x) {
+            from = early(j, u, x);
+        }
+        return window > from ? ceil_div(window - from, tasks_[static_cast<std::size_t>(j)].period) : 0;
+    }
+
+  private:
+    // The pairs in which a task above, or the task itself, is in flight.
+    void consider_above(int first, int second) {
+        // One that is no longer than the second longest below is outdone by that one, whose next release
+        // never counts. Likewise a u that has completed when its interval ends adds no more than an empty
+        // partition.
+        const Time known = execution(second);
+        running_.clear();
+        loading_.clear();
+        for (const int k : {first, second}) {
+            running_.push_back(k);
+            loading_.push_back(k);
+        }
+        for (int k = i_; k >= 0; --k) {
+            if (execution(k) > std::max(known, lengths_.blocking_min) || (sized() && longer_to_move(k))) {
+                running_.push_back(k);
+            }
+            if (execution(k) > known || (sized() && longer_to_move(k))) {
+                loading_.push_back(k);
+            }
+        }
+        const auto longer = [this](int a, int b) { return execution(a) > execution(b); };
+        std::sort(running_.begin(), running_.end(), longer);
+        std::sort(loading_.begin(), loading_.end(), longer);
+        // From the longest on: where a pair could not be worse even if it took nothing from the interference,
+        // no pair of shorter tasks is.
+        for (const int u : running_) {
+            if (outdone(u, loading_.front())) {
+                break;
+            }
+            for (const int x : loading_) {
+                if (outdone(u, x)) {
+                    break;
+                }
+                const bool above = (u != Worst::none && u <= i_) || (x != Worst::none && x <= i_);
+                if (above && u != x) {
+                    consider(u, x);
+                    if (best_ > limit_) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    // All jobs of the window that the best bound so far has, as if none were in flight before it.
+    [[nodiscard]] const Jobs& full() {
+        if (full_at_ != best_) {
+            full_at_ = best_;
+            full_ = {};
+            full_window_ = best_ - final_ - lengths_.window_sub;
+            for (int j = 0; j < i_; ++j) {
+                full_.add(execution(j), window_jobs(j, full_window_, Worst::none, Worst::none), lengths_);
+            }
+        }
+        return full_;
+    }
+
+    // H of the pair in that window; the jobs of all but u and x are known.
+    [[nodiscard]] Time step_at_best(int u, int x) {
+        Jobs jobs = full();
+        jobs.add(execution(x), 1, lengths_);
+        for (const int k : {u, x}) {
+            if (k != Worst::none && k < i_) {
+                jobs.add(execution(k),
+                         window_jobs(k, full_window_, u, x) -
+                             window_jobs(k, full_window_, Worst::none, Worst::none),
+                         lengths_);
+            }
+        }
+        return interference(jobs, full_window_, u, x);
+    }
+
+    // Whether (u, x) cannot exceed the best bound so far even if both were in flight besides all
+    // interference. If so for a pair, then for every pair of tasks that are no longer.
+    [[nodiscard]] bool outdone(int u, int x) {
+        Jobs jobs = full();
+        jobs.add(execution(x), 1, lengths_);
+        const Time blocking = sized() ? std::max(execution(u), slot_)
+                                      : std::max(execution(u), lengths_.blocking_min) - lengths_.blocking_sub;
+        // The executions between the threshold and L are taken as L.
+        const Time h = jobs.long_sum + (jobs.count - jobs.long_count) * lengths_.after_io +
+                       std::min(jobs.count - jobs.long_count,
+                                lengths_.extra_waste + jobs.long_count + jobs.middle_count) *
+                           (lengths_.after_cpu - lengths_.after_io) +
+                       jobs.middle_count * (lengths_.after_cpu - lengths_.after_io);
+        return blocking + h + final_ <= best_;
+    }
+
+    struct Pair {
+        int first;
+        int second;
+    };
+
+    [[nodiscard]] Time execution(int k) const {
+        return k == Worst::none ? 0 : tasks_[static_cast<std::size_t>(k)].execution;
+    }
+
+    // The earliest release, after the busy period began, of the next job of a task in flight then. A job
+    // starts to execute at most R - F after its release, so the next one comes at least T - (R - F) after
+    // that start: x starts when u's interval ends, and u started an execution before that. The task under
+    // analysis itself meets its deadline in all earlier jobs, so its R - F is at most T - F.
+    [[nodiscard]] Time early(int k, int u, int x) const {
+        if (k > i_ || k == Worst::none || options_.method == Method::literal) {
+            return 0;
+        }
+        const auto index = static_cast<std::size_t>(k);
+        const Time slack = k == i_                 ? final_
+                           : lengths_.early_return ? tasks_[index].period - start_[index]
+                                                   : tasks_[index].period + final(index);
+        return blocking(u, x) + slack - (k == u ? execution(k) : 0);
+    }
+
+    [[nodiscard]] Time shift(int u, int x) const {
+        Time sum = 0;
+        if (u == i_) {
+            sum += early(u, u, x);
+        }
+        if (x == i_) {
+            sum += early(x, u, x);
+        }
+        return sum;
+    }
+
+    // H of the jobs that the window holds: the sum of the n largest of their n executions and n DMA times. No
+    // pairing of executions with DMA times gives more.
+    [[nodiscard]] Time interference(const Jobs& jobs, Time window, int u, int x) {
+        const Time n = jobs.count;
+        const Time wasted = std::min(n, lengths_.extra_waste + jobs.long_count + jobs.middle_count);
+        Time left = n - jobs.long_count;
+        const Time taken = std::min(wasted, left);
+        left -= taken;
+        const Time dma = jobs.long_sum + taken * lengths_.after_cpu;
+        if (left >= jobs.middle_count) {
+            return dma + jobs.middle_sum + (left - jobs.middle_count) * lengths_.after_io;
+        }
+        return dma + longest_middle(left, window, u, x);
+    }
+
+    [[nodiscard]] Time longest_middle(Time n, Time window, int u, int x) {
+        middle_.clear();
+        const auto is_middle = [this](Time c) { return c > lengths_.threshold && c <= lengths_.after_cpu; };
+        if (is_middle(execution(x))) {
+            middle_.push_back({execution(x), 1});
+        }
+        for (int j = 0; j < i_; ++j) {
+            if (is_middle(execution(j))) {
+                middle_.push_back({execution(j), window_jobs(j, window, u, x)});
+            }
+        }
+        std::sort(middle_.begin(), middle_.end(),
+                  [](const Run& a, const Run& b) { return a.execution > b.execution; });
+        Time sum = 0;
+        for (const Run& run : middle_) {
+            const Time take = std::min(n, run.count);
+            sum += take * run.execution;
+            n -= take;
+        }
+        return sum;
+    }
+
+    [[nodiscard]] Jobs jobs_in(Time window, int u, int x) const {
+        Jobs jobs;
+        jobs.add(execution(x), 1, lengths_);
+        for (int j = 0; j < i_; ++j) {
+            jobs.add(execution(j), window_jobs(j, window, u, x), lengths_);
+        }
+        return jobs;
+    }
+
+    // Takes the pair (u, x) into account.
+    void consider(int u, int x) {
+        const Time blocking = this->blocking(u, x);
+        const Time earlier = shift(u, x);
+        if (best_ >= 0) {
+            // If H does not grow from where the best bound so far puts it, this pair's least fixed point is
+            // not above that: one look instead of an iteration.
+            const Time at_best = best_ - blocking - final_ + earlier;
+            const bool same_window = earlier == 0 && !sized();
+            if (at_best >= 0 &&
+                (same_window ? step_at_best(u, x) : step(at_best, blocking, u, x)) <= at_best) {
+                return;
+            }
+        }
+        Time h = 0;
+        Time response = 0;
+        for (;;) {
+            const Time next = step(h, blocking, u, x);
+            response = blocking + next + final_ - earlier;
+            if (next == h || response > limit_) {
+                h = next;
+                break;
+            }
+            h = next;
+        }
+        if (response > best_) {
+            best_ = response;
+            worst_ = {u, x, blocking, h, final_, blocking + h - lengths_.window_sub, earlier};
+        }
+    }
+
+    [[nodiscard]] Time step(Time h, Time blocking, int u, int x) {
+        const Time window = blocking + h - lengths_.window_sub;
+        return sized() ? interference_sized(window, u, x) : interference(jobs_in(window, u, x), window, u, x);
+    }
+
+    [[nodiscard]] Time blocking(int u, int x) const {
+        if (sized()) {
+            return std::max(execution(u), load(x));
+        }
+        return std::max(execution(u), lengths_.blocking_min) - lengths_.blocking_sub;
+    }
+
+    [[nodiscard]] Time final(std::size_t i) const {
+        const Task& own = tasks_[i];
+        if (sized()) {
+            const Time unload_own = unload(static_cast<int>(i));
+            return std::max(own.execution + lengths_.final_long + longest_load_,
+                            lengths_.final_short + longest_unload_ + longest_load_) +
+                   unload_own;
+        }
+        return std::max(own.execution + lengths_.final_long, lengths_.final_short);
+    }
+
+    // Operations as long as they take, only under round robin.
+    [[nodiscard]] bool sized() const { return options_.method == Method::round_robin; }
+
+    void prepare_sizes(Tdma tdma) {
+        slot_ = tdma.slot;
+        const std::size_t n = tasks_.size();
+        below_load_.resize(n);
+        below_unload_.resize(n);
+        Time load_below = 0;
+        Time unload_below = 0;
+        for (std::size_t i = n; i-- > 0;) {
+            below_load_[i] = load_below;
+            below_unload_[i] = unload_below;
+            load_below = std::max(load_below, task_load(i));
+            unload_below = std::max(unload_below, task_unload(i));
+            by_execution_.push_back(i);
+        }
+        longest_load_ = load_below;
+        longest_unload_ = unload_below;
+        by_load_ = by_unload_ = by_execution_;
+        const auto sort = [](std::vector<std::size_t>& order, auto key) {
+            std::sort(order.begin(), order.end(),
+                      [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
+        };
+        sort(by_execution_, [this](std::size_t k) { return tasks_[k].execution; });
+        sort(by_load_, [this](std::size_t k) { return task_load(k); });
+        sort(by_unload_, [this](std::size_t k) { return task_unload(k); });
+        counts_.resize(n);
+    }
+
+    [[nodiscard]] Time task_load(std::size_t k) const { return tasks_[k].load != 0 ? tasks_[k].load : slot_; }
+    [[nodiscard]] Time task_unload(std::size_t k) const {
+        return tasks_[k].unload != 0 ? tasks_[k].unload : slot_;
+    }
+    // Whichever task below is in flight, it may be the one that takes longest to move. Where nothing is, an
+    // earlier job's operation may still be under way.
+    [[nodiscard]] Time load(int k) const {
+        return k == Worst::none ? slot_
+               : k > i_         ? below_load_[static_cast<std::size_t>(i_)]
+                                : task_load(static_cast<std::size_t>(k));
+    }
+    [[nodiscard]] Time unload(int k) const {
+        return k == Worst::none ? slot_
+               : k > i_         ? below_unload_[static_cast<std::size_t>(i_)]
+                                : task_unload(static_cast<std::size_t>(k));
+    }
+    [[nodiscard]] bool longer_to_move(int k) const {
+        const auto i = static_cast<std::size_t>(i_);
+        return task_load(static_cast<std::size_t>(k)) > below_load_[i] ||
+               task_unload(static_cast<std::size_t>(k)) > below_unload_[i];
+    }
+
+    // The DMA work of an interval is the unload of the job before and the load of the job after its own. The
+    // sums of the longest unloads with the longest loads majorise every other pairing, so the n largest of
+    // these sums and of the executions bound H.
+    [[nodiscard]] Time interference_sized(Time window, int u, int x) {
+        Time n = 1;
+        for (int j = 0; j < i_; ++j) {
+            const Time count = window_jobs(j, window, u, x);
+            counts_[static_cast<std::size_t>(j)] = count;
+            n += count;
+        }
+        const auto i = static_cast<std::size_t>(i_);
+        fill(
+            executions_, by_execution_, [this](std::size_t k) { return tasks_[k].execution; },
+            Run{execution(x), 1}, Run{0, 0});
+        fill(
+            loads_, by_load_, [this](std::size_t k) { return task_load(k); }, Run{task_load(i), 1},
+            Run{0, 0});
+        fill(
+            unloads_, by_unload_, [this](std::size_t k) { return task_unload(k); }, Run{unload(u), 1},
+            Run{unload(x), 1});
+        Time sum = 0;
+        std::size_t c = 0;
+        std::size_t l = 0;
+        std::size_t d = 0;
+        while (n > 0) {
+            const bool moves = l < loads_.size() && d < unloads_.size();
+            const Time dma = moves ? 2 * lengths_.others + loads_[l].execution + unloads_[d].execution : -1;
+            if (c < executions_.size() && executions_[c].execution >= dma) {
+                const Time take = std::min(n, executions_[c].count);
+                sum += take * executions_[c].execution;
+                n -= take;
+                ++c;
+                continue;
+            }
+            const Time take = std::min({n, loads_[l].count, unloads_[d].count});
+            sum += take * dma;
+            n -= take;
+            loads_[l].count -= take;
+            unloads_[d].count -= take;
+            l += loads_[l].count == 0 ? 1 : 0;
+            d += unloads_[d].count == 0 ? 1 : 0;
+        }
+        return sum;
+    }
+
+    struct Run {
+        Time execution;
+        Time count;
+    };
+
+    // Runs of equal lengths in falling order: those of the tasks above with their counts, and one or two
+    // more.
+    template <class Key>
+    void fill(std::vector<Run>& runs, const std::vector<std::size_t>& order, Key key, Run a, Run b) {
+        std::array<Run, 2> more{a, b};
+        if (more[0].execution < more[1].execution) {
+            std::swap(more[0], more[1]);
+        }
+        runs.clear();
+        std::size_t at = 0;
+        for (const std::size_t k : order) {
+            if (k >= static_cast<std::size_t>(i_)) {
+                continue;
+            }
+            for (; at < more.size() && more[at].execution >= key(k); ++at) {
+                push(runs, more[at]);
+            }
+            push(runs, {key(k), counts_[k]});
+        }
+        for (; at < more.size(); ++at) {
+            push(runs, more[at]);
+        }
+    }
+    static void push(std::vector<Run>& runs, Run run) {
+        if (run.count > 0) {
+            runs.push_back(run);
+        }
+    }
+
+    std::span<const Task> tasks_;
+    Lengths lengths_;
+    Options options_;
+    std::vector<Pair> below_;
+    std::vector<Time> start_;  // R - F of each task above
+    std::vector<int> running_;
+    std::vector<int> loading_;
+    Jobs full_;
+    Time full_at_ = -1;
+    Time full_window_ = 0;
+    std::vector<Run> middle_;
+    Time slot_ = 0;
+    Time longest_load_ = 0;
+    Time longest_unload_ = 0;
+    std::vector<Time> below_load_;
+    std::vector<Time> below_unload_;
+    std::vector<Time> counts_;
+    std::vector<std::size_t> by_execution_;
+    std::vector<std::size_t> by_load_;
+    std::vector<std::size_t> by_unload_;
+    std::vector<Run> executions_;
+    std::vector<Run> loads_;
+    std::vector<Run> unloads_;
+    int i_ = 0;
+    Time final_ = 0;
+    Time limit_ = 0;
+    Time best_ = -1;
+    Worst worst_;
+};
+
+}  // namespace
+
+std::vector<Bound> bounds(std::span<const Task> tasks, Tdma tdma, const Options& options) {
+    check(tasks, tdma);
+    Analysis analysis(tasks, tdma, options);
+    std::vector<Bound> result;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        Bound bound;
+        const Time response = analysis.respond(i, bound.worst);
+        if (response <= tasks[i].deadline * options.limit_factor) {
+            bound.response = response;
+        }
+        result.push_back(bound);
+        if (response > tasks[i].deadline) {
+            break;
+        }
+    }
+    return result;
+}
+
+std::size_t responses(std::span<const Task> tasks, Tdma tdma, const Options& options,
+                      std::span<Time> response) {
+    check(tasks, tdma);
+    Analysis analysis(tasks, tdma, options);
+    Worst worst;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        response[i] = analysis.respond(i, worst);
+        if (response[i] > tasks[i].deadline) {
+            return i;
+        }
+    }
+    return tasks.size();
+}
+
+bool schedulable(std::span<const Task> tasks, Tdma tdma, const Options& options) {
+    check(tasks, tdma);
+    Analysis analysis(tasks, tdma, options);
+    Worst worst;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        if (analysis.respond(i, worst) > tasks[i].deadline) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::vector<Time> interferers(std::span<const Task> tasks, std::size_t i, Tdma tdma, const Options& options,
+                              const Worst& worst) {
+    check(tasks, tdma);
+    Analysis analysis(tasks, tdma, options);
+    Worst ignored;
+    for (std::size_t k = 0; k <= i; ++k) {
+        static_cast<void>(analysis.respond(k, ignored));
+    }
+    std::vector<Time> jobs;
+    for (std::size_t j = 0; j < i; ++j) {
+        jobs.push_back(analysis.window_jobs(static_cast<int>(j), worst.window, worst.running, worst.loading));
+    }
+    return jobs;
+}
+
+}  // namespace consort::engine::spm
