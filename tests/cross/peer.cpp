@@ -3,7 +3,6 @@
 // One side of an exchange between two instruction sets, over a region in a shared file:
 //
 //   peer make FILE              makes the region in a file of the right size
-//   peer attach FILE            only attaches and opens; prints "attached", or the refusal (exit status 3)
 //   peer ping FILE N POLICY     sends N requests, checks every answer, publishes snapshots, reads the log
 //   peer echo FILE N POLICY     answers them, checks every snapshot, writes the log
 //
@@ -95,25 +94,22 @@ void make(void* memory) {
     }
 }
 
-[[noreturn]] void refuse(const consort::Refusal& refusal) {
-    std::printf("refused: %s; %s %.*s: expected %u, found %u\n", to_string(refusal.reason), refusal.aspect,
-                static_cast<int>(refusal.member.view().size()), refusal.member.text,
-                static_cast<unsigned>(refusal.expected), static_cast<unsigned>(refusal.found));
-    std::exit(3);
+[[noreturn]] void refused(const consort::Refusal& refusal) {
+    fail(std::string("refused: ") + to_string(refusal.reason));
 }
 
 template <class A>
 struct Channels {
     explicit Channels(void* memory) : region(consort::Region<A>::attach(memory, region_bytes)) {
         if (!region.ok()) {
-            refuse(region.refusal());
+            refused(region.refusal());
         }
     }
     template <class C>
     typename C::Shared& open(const char* name) {
         auto found = region.value().template open<C>(name);
         if (!found.ok()) {
-            refuse(found.refusal());
+            refused(found.refusal());
         }
         return *found.value();
     }
@@ -175,11 +171,6 @@ int main(int argc, char** argv) {
     ::alarm(60);
     if (role == "make" && argc == 3) {
         make(map(argv[2], true));
-    } else if (role == "attach" && argc == 3) {
-        using A = consort::access::Coherent;
-        Channels<A> channels(map(argv[2], false));
-        static_cast<void>(channels.open<Box<A>>("there"));
-        std::puts("attached");
     } else if ((role == "ping" || role == "echo") && argc == 5) {
         void* memory = map(argv[2], false);
         const auto messages = static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10));
@@ -194,7 +185,7 @@ int main(int argc, char** argv) {
             fail("no such policy: " + policy);
         }
     } else {
-        fail("usage: peer make FILE | attach FILE | ping FILE N POLICY | echo FILE N POLICY");
+        fail("usage: peer make FILE | ping FILE N POLICY | echo FILE N POLICY");
     }
     return 0;
 }
