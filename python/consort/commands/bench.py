@@ -133,12 +133,16 @@ def show(result: BenchResult) -> None:
             console.print(table)
     if result.goals:
         table = Table(title="goals", title_justify="left")
-        for head in ("goal", "value", "", "limit", "unit", "met", "provenance"):
+        # Beside a goal that is missed, whether the machine's bare copy alone would miss it.
+        copies = any("raw_copy" in goal for goal in result.goals)
+        heads = ["goal", "value", "", "limit", "unit", "met", "provenance"]
+        for head in heads + ["raw copy / floor"] * copies:
             table.add_column(head)
         for goal in result.goals:
             met = {True: "yes", False: "no", None: "not measured: " + goal.get("reason", "")}[goal["met"]]
             value, limit = cell(goal["value"]), cell(goal["limit"])
-            table.add_row(goal["name"], value, goal["sense"], limit, goal["unit"], met, goal["provenance"])
+            cells = [goal["name"], value, goal["sense"], limit, goal["unit"], met, goal["provenance"]]
+            table.add_row(*cells, *[cell(goal.get("raw_copy"))] * copies)
         console.print(table)
     for note in result.notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)

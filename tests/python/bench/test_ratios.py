@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from consort.bench.blocks import Block, central, combine
 from consort.bench.icc import goals
-from consort.bench.registry import BENCHMARKS, goal, load
+from consort.bench.registry import BENCHMARKS, BenchResult, goal, load
+from consort.commands.bench import show
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ NAMES = [
     "mailbox_8_over_floor",
     "mailbox_48_over_floor",
     "mailbox_8_pause_over_floor",
+    "mailbox_8_pause_over_pause_floor",
+    "mailbox_48_over_copy",
     "mailbox_1024_over_copy",
     "iceoryx2_over_mailbox",
     "boost_over_mailbox",
@@ -65,7 +68,10 @@ def ratios():
         ("Mailbox", 8, "pause"): 0.7,
         ("Mailbox", 48, "pause"): 0.7,
         ("Mailbox", 1024, "pause"): 2.0,
+        ("copy", 48, "bare"): 1.16,
         ("copy", 1024, "pause"): 2.0,
+        ("floor", 4, "pause"): 0.5,
+        ("copy", 8, "pause"): 0.45,
         ("Boost.Lockfree spsc_queue", 8, "pause"): 1.5,
         ("iceoryx2-pubsub", 8, "pause"): 5.6,
     }
@@ -79,8 +85,34 @@ def test_goals_have_the_agreed_names_and_say_what_is_not_met():
     assert found["iceoryx2_over_mailbox"]["value"] == pytest.approx(8)
     assert found["snapshot_torn"]["met"] is False
     assert found["snapshot_p999_over_idle"]["value"] == 2
+    # The machine's own copy took as much: the protocol is not at fault.
+    assert found["mailbox_48_over_floor"]["raw_copy"] == 1.16
+    assert found["mailbox_48_over_copy"]["met"] is True
+    assert found["mailbox_48_over_copy"]["value"] == pytest.approx(1.2 / 1.16)
+    assert found["mailbox_48_over_copy"]["limit"] == 1.1
+    assert found["mailbox_8_pause_over_pause_floor"]["value"] == pytest.approx(1.4)
+    assert found["mailbox_8_pause_over_pause_floor"]["limit"] == 1.15
+    assert found["mailbox_8_pause_over_pause_floor"]["raw_copy"] == pytest.approx(0.9)
+    assert found["mailbox_8_over_floor"]["raw_copy"] is None, "not measured"
+    assert "raw_copy" not in found["boost_over_mailbox"]
     for one in found.values():
         assert set(one) >= {"name", "value", "unit", "sense", "limit", "met", "provenance"}
+
+
+def test_the_raw_copy_stands_beside_the_goals(capsys):
+    show(BenchResult(goals(ratios(), latest(), ""), []))
+    lines = capsys.readouterr().out.splitlines()
+    assert any("raw copy / floor" in line for line in lines)
+    (line,) = [line for line in lines if "mailbox_48_over_floor" in line]
+    assert "no" in line and "1.16" in line
+    show(BenchResult([goal("a", 1, "x", ">=", 1)], []))
+    assert "raw copy" not in capsys.readouterr().out
+
+
+def test_without_a_floor_there_is_no_ratio_to_it():
+    without = {k: v for k, v in ratios().items() if k[0] != "floor"}
+    found = {g["name"]: g for g in goals(without, latest(), "")}
+    assert found["mailbox_8_pause_over_pause_floor"]["met"] is None
 
 
 def test_a_peer_that_cannot_be_had_is_not_measured_rather_than_failed():
