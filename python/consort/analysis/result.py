@@ -13,8 +13,11 @@ StepKind = Literal[
 
 @dataclass(frozen=True)
 class Step:
-    """A part of a bound's worst case. `start` and `length` are in ps from the release of the job (or from the
-    beginning of its busy period, where a note says so); `count` is how many jobs or operations it stands for."""
+    """A part of a bound's worst case.
+
+    `start` and `length` are in ps from the release of the job (or from the beginning of its busy period,
+    where a note says so); `count` is how many jobs or operations it stands for.
+    """
 
     kind: StepKind
     label: str

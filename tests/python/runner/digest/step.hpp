@@ -40,6 +40,8 @@ inline void step(const In& in, State& state, Out& out) {
 }
 
 // The same, so that two unlike tasks are compiled into one program.
-inline void slow_step(const In& in, State& state, Out& out) noexcept { step(in, state, out); }
+inline void slow_step(const In& in, State& state, Out& out) noexcept {
+    step(in, state, out);
+}
 
 }  // namespace digest
