@@ -19,6 +19,7 @@ from consort.errors import ConsortError
 # `consort --help` fast: the plotting and database libraries take over a second to import.
 COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("consort.commands.bench", "Run a benchmark and hold its figures against their goals."),
+    "board": ("consort.commands.board", "Start emulated boards, show their consoles, debug and end them."),
     "check": ("consort.commands.check", "Check a system description and say what is wrong with it."),
     "compare": ("consort.commands.compare", "Compare two recorded runs."),
     "doctor": ("consort.commands.doctor", "Say how ready this machine is for real time, and how to mend it."),

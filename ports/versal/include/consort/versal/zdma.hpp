@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One ZDMA channel in simple mode: a copy between physical addresses, polled. What the port contract calls a
+// DMA: start and done.
+#pragma once
+
+#include <cstdint>
+
+#include "consort/bare/registers.hpp"
+#include "consort/port.hpp"
+#include "consort/versal/memory_map.hpp"
+
+namespace consort::versal {
+
+class Zdma {
+  public:
+    explicit Zdma(std::uint32_t channel) noexcept : base_(zdma0 + channel * zdma_step) {}
+
+    // Begins a copy. Both ranges are visible to the channel: cached ones have been cleaned.
+    void start(void* to, const void* from, std::uint32_t bytes) noexcept {
+        isa::system_barrier();
+        at(isr) = ~0U;
+        at(control0) = 0;  // simple mode, read and write
+        word_pair(source, from);
+        at(source_size) = bytes;
+        word_pair(destination, to);
+        at(destination_size) = bytes;
+        at(control2) = 1;  // enable: starts the transfer
+    }
+    [[nodiscard]] bool done() const noexcept {
+        const bool finished = (at(isr) & transfer_done) != 0;
+        isa::system_barrier();
+        return finished;
+    }
+
+  private:
+    static constexpr std::uintptr_t isr = 0x100;
+    static constexpr std::uintptr_t control0 = 0x110;
+    static constexpr std::uintptr_t source = 0x128;
+    static constexpr std::uintptr_t source_size = 0x130;
+    static constexpr std::uintptr_t destination = 0x138;
+    static constexpr std::uintptr_t destination_size = 0x140;
+    static constexpr std::uintptr_t control2 = 0x200;
+    static constexpr std::uint32_t transfer_done = 1U << 10U;
+
+    [[nodiscard]] volatile std::uint32_t& at(std::uintptr_t offset) const noexcept {
+        return bare::reg(base_ + offset);
+    }
+    void word_pair(std::uintptr_t offset, const void* address) const noexcept {
+        const auto value = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address));
+        at(offset) = static_cast<std::uint32_t>(value);
+        at(offset + 4) = static_cast<std::uint32_t>(value >> 32U);
+    }
+
+    std::uintptr_t base_;
+};
+
+}  // namespace consort::versal

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs for boards, on the Versal's Cortex-R5F.
+#pragma once
+
+#include "consort/bare/console.hpp"
+#include "consort/versal/memory_map.hpp"
+#include "consort/versal/r5f.hpp"
+#include "consort/versal/uart.hpp"
+
+namespace consort::bare {
+
+using ThisPort = versal::CortexR5F;
+inline constexpr const char* this_core = "Cortex-R5F";
+inline constexpr std::uint32_t this_place = 1;
+
+inline unsigned char* window() noexcept {
+    return reinterpret_cast<unsigned char*>(versal::window);
+}
+inline unsigned char* on_chip() noexcept {
+    return reinterpret_cast<unsigned char*>(versal::on_chip);
+}
+inline void print(const char* text) noexcept {
+    print_line<versal::Uart<versal::uart1>>(text);
+}
+
+inline void start_up() noexcept {
+    versal::Uart<versal::uart1>::start();
+    versal::CortexR5F::start_counter();
+}
+
+}  // namespace consort::bare

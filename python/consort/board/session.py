@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running board: its memory file, its QEMU, its consoles, and the processes beside it.
+
+All that a board needs while it runs lies in one folder in memory, with a lock that its owner holds. QEMU dies
+with its owner; a folder whose lock is free belongs to an owner that was killed: whoever starts a board next
+removes it. The console logs lie elsewhere and stay.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import mmap
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from consort.board import qemu
+from consort.board.boards import BoardSpec
+from consort.board.desk import BYTES, DESKS, Desk, State
+from consort.board.image import check_image
+from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.source import cache_folder
+
+LOCK, STATE_FILE, MEMORY, GDB = "lock", "state.json", "memory", "gdb"
+LOGS_KEPT = 20
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def boards_folder() -> Path:
+    """Where running boards live: $CONSORT_BOARDS, else a folder of the user's in shared memory."""
+    given = os.environ.get("CONSORT_BOARDS")
+    base = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path("/tmp")
+    return Path(given) if given else base / f"consort-boards-{os.getuid()}"
+
+
+def logs_folder() -> Path:
+    return cache_folder() / "board-logs"
+
+
+def die_with_parent() -> None:
+    """In a new process: end when the one that started it does, however it does."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def sweep() -> None:
+    """Removes what boards whose owner was killed have left, and old console logs."""
+    root = boards_folder()
+    for folder in root.iterdir() if root.is_dir() else ():
+        if owned(folder) is False:
+            shutil.rmtree(folder, ignore_errors=True)
+    logs = logs_folder()
+    if logs.is_dir():
+        by_age = sorted(logs.iterdir(), key=lambda p: p.stat().st_mtime, reverse=True)
+        for folder in by_age[LOGS_KEPT:]:
+            if not (root / folder.name).exists():
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def owned(folder: Path) -> bool | None:
+    """Whether an owner holds the folder's lock; None where there is no such folder."""
+    try:
+        file = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        # The lock is made before anything else; a folder without one is just being made or removed.
+        try:
+            return time.time() - folder.stat().st_mtime < 10
+        except FileNotFoundError:
+            return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+@dataclass
+class Board:
+    """A board that runs while the `with` block does. Orders for its cores are given before it starts."""
+
+    spec: BoardSpec
+    images: Mapping[str, Path]
+    name: str = ""
+    counted: bool = False
+    orders: Mapping[int, tuple[int, Sequence[int]]] = field(default_factory=dict)
+    # What to write into the shared window before the board starts: offset -> bytes.
+    contents: Mapping[int, bytes] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.name = self.name or f"{self.spec.name}-{secrets.token_hex(3)}"
+        if Path(self.name).name != self.name or self.name.startswith("."):
+            raise BadInput(f"'{self.name}' is no name for a board; letters, digits and hyphens are")
+        self.folder = boards_folder() / self.name
+        self.logs = logs_folder() / self.name
+        self.desks: list[Desk] = []
+        self.peers: list[subprocess.Popen[bytes]] = []
+        self.machine: subprocess.Popen[bytes] | None = None
+        self._mapping: mmap.mmap | None = None
+        self._lock = -1
+
+    @property
+    def memory(self) -> Path:
+        return self.folder / MEMORY
+
+    def log(self, core: str) -> Path:
+        return self.logs / f"{core}.log"
+
+    def __enter__(self) -> Self:
+        for core, image in self.images.items():
+            check_image(self.spec.core(core), image)
+        program = qemu.find(self.spec.qemu)
+        sweep()
+        try:
+            self._make_folder()
+            self._make_memory()
+            self._start(program)
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def _make_folder(self) -> None:
+        try:
+            boards_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700)
+        except FileExistsError as error:
+            self.folder = Path()
+            raise BadInput(f"a board named '{self.name}' is up already; take another --name") from error
+        except OSError as error:
+            self.folder = Path()
+            raise EnvironmentLacks(
+                f"{boards_folder()} cannot be written ({error.strerror})", "mend it or set $CONSORT_BOARDS"
+            ) from error
+        self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            shutil.rmtree(self.logs, ignore_errors=True)
+            self.logs.mkdir(parents=True)
+        except OSError as error:
+            raise EnvironmentLacks(
+                f"{self.logs} cannot be written ({error.strerror})", "mend it or set $CONSORT_CACHE"
+            ) from error
+
+    def _make_memory(self) -> None:
+        """The memory file, all of it taken now: a disk that fills up later would kill QEMU half-way."""
+        file = os.open(self.memory, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(file, 0, self.spec.memory_bytes)
+        except OSError as error:
+            raise EnvironmentLacks(
+                f"no room for the board's memory of {self.spec.memory_bytes >> 20} MiB"
+                f" under {boards_folder()} ({error.strerror})",
+                "make room, or set $CONSORT_BOARDS to a folder with room",
+            ) from error
+        finally:
+            if self.memory.stat().st_size == self.spec.memory_bytes:
+                self._mapping = mmap.mmap(file, self.spec.memory_bytes)
+            os.close(file)
+        assert self._mapping is not None
+        start = self.spec.window_offset
+        self.desks = [Desk(self._mapping, start + i * BYTES) for i in range(DESKS)]
+        for offset, content in self.contents.items():
+            self.write(offset, content)
+        for place, (role, arguments) in self.orders.items():
+            self.desks[place].order(role, arguments)
+
+    def _start(self, program: Path) -> None:
+        consoles = {core.name: self.log(core.name) for core in self.spec.cores}
+        line = qemu.command_line(
+            program, self.spec, self.memory, self.images, consoles, self.folder / GDB, counted=self.counted
+        )
+        with (self.logs / "qemu.log").open("wb") as output:
+            self.machine = subprocess.Popen(
+                line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=die_with_parent
+            )
+        state = {"board": self.spec.name, "name": self.name, "owner": os.getpid(), "qemu": self.machine.pid}
+        state |= {"counted": self.counted, "images": {k: str(v) for k, v in self.images.items()}}
+        state |= {"memory": str(self.memory), "logs": str(self.logs)}
+        partial = self.folder / (STATE_FILE + ".new")
+        partial.write_text(json.dumps(state, indent=1), encoding="utf-8")
+        partial.replace(self.folder / STATE_FILE)
+
+    def _end(self) -> None:
+        for process in (*self.peers, *([self.machine] if self.machine else [])):
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        for desk in self.desks:
+            desk.release()
+        self.desks = []
+        if self._mapping is not None:
+            self._mapping.close()
+            self._mapping = None
+        if self._lock >= 0:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = -1
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Bytes of the shared window."""
+        assert self._mapping is not None
+        begin = self.spec.window_offset + offset
+        return self._mapping[begin : begin + count]
+
+    def write(self, offset: int, content: bytes) -> None:
+        assert self._mapping is not None
+        begin = self.spec.window_offset + offset
+        if not 0 <= offset <= self.spec.window_bytes - len(content):
+            raise ValueError(f"{len(content)} bytes at {offset:#x} lie outside of the shared window")
+        self._mapping[begin : begin + len(content)] = content
+
+    def start_process(self, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
+        """Starts a program for boards as a process of this machine, at the desk `place`."""
+        window = [str(self.memory), str(self.spec.window_offset), str(self.spec.window_bytes), str(place)]
+        with (self.logs / f"process-{place}.log").open("wb") as output:
+            process = subprocess.Popen(
+                [*command, *window],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                preexec_fn=die_with_parent,
+            )
+        self.peers.append(process)
+        return process
+
+    def ended(self) -> str | None:
+        """How QEMU ended; None while it runs."""
+        status = self.machine.poll() if self.machine else 0
+        if status is None:
+            return None
+        said = (self.logs / "qemu.log").read_text(errors="replace").strip()
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        return how + (f": {said[-500:]}" if said else "")
+
+    def wait(self, places: Sequence[int], seconds: float, watch: Callable[[], None] | None = None) -> None:
+        """Waits until the programs at these desks are done; `SystemFails` says which is not, and why."""
+        end = time.monotonic() + seconds
+        while True:
+            for place in places:
+                if self.desks[place].state == State.FAILED:
+                    raise SystemFails(f"board {self.name}: desk {place} failed: {self.desks[place].text}")
+            waiting = [place for place in places if self.desks[place].state != State.DONE]
+            if not waiting:
+                return
+            if (how := self.ended()) is not None:
+                raise SystemFails(f"board {self.name}: QEMU {how}; the consoles are under {self.logs}")
+            for process in self.peers:
+                status = process.poll()
+                if status not in (None, 0):
+                    raise SystemFails(
+                        f"board {self.name}: a process beside it ended with status {status};"
+                        f" its words are under {self.logs}"
+                    )
+            if time.monotonic() > end:
+                state = ", ".join(
+                    f"{place} {self.desks[place].state.name.lower()} at {self.desks[place].progress}"
+                    for place in waiting
+                )
+                raise SystemFails(
+                    f"board {self.name}: not done after {seconds:g} s (desk {state}); consoles: {self.logs}"
+                )
+            if watch is not None:
+                watch()
+            time.sleep(0.005)
+
+
+def running() -> list[dict[str, Any]]:
+    """What is up, by name."""
+    sweep()
+    root = boards_folder()
+    found = []
+    for folder in sorted(root.iterdir()) if root.is_dir() else ():
+        try:
+            found.append(json.loads((folder / STATE_FILE).read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def named(name: str | None) -> dict[str, Any]:
+    """The running board of that name or kind; the only one if None."""
+    boards = running()
+    exact = [b for b in boards if name is None or b["name"] == name]
+    found = exact or [b for b in boards if b["board"] == name]
+    if len(found) == 1:
+        return found[0]
+    up = ", ".join(b["name"] for b in boards)
+    if not boards:
+        raise BadInput("no board is up; start one: consort board up versal")
+    if not found:
+        raise BadInput(f"no board '{name}' is up; these are: {up}")
+    raise BadInput(f"several boards are up: {up}; name one")
+
+
+__all__ = ["Board", "boards_folder", "logs_folder", "named", "running", "sweep"]

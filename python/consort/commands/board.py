@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``consort board``: starts emulated boards, shows their consoles, attaches a debugger, ends them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from consort.board import session
+from consort.board.boards import ALIASES, BOARDS, board_named
+from consort.board.image import build_image, check_image, program_source
+from consort.errors import BadInput, EnvironmentLacks, SystemFails
+
+PATIENCE_S = 60.0
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example: consort board up versal && consort board log versal && consort board down versal",
+)
+def command() -> None:
+    """Boards in a box: unlike processors, emulated, sharing memory with processes of this machine."""
+
+
+@command.command()
+@click.argument("board", metavar="|".join([*BOARDS, *ALIASES]))
+@click.option("--program", default="identity", show_default=True, help="A program's name, or its .cpp file.")
+@click.option("--image", "given", multiple=True, metavar="CORE=ELF", help="An image instead, for a core.")
+@click.option("--name", default="", help="The board's name; default: its kind and a number.")
+@click.option("--counted", is_flag=True, help="Time is instructions executed: runs repeat to the tick.")
+def up(board: str, program: str, given: tuple[str, ...], name: str, counted: bool) -> None:
+    """Build the images, start the board, and leave it running."""
+    spec = board_named(board)
+    images = dict(_image(spec.name, text) for text in given)
+    for core in spec.cores:
+        if not given:
+            images[core.name] = build_image(core, program_source(program))
+        if core.name in images:
+            check_image(core, images[core.name])
+    first = spec.cores[0]
+    if first.name not in images:
+        raise BadInput(f"--image: the core {first.name} starts first and needs an image")
+    orders = {"board": spec.name, "name": name or _free_name(board), "counted": counted}
+    orders["images"] = {core: str(path) for core, path in images.items()}
+    up = _keeper(orders)
+    click.echo(f"{up['name']} is up; its memory is {up['memory']}")
+
+
+def _image(board: str, text: str) -> tuple[str, Path]:
+    core, equals, path = text.partition("=")
+    if not equals:
+        raise BadInput(
+            f"--image {text}: CORE=ELF is expected, such as {board_named(board).cores[0].name}=a.elf"
+        )
+    return board_named(board).core(core).name, Path(path).resolve()
+
+
+def _free_name(kind: str) -> str:
+    taken = {b["name"] for b in session.running()}
+    return next(n for n in (kind, *(f"{kind}-{i}" for i in range(2, 1000))) if n not in taken)
+
+
+def _keeper(orders: dict[str, object]) -> dict[str, str]:
+    reading, writing = os.pipe()
+    with os.fdopen(reading) as answer:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "consort.board.keeper", str(writing)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=(writing,),
+        )
+        os.close(writing)
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(orders).encode())
+        process.stdin.close()
+        said = answer.read()
+    if not said:
+        _, error = process.communicate()
+        raise RuntimeError(f"the board's keeper ended without a word: {error.decode(errors='replace')}")
+    answered: dict[str, str] = json.loads(said)
+    if "error" in answered:
+        process.wait()
+        error_kind = {2: BadInput, 1: SystemFails}.get(int(answered["status"]))
+        if error_kind is not None:
+            raise error_kind(answered["error"])
+        what, _, how = answered["error"].rpartition("; ")
+        raise EnvironmentLacks(what, how)
+    return answered
+
+
+@command.command("list")
+def list_boards() -> None:
+    """List the boards that are up."""
+    for board in session.running():
+        click.echo(f"{board['name']}  {board['board']}  pid {board['qemu']}  {board['memory']}")
+
+
+@command.command()
+@click.argument("board", required=False)
+@click.option("--core", default=None, help="Only this core's console.")
+def log(board: str | None, core: str | None) -> None:
+    """Print the consoles of a board, also of one that has ended."""
+    folder = _logs(board)
+    logs = sorted(folder.glob(f"{core or '*'}.log"))
+    if not logs:
+        raise BadInput(
+            f"no console '{core}'; there are {', '.join(sorted(p.stem for p in folder.glob('*.log')))}"
+        )
+    for path in logs:
+        text = path.read_text(errors="replace").replace("\r\n", "\n").rstrip()
+        if text or core:
+            click.echo(f"-- {path.stem}\n{text}")
+
+
+def _logs(name: str | None) -> Path:
+    try:
+        return Path(session.named(name)["logs"])
+    except BadInput:
+        ended = session.logs_folder() / (name or "")
+        if name and ended.is_dir():
+            return ended
+        raise
+
+
+@command.command()
+@click.argument("board", required=False)
+def down(board: str | None) -> None:
+    """End a board and remove what it used; its console logs stay."""
+    found = session.named(board)
+    folder = session.boards_folder() / found["name"]
+    os.kill(found["owner"], signal.SIGTERM)
+    end = time.monotonic() + PATIENCE_S
+    while folder.exists():
+        if time.monotonic() > end:
+            raise SystemFails(f"{found['name']} does not end; its process is {found['owner']}")
+        time.sleep(0.02)
+        session.sweep()
+    click.echo(f"{found['name']} is down")
+
+
+@command.command()
+@click.argument("board", required=False)
+@click.option("--core", default=None, help="The core whose image's symbols are read; default: the first.")
+def gdb(board: str | None, core: str | None) -> None:
+    """Attach the debugger to a board (the cores of its other cluster: `add-inferior`, `attach 2`)."""
+    found = session.named(board)
+    program = shutil.which("gdb-multiarch")
+    if program is None:
+        raise EnvironmentLacks("no gdb-multiarch was found", "install it: apt-get install gdb-multiarch")
+    spec = board_named(found["board"])
+    image = found["images"].get(spec.core(core).name if core else spec.cores[0].name)
+    socket = session.boards_folder() / found["name"] / session.GDB
+    line = [program, "-q", *([image] if image else []), "-ex", f"target extended-remote {socket}"]
+    os.execv(program, line)
