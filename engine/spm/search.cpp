@@ -59,12 +59,15 @@ class Climber {
             double best = rate(current, target);
             for (int step = 0; step < effort.steps; ++step) {
                 Scenario next = current;
-                const Time changes = random_.between(1, 2);
+                const Time changes = random_.between(1, 3);
                 for (Time k = 0; k < changes; ++k) {
                     mutate(next);
                 }
                 const double value = rate(next, target);
-                if (value >= best) {
+                // Steps down are taken too, ever smaller ones: a job that is late because of the one before
+                // it lies behind a valley.
+                const double left = 1 - static_cast<double>(step) / effort.steps;
+                if (value >= best * (1 - 0.3 * left * random_.unit() * random_.unit())) {
                     best = value;
                     current = std::move(next);
                 }
@@ -118,11 +121,19 @@ class Climber {
         return s;
     }
 
+    [[nodiscard]] Time release_of(std::size_t task, const Arrivals& a, std::size_t job) const {
+        Time release = a.offset;
+        for (std::size_t k = 0; k < job; ++k) {
+            release += tasks_[task].period + (k < Arrivals::told ? a.extra_gap[k] : 0);
+        }
+        return release;
+    }
+
     void mutate(Scenario& s) {
         const auto task = static_cast<std::size_t>(random_.below(static_cast<Time>(tasks_.size())));
         Arrivals& a = s.arrivals[task];
         const auto job = static_cast<std::size_t>(random_.below(Arrivals::told));
-        switch (random_.below(s.delays.empty() ? 8 : 9)) {
+        switch (random_.below(s.delays.empty() ? 10 : 11)) {
             case 0:
             case 1:
                 a.offset = instant(2 * reach_);
@@ -152,6 +163,22 @@ class Climber {
             case 7:
                 a.silent = random_.chance(0.2);
                 break;
+            case 8: {
+                // The next job comes just after an own slot began, or with it.
+                const Time release = release_of(task, a, job + 1);
+                const Time past = release % tdma_.round;
+                const Time wanted = random_.chance(0.7) ? 1 : 0;
+                a.extra_gap[job] += past <= wanted ? wanted - past : tdma_.round + wanted - past;
+                break;
+            }
+            case 9: {
+                // A job comes together with one of another task.
+                const auto other = static_cast<std::size_t>(random_.below(static_cast<Time>(tasks_.size())));
+                const auto which = static_cast<std::size_t>(random_.below(Arrivals::told));
+                const Time lacks = release_of(other, s.arrivals[other], which) - release_of(task, a, job + 1);
+                a.extra_gap[job] = std::max<Time>(0, a.extra_gap[job] + lacks);
+                break;
+            }
             default: {
                 const auto k = static_cast<std::size_t>(random_.below(static_cast<Time>(s.delays.size())));
                 s.delays[k] = random_.chance(0.6) ? tdma_.round - tdma_.slot

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Response-time bounds of three-phase tasks on a core with a scratchpad (spm-centric-os, section V).
+
+Load, execute, unload: a task is moved into one of two scratchpad partitions by a DMA that the cores share,
+executes to completion from there, and is moved back. docs/explanation/three-phase.md states the protocol, proves the
+bounds and shows where the printed one is unsound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import Literal
+
+from consort import _engine
+from consort.analysis.result import Bound, Step
+
+Method = Literal["corrected", "literal", "round-robin"]
+
+_PAPER = "Tabish et al., RTAS 2016 (spm-centric-os), section V"
+_SOURCE = {
+    "corrected": f"{_PAPER}, corrected: docs/explanation/three-phase.md, theorem 1",
+    "literal": f"{_PAPER}, as printed",
+    "round-robin": "docs/explanation/three-phase.md, theorem 2 (round robin, operations of their own length)",
+}
+_COMMON = (
+    "tasks of the core are sporadic, fixed priority, never preempted, deadlines at most the periods",
+    "two partitions a core; a completed task is unloaded oldest first",
+    "execution times include context switches; DMA times include programming the DMA",
+    "no release jitter",
+    "all tasks of the core that are listed above and below meet their deadlines",
+)
+_ARBITRATION = {
+    "corrected": "TDMA of the DMA: one load or unload in each own slot, which is charged whole",
+    "literal": "TDMA of the DMA: one load or unload in each own slot, which is charged whole",
+    "round-robin": "the DMA serves the cores round robin and is never idle while one of them asks",
+}
+
+
+@dataclass(frozen=True)
+class ThreePhaseTask:
+    """A task of one core; times in ps. `load` and `unload` are DMA times; 0 stands for a whole slot."""
+
+    name: str
+    execution: int
+    period: int
+    deadline: int
+    load: int = 0
+    unload: int = 0
+
+
+@dataclass(frozen=True)
+class DmaShare:
+    """How one core reaches the DMA; times in ps.
+
+    TDMA: an own slot of `slot` begins every `round` (with M equal slots round = M * slot). Round robin: `slot` is
+    this core's longest operation, `round` the sum of the longest operations of all cores.
+    """
+
+    slot: int
+    round: int
+
+    @staticmethod
+    def equal(slot: int, cores: int) -> DmaShare:
+        return DmaShare(slot, cores * slot)
+
+
+def bound_core(
+    tasks: Sequence[ThreePhaseTask],
+    share: DmaShare,
+    *,
+    method: Method = "corrected",
+    core: str = "",
+    limit_factor: int = 16,
+) -> list[Bound]:
+    """Bounds of a core's tasks, which come in priority order, the most urgent first.
+
+    The bound of a task rests on those above it meeting their deadlines, so after the first that is not schedulable
+    the rest have none. The iteration of a bound ends above `limit_factor` times the deadline. ValueError for tasks
+    that the analysis does not take (deadline above the period, an operation longer than the slot).
+    """
+    tick = gcd(share.slot, share.round, *(t for task in tasks for t in _times(task)))
+    found = _engine.spm_bounds(
+        [tuple(t // tick for t in _times(task)) for task in tasks],
+        share.round // tick,
+        share.slot // tick,
+        method,
+        limit_factor,
+        False,
+    )
+    results: list[Bound] = []
+    for index, task in enumerate(tasks):
+        common = {
+            "task": task.name,
+            "deadline": task.deadline,
+            "source": _SOURCE[method],
+            "assumptions": (_ARBITRATION[method], *_COMMON),
+            "core": core,
+        }
+        if index >= len(found):
+            first = tasks[len(found) - 1].name
+            notes: tuple[str, ...] = (f"{first} above it misses its deadline: no bound",)
+            results.append(Bound(response=None, notes=notes, **common))  # type: ignore[arg-type]
+            continue
+        raw = found[index]
+        notes = ()
+        if method == "literal":
+            notes = ("unsound: for comparison with the paper only (four counterexamples in the documentation)",)
+        response = None if raw["response"] is None else raw["response"] * tick
+        explanation = _explain(tasks, index, raw, tick)
+        results.append(Bound(response=response, explanation=explanation, notes=notes, **common))  # type: ignore[arg-type]
+    return results
+
+
+def smallest_slot(tasks: Sequence[ThreePhaseTask]) -> int:
+    """The TDMA slot that fits every load and unload of a core [ps]; ValueError when a task has neither time."""
+    for task in tasks:
+        if task.load <= 0 or task.unload <= 0:
+            raise ValueError(f"{task.name} has no load and unload times; the slot has to be given")
+    return max(max(task.load, task.unload) for task in tasks)
+
+
+def _times(task: ThreePhaseTask) -> tuple[int, int, int, int, int]:
+    return task.execution, task.period, task.deadline, task.load, task.unload
+
+
+def _explain(
+    tasks: Sequence[ThreePhaseTask], index: int, raw: dict[str, object], tick: int
+) -> tuple[Step, ...]:
+    """The worst case as intervals, in ps from the task's release."""
+
+    def number(key: str) -> int:
+        value = raw[key]
+        assert isinstance(value, int)
+        return value
+
+    running, loading = number("running"), number("loading")
+    blocking, interference, final = (number(k) * tick for k in ("blocking", "interference", "final"))
+    begin = -number("shift") * tick
+    note = "counted from before the release: the task's own previous job was in flight" if begin else ""
+    who = tasks[running].name if running >= 0 else "no task"
+    next_one = tasks[loading].name if loading >= 0 else "no task"
+    steps = [
+        Step("blocking", f"B: {who} executes, {next_one} is being loaded", begin, blocking, 1, note),
+    ]
+    at = begin + blocking
+    jobs = [(loading, 1)] if loading >= 0 else []
+    interferers = raw["interferers"]
+    assert isinstance(interferers, list)
+    jobs += [(k, count) for k, count in enumerate(interferers) if count]
+    work = ", ".join(f"{count} x {tasks[k].name}" for k, count in jobs) or "none"
+    executing = sum(count * tasks[k].execution for k, count in jobs)
+    steps.append(
+        Step(
+            "interference",
+            f"H: {work}",
+            at,
+            interference,
+            sum(count for _, count in jobs),
+            f"{executing} ps of it execution, the rest waiting for loads and unloads",
+        )
+    )
+    at += interference
+    own = tasks[index].execution
+    steps.append(Step("own", f"{tasks[index].name} executes", at, own))
+    steps.append(Step("unload", "F: until its unload ends", at + own, final - own))
+    return tuple(steps)

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Three-phase tasks: the printed bound's counterexamples, the corrected bound, and searches for its violations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+from consort import _engine
+from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core, smallest_slot
+
+SIGMA = 10
+
+
+def sets(*pairs: tuple[int, int]) -> list[tuple[int, int, int]]:
+    return [(c, t, t) for c, t in pairs]
+
+
+def bounds(tasks, cores, method, limit_factor=8, sigma=SIGMA):
+    found = _engine.spm_bounds(tasks, cores * sigma, sigma, method, limit_factor, False)
+    return [b["response"] for b in found]
+
+
+def arrivals(*offsets, gaps=None):
+    gaps = gaps or {}
+    return [(offset, gaps.get(i, []), [], False) for i, offset in enumerate(offsets)]
+
+
+def responses(jobs):
+    worst: dict[int, int] = {}
+    for task, release, _load, _start, _finish, end in jobs:
+        worst[task] = max(worst.get(task, 0), end - release)
+    return worst
+
+
+# Four cores, two, three, two; (execution, period = deadline), time in tenths of a slot.
+CE1 = (4, sets((160, 350), (10, 390), (10, 510), (10, 1140)))
+CE2 = (2, sets((180, 351), (10, 380), (10, 430), (80, 770), (51, 800)))
+CE3 = (3, sets((530, 1850), (760, 2170), (320, 2240), (490, 2270)))
+CE4 = (2, sets((630, 1440), (230, 1670), (480, 1720), (290, 1740)))
+
+
+class TestPrintedBound:
+    """The bound as printed accepts four sets whose deadlines are missed."""
+
+    @pytest.mark.parametrize(
+        ("case", "expected"),
+        [
+            (CE1, [350, 390, 480, 1140]),
+            (CE2, [351, 371, 421, 761, 791]),
+            (CE3, [1830, 2150, 2220, 2250]),
+            (CE4, [1440, 1670, 1720, 1740]),
+        ],
+    )
+    def test_values(self, case, expected):
+        cores, tasks = case
+        assert bounds(tasks, cores, "literal") == expected
+        assert all(r <= task[2] for r, task in zip(expected, tasks, strict=True))
+
+    def test_first_counterexample_slot_by_slot(self):
+        cores, tasks = CE1
+        jobs = _engine.spm_replay(tasks, cores * SIGMA, SIGMA, arrivals(1, 81, 81, 1), 390)
+        loads = sorted((load, task) for task, _r, load, _s, _f, _e in jobs)
+        assert loads == [(40, 0), (80, 3), (280, 1), (360, 0), (440, 2)]
+        ends = {(task, release): end for task, release, _l, _s, _f, end in jobs}
+        assert ends[(0, 1)] == 250 and ends[(3, 1)] == 330 and ends[(1, 81)] == 410
+        assert responses(jobs)[2] == 529 > 510
+
+    def test_second_counterexample(self):
+        cores, tasks = CE2
+        told = arrivals(21, 121, 121, 21, 1, gaps={0: [380 - 21 - 351]})
+        assert responses(_engine.spm_replay(tasks, cores * SIGMA, SIGMA, told, 400))[2] == 489 > 430
+
+    @pytest.mark.parametrize(("case", "task", "known"), [(CE3, 3, 2309), (CE4, 3, 1770)])
+    def test_search_finds_the_others(self, case, task, known):
+        cores, tasks = case
+        printed = bounds(tasks, cores, "literal")
+        worst = max(
+            _engine.spm_climb(tasks, cores * SIGMA, SIGMA, "literal", printed, 1, restarts, steps)["worst"][task]
+            for restarts, steps in ((10_000, 300), (1_000, 5_000))
+        )
+        assert worst > tasks[task][2], "no missed deadline found"
+        assert worst >= known
+
+    @pytest.mark.parametrize("case", [CE1, CE2, CE3, CE4])
+    def test_corrected_bound_refuses_these_sets(self, case):
+        cores, tasks = case
+        found = bounds(tasks, cores, "corrected")
+        assert len(found) < len(tasks) or any(
+            r is None or r > task[2] for r, task in zip(found, tasks, strict=False)
+        )
+
+
+class TestExact:
+    def test_known_responses(self):
+        """Exact worst cases on the grid of rounds, slot 1."""
+        found = _engine.spm_exact(sets((17, 36), (1, 40), (1, 60), (1, 120)), 4, 1)
+        assert found["complete"] and found["response"] == [33, 33, 41, 49]
+        found = _engine.spm_exact(sets((20, 42), (1, 42), (1, 60), (1, 120)), 3, 1)
+        assert found["complete"] and found["response"] == [31, 31, 37, 40]
+
+    def test_corrected_bound_is_tighter_than_all_tasks_in_flight(self):
+        """Above the exact 33 by less than a quarter where the heavy task's next release comes at once."""
+        assert bounds(sets((17, 36), (1, 40), (1, 60), (1, 120)), 4, "corrected", sigma=1)[:2] == [36, 40]
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    @given(st.data())
+    def test_never_above_the_corrected_bound(self, data):
+        cores = data.draw(st.integers(1, 3))
+        n = data.draw(st.integers(2, 4))
+        tasks = []
+        executions = data.draw(st.lists(st.integers(1, 14), min_size=n, max_size=n))
+        for c in executions:
+            rounds = data.draw(st.integers(2, 24))
+            tasks.append((c, rounds * cores, rounds * cores))
+        found = bounds(tasks, cores, "corrected", 1, sigma=1)
+        if len(found) < n or found[-1] is None:
+            return
+        exact = _engine.spm_exact(tasks, cores, 1, data.draw(st.booleans()), 300_000)
+        assert exact["late_task"] is None
+        assert all(e <= b for e, b in zip(exact["response"], found, strict=True))
+
+
+class TestSoundness:
+    """Random sets at the edge of what a bound accepts, each attacked by a hill climb over its schedules."""
+
+    @pytest.mark.parametrize("method", ["corrected", "round-robin"])
+    def test_no_schedule_above_the_bound(self, method):
+        found = _engine.spm_campaign(method, 20_000, seed=20, threads=2)
+        assert found["sets"] > 19_000
+        assert found["violated_sets"] == 0, found["example"]
+        assert found["largest_ratio"] > 0.99, "the search is too weak to say anything"
+
+    def test_search_refutes_the_printed_bound(self):
+        found = _engine.spm_campaign("literal", 4_000, seed=3, threads=2, cores_low=2)
+        example = found["example"]
+        assert found["violated_sets"] > 0
+        jobs = _engine.spm_replay(
+            example["tasks"], example["round"], example["slot"], example["arrivals"], example["until"]
+        )
+        assert responses(jobs)[example["task"]] == example["response"] > example["bound"][example["task"]]
+
+    @pytest.mark.parametrize(
+        "lemmas",
+        [
+            {"interval_slots": 0},
+            {"interval_rounds": 1},
+            {"threshold_rounds": 3},
+            {"extra_waste": 0},
+            {"final_rounds": 1},
+            {"final_slots": 0},
+            {"final_short_rounds": 2},
+            {"final_short_slots": 0},
+            {"blocking_slots": 1},
+            {"window_slots": 2},
+            {"window_slots": 4},
+            {"early_return": 0},
+        ],
+        ids=str,
+    )
+    def test_every_lowered_lemma_is_refuted(self, lemmas):
+        found = _engine.spm_campaign("corrected", 30_000, seed=7, threads=2, lemmas=lemmas)
+        assert found["violated_sets"] > 0
+
+    def test_last_in_first_out_unloading_is_refuted(self):
+        assert _engine.spm_campaign("corrected", 500, seed=2, unload="lifo")["violated_sets"] > 50
+
+    def test_same_findings_on_any_number_of_threads(self):
+        one = _engine.spm_campaign("corrected", 300, seed=5, threads=1)
+        two = _engine.spm_campaign("corrected", 300, seed=5, threads=2)
+        assert one == two
+
+    def test_hypothesis_shrinks_a_counterexample_of_the_printed_bound(self):
+        """What a user would get printed: the smallest set and its schedule."""
+
+        @st.composite
+        def attacked(draw):
+            cores = draw(st.sampled_from([2, 4]))
+            executions = draw(st.lists(st.sampled_from([10, 20, 160, 180]), min_size=4, max_size=4))
+            tasks = [(c, 1 << 40, 1 << 40) for c in executions]
+            for i, c in enumerate(executions):
+                period = bounds(tasks, cores, "literal", 1)[i] + draw(st.sampled_from([0, 30, 600]))
+                tasks[i] = (c, period, period)
+            return cores, tasks
+
+        def exceeds(case):
+            cores, tasks = case
+            limit = bounds(tasks, cores, "literal", 1)
+            if len(limit) < 4 or None in limit:
+                return False
+            found = _engine.spm_climb(tasks, cores * SIGMA, SIGMA, "literal", limit, 1, 8, 300)
+            return found["ratio"] > 1
+
+        try:
+            cores, tasks = find(attacked(), exceeds, settings=settings(max_examples=400, deadline=None))
+        except NoSuchExample:
+            pytest.fail("no counterexample found")
+        assert len(tasks) == 4 and exceeds((cores, tasks))
+
+
+times = st.integers(1, 60)
+
+
+@st.composite
+def systems(draw):
+    n = draw(st.integers(1, 5))
+    cores = draw(st.integers(1, 4))
+    tasks = [(draw(times), period := draw(st.integers(200, 3000)), period) for _ in range(n)]
+    return cores, tasks
+
+
+class TestProperties:
+    @settings(max_examples=150, deadline=None)
+    @given(systems(), st.data())
+    def test_longer_execution_never_lowers_a_bound(self, system, data):
+        cores, tasks = system
+        before = bounds(tasks, cores, "corrected")
+        k = data.draw(st.integers(0, len(tasks) - 1))
+        longer = [(c + (7 if i == k else 0), t, d) for i, (c, t, d) in enumerate(tasks)]
+        after = bounds(longer, cores, "corrected")
+        assert all(
+            b is None or a is not None and a <= b for a, b in zip(before, after, strict=False)
+        ) or len(after) < len(before)
+
+    @settings(max_examples=150, deadline=None)
+    @given(systems(), st.data())
+    def test_round_robin_with_whole_slots_never_waits_longer_than_its_delays(self, system, data):
+        """One core alone: round robin and TDMA of one slot differ by what TDMA wastes."""
+        _cores, tasks = system
+        found = bounds(tasks, 1, "round-robin")
+        delays = [0]
+        told = arrivals(*(data.draw(st.integers(0, 400)) for _ in tasks))
+        jobs = _engine.spm_replay(tasks, SIGMA, SIGMA, told, 3000, delays=delays)
+        if len(found) < len(tasks) or any(
+            r is None or r > t[2] for r, t in zip(found, tasks, strict=True)
+        ):
+            return
+        assert all(r <= found[task] for task, r in responses(jobs).items())
+
+    def test_verdicts_of_many_sets_are_those_of_one(self):
+        rng = np.random.default_rng(4)
+        periods = np.sort(rng.integers(300, 4000, size=(400, 4)), axis=1)
+        executions = rng.integers(5, 200, size=(400, 4))
+        verdicts = _engine.spm_schedulable(executions, periods, 2 * SIGMA, SIGMA)
+        assert 20 < verdicts.sum() < 380
+        for e, p, verdict in zip(executions, periods, verdicts, strict=True):
+            found = bounds([(int(c), int(t), int(t)) for c, t in zip(e, p, strict=True)], 2, "corrected", 1)
+            assert verdict == (len(found) == 4 and found[-1] is not None)
+
+
+class TestPython:
+    MS = 10**9
+
+    def core(self):
+        ms = self.MS
+        return [
+            ThreePhaseTask("fast", 1 * ms, 20 * ms, 20 * ms, ms // 10, ms // 10),
+            ThreePhaseTask("slow", 3 * ms, 50 * ms, 40 * ms, ms // 20, ms // 10),
+        ]
+
+    def test_bounds_in_picoseconds_with_an_explanation_that_adds_up(self):
+        tasks = self.core()
+        share = DmaShare.equal(smallest_slot(tasks), 2)
+        for bound in bound_core(tasks, share, core="app-0"):
+            assert bound.schedulable and bound.response is not None
+            assert sum(step.length for step in bound.explanation) + bound.explanation[0].start == bound.response
+            assert bound.assumptions and "theorem 1" in bound.source
+
+    def test_a_finer_tick_changes_nothing(self):
+        tasks, ms = self.core(), self.MS
+        share = DmaShare.equal(ms // 10, 2)
+        odd = [*tasks, ThreePhaseTask("odd", 1, 10**12 + 7, 10**12 + 7)]
+        assert [b.response for b in bound_core(tasks, share, method="literal")] <= [
+            b.response for b in bound_core(odd, share, method="literal")
+        ]
+
+    def test_after_a_miss_the_rest_have_no_bound(self):
+        ms = self.MS
+        tasks = [ThreePhaseTask("late", 5 * ms, 6 * ms, 6 * ms), *self.core()]
+        found = bound_core(tasks, DmaShare.equal(ms, 2))
+        assert not found[0].schedulable and found[0].slack is not None and found[0].slack < 0
+        assert found[1].response is None and "late" in found[1].notes[0]
+
+    def test_printed_bound_says_that_it_is_unsound(self):
+        assert "unsound" in bound_core(self.core(), DmaShare.equal(self.MS, 2), method="literal")[0].notes[0]
+
+    @pytest.mark.parametrize(
+        ("task", "message"),
+        [
+            (ThreePhaseTask("a", 1, 10, 11), "deadline <= period"),
+            (ThreePhaseTask("a", 0, 10, 10), "0 < execution"),
+            (ThreePhaseTask("a", 1, 10, 10, load=9), "load, unload <= slot"),
+        ],
+    )
+    def test_what_the_analysis_does_not_take(self, task, message):
+        with pytest.raises(ValueError, match=message):
+            bound_core([task], DmaShare(2, 4))
+
+    def test_slot_needs_load_times(self):
+        with pytest.raises(ValueError, match="a has no load and unload times"):
+            smallest_slot([ThreePhaseTask("a", 1, 10, 10)])
