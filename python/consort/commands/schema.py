@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort schema``: the JSON Schema by which editors complete and check system descriptions."""
+"""``consort schema``: the JSON Schemas by which editors complete and check descriptions."""
 
 from __future__ import annotations
 
 import click
 
-from consort.model.schema import schema_text
+from consort.model.schema import platform_schema, schema_text, system_schema
 
 
 @click.command(
     "schema",
     epilog="Example: consort schema > schema/system.schema.json",
-    help="Print the JSON Schema (draft 2020-12) of system descriptions. An editor with a YAML language"
-    " server uses it when a description begins with '# yaml-language-server: $schema=PATH'.",
+    help="Print the JSON Schema (draft 2020-12) of system descriptions, or of platform files. An editor with"
+    " a YAML language server uses it when a description begins with '# yaml-language-server: $schema=PATH'.",
 )
-def command() -> None:
-    click.echo(schema_text(), nl=False)
+@click.argument("which", type=click.Choice(["system", "platform"]), default="system")
+def command(which: str) -> None:
+    click.echo(schema_text(platform_schema() if which == "platform" else system_schema()), nl=False)

@@ -32,6 +32,12 @@ def system_from_data(
     return _system(document, platform or _platform(document))
 
 
+def is_platform(path: Path) -> bool:
+    """Whether a file describes a platform: it says what there is, and no tasks."""
+    data = read_document(path).data
+    return "tasks" not in data and bool({"processors", "cores", "memories"} & data.keys())
+
+
 def _system(document: Document, platform: Platform | None) -> System:
     system, wrong = validate(System, document)
     problems = document.problems + check_rules(document, wrong, platform)

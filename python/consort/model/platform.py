@@ -99,6 +99,11 @@ class LoadedCost(Sourced):
     base: DurationFigure | None = Field(default=None, description="For each access.")
     per_byte: DurationFigure | None = Field(default=None, description="For each byte of it.")
     rate: RateFigure | None = Field(default=None, description="Instead of per_byte: bytes in a time.")
+    granularity: SizeFigure | None = Field(
+        default=None,
+        description="Pieces that an access is made of, one after another, each at the cost given; without it"
+        " an access is one piece.",
+    )
 
     @model_validator(mode="wrap")
     @classmethod
@@ -113,6 +118,13 @@ class LoadedCost(Sourced):
         """The time of one access to `size` bytes, rounded up; None where no figure is known."""
         if self.base is None and self.per_byte is None and self.rate is None:
             return None
+        piece = self.granularity.value.bytes if self.granularity is not None else 0
+        if piece:
+            whole, rest = divmod(size, piece)
+            return whole * self._piece(piece) + (self._piece(rest) if rest else 0)
+        return self._piece(size)
+
+    def _piece(self, size: int) -> int:
         total = self.base.value.picoseconds if self.base is not None else 0
         if self.per_byte is not None:
             total += size * self.per_byte.value.picoseconds
@@ -174,6 +186,7 @@ class Dma(Sourced):
     channels: Annotated[int, Field(ge=1, le=1024)] = Field(
         default=1, description="Transfers it can do side by side."
     )
+    clock: FrequencyFigure | None = Field(default=None, description="Its clock.")
     setup: DurationFigure | None = Field(default=None, description="What it costs to program a transfer.")
     rate: RateFigure | None = Field(default=None, description="Bytes copied in a time.")
     transfers: dict[Name, Transfer] = Field(default={}, description="Single transfers that were timed.")
@@ -197,6 +210,7 @@ class Link(Sourced):
     latency: DurationFigure | None = Field(default=None, description="Of a smallest transfer, one way.")
     rate: RateFigure | None = Field(default=None, description="What it carries in practice.")
     peak: RateFigure | None = Field(default=None, description="What it could carry in theory.")
+    clock: FrequencyFigure | None = Field(default=None, description="The clock of its logic.")
     description: str = Field(default="", description="What it is, in a line.")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from consort.cli import main
-from consort.model.schema import schema_text
+from consort.model.schema import platform_schema, schema_text
 
 
 def call(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -64,3 +64,41 @@ def test_schema(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, _ = call(capsys, "schema")
     assert status == 0
     assert out == schema_text()
+    assert call(capsys, "schema", "system")[1] == out
+
+
+def test_schema_of_platforms(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = call(capsys, "schema", "platform")
+    assert status == 0
+    assert out == schema_text(platform_schema())
+    assert call(capsys, "schema", "plattform")[0] == 2
+
+
+def test_platform(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("board.yml").rename("board.yaml")
+    status, out, err = call(capsys, "check", "board.yaml")
+    assert (status, err) == (0, "")
+    assert out == "board.yaml: ok, platform board: 2 cores of 1 processor, 1 figure, 0 with a source\n"
+    status, out, _ = call(capsys, "check", "--json", "board.yaml")
+    assert status == 0
+    assert json.loads(out)["platform"]["name"] == "board"
+    status, out, err = call(capsys, "check", "bad-board.yaml")
+    assert (status, out) == (2, "")
+    assert err.endswith("consort: 3 errors in bad-board.yaml\n")
+
+
+def test_analysed_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("system.yaml").write_text(
+        "consort: 1\nplatform: linux-host\ntasks: {a: {min_interarrival: 5ms, on: worker-1}}\n"
+        "chains: {c: {path: [a]}}\n",
+        encoding="utf-8",
+    )
+    status, out, err = call(capsys, "check", "system.yaml")
+    assert (status, err) == (0, "")
+    assert out.splitlines() == [
+        "system.yaml: ok, 1 task on 1 core of linux-host",
+        "  a: at least 5ms apart, deadline 5ms, local on worker-1",
+        "  1 chain",
+        "  not to be run, only analysed and simulated: tasks.a: to run the task its 'step' is needed; add it,"
+        " for example 'step: step.hpp::servo::step'",
+    ]
