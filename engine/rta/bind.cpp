@@ -1,12 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Python bindings: response-time analyses.
+// Python bindings: response-time analyses. Times are integers in ticks of the caller's choice.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "bindings.hpp"
+#include "rta/bulk.hpp"
+#include "rta/fixed_priority.hpp"
+
+namespace nb = nanobind;
 
 namespace consort::engine {
 
-void bind_rta(nanobind::module_& /*module*/) {}
+namespace {
+
+using Times = std::vector<Time>;
+using Table = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+const char* name(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::bounded:
+            return "bounded";
+        case Verdict::overload:
+            return "overload";
+        case Verdict::beyond:
+            return "beyond";
+        case Verdict::too_long:
+            return "too-long";
+    }
+    return "unknown";
+}
+
+// Owns what a TaskSet points to. Empty vectors stand for fields that are not given.
+struct OwnedSet {
+    Times c, t, d, j, b, level;
+
+    [[nodiscard]] TaskSet view() const {
+        const auto field = [&](const Times& values, const char* what) -> const Time* {
+            if (values.empty()) {
+                return nullptr;
+            }
+            if (values.size() != c.size()) {
+                throw std::invalid_argument(std::string(what) + " has " + std::to_string(values.size()) +
+                                            " values for " + std::to_string(c.size()) + " tasks");
+            }
+            return values.data();
+        };
+        TaskSet set{c.size(),
+                    c.data(),
+                    field(t, "t"),
+                    field(d, "d"),
+                    field(j, "jitter"),
+                    field(b, "blocking"),
+                    field(level, "level")};
+        if (set.t == nullptr && set.n > 0) {
+            throw std::invalid_argument("t has 0 values for " + std::to_string(set.n) + " tasks");
+        }
+        check(set);
+        return set;
+    }
+};
+
+nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive) {
+    const TaskSet set = owned.view();
+    if (i >= set.n) {
+        throw std::invalid_argument("there is no task " + std::to_string(i));
+    }
+    const Response response = fixed_priority_response(set, i, {.preemptive = preemptive});
+    nb::dict result;
+    result["verdict"] = name(response.verdict);
+    if (response.verdict != Verdict::bounded) {
+        result["bound"] = nb::none();
+        return result;
+    }
+    result["bound"] = response.bound;
+    result["job"] = response.job;
+    result["window"] = response.window;
+    result["blocking"] = response.blocking;
+    result["open"] = response.open;
+    nb::list jobs;
+    for (std::size_t k = 0; k < set.n; ++k) {
+        const Time count =
+            set.interferes(k, i) ? jobs_in(set, k, response.window, !preemptive && !response.open) : 0;
+        jobs.append(count);
+    }
+    result["jobs"] = jobs;
+    return result;
+}
+
+TaskSets tables(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                const std::optional<Table>& b) {
+    const auto same = [&](const Table& other, const char* what) {
+        if (other.shape(0) != c.shape(0) || other.shape(1) != c.shape(1)) {
+            throw std::invalid_argument(std::string(what) + " has another shape than c");
+        }
+        return other.data();
+    };
+    return {c.shape(0),
+            c.shape(1),
+            c.data(),
+            same(t, "t"),
+            same(d, "d"),
+            j ? same(*j, "jitter") : nullptr,
+            b ? same(*b, "blocking") : nullptr};
+}
+
+template <class Value>
+auto array(std::unique_ptr<Value[]> values, std::initializer_list<std::size_t> shape) {
+    nb::capsule owner(values.get(), [](void* p) noexcept { delete[] static_cast<Value*>(p); });
+    return nb::ndarray<nb::numpy, Value>(values.release(), shape, owner);
+}
+
+auto fp_responses(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                  const std::optional<Table>& b, bool preemptive) {
+    const TaskSets all = tables(c, t, d, j, b);
+    auto out = std::make_unique<Time[]>(all.sets * all.n);
+    {
+        const nb::gil_scoped_release free;
+        responses(all, preemptive, out.get());
+    }
+    return array(std::move(out), {all.sets, all.n});
+}
+
+auto fp_schedulable(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                    const std::optional<Table>& b, bool preemptive) {
+    const TaskSets all = tables(c, t, d, j, b);
+    auto out = std::make_unique<bool[]>(all.sets);
+    {
+        const nb::gil_scoped_release free;
+        schedulable(all, preemptive, out.get());
+    }
+    return array(std::move(out), {all.sets});
+}
+
+}  // namespace
+
+void bind_rta(nb::module_& module) {
+    module.def(
+        "fp_response",
+        [](Times c, Times t, Times jitter, Times blocking, Times level, std::size_t task, bool preemptive) {
+            return fp_response(
+                {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
+                task, preemptive);
+        },
+        nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{},
+        nb::arg("level") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
+        "Worst-case response time of one task under fixed priorities, and the busy window that attains it.");
+    module.def("fp_responses", &fp_responses, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
+               nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
+               nb::arg("preemptive") = true,
+               "Response times of many task sets (rows), -1 where one exceeds its deadline.");
+    module.def("fp_schedulable", &fp_schedulable, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
+               nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
+               nb::arg("preemptive") = true, "Whether every task of each set meets its deadline.");
+}
 
 }  // namespace consort::engine

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from consort.model.quantities import Duration
+
 StepKind = Literal[
     "blocking", "interference", "own", "suspension", "jitter", "slot", "load", "unload", "communication"
 ]
@@ -26,6 +28,10 @@ class Step:
     count: int = 1
     note: str = ""
 
+    def __str__(self) -> str:
+        note = f" ({self.note})" if self.note else ""
+        return f"{in_words(self.length):>12}  {self.kind}: {self.label}{note}"
+
     def to_json(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
@@ -42,31 +48,51 @@ class Bound:
     """An upper bound of a task's response time, from release to the end of its last part [ps].
 
     `response` is None where the analysis found no bound (the iteration left its limit); `schedulable` is then
-    False. `deadline` is relative to the release [ps].
+    False. `deadline` is relative to the release [ps]. With release jitter both count from the moment at which
+    the release was due.
+
+    A chain's or a channel's bound has this form too: `task` is then its name, `kind` says what is bounded,
+    and `deadline` is None where nothing was required of it.
     """
 
     task: str
     response: int | None
-    deadline: int
+    deadline: int | None
     source: str
     assumptions: tuple[str, ...] = ()
     explanation: tuple[Step, ...] = ()
     core: str = ""
     # What is to be known of the bound: that it is for comparison only, that lower tasks were left out.
     notes: tuple[str, ...] = field(default=())
+    # What is bounded: "response time", "reaction time", "data age", "latency", …
+    kind: str = "response time"
 
     @property
     def schedulable(self) -> bool:
-        return self.response is not None and self.response <= self.deadline
+        return self.response is not None and (self.deadline is None or self.response <= self.deadline)
 
     @property
     def slack(self) -> int | None:
         """Deadline minus bound [ps]; negative when the bound is above the deadline."""
-        return None if self.response is None else self.deadline - self.response
+        return None if self.response is None or self.deadline is None else self.deadline - self.response
+
+    def verdict(self) -> str:
+        """One line: what is bounded, by what, and by how much it fails."""
+        where = f"{self.task} on {self.core}" if self.core else self.task
+        if self.response is None:
+            return f"{where}: no bound of its {self.kind}" + (
+                f": {'; '.join(self.notes)}" if self.notes else ""
+            )
+        text = f"{where}: {self.kind} at most {in_words(self.response)}"
+        if self.deadline is None:
+            return text
+        text += f", allowed {in_words(self.deadline)}"
+        return text if self.schedulable else f"{text}: too late by {in_words(self.response - self.deadline)}"
 
     def to_json(self) -> dict[str, Any]:
         return {
             "task": self.task,
+            "kind": self.kind,
             "core": self.core,
             "response_ps": self.response,
             "deadline_ps": self.deadline,
@@ -77,3 +103,15 @@ class Bound:
             "explanation": [step.to_json() for step in self.explanation],
             "provenance": "bound",
         }
+
+
+def in_words(picoseconds: int) -> str:
+    """A time, exactly, in the largest unit in which it is at least 1."""
+    sign, value = ("-", -picoseconds) if picoseconds < 0 else ("", picoseconds)
+    unit, factor = max(
+        ((u, f) for u, f in Duration.units.items() if f <= max(value, 1)), key=lambda pair: pair[1]
+    )
+    whole, rest = divmod(value, factor)
+    digits = len(str(factor)) - 1
+    fraction = f".{rest:0{digits}d}".rstrip("0") if rest else ""
+    return f"{sign}{whole}{fraction}{unit}"

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rta/fixed_priority.hpp"
+
+#include <algorithm>
+
+namespace consort::engine {
+
+namespace {
+
+struct Budget {
+    Time left;
+    [[nodiscard]] bool take() { return left-- > 0; }
+};
+
+struct Window {
+    const TaskSet& set;
+    std::size_t i;
+    bool closed;  // a release at the very end counts
+
+    // `own` and all jobs of interfering tasks that are released within `length`.
+    [[nodiscard]] Time demand(Time own, Time length) const {
+        Time sum = own;
+        for (std::size_t k = 0; k < set.n; ++k) {
+            if (set.interferes(k, i)) {
+                sum = add(sum, mul(jobs_in(set, k, length, closed), set.c[k]));
+            }
+        }
+        return sum;
+    }
+
+    // The least fixed point of demand(own, .) not below `from`, which must not exceed it; none if it exceeds
+    // `stop`.
+    [[nodiscard]] std::optional<Time> fixed_point(Time own, Time from, Time stop, Budget& budget,
+                                                  bool& exhausted) const {
+        Time length = from;
+        while (length <= stop) {
+            if (!budget.take()) {
+                exhausted = true;
+                return std::nullopt;
+            }
+            const Time next = demand(own, length);
+            if (next == length) {
+                return length;
+            }
+            length = next;
+        }
+        return std::nullopt;
+    }
+};
+
+// Jobs of task i in its longest busy window (the last has this index + 1), or none if that is not found.
+std::optional<Time> jobs_in_busy_window(const TaskSet& set, std::size_t i, Time blocking, Budget& budget) {
+    const Window window{set, i, false};
+    Time length = add(blocking, set.c[i]);
+    while (budget.take()) {
+        const Time jobs = ceil_div(add(length, set.jitter(i)), set.t[i]);
+        const Time next = window.demand(add(blocking, mul(jobs, set.c[i])), length);
+        if (next == length) {
+            return jobs;
+        }
+        length = next;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Time jobs_in(const TaskSet& set, std::size_t k, Time window, bool closed) {
+    const Time span = add(window, set.jitter(k));
+    return closed ? span / set.t[k] + 1 : ceil_div(span, set.t[k]);
+}
+
+Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search& search) {
+    Response result;
+    const auto counts = [&](std::size_t k) { return k == i || set.interferes(k, i); };
+    const Load used = load(set, counts);
+    if (used == Load::above_one) {
+        result.verdict = Verdict::overload;
+        return result;
+    }
+    const Time c = set.c[i];
+    const Time t = set.t[i];
+    const Time jitter = set.jitter(i);
+    Time blocking = set.blocking(i);
+    bool open = search.preemptive;
+    if (!search.preemptive) {
+        Time longest = 0;
+        for (std::size_t k = 0; k < set.n; ++k) {
+            longest = set.lower(k, i) ? std::max(longest, set.c[k]) : longest;
+        }
+        // A lower-priority job that began before the window, or the blocking that was given, whichever is
+        // longer.
+        open = longest > blocking;
+        blocking = std::max(blocking, longest);
+    }
+    result.blocking = blocking;
+    result.open = !search.preemptive && open;
+
+    Budget budget{search.steps};
+    // At a load of at most 1 job q + H/t responds no later than job q, for H the common period.
+    Time last = INT64_MAX;
+    if (const auto common = hyperperiod(set, counts)) {
+        last = *common / t;
+    }
+    // Non-preemptive: the window may go on, with jobs of others only, after a job of this task has finished,
+    // and reach its next one. Preemptive: it ends with the first job that finishes before its successor can
+    // come.
+    if (!search.preemptive && used == Load::below_one) {
+        const auto jobs = jobs_in_busy_window(set, i, blocking, budget);
+        if (!jobs) {
+            result.verdict = Verdict::too_long;
+            return result;
+        }
+        last = std::min(last, *jobs);
+    }
+
+    const Window window{set, i, !open};
+    Time from = add(blocking, search.preemptive ? c : 0);
+    for (Time q = 0; q < last; ++q) {
+        const Time earlier = mul(q, t);
+        // Everything but interference: the job's own part counts only where it can be preempted.
+        const Time own = add(blocking, mul(search.preemptive ? q + 1 : q, c));
+        const Time after = search.preemptive ? 0 : c;
+        Time stop = INT64_MAX;
+        if (search.limit) {
+            // A negative difference ends the search at once, as it should.
+            stop = add(*search.limit, earlier) - add(jitter, after);
+        }
+        bool exhausted = false;
+        const auto length = window.fixed_point(own, std::max(from, own), stop, budget, exhausted);
+        if (!length) {
+            result.verdict = exhausted ? Verdict::too_long : Verdict::beyond;
+            return result;
+        }
+        const Time finish = add(*length, after);
+        const Time response = add(finish, jitter) - earlier;
+        if (response > result.bound) {
+            result.bound = response;
+            result.job = q;
+            result.window = *length;
+        }
+        if (search.preemptive && add(finish, jitter) <= add(earlier, t)) {
+            break;
+        }
+        from = add(*length, c);
+    }
+    return result;
+}
+
+}  // namespace consort::engine

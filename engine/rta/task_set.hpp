@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tasks of one core as the analyses see them, and what all analyses ask of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "time.hpp"
+
+namespace consort::engine {
+
+// Views into arrays of the caller. Task 0 is the most urgent one where priorities matter.
+struct TaskSet {
+    std::size_t n = 0;
+    const Time* c = nullptr;  // execution, >= 1
+    const Time* t = nullptr;  // period or least inter-arrival time, >= 1
+    const Time* d = nullptr;  // relative deadline, >= 1; may exceed t; read by EDF and by verdicts only
+    const Time* j = nullptr;  // release jitter, >= 0; null: none
+    const Time* b = nullptr;  // blocking by whatever is no task of this set, >= 0; null: none
+    // Not descending; tasks of one level may be served in any order among themselves. Null: task i has level
+    // i.
+    const Time* level = nullptr;
+
+    [[nodiscard]] Time jitter(std::size_t i) const { return j == nullptr ? 0 : j[i]; }
+    [[nodiscard]] Time blocking(std::size_t i) const { return b == nullptr ? 0 : b[i]; }
+    // Whether a pending job of task k runs before, or may run before, one of task i.
+    [[nodiscard]] bool interferes(std::size_t k, std::size_t i) const {
+        return k != i && (level == nullptr ? k < i : level[k] <= level[i]);
+    }
+    [[nodiscard]] bool lower(std::size_t k, std::size_t i) const { return k != i && !interferes(k, i); }
+};
+
+// Throws std::invalid_argument with the index and field of the first value out of range.
+void check(const TaskSet& set);
+
+enum class Load { below_one, one, above_one, undecided };
+
+// The sum of c/t over the tasks for which `counts` holds, against 1. Exact except for `undecided`: a sum
+// within n * 2^-60 of 1 whose common period leaves 126 bits.
+template <class Counts>
+[[nodiscard]] Load load(const TaskSet& set, Counts counts);
+
+// The common period of those tasks, if it fits.
+template <class Counts>
+[[nodiscard]] std::optional<Time> hyperperiod(const TaskSet& set, Counts counts);
+
+namespace detail {
+
+__extension__ using Wide = unsigned __int128;
+
+[[nodiscard]] std::optional<Wide> wide_lcm(Wide a, Wide b);
+
+}  // namespace detail
+
+template <class Counts>
+Load load(const TaskSet& set, Counts counts) {
+    using detail::Wide;
+    constexpr Wide one = Wide{1} << 60U;
+    Wide floor_sum = 0;
+    Wide counted = 0;
+    for (std::size_t i = 0; i < set.n; ++i) {
+        if (counts(i)) {
+            floor_sum += (Wide(set.c[i]) << 60U) / Wide(set.t[i]);
+            ++counted;
+        }
+    }
+    if (floor_sum > one) {
+        return Load::above_one;
+    }
+    if (floor_sum + counted < one) {
+        return Load::below_one;
+    }
+    Wide common = 1;
+    for (std::size_t i = 0; i < set.n; ++i) {
+        if (counts(i)) {
+            const auto next = detail::wide_lcm(common, Wide(set.t[i]));
+            if (!next) {
+                return Load::undecided;
+            }
+            common = *next;
+        }
+    }
+    // Each term is at most common * c/t, and their sum was seen to be below common * (1 + n / 2^60).
+    Wide demand = 0;
+    for (std::size_t i = 0; i < set.n; ++i) {
+        if (counts(i)) {
+            demand += common / Wide(set.t[i]) * Wide(set.c[i]);
+        }
+    }
+    return demand > common ? Load::above_one : demand == common ? Load::one : Load::below_one;
+}
+
+template <class Counts>
+std::optional<Time> hyperperiod(const TaskSet& set, Counts counts) {
+    detail::Wide common = 1;
+    for (std::size_t i = 0; i < set.n; ++i) {
+        if (counts(i)) {
+            const auto next = detail::wide_lcm(common, detail::Wide(set.t[i]));
+            if (!next || *next > detail::Wide(INT64_MAX)) {
+                return std::nullopt;
+            }
+            common = *next;
+        }
+    }
+    return Time(common);
+}
+
+}  // namespace consort::engine

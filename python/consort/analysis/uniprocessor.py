@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Response times on one core: fixed priorities and EDF, preemptive or not.
+
+docs/explanation/analyses.md states each theorem with its assumptions, proof or source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import gcd
+from typing import Any
+
+from consort import _engine
+from consort.analysis.result import Bound, Step, in_words
+
+_DOC = "docs/explanation/analyses.md"
+FP_PREEMPTIVE = f"{_DOC}, theorem 1 (Joseph & Pandya 1986; Lehoczky 1990; Tindell, Burns & Wellings 1994)"
+FP_NON_PREEMPTIVE = f"{_DOC}, theorem 2 (Davis, Burns, Bril & Lukkien 2007)"
+CONTENTION = "spm-centric-os, section VII.E: contention-based baseline, by " + FP_PREEMPTIVE
+
+_RELEASES = (
+    "consecutive releases of a task are due at least its period apart; each comes at most its jitter late",
+    "releases at any moment: offsets between tasks are not made use of",
+    "no job suspends itself; execution times hold whatever else runs",
+    "jobs of one task run in the order of their releases",
+)
+
+
+@dataclass(frozen=True)
+class UniTask:
+    """A task of one core; times in picoseconds.
+
+    `level` is its place in the order of priorities, 0 the most urgent. Tasks of one level may be served in
+    any order: each may have to wait for the other. Without levels each task has one of its own, in the order
+    given.
+    """
+
+    name: str
+    execution: int
+    period: int
+    deadline: int
+    jitter: int = 0
+    blocking: int = 0
+    level: int | None = None
+
+    def __post_init__(self) -> None:
+        for what, least in (("execution", 1), ("period", 1), ("deadline", 1), ("jitter", 0), ("blocking", 0)):
+            value = getattr(self, what)
+            if value < least:
+                raise ValueError(f"{self.name}: {what} is {value} ps; at least {least} ps is needed")
+
+
+def fixed_priority(
+    tasks: Sequence[UniTask], *, preemptive: bool = True, context_switch: int = 0, core: str = ""
+) -> list[Bound]:
+    """Worst-case response times under fixed priorities; the tasks come in priority order, most urgent first.
+
+    Every job is charged two context switches, one in and one out. A switch under way is not interrupted:
+    a task with others below it may be blocked by one more.
+    """
+    levels = _levels(tasks)
+    charged = []
+    for task, level in zip(tasks, levels, strict=True):
+        switch = context_switch if preemptive and any(other > level for other in levels) else 0
+        charged.append(
+            replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
+        )
+    arrays, tick = _ticks(charged)
+    assumptions = [
+        "one core, "
+        + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end")
+        + " fixed priorities",
+        *_RELEASES,
+    ]
+    if len(set(levels)) < len(levels):
+        assumptions.append("tasks of equal priority are served in any order")
+    if context_switch:
+        assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
+    results = []
+    for index, task in enumerate(tasks):
+        raw = _engine.fp_response(
+            c=arrays["execution"],
+            t=arrays["period"],
+            jitter=arrays["jitter"],
+            blocking=arrays["blocking"],
+            level=levels,
+            task=index,
+            preemptive=preemptive,
+        )
+        results.append(
+            Bound(
+                task=task.name,
+                response=None if raw["bound"] is None else raw["bound"] * tick,
+                deadline=task.deadline,
+                source=FP_PREEMPTIVE if preemptive else FP_NON_PREEMPTIVE,
+                assumptions=tuple(assumptions),
+                explanation=_explain(charged, levels, index, raw, tick, preemptive),
+                notes=_why_none(charged, levels, index, raw),
+                core=core,
+            )
+        )
+    return results
+
+
+def contention_baseline(tasks: Sequence[UniTask], *, context_switch: int, core: str = "") -> list[Bound]:
+    """The contention-based SRAM system that spm-centric-os compares itself with.
+
+    Its execution times were measured under contention (the SRAM column of Table V), and each job is charged
+    two context switches. Preemptive fixed priorities.
+    """
+    charged = [replace(task, execution=task.execution + 2 * context_switch) for task in tasks]
+    note = "execution times include the contention for memory, as in Table V; they are measured, not proved"
+    return [
+        replace(
+            bound,
+            source=CONTENTION,
+            assumptions=(
+                note,
+                f"two context switches of {in_words(context_switch)} are charged to each job",
+                *bound.assumptions,
+            ),
+        )
+        for bound in fixed_priority(charged, core=core)
+    ]
+
+
+def utilization(tasks: Sequence[UniTask]) -> Fraction:
+    """What the tasks ask for, as a share of the core."""
+    return sum((Fraction(task.execution, task.period) for task in tasks), Fraction(0))
+
+
+def _levels(tasks: Sequence[UniTask]) -> list[int]:
+    given = [task.level for task in tasks]
+    if all(level is None for level in given):
+        return list(range(len(tasks)))
+    levels = [level for level in given if level is not None]
+    if len(levels) < len(given):
+        raise ValueError("some tasks have a priority level and some have none")
+    if levels != sorted(levels):
+        raise ValueError("tasks must be given in the order of their priority levels")
+    return levels
+
+
+def _ticks(tasks: Sequence[UniTask]) -> tuple[dict[str, list[int]], int]:
+    """The tasks' times in the largest unit that all are multiples of, and that unit in ps."""
+    fields = ("execution", "period", "deadline", "jitter", "blocking")
+    tick = gcd(*(getattr(task, field) for task in tasks for field in fields)) or 1
+    return {field: [getattr(task, field) // tick for task in tasks] for field in fields}, tick
+
+
+def _interfere(levels: Sequence[int], index: int) -> list[int]:
+    return [k for k, level in enumerate(levels) if k != index and level <= levels[index]]
+
+
+def _why_none(
+    tasks: Sequence[UniTask], levels: Sequence[int], index: int, raw: dict[str, Any]
+) -> tuple[str, ...]:
+    if raw["verdict"] == "overload":
+        load = utilization([tasks[k] for k in (*_interfere(levels, index), index)])
+        return (f"it and the tasks before it ask for {_percent(load)} of the core",)
+    if raw["verdict"] == "too-long":
+        return ("its busy window holds too many jobs to look at each; its load is at or next to 100 %",)
+    return ()
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(share * 100):.6g} %"
+
+
+def _explain(
+    tasks: Sequence[UniTask],
+    levels: Sequence[int],
+    index: int,
+    raw: dict[str, Any],
+    tick: int,
+    preemptive: bool,
+) -> tuple[Step, ...]:
+    """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
+    if raw["bound"] is None:
+        return ()
+    task = tasks[index]
+    earlier = raw["job"]
+    # The window begins when its first job comes, late by the jitter; the worst job is due that many periods
+    # later.
+    at = -earlier * task.period
+    steps: list[Step] = []
+
+    def put(kind: Any, label: str, length: int, count: int = 1, note: str = "") -> None:
+        nonlocal at
+        if length:
+            steps.append(Step(kind, label, at, length, count, note))
+            at += length
+
+    put(
+        "jitter",
+        f"{task.name} comes late" if not earlier else "the window's first job comes late",
+        task.jitter,
+    )
+    lower = [other for k, other in enumerate(tasks) if levels[k] > levels[index]]
+    longest = max(lower, key=lambda other: other.execution, default=None)
+    if not preemptive and longest is not None and longest.execution > task.blocking:
+        put("blocking", longest.name, longest.execution, note="began just before")
+    else:
+        put("blocking", "what holds the core", task.blocking)
+    jobs = [(other, count) for other, count in zip(tasks, raw["jobs"], strict=True) if count]
+    for other, count in jobs:
+        put("interference", f"{count} x {other.name}", count * other.execution, count)
+    if earlier:
+        note = f"job {earlier + 1} of the busy window is the worst"
+        put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier, note)
+    put("own", task.name, task.execution)
+    return tuple(steps)
