@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace consort::bare {
 
@@ -44,6 +45,7 @@ class Text {
         return *this;
     }
     [[nodiscard]] const char* c_str() const noexcept { return text_; }
+    [[nodiscard]] std::string_view view() const noexcept { return {text_, length_}; }
 
   private:
     void put(char c) noexcept {

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages between two processors of which at least one is on a board (bench/board/exchange.cpp)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.board.boards import BoardSpec
+from consort.board.image import build_image, program_source
+from consort.board.process import PROCESSES, build_process
+from consort.board.session import Board
+from consort.errors import BadInput, SystemFails
+
+SIZES = (0, 1, 4, 8, 16, 48, 64, 128, 256, 512, 1024)
+POLICIES = ("system-barrier", "device", "non-coherent")
+MAKE, ASK, PROBE, WORK = 1, 2, 4, 8
+
+# Behind the desks: a region for each pair; then the askers' logs of round trips.
+REGION, REGION_BYTES = 0x10000, 0x10000
+LOGS, LOG_BYTES = 0x100000, 0x100000
+# The first desk that no core of a board has.
+FIRST_PROCESS = 4
+
+
+def size_of(number: NDArray[Any] | int) -> Any:
+    """The payload's bytes of message `number` (as the program's index_of)."""
+    mixed = (np.asarray(number, dtype=np.uint64) * 2654435761) & 0xFFFFFFFF
+    return np.array(SIZES)[(mixed >> 16) % len(SIZES)]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """What an exchange gave: round trips as the asker's clock has them, by message."""
+
+    messages: int
+    ticks: NDArray[np.uint32]
+    ticks_per_second: int
+
+    def nanoseconds(self) -> NDArray[np.float64]:
+        return self.ticks.astype(np.float64) * (1e9 / self.ticks_per_second)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: a core of the board, or a process of this machine; `flags` change its build."""
+
+    name: str
+    policy: str = "system-barrier"
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Who asks whom, through which memory, who makes the region, and which message is spoiled (0: none)."""
+
+    asker: Side
+    answerer: Side
+    on_chip: bool = False
+    answerer_makes: bool = False
+    spoil: int = 0
+
+
+def pair(asker: str, answerer: str, policy: str = "system-barrier", **options: Any) -> Pair:
+    """A pair of processors by name; processes always use the system barrier."""
+
+    def side(name: str) -> Side:
+        return Side(name, "system-barrier" if name in PROCESSES else policy)
+
+    return Pair(side(asker), side(answerer), **options)
+
+
+class Arena:
+    """A board and the processes beside it, with the sides that take part."""
+
+    def __init__(self, spec: BoardSpec, sides: Sequence[Side], *, source: str = "exchange") -> None:
+        self.spec = spec
+        self.sides = sides
+        self._source = program_source(source)
+        cores = {core.name: core for core in spec.cores}
+        self.places: list[int] = []
+        self.commands: dict[int, list[str]] = {}
+        flags = {side.name: side.flags for side in sides}
+        used = FIRST_PROCESS
+        for side in sides:
+            if side.name in cores:
+                self.places.append(cores[side.name].place)
+            elif side.name in PROCESSES:
+                self.commands[used] = build_process(PROCESSES[side.name], self._source, *side.flags)
+                self.places.append(used)
+                used += 1
+            else:
+                known = ", ".join([*cores, *PROCESSES])
+                raise BadInput(
+                    f"no processor '{side.name}' on or beside the board {spec.name}; there are {known}"
+                )
+        if len(set(self.places)) != len(self.places):
+            raise BadInput("a core runs one program: it cannot be two sides")
+        # The core that starts first releases the others, so it always has an image; idle without a role.
+        self.images: dict[str, Path] = {
+            core.name: build_image(core, self._source, *flags.get(core.name, ()))
+            for core in spec.cores
+            if core.name in flags or core.starts is not None
+        }
+
+    def board(self, orders: dict[int, tuple[int, Sequence[int]]], *, counted: bool = False) -> Board:
+        idle = {core.place: (0, ()) for core in self.spec.cores if core.starts is not None}
+        return Board(self.spec, self.images, orders={**idle, **orders}, counted=counted)
+
+    def start_processes(self, board: Board) -> None:
+        for place, command in self.commands.items():
+            board.start_process(command, place)
+
+
+def exchange(
+    spec: BoardSpec, pairs: Sequence[Pair], messages: int, *, counted: bool = False, seconds: float = 60
+) -> list[Exchange]:
+    """Runs the pairs at once; `SystemFails` if a content is wrong, a side refuses, or the board dies."""
+    arena = Arena(spec, [side for pair in pairs for side in (pair.asker, pair.answerer)])
+    places = list(zip(arena.places[::2], arena.places[1::2], strict=True))
+    entries = min(messages, LOG_BYTES // 4)
+    orders: dict[int, tuple[int, Sequence[int]]] = {}
+    for i, (each, (asker, answerer)) in enumerate(zip(pairs, places, strict=True)):
+        # On-chip memory has room for one region a pair as well.
+        offset = i * REGION_BYTES + (0 if each.on_chip else REGION)
+        where = [int(each.on_chip), offset, REGION_BYTES, messages]
+        rest = [each.spoil, LOGS + i * LOG_BYTES, entries]
+        makes = (0, MAKE) if each.answerer_makes else (MAKE, 0)
+        orders[asker] = (WORK | ASK | makes[0], [*where, POLICIES.index(each.asker.policy), *rest])
+        orders[answerer] = (WORK | makes[1], [*where, POLICIES.index(each.answerer.policy), *rest])
+    with arena.board(orders, counted=counted) as board:
+        arena.start_processes(board)
+        board.wait(arena.places, seconds)
+        found = []
+        for i, (asker, answerer) in enumerate(places):
+            asked, answered = board.desks[asker].results, board.desks[answerer].results
+            if asked[:3] != answered[:3] or asked[0] != messages:
+                raise SystemFails(f"the sides disagree on what they exchanged: {asked[:3]}, {answered[:3]}")
+            ticks = np.frombuffer(board.read(LOGS + i * LOG_BYTES, 4 * entries), dtype="<u4").copy()
+            found.append(Exchange(messages, ticks, asked[3]))
+        return found
+
+
+def probe(spec: BoardSpec, maker: Side, other: Side, *, seconds: float = 60) -> str:
+    """What `other` says of a region that `maker` makes: empty if it attaches and opens, else the refusal."""
+    arena = Arena(spec, (maker, other))
+    where = [0, REGION, REGION_BYTES, 0]
+    orders: dict[int, tuple[int, Sequence[int]]] = {
+        place: (WORK | PROBE | makes, [*where, POLICIES.index(side.policy), 0, 0, 0])
+        for place, side, makes in zip(arena.places, (maker, other), (MAKE, 0), strict=True)
+    }
+    with arena.board(orders) as board:
+        arena.start_processes(board)
+        try:
+            board.wait(arena.places, seconds)
+        except SystemFails:
+            said = board.desks[arena.places[1]].text
+            if said:
+                return said
+            raise
+        return ""
