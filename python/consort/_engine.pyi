@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -6,6 +7,68 @@ from numpy.typing import NDArray
 Times = NDArray[np.int64]
 
 def inspect_region(path: str) -> dict[str, Any]: ...
+
+# Three-phase tasks (engine/spm): a task is (execution, period, deadline[, load, unload]), times in ticks.
+def spm_bounds(
+    tasks: Sequence[Sequence[int]],
+    round: int,
+    slot: int,
+    method: str = ...,
+    limit_factor: int = ...,
+    lower_may_overrun: bool = ...,
+) -> list[dict[str, Any]]: ...
+def spm_schedulable(
+    executions: NDArray[np.int64], periods: NDArray[np.int64], round: int, slot: int, method: str = ...
+) -> NDArray[np.bool_]: ...
+def spm_replay(
+    tasks: Sequence[Sequence[int]],
+    round: int,
+    slot: int,
+    arrivals: Sequence[tuple[int, list[int], list[int], bool]],
+    until: int,
+    unload: str = ...,
+    delays: Sequence[int] = ...,
+) -> list[tuple[int, int, int, int, int, int]]: ...
+def spm_campaign(
+    method: str,
+    sets: int,
+    seed: int = ...,
+    threads: int = ...,
+    cores_low: int = ...,
+    cores_high: int = ...,
+    restarts: int = ...,
+    steps: int = ...,
+    unload: str = ...,
+    lemmas: dict[str, int] = ...,
+) -> dict[str, Any]: ...
+def spm_climb(
+    tasks: Sequence[Sequence[int]],
+    round: int,
+    slot: int,
+    method: str,
+    bound: Sequence[int],
+    seed: int = ...,
+    restarts: int = ...,
+    steps: int = ...,
+) -> dict[str, Any]: ...
+def spm_exact(
+    tasks: Sequence[Sequence[int]], round: int, slot: int, vary: bool = ..., max_states: int = ...
+) -> dict[str, Any]: ...
+def spm_sweep(
+    programs: Sequence[tuple[int, int, int, int]],
+    utilisations: Sequence[float],
+    curves: Sequence[str],
+    slot: int,
+    other_slot: int,
+    cores: int,
+    periods: Sequence[int],
+    switches: Sequence[int],
+    by_contended: bool,
+    keep_last: bool,
+    sets: int,
+    seed: int = ...,
+    threads: int = ...,
+) -> list[list[int]]: ...
 
 # engine/rta
 def fp_response(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Response-time bounds of three-phase tasks on a core with a scratchpad (spm-centric-os, section V).
 
-Load, execute, unload: a task is moved into one of two scratchpad partitions by a DMA that the cores share,
-executes to completion from there, and is moved back. docs/explanation/three-phase.md states the protocol, proves the
-bounds and shows where the printed one is unsound.
+Load, execute, unload: a task is moved into one of two scratchpad partitions by a DMA that the cores
+share, executes to completion from there, and is moved back. docs/explanation/three-phase.md states the
+protocol, proves the bounds and shows where the printed one is unsound.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class ThreePhaseTask:
 class DmaShare:
     """How one core reaches the DMA; times in ps.
 
-    TDMA: an own slot of `slot` begins every `round` (with M equal slots round = M * slot). Round robin: `slot` is
-    this core's longest operation, `round` the sum of the longest operations of all cores.
+    TDMA: an own slot of `slot` begins every `round` (with M equal slots round = M * slot). Round robin:
+    `slot` is this core's longest operation, `round` the sum of the longest operations of all cores.
     """
 
     slot: int
@@ -76,9 +76,10 @@ def bound_core(
 ) -> list[Bound]:
     """Bounds of a core's tasks, which come in priority order, the most urgent first.
 
-    The bound of a task rests on those above it meeting their deadlines, so after the first that is not schedulable
-    the rest have none. The iteration of a bound ends above `limit_factor` times the deadline. ValueError for tasks
-    that the analysis does not take (deadline above the period, an operation longer than the slot).
+    The bound of a task rests on those above it meeting their deadlines, so after the first that is not
+    schedulable the rest have none. The iteration of a bound ends above `limit_factor` times the deadline.
+    ValueError for tasks that the analysis does not take (deadline above the period, an operation longer than
+    the slot).
     """
     tick = gcd(share.slot, share.round, *(t for task in tasks for t in _times(task)))
     found = _engine.spm_bounds(
@@ -106,7 +107,7 @@ def bound_core(
         raw = found[index]
         notes = ()
         if method == "literal":
-            notes = ("unsound: for comparison with the paper only (four counterexamples in the documentation)",)
+            notes = ("unsound: for comparison only (the documentation has four counterexamples)",)
         response = None if raw["response"] is None else raw["response"] * tick
         explanation = _explain(tasks, index, raw, tick)
         results.append(Bound(response=response, explanation=explanation, notes=notes, **common))  # type: ignore[arg-type]
@@ -114,7 +115,7 @@ def bound_core(
 
 
 def smallest_slot(tasks: Sequence[ThreePhaseTask]) -> int:
-    """The TDMA slot that fits every load and unload of a core [ps]; ValueError when a task has neither time."""
+    """The TDMA slot that fits every load and unload of a core [ps]; ValueError when a task lacks them."""
     for task in tasks:
         if task.load <= 0 or task.unload <= 0:
             raise ValueError(f"{task.name} has no load and unload times; the slot has to be given")

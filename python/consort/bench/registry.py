@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "figure3": ("consort.bench.papers", "Coppik et al. 2025, Figure 3: one-byte signalling"),
     "figure4": ("consort.bench.papers", "Coppik et al. 2025, Figure 4: a signal to a sleeper"),
     "figure5": ("consort.bench.papers", "Coppik et al. 2025, Figure 5: transfer time over size"),
+    "figure7": ("consort.bench.figure7", "Tabish et al. 2016, Figure 7: schedulability over utilisation"),
     "icc": ("consort.bench.icc", "mailbox, queue and snapshot against floors and peers"),
     "loopback": ("consort.bench.papers", "there and back: 0 to 1024 bytes, interference off and on"),
     "table1": (
