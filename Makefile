@@ -13,13 +13,14 @@ CONSORT := $(VENV)/bin/consort
 # How long the demo's four configurations run together: 4 x 100,000 releases of 50 us = 20 s.
 DEMO_ITERATIONS ?= 100000
 
-.PHONY: help setup packages demo test test-slow bench lint format size clean lock
+.PHONY: help setup packages demo test test-slow bench soundness lint format size clean lock
 
 help:
 	@echo 'make demo       run the servo application on this machine and report it'
 	@echo 'make test       all tests of up to a few minutes'
 	@echo 'make test-slow  the long ones'
 	@echo 'make bench      benchmarks against floors and peers'
+	@echo 'make soundness  ten million task sets against the bounds of three-phase tasks (an hour)'
 	@echo 'make lint       ruff, mypy, clang-format, clang-tidy'
 	@echo 'make size       code bytes of the target library on each core'
 	@echo 'make setup      only the set-up: leaves the command at .venv/bin/consort'
@@ -46,6 +47,9 @@ bench: setup
 	status=0
 	for name in icc loopback; do $(CONSORT) bench $$name || status=$$?; done
 	exit $$status
+
+soundness: setup
+	$(CONSORT) bench soundness --iterations 10000000
 
 lint: setup
 	@tools/install-packages.sh lint

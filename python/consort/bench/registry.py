@@ -24,6 +24,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "figure7": ("consort.bench.figure7", "Tabish et al. 2016, Figure 7: schedulability over utilisation"),
     "icc": ("consort.bench.icc", "mailbox, queue and snapshot against floors and peers"),
     "loopback": ("consort.bench.papers", "there and back: 0 to 1024 bytes, interference off and on"),
+    "soundness": (
+        "consort.bench.soundness",
+        "three-phase bounds attacked: schedules above them looked for in random sets",
+    ),
     "table1": (
         "consort.bench.papers",
         "Orciari et al. 2024, Table I: the loopback test, beside the published",

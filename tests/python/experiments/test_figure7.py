@@ -25,7 +25,7 @@ def test_slots_of_both_readings():
     assert len(LOAD.programs) == 14 and LOAD.periods == (10_000_000, 100_000_000)
 
 
-# Computed by an independent program with its own sets, 1,000 a point: (utilisation, slot, whose times, printed, SRAM)
+# Computed by an independent program with its own sets, 1,000 a point.
 @pytest.mark.parametrize(
     ("utilisation", "slot", "by_contended", "printed", "contended"),
     [
