@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds simulations of rtl/ with Verilator, each once for a state of its sources and parameters."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from consort.errors import ConsortError, EnvironmentLacks
+from consort.source import need_source_tree
+
+# The package's makefile leaves these blank, and models of more than one file then do not compile.
+MAKEFLAGS = (
+    "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20 CFG_CXXFLAGS_STD=-std=gnu++20 "
+    "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
+)
+PACKAGES = ("consort_remote_pkg.sv",)
+
+
+def tools() -> Path:
+    """The environment of the hardware tools, made if need be; EnvironmentLacks where it cannot be had."""
+    root = need_source_tree("simulating the hardware")
+    for program, package in (("g++", "g++"), ("make", "make"), ("perl", "perl")):
+        if shutil.which(program) is None:
+            raise EnvironmentLacks(f"{program} is not installed", f"install it: apt-get install {package}")
+    result = subprocess.run([str(root / "tools" / "setup-rtl.sh")], cwd=root, capture_output=True, text=True)
+    if result.returncode != 0:
+        words = (result.stdout + result.stderr).strip()[-500:]
+        raise EnvironmentLacks(f"the hardware tools are not there: {words}", "run tools/setup-rtl.sh")
+    return root / "build" / "rtl-venv"
+
+
+def environment() -> dict[str, str]:
+    """The process environment in which the hardware tools find each other."""
+    venv = tools()
+    home = next((venv / "lib").glob("python3.*")) / "site-packages" / "verilator"
+    return os.environ | {
+        "VERILATOR_ROOT": str(home),
+        "MAKEFLAGS": MAKEFLAGS,
+        "PATH": f"{home / 'bin'}:{venv.resolve() / 'bin'}:{os.environ['PATH']}",
+    }
+
+
+def sources(root: Path) -> list[Path]:
+    """The synthesisable sources, packages first."""
+    rtl = root / "rtl"
+    packages = [rtl / name for name in PACKAGES]
+    return packages + sorted(path for path in rtl.glob("*.sv") if path not in packages)
+
+
+def simulation(
+    top: str, harness: Path, parameters: dict[str, int | str] | None = None, options: tuple[str, ...] = ()
+) -> Path:
+    """The program of a C++ harness around a top module, built where it is not up to date."""
+    root = need_source_tree("simulating the hardware")
+    env = environment()
+    files = sources(root)
+    given = [f"-G{name}={value}" for name, value in sorted((parameters or {}).items())]
+    digest = hashlib.sha256(repr((top, given, options)).encode())
+    shared = sorted(harness.parent.glob("*.hpp"))
+    for file in [*files, harness, *shared, root / "rtl" / "requirements.lock"]:
+        digest.update(file.name.encode() + file.read_bytes())
+    folder = root / "build" / "rtl" / f"{top}-{harness.stem}-{digest.hexdigest()[:12]}"
+    program = folder / "simulation"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if program.exists():
+            return program
+        command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "fast"]
+        command += ["--x-initial", "fast", "--no-timing", "-Wall", "--assert", "--top-module", top]
+        command += [
+            "--prefix",
+            "Vtop",
+            "--Mdir",
+            str(folder / "obj"),
+            "-CFLAGS",
+            "-O2 -std=c++20 -Wall -Wextra",
+        ]
+        command += [
+            *given,
+            *options,
+            str(root / "rtl" / "lint.vlt"),
+            *map(str, files),
+            str(harness),
+            "-o",
+            "simulation",
+        ]
+        result = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
+        if result.returncode != 0:
+            raise ConsortError(f"building {top} failed:\n{(result.stdout + result.stderr).strip()[-3000:]}")
+        (folder / "obj" / "simulation").rename(program)
+        shutil.rmtree(folder / "obj")
+    return program
