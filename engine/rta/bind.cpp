@@ -15,6 +15,7 @@
 
 #include "bindings.hpp"
 #include "rta/bulk.hpp"
+#include "rta/edf.hpp"
 #include "rta/fixed_priority.hpp"
 
 namespace nb = nanobind;
@@ -63,18 +64,28 @@ struct OwnedSet {
                     field(b, "blocking"),
                     field(level, "level")};
         if (set.t == nullptr && set.n > 0) {
-            throw std::invalid_argument("t has 0 values for " + std::to_string(set.n) + " tasks");
+            throw std::invalid_argument("t is missing");
         }
         check(set);
         return set;
     }
 };
 
-nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive) {
-    const TaskSet set = owned.view();
+void require_task(const TaskSet& set, std::size_t i) {
     if (i >= set.n) {
         throw std::invalid_argument("there is no task " + std::to_string(i));
     }
+}
+
+void require_deadlines(const TaskSet& set) {
+    if (set.d == nullptr && set.n > 0) {
+        throw std::invalid_argument("d is missing");
+    }
+}
+
+nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive) {
+    const TaskSet set = owned.view();
+    require_task(set, i);
     const Response response = fixed_priority_response(set, i, {.preemptive = preemptive});
     nb::dict result;
     result["verdict"] = name(response.verdict);
@@ -94,6 +105,43 @@ nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive) {
         jobs.append(count);
     }
     result["jobs"] = jobs;
+    return result;
+}
+
+nb::dict edf_response_of(OwnedSet owned, std::size_t i, bool preemptive) {
+    const TaskSet set = owned.view();
+    require_deadlines(set);
+    require_task(set, i);
+    const EdfResponse response = edf_response(set, i, {.preemptive = preemptive});
+    nb::dict result;
+    result["verdict"] = name(response.verdict);
+    if (response.verdict != Verdict::bounded) {
+        result["bound"] = nb::none();
+        return result;
+    }
+    result["bound"] = response.bound;
+    result["arrival"] = response.arrival;
+    result["window"] = response.window;
+    result["blocking"] = response.blocking;
+    result["open"] = response.open;
+    nb::list jobs;
+    for (std::size_t k = 0; k < set.n; ++k) {
+        jobs.append(edf_jobs_in(set, i, k, response.arrival, response.window, !preemptive && !response.open));
+    }
+    result["jobs"] = jobs;
+    return result;
+}
+
+nb::dict edf_feasible_of(OwnedSet owned, bool preemptive) {
+    const TaskSet set = owned.view();
+    require_deadlines(set);
+    const Feasibility found = edf_feasible(set, {.preemptive = preemptive});
+    nb::dict result;
+    result["verdict"] = name(found.verdict);
+    result["feasible"] = found.feasible;
+    result["span"] = found.span;
+    result["demand"] = found.demand;
+    result["points"] = found.points;
     return result;
 }
 
@@ -155,6 +203,26 @@ void bind_rta(nb::module_& module) {
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{},
         nb::arg("level") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
         "Worst-case response time of one task under fixed priorities, and the busy window that attains it.");
+    module.def(
+        "edf_response",
+        [](Times c, Times t, Times d, Times jitter, Times blocking, std::size_t task, bool preemptive) {
+            return edf_response_of(
+                {std::move(c), std::move(t), std::move(d), std::move(jitter), std::move(blocking), {}}, task,
+                preemptive);
+        },
+        nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"), nb::arg("jitter") = Times{},
+        nb::arg("blocking") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
+        "Worst-case response time of one task under EDF, and the busy window that attains it.");
+    module.def(
+        "edf_feasible",
+        [](Times c, Times t, Times d, Times jitter, Times blocking, bool preemptive) {
+            return edf_feasible_of(
+                {std::move(c), std::move(t), std::move(d), std::move(jitter), std::move(blocking), {}},
+                preemptive);
+        },
+        nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"), nb::arg("jitter") = Times{},
+        nb::arg("blocking") = Times{}, nb::arg("preemptive") = true,
+        "Whether EDF meets every deadline; if not, a span in which more is due than fits.");
     module.def("fp_responses", &fp_responses, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
                nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
                nb::arg("preemptive") = true,

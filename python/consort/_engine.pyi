@@ -99,3 +99,22 @@ def fp_schedulable(
     blocking: Times | None = ...,
     preemptive: bool = ...,
 ) -> NDArray[np.bool_]: ...
+def edf_response(
+    *,
+    c: list[int],
+    t: list[int],
+    d: list[int],
+    jitter: list[int] = ...,
+    blocking: list[int] = ...,
+    task: int,
+    preemptive: bool = ...,
+) -> dict[str, Any]: ...
+def edf_feasible(
+    *,
+    c: list[int],
+    t: list[int],
+    d: list[int],
+    jitter: list[int] = ...,
+    blocking: list[int] = ...,
+    preemptive: bool = ...,
+) -> dict[str, Any]: ...

@@ -18,13 +18,15 @@ from consort.analysis.result import Bound, Step, in_words
 _DOC = "docs/explanation/analyses.md"
 FP_PREEMPTIVE = f"{_DOC}, theorem 1 (Joseph & Pandya 1986; Lehoczky 1990; Tindell, Burns & Wellings 1994)"
 FP_NON_PREEMPTIVE = f"{_DOC}, theorem 2 (Davis, Burns, Bril & Lukkien 2007)"
+EDF_PREEMPTIVE = f"{_DOC}, theorem 3 (Spuri 1996)"
+EDF_NON_PREEMPTIVE = f"{_DOC}, theorem 4 (George, Rivierre & Spuri 1996)"
 CONTENTION = "spm-centric-os, section VII.E: contention-based baseline, by " + FP_PREEMPTIVE
 
 _RELEASES = (
     "consecutive releases of a task are due at least its period apart; each comes at most its jitter late",
     "releases at any moment: offsets between tasks are not made use of",
     "no job suspends itself; execution times hold whatever else runs",
-    "jobs of one task run in the order of their releases",
+    "jobs of one task come, and run, in the order in which they are due",
 )
 
 
@@ -102,6 +104,81 @@ def fixed_priority(
             )
         )
     return results
+
+
+def edf(
+    tasks: Sequence[UniTask], *, preemptive: bool = True, context_switch: int = 0, core: str = ""
+) -> list[Bound]:
+    """Worst-case response times under earliest deadline first; context switches as in `fixed_priority`."""
+    switch = context_switch if preemptive and len(tasks) > 1 else 0
+    charged = [
+        replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
+        for task in tasks
+    ]
+    arrays, tick = _ticks(charged)
+    assumptions = [
+        "one core, earliest deadline first, "
+        + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end"),
+        "deadlines count from when a job was due; jobs of equal deadline go in any order",
+        *_RELEASES,
+    ]
+    if context_switch:
+        assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
+    results = []
+    for index, task in enumerate(tasks):
+        raw = _engine.edf_response(
+            c=arrays["execution"],
+            t=arrays["period"],
+            d=arrays["deadline"],
+            jitter=arrays["jitter"],
+            blocking=arrays["blocking"],
+            task=index,
+            preemptive=preemptive,
+        )
+        results.append(
+            Bound(
+                task=task.name,
+                response=None if raw["bound"] is None else raw["bound"] * tick,
+                deadline=task.deadline,
+                source=EDF_PREEMPTIVE if preemptive else EDF_NON_PREEMPTIVE,
+                assumptions=tuple(assumptions),
+                explanation=_explain_edf(charged, index, raw, tick),
+                notes=_why_none(charged, [0] * len(tasks), index, raw),
+                core=core,
+            )
+        )
+    return results
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Whether EDF meets all deadlines; if not, within `span` of a busy window `demand` is due [ps]."""
+
+    feasible: bool
+    span: int
+    demand: int
+    points: int
+    reason: str = ""
+
+
+def edf_demand(tasks: Sequence[UniTask], *, preemptive: bool = True, context_switch: int = 0) -> Demand:
+    """The processor-demand test for EDF: exact, and it looks at few points (theorem 5)."""
+    switch = context_switch if preemptive and len(tasks) > 1 else 0
+    charged = [
+        replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
+        for task in tasks
+    ]
+    arrays, tick = _ticks(charged)
+    raw = _engine.edf_feasible(
+        c=arrays["execution"],
+        t=arrays["period"],
+        d=arrays["deadline"],
+        jitter=arrays["jitter"],
+        blocking=arrays["blocking"],
+        preemptive=preemptive,
+    )
+    reason = "; ".join(_why_none(charged, [0] * len(tasks), 0, raw)) if tasks else ""
+    return Demand(raw["feasible"], raw["span"] * tick, raw["demand"] * tick, raw["points"], reason)
 
 
 def contention_baseline(tasks: Sequence[UniTask], *, context_switch: int, core: str = "") -> list[Bound]:
@@ -210,5 +287,34 @@ def _explain(
     if earlier:
         note = f"job {earlier + 1} of the busy window is the worst"
         put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier, note)
+    put("own", task.name, task.execution)
+    return tuple(steps)
+
+
+def _explain_edf(tasks: Sequence[UniTask], index: int, raw: dict[str, Any], tick: int) -> tuple[Step, ...]:
+    """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
+    if raw["bound"] is None:
+        return ()
+    task = tasks[index]
+    at = -raw["arrival"] * tick
+    steps: list[Step] = []
+
+    def put(kind: Any, label: str, length: int, count: int = 1, note: str = "") -> None:
+        nonlocal at
+        if length:
+            steps.append(Step(kind, label, at, length, count, note))
+            at += length
+
+    if at > 0:
+        at, late = 0, at
+        put("jitter", f"{task.name} comes late", late)
+    blocking = raw["blocking"] * tick
+    put("blocking", "a job with a later deadline" if raw["open"] else "what holds the core", blocking)
+    for k, (other, count) in enumerate(zip(tasks, raw["jobs"], strict=True)):
+        if k != index:
+            label = f"{count} x {other.name}"
+            put("interference", label, count * other.execution, count, "due no later")
+    earlier = raw["jobs"][index] - 1
+    put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
     put("own", task.name, task.execution)
     return tuple(steps)

@@ -34,11 +34,13 @@ def jobs_of(
     late: Sequence[int] = (),
     policy: str = "fp",
 ) -> list[Job]:
-    """Periodic jobs of a task; job k comes `late[k]` after it was due."""
-    jobs = []
+    """Periodic jobs of a task; job k comes `late[k]` after it was due, but not before the one before it."""
+    jobs: list[Job] = []
     for k in range(max(0, -(-(until - offset) // t))):
         due = offset + k * t
         release = due + (late[k % len(late)] if late else 0)
+        if jobs:
+            release = max(release, jobs[-1].release)
         key = (task, k) if policy == "fp" else (due + d, task, k)
         jobs.append(Job(task, due, release, c, key))
     return jobs

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rta/edf.hpp"
+
+#include <algorithm>
+
+namespace consort::engine {
+
+namespace {
+
+constexpr auto all = [](std::size_t) { return true; };
+
+// Rounded down; b > 0.
+Time floor_div(Time a, Time b) {
+    return a / b - (a % b < 0 ? 1 : 0);
+}
+
+// The longest stretch in which the core is never idle, or the common period if the load is 1; nothing if
+// neither fits.
+std::optional<Time> busy_window(const TaskSet& set, bool preemptive, Load used, Time& steps) {
+    if (used == Load::one || used == Load::undecided) {
+        return hyperperiod(set, all);
+    }
+    Time blocking = 0;
+    for (std::size_t k = 0; k < set.n; ++k) {
+        blocking = std::max({blocking, set.blocking(k), preemptive ? 0 : set.c[k]});
+    }
+    Time length = add(blocking, 1);
+    while (steps-- > 0) {
+        Time next = blocking;
+        for (std::size_t k = 0; k < set.n; ++k) {
+            next = add(next, mul(jobs_in(set, k, length, false), set.c[k]));
+        }
+        if (next <= length) {
+            return next;
+        }
+        length = next;
+    }
+    return std::nullopt;
+}
+
+struct Blocking {
+    Time length;
+    bool open;  // not reached: the blocking job began strictly before the window
+};
+
+// What may hold the core when the window of a job with deadline `deadline` begins: a job with a later one.
+Blocking blocking_before(const TaskSet& set, std::size_t i, Time deadline, bool preemptive) {
+    Time longest = 0;
+    if (!preemptive) {
+        for (std::size_t k = 0; k < set.n; ++k) {
+            longest = k != i && set.d[k] > deadline ? std::max(longest, set.c[k]) : longest;
+        }
+    }
+    return {std::max(longest, set.blocking(i)), longest > set.blocking(i)};
+}
+
+// Runs through the arrivals at which the response may be longest: those with a deadline that is also one of a
+// job of task k that comes as early as it can.
+class Candidates {
+  public:
+    Candidates(const TaskSet& set, std::size_t i, std::size_t k)
+        : period_(set.t[k]), next_(add(set.d[k], -add(set.jitter(k), set.d[i]))) {
+        const Time first = -set.jitter(i);
+        if (next_ < first) {
+            next_ = add(next_, mul(ceil_div(first - next_, period_), period_));
+        }
+    }
+    [[nodiscard]] Time value() const { return next_; }
+    void advance() { next_ = add(next_, period_); }
+
+  private:
+    Time period_;
+    Time next_;
+};
+
+}  // namespace
+
+Time edf_jobs_in(const TaskSet& set, std::size_t i, std::size_t k, Time arrival, Time window, bool closed) {
+    const Time jitter = set.jitter(k);
+    if (k == i) {
+        return floor_div(add(arrival, jitter), set.t[k]) + 1;
+    }
+    const Time by_deadline = floor_div(add(add(arrival, set.d[i]), add(jitter, -set.d[k])), set.t[k]) + 1;
+    return std::max<Time>(0, std::min(by_deadline, jobs_in(set, k, window, closed)));
+}
+
+EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search) {
+    EdfResponse result;
+    const Load used = load(set, all);
+    if (used == Load::above_one) {
+        result.verdict = Verdict::overload;
+        return result;
+    }
+    Time steps = search.steps;
+    const auto longest = busy_window(set, search.preemptive, used, steps);
+    if (!longest) {
+        result.verdict = Verdict::too_long;
+        return result;
+    }
+    const Time after = search.preemptive ? 0 : set.c[i];
+    for (std::size_t k = 0; k < set.n; ++k) {
+        for (Candidates candidate(set, i, k); candidate.value() < *longest; candidate.advance()) {
+            const Time arrival = candidate.value();
+            const Blocking blocked = blocking_before(set, i, add(arrival, set.d[i]), search.preemptive);
+            const bool closed = !search.preemptive && !blocked.open;
+            const Time mine = edf_jobs_in(set, i, i, arrival, 0, false) - (search.preemptive ? 0 : 1);
+            const Time own = add(blocked.length, mul(mine, set.c[i]));
+            Time length = own;
+            while (true) {
+                if (steps-- <= 0) {
+                    result.verdict = Verdict::too_long;
+                    return result;
+                }
+                Time next = own;
+                for (std::size_t other = 0; other < set.n; ++other) {
+                    if (other != i) {
+                        next =
+                            add(next, mul(edf_jobs_in(set, i, other, arrival, length, closed), set.c[other]));
+                    }
+                }
+                if (next == length) {
+                    break;
+                }
+                length = next;
+            }
+            const Time response = add(add(length, after), -arrival);
+            if (response > result.bound) {
+                result.bound = response;
+                result.arrival = arrival;
+                result.window = length;
+                result.blocking = blocked.length;
+                result.open = !search.preemptive && blocked.open;
+            }
+            if (search.limit && response > *search.limit) {
+                result.verdict = Verdict::beyond;
+                return result;
+            }
+        }
+    }
+    return result;
+}
+
+Feasibility edf_feasible(const TaskSet& set, const Search& search) {
+    Feasibility result;
+    const Load used = load(set, all);
+    if (used == Load::above_one) {
+        result.verdict = Verdict::overload;
+        return result;
+    }
+    Time steps = search.steps;
+    const auto longest = busy_window(set, search.preemptive, used, steps);
+    if (!longest) {
+        result.verdict = Verdict::too_long;
+        return result;
+    }
+    // Due within a span of length t, at worst; the first deadlines lie at d - jitter.
+    const auto jobs = [&](std::size_t k, Time t) {
+        return std::max<Time>(0, floor_div(add(t, add(set.jitter(k), -set.d[k])), set.t[k]) + 1);
+    };
+    // The most that may hold the core when the window of a job with a deadline at t begins.
+    const auto blocking = [&](Time t) {
+        Time most = 0;
+        std::size_t due = 0;
+        std::size_t last = 0;
+        for (std::size_t k = 0; k < set.n; ++k) {
+            if (jobs(k, t) > 0) {
+                ++due;
+                last = k;
+                most = std::max(most, set.blocking(k));
+            }
+        }
+        for (std::size_t k = 0; k < set.n && !search.preemptive; ++k) {
+            // A task's own later job never holds up an earlier one.
+            if (set.d[k] > t && (due > 1 || k != last)) {
+                most = std::max(most, set.c[k]);
+            }
+        }
+        return most;
+    };
+    const auto demand = [&](Time t) {
+        Time sum = 0;
+        for (std::size_t k = 0; k < set.n; ++k) {
+            sum = add(sum, mul(jobs(k, t), set.c[k]));
+        }
+        return sum;
+    };
+    // The latest point before t at which a deadline can lie; INT64_MIN if none does.
+    const auto before = [&](Time t) {
+        Time latest = INT64_MIN;
+        for (std::size_t k = 0; k < set.n; ++k) {
+            const Time first = set.d[k] - set.jitter(k);
+            if (first < t) {
+                latest = std::max(latest, first + (t - 1 - first) / set.t[k] * set.t[k]);
+            }
+        }
+        return latest;
+    };
+    Time earliest = INT64_MAX;
+    Time longest_deadline = 0;
+    for (std::size_t k = 0; k < set.n; ++k) {
+        earliest = std::min(earliest, set.d[k] - set.jitter(k));
+        longest_deadline = std::max(longest_deadline, set.d[k]);
+    }
+    Time t = before(add(*longest, 1));
+    while (t >= earliest && t != INT64_MIN) {
+        if (steps-- <= 0) {
+            result.verdict = Verdict::too_long;
+            return result;
+        }
+        ++result.points;
+        const Time due = add(demand(t), blocking(t));
+        if (due > t) {
+            result.span = t;
+            result.demand = due;
+            return result;
+        }
+        // Demand and given blocking only grow with the span: from `due` up to t none holds too much. What
+        // non-preemptive jobs block shrinks, until it is gone at the longest deadline: below that each
+        // deadline is looked at.
+        if (search.preemptive) {
+            t = before(due);
+        } else {
+            t = t > longest_deadline ? before(std::max(due, longest_deadline)) : before(t);
+        }
+    }
+    result.feasible = true;
+    return result;
+}
+
+}  // namespace consort::engine
