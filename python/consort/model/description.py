@@ -17,6 +17,7 @@ from consort.model.base import Described, Member, Name, NonEmpty, Version
 from consort.model.costs import JobEnergy, Time, cost_on
 from consort.model.emit import write_yaml
 from consort.model.figures import DurationFigure, Provenance, SizeFigure, Sourced
+from consort.model.modes import overridden
 from consort.model.platform import Core, Device, Platform, figures_in
 from consort.model.quantities import Duration, Energy, Frequency, Size, Tolerance
 from consort.model.references import CppName, PythonReference, StepReference
@@ -36,8 +37,6 @@ Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
 # Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
 DEFAULT_MEMORY = "shm"
-# A task has one of them.
-INTERVALS = frozenset({"period", "min_interarrival"})
 CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
 
 
@@ -619,17 +618,37 @@ class System(Described):
         tasks = data["tasks"]
         for name, override in described.overrides.items():
             changed = override.model_dump(mode="json", by_alias=True, exclude_none=True)
-            if changed.keys() & INTERVALS:
-                tasks[name] = {key: value for key, value in tasks[name].items() if key not in INTERVALS}
-            tasks[name] = {**tasks[name], **changed}
+            tasks[name] = overridden(tasks[name], changed)
         if described.tasks is not None:
             data["tasks"] = tasks = {name: tasks[name] for name in self.tasks if name in described.tasks}
+        data["channels"] = self._channels_of(tasks, data.pop("channels", {}))
+        for task in tasks.values():
+            for key in ("reads", "writes"):
+                if key in task:
+                    task[key] = [name for name in task[key] if name in data["channels"]]
         chains = data.pop("chains", {})
         data["chains"] = {name: chain for name, chain in chains.items() if set(chain["path"]) <= set(tasks)}
         del data["modes"]
         system = System.model_validate(data)
         system._file, system._platform = self._file, self._platform
         return system
+
+    def _channels_of(self, tasks: dict[str, Any], channels: dict[str, Any]) -> dict[str, Any]:
+        """The channels, as plain data, that have both their ends among some of the tasks."""
+        kept: dict[str, Any] = {}
+        for name, channel in channels.items():
+            owner, dot, _ = name.rpartition(".")
+            if dot:
+                if tasks.get(owner, {}).get("execution") == "offloaded":
+                    kept[name] = channel
+                continue
+            readers = [reader for reader in self.readers(name) if reader in tasks]
+            writer = self.writer(name)
+            if readers and (writer in tasks or writer not in self.tasks):
+                kept[name] = channel
+                if "to" in channel:
+                    kept[name] = {**channel, "to": [task for task in channel["to"] if task in tasks]}
+        return kept
 
     def figures(self) -> list[tuple[str, object, Provenance | None]]:
         """Every figure that may carry a source: where it stands, its value, where it comes from."""

@@ -86,13 +86,6 @@ def _known_ends(view: View) -> Problems:
             yield view.problem((*here, 1), f"the link joins {given[0]!r} with itself; name its other end")
 
 
-def figure(view: View, kind: type[Quantity], *location: str | int) -> Quantity | None:
-    """The quantity of a figure, in its short or its long form."""
-    if isinstance(view.get(*location), dict):
-        location = (*location, "value")
-    return view.parsed(kind, *location)
-
-
 def _positive(view: View) -> Problems:
     places: list[tuple[Location, type[Quantity]]] = []
     for name in view.mapping("processors"):
@@ -116,7 +109,7 @@ def _positive(view: View) -> Problems:
     for name in view.mapping("devices"):
         places.append((("devices", name, "rate"), DataRate))
     for location, kind in places:
-        quantity = figure(view, kind, *location)
+        quantity = view.figure(kind, *location)
         if quantity is not None and quantity.value == 0:
             yield view.problem(
                 location,
@@ -127,8 +120,8 @@ def _positive(view: View) -> Problems:
 def _scratchpads(view: View) -> Problems:
     for group in view.mapping("cores"):
         here = ("cores", group, "scratchpad")
-        size = figure(view, Size, *here, "size")
-        parts = [figure(view, Size, *here, key) for key in ("instructions", "data")]
+        size = view.figure(Size, *here, "size")
+        parts = [view.figure(Size, *here, key) for key in ("instructions", "data")]
         given = [part.value for part in parts if part is not None]
         if size is None:
             continue
@@ -153,7 +146,7 @@ def _scratchpads(view: View) -> Problems:
 
 def _rates(view: View) -> Problems:
     for name in view.mapping("links"):
-        rate, peak = (figure(view, DataRate, "links", name, key) for key in ("rate", "peak"))
+        rate, peak = (view.figure(DataRate, "links", name, key) for key in ("rate", "peak"))
         if rate is not None and peak is not None and rate > peak:
             yield view.problem(
                 ("links", name, "rate"), f"the rate {rate} is above the peak {peak}; correct one of them"
@@ -169,7 +162,7 @@ def _statistics(view: View) -> Problems:
 
 def _ordered(view: View, here: Location) -> Problems:
     for low, high in (("min", "median"), ("min", "mean"), ("median", "max"), ("mean", "max"), ("min", "max")):
-        first, second = (figure(view, Duration, *here, key) for key in (low, high))
+        first, second = (view.figure(Duration, *here, key) for key in (low, high))
         if first is not None and second is not None and first > second:
             yield view.problem(
                 (*here, low), f"the {low} {first} is above the {high} {second}; correct one of them"
@@ -181,7 +174,7 @@ def _addresses(view: View) -> Problems:
     """Memories with an address and a size lie apart."""
     placed: list[tuple[int, int, str]] = []
     for name in view.mapping("memories"):
-        begin, size = view.get("memories", name, "address"), figure(view, Size, "memories", name, "size")
+        begin, size = view.get("memories", name, "address"), view.figure(Size, "memories", name, "size")
         if isinstance(begin, bool) or not isinstance(begin, int) or size is None:
             continue
         for other_begin, other_end, other in placed:

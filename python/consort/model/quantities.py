@@ -84,9 +84,14 @@ class Quantity(TextValue):
         return self._spell(self.value)
 
 
+def an(what: str) -> str:
+    """A noun with its article."""
+    return f"{'an' if what[0] in 'aeio' else 'a'} {what}"
+
+
 def _without_unit(wanted: type[Quantity], number: str) -> str:
     return (
-        f"{number} has no unit; a {wanted.what} is a number with one of {', '.join(wanted.units)},"
+        f"{number} has no unit; {an(wanted.what)} is a number with one of {', '.join(wanted.units)},"
         f" for example {wanted.examples[0]}"
     )
 
@@ -94,7 +99,9 @@ def _without_unit(wanted: type[Quantity], number: str) -> str:
 def _wrong_unit(wanted: type[Quantity], text: str, number: str, unit: str) -> str:
     for other in QUANTITIES:
         if other is not wanted and other.synonyms.get(unit, unit) in other.units:
-            return f"{text!r} is a {other.what}; a {wanted.what} is needed, for example {wanted.examples[0]}"
+            return (
+                f"{text!r} is {an(other.what)}; {an(wanted.what)} is needed, for example {wanted.examples[0]}"
+            )
     if unit in ("KB", "KB/s"):
         rate = unit.removeprefix("KB")
         likely = [f"{number}kB{rate}", f"{number}KiB{rate}"]
@@ -103,7 +110,7 @@ def _wrong_unit(wanted: type[Quantity], text: str, number: str, unit: str) -> st
         likely = likely or [f"{number}{u}" for u in difflib.get_close_matches(unit, wanted.units, n=1)]
     if likely:
         return f"{text!r} has the unknown unit {unit!r}; did you mean {' or '.join(likely)}?"
-    return f"{text!r} has the unknown unit {unit!r}; a {wanted.what} is in {', '.join(wanted.units)}"
+    return f"{text!r} has the unknown unit {unit!r}; {an(wanted.what)} is in {', '.join(wanted.units)}"
 
 
 @dataclass(frozen=True, order=True)

@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterator
 
 from consort.errors import BadInput
 from consort.model.base import NAME_PATTERN
+from consort.model.channel_rules import CHANNEL_RULES
 from consort.model.description import CONFIGURATIONS, Run
 from consort.model.document import Document, Location
+from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
 from consort.model.references import PythonReference, StepReference
+from consort.model.task_rules import TASK_RULES
 from consort.model.view import View
 
 Problems = Iterator[BadInput]
@@ -27,7 +30,8 @@ Problems = Iterator[BadInput]
 def check_rules(document: Document, wrong: set[Location], platform: Platform | None) -> list[BadInput]:
     """All that the rules find wrong; rules about fields in `wrong` stay silent."""
     view = View(document, wrong, platform)
-    return [problem for rule in RULES for problem in rule(view)]
+    problems = [problem for rule in (*RULES, *DESIGN_RULES) for problem in rule(view)]
+    return problems + check_modes(view, DESIGN_RULES, problems)
 
 
 def _known_cores(view: View) -> Problems:
@@ -364,12 +368,12 @@ def _run(view: View) -> Problems:
             )
 
 
+# What must hold in each mode as it must hold in the whole.
+DESIGN_RULES = (_known_cores, _execution, *TASK_RULES, *CHANNEL_RULES)
 RULES: tuple[Callable[[View], Problems], ...] = (
-    _known_cores,
     _releases,
     _positive,
     _deadlines,
-    _execution,
     _worker_cores,
     _channel_names,
     _channel_memories,

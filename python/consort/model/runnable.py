@@ -15,7 +15,9 @@ def need_runnable(system: System) -> None:
     problems = list(what_keeps_it_from_running(system))
     if problems:
         document = read_document(system.file) if system.file.is_file() else Document.of_data({}, system.file)
-        raise BadDescription(document.problem(place, text) for place, text in problems)
+        raise BadDescription(
+            document.problem(place, text, at_key=len(place) == 2) for place, text in problems
+        )
 
 
 def what_keeps_it_from_running(system: System) -> Iterator[tuple[Location, str]]:

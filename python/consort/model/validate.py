@@ -94,8 +94,19 @@ def _message(
         )
     if kind in ("less_than_equal", "less_than"):
         return f"{value} is too large; at most {context.get('le', context.get('lt'))} is possible", at_key
-    if kind in ("too_short", "string_too_short"):
-        return "this is empty; at least one entry is needed", at_key
+    if kind == "string_too_short":
+        return "the text is empty; something must stand here", at_key
+    if kind == "too_short":
+        least, found = context["min_length"], context["actual_length"]
+        if found == 0:
+            return (
+                f"this is empty; at least {'one entry is' if least == 1 else f'{least} are'} needed",
+                at_key,
+            )
+        return f"too few entries stand here ({found}); {least} are needed", at_key
+    if kind == "too_long":
+        most, found = context["max_length"], context["actual_length"]
+        return f"too many entries stand here ({found}); {most} are possible", at_key
     if kind == "string_too_long":
         return f"{last!r} is too long; at most {context['max_length']} characters are possible", at_key
     return f"{kind_of(value)} cannot be used: {detail['msg']}", at_key

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from consort.errors import BadInput
 from consort.model.document import Document, Location
+from consort.model.quantities import Duration
 from consort.model.textvalue import TextValue, WrongValue
 
 if TYPE_CHECKING:
-    from consort.model.platform import Platform
+    from consort.model.platform import Core, Platform
 
 V = TypeVar("V", bound=TextValue)
 
@@ -49,6 +50,12 @@ class View:
         except WrongValue:
             return None
 
+    def figure(self, kind: type[V], *location: str | int) -> V | None:
+        """The quantity of a figure, in its short or its long form."""
+        if isinstance(self.get(*location), dict):
+            location = (*location, "value")
+        return self.parsed(kind, *location)
+
     def tasks(self) -> list[str]:
         return [name for name in self.mapping("tasks") if self.mapping("tasks", name)]
 
@@ -61,6 +68,29 @@ class View:
     def offloaded(self, task: str) -> bool:
         return self.execution(task) == "offloaded"
 
+    def interval(self, task: str) -> Duration | None:
+        """The period or the minimum inter-arrival time; None where there is not just one of them."""
+        given = [self.parsed(Duration, "tasks", task, key) for key in ("period", "min_interarrival")]
+        return given[0] if given[1] is None else given[1] if given[0] is None else None
+
+    def core(self, task: str, key: str = "on") -> Core | None:
+        """The core that computes a task, or releases it, where it is one of the platform's."""
+        name = self.text("tasks", task, key)
+        if self.platform is None or name is None:
+            return None
+        try:
+            return self.platform.core(name)
+        except (LookupError, ValueError):
+            return None
+
+    def policy(self, core: str) -> tuple[Location, str]:
+        """How a core is scheduled, and where that is said."""
+        for name in (core, core.rpartition("-")[0]):
+            if name in self.mapping("scheduling"):
+                here = ("scheduling", name, "policy")
+                return here, self.text(*here) or "fixed-priority"
+        return ("scheduling",), "fixed-priority"
+
     def runs(self, task: str) -> bool:
         """Whether a task is to be run: one without inputs is analysed only."""
         return "input" in self.mapping("tasks", task)
@@ -69,6 +99,10 @@ class View:
         """Keys of a mapping that validation found wrong, such as misspelt ones."""
         value = self.document.get(*location)
         return [k for k in value if (*location, k) in self.wrong] if isinstance(value, dict) else []
+
+    def wrong_within(self, *location: str | int) -> bool:
+        """Whether something is wrong at a location or inside it."""
+        return any(place[: len(location)] == location for place in self.wrong)
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         return self.document.problem(location, message, at_key=at_key)

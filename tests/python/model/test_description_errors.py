@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from consort.errors import BadInput
-from consort.model import BadDescription, load_system
+from consort.model import BadDescription, load_platform, load_system
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
@@ -18,6 +18,11 @@ from ruamel.yaml import YAML
 HERE = Path(__file__).parent
 BASE = (HERE / "base.yaml").read_text(encoding="utf-8")
 CORPUS = YAML(typ="safe").load((HERE / "broken.yaml").read_text(encoding="utf-8"))
+DESIGNS = YAML(typ="safe").load((HERE / "broken_designs.yaml").read_text(encoding="utf-8"))
+DESIGN = {
+    "system.yaml": (HERE / "design.yaml").read_text(encoding="utf-8"),
+    "chip.yaml": (HERE / "chip.yaml").read_text(encoding="utf-8"),
+}
 
 
 def errors(path: str | Path) -> list[str]:
@@ -38,12 +43,41 @@ def test_corpus(case: dict[str, Any], folder: Path) -> None:
     assert errors("system.yaml") == case["says"]
 
 
+@pytest.mark.parametrize("case", DESIGNS, ids=[case["name"] for case in DESIGNS])
+def test_designs_and_platforms(case: dict[str, Any], folder: Path) -> None:
+    files = dict(DESIGN)
+    file = case.get("file", "system.yaml")
+    for old, new in case["change"].items():
+        assert old in files[file], "the change applies to nothing"
+        files[file] = files[file].replace(old, new, 1)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    if file == "system.yaml":
+        assert errors(file) == case["says"]
+        return
+    with pytest.raises(BadDescription) as caught:
+        load_platform(Path(file))
+    assert str(caught.value).split("\n") == case["says"]
+    # A system that is placed on it says the same, and more only where what the system names is gone.
+    assert set(case["says"]) <= set(errors("system.yaml"))
+
+
+def test_the_design_is_right(folder: Path) -> None:
+    for name, text in DESIGN.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    system = load_system("system.yaml")
+    assert system.platform_description == load_platform(Path("chip.yaml"))
+
+
 def test_the_corpus_is_no_smaller_than_it_was() -> None:
     assert len(CORPUS) >= 100
     assert len({case["name"] for case in CORPUS}) == len(CORPUS)
+    assert len(DESIGNS) >= 154
+    assert len({case["name"] for case in DESIGNS}) == len(DESIGNS)
+    assert sum("file" in case for case in DESIGNS) >= 30
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=[case["name"] for case in CORPUS])
+@pytest.mark.parametrize("case", CORPUS + DESIGNS, ids=[case["name"] for case in CORPUS + DESIGNS])
 def test_every_message_says_where_and_what_would_be_right(case: dict[str, Any]) -> None:
     for line in case["says"]:
         file, row, column, message = line.split(":", 3)
@@ -128,17 +162,21 @@ JUNK = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(PLACES), JUNK)
-def test_junk_anywhere_is_reported_and_never_crashes(folder: Path, place: tuple[Any, ...], junk: Any) -> None:
-    data = copy.deepcopy(PLAIN)
+def with_junk(data: Any, place: tuple[Any, ...], junk: Any) -> str:
+    """The text of a description with junk at a place."""
+    data = copy.deepcopy(data)
     target = data
     for key in place[:-1]:
         target = target[key]
     target[place[-1]] = junk
     # JSON is YAML, but for the spelling of numbers that are none.
-    text = json.dumps(data).replace("-Infinity", "-.inf").replace("Infinity", ".inf").replace("NaN", ".nan")
-    Path("system.yaml").write_text(text, encoding="utf-8")
+    return json.dumps(data).replace("-Infinity", "-.inf").replace("Infinity", ".inf").replace("NaN", ".nan")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(PLACES), JUNK)
+def test_junk_anywhere_is_reported_and_never_crashes(folder: Path, place: tuple[Any, ...], junk: Any) -> None:
+    Path("system.yaml").write_text(with_junk(PLAIN, place, junk), encoding="utf-8")
     try:
         load_system("system.yaml")
     except BadDescription as error:
@@ -151,6 +189,32 @@ def test_damaged_text_is_reported_and_never_crashes(folder: Path, at: int, lost:
     Path("system.yaml").write_text(
         BASE[:at] + put.encode("utf-8", "replace").decode() + BASE[at + lost :], encoding="utf-8"
     )
+    try:
+        load_system("system.yaml")
+    except BadDescription as error:
+        assert all(problem.message for problem in error.problems)
+
+
+DESIGN_PLAIN = YAML(typ="safe").load(DESIGN["system.yaml"])
+CHIP_PLAIN = YAML(typ="safe").load(DESIGN["chip.yaml"])
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from([place for place in places(DESIGN_PLAIN) if place]), JUNK)
+def test_junk_anywhere_in_a_design(folder: Path, place: tuple[Any, ...], junk: Any) -> None:
+    Path("chip.yaml").write_text(DESIGN["chip.yaml"], encoding="utf-8")
+    Path("system.yaml").write_text(with_junk(DESIGN_PLAIN, place, junk), encoding="utf-8")
+    try:
+        load_system("system.yaml")
+    except BadDescription as error:
+        assert all(problem.message for problem in error.problems)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from([place for place in places(CHIP_PLAIN) if place]), JUNK)
+def test_junk_anywhere_in_a_platform(folder: Path, place: tuple[Any, ...], junk: Any) -> None:
+    Path("chip.yaml").write_text(with_junk(CHIP_PLAIN, place, junk), encoding="utf-8")
+    Path("system.yaml").write_text(DESIGN["system.yaml"], encoding="utf-8")
     try:
         load_system("system.yaml")
     except BadDescription as error:

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a task is in a mode: its description and what differs, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# A task has one of them.
+INTERVALS = frozenset({"period", "min_interarrival"})
+# What belongs to a task whose master sends its inputs to a worker, and to no other.
+OFFLOADED_ONLY = frozenset({"master", "dispatch", "restart_worker"})
+
+
+def overridden(task: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """A task with what differs in a mode; what the changes make meaningless goes."""
+    gone: frozenset[str] = frozenset()
+    if INTERVALS & changes.keys():
+        gone |= INTERVALS
+    if "min_interarrival" in changes:
+        gone |= {"offset"}
+    if changes.get("execution") in ("local", "three-phase"):
+        gone |= OFFLOADED_ONLY
+        if task.get("on_miss") == "local-fallback":
+            gone |= {"on_miss"}
+    return {**{key: value for key, value in task.items() if key not in gone}, **changes}

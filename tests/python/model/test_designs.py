@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Designs that are analysed and simulated: what descriptions of every feature say, read from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from consort.errors import BadInput
+from consort.model import (
+    BadDescription,
+    Duration,
+    Energy,
+    Provenance,
+    System,
+    load_platform,
+    load_system,
+    need_runnable,
+    platform_from_data,
+    system_from_data,
+    system_schema,
+)
+from ruamel.yaml import YAML
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+VEHICLE = ROOT / "examples" / "vehicle" / "system.yaml"
+FILES = [*sorted((HERE / "data").glob("*.yaml")), HERE / "design.yaml", VEHICLE]
+IDS = [file.stem if file != VEHICLE else "vehicle" for file in FILES]
+
+
+def ms(number: float) -> Duration:
+    return Duration(int(number * 10**9))
+
+
+def data(name: str) -> System:
+    return load_system(HERE / "data" / f"{name}.yaml")
+
+
+def texts(quantities: dict[Any, Any]) -> dict[Any, str]:
+    return {key: str(value) for key, value in quantities.items()}
+
+
+@pytest.mark.parametrize("file", FILES, ids=IDS)
+def test_written_and_read_again(file: Path, tmp_path: Path) -> None:
+    system = load_system(file)
+    if system.platform.endswith(".yaml"):
+        (tmp_path / system.platform).write_text((file.parent / system.platform).read_text())
+    system.to_yaml(tmp_path / "again.yaml", "A comment\nof two lines.")
+    again = load_system(tmp_path / "again.yaml")
+    assert again.tasks == system.tasks
+    assert again.to_json() == system.to_json()
+    text = (tmp_path / "again.yaml").read_text()
+    assert text.startswith("# A comment\n# of two lines.\nconsort: 1\n")
+    # What was left out stays out.
+    assert "on_miss" not in text or "on_miss" in file.read_text()
+
+
+@pytest.mark.parametrize("file", FILES, ids=IDS)
+def test_schema_accepts_them(file: Path) -> None:
+    jsonschema.validate(YAML(typ="safe").load(file.read_text(encoding="utf-8")), system_schema())
+    jsonschema.validate(load_system(file).to_json(), system_schema())
+
+
+@pytest.mark.parametrize("file", FILES, ids=IDS)
+def test_from_data(file: Path) -> None:
+    system = load_system(file)
+    again = system_from_data(json.loads(json.dumps(system.to_json())), platform=system.platform_description)
+    assert again.to_json() == system.to_json()
+
+
+@pytest.mark.parametrize("file", FILES, ids=IDS)
+def test_each_mode_is_a_right_system(file: Path) -> None:
+    system = load_system(file)
+    for mode in system.modes:
+        there = system.in_mode(mode)
+        again = system_from_data(there.to_json(), platform=system.platform_description)
+        assert again.tasks == there.tasks
+
+
+def test_costs() -> None:
+    tasks = data("costs").tasks
+    assert tasks["everywhere"].wcet_on("a72") == tasks["everywhere"].wcet_on("x", "offloaded") == ms(1)
+    assert tasks["everywhere"].energy_on("a72") == Energy.parse("12uJ")
+    assert tasks["everywhere"].bcet_on("a72") == ms(1)
+    assert tasks["by-processor"].wcet_on("r5f") == ms(3)
+    assert tasks["by-processor"].wcet_on("x86") is None
+    assert tasks["by-processor"].energy_on("r5f") is None
+    task = tasks["by-execution"]
+    assert task.wcet_on("a72") == task.wcet_on("a72", "local") == ms(1)
+    assert task.wcet_on("a72", "offloaded") == ms(0.9)
+    assert task.wcet_on("r5f", "three-phase") == ms(2.5)
+    assert task.wcet_on("r5f", "offloaded") is None
+    assert task.bcet_on("a72", "offloaded") == ms(0.5)
+    assert task.bcet_on("r5f", "local") == ms(3)
+    assert task.energy_on("r5f", "three-phase") == Energy.parse("80uJ")
+    assert task.energy_on("a72", "offloaded") is None
+
+
+def test_figures_carry_their_sources() -> None:
+    figures = {place: source for place, _, source in data("costs").figures()}
+    assert figures["tasks.sourced.wcet"] == Provenance("measured", "a run")
+    assert figures["tasks.by-processor.wcet.r5f"] == Provenance("bound", "static analysis")
+    assert figures["tasks.by-processor.wcet.a72"] is None
+    footprint = {place: source for place, _, source in data("three_phase").figures()}
+    assert footprint["tasks.tblook.footprint.code"] == Provenance("published", "spm-centric-os, Table V")
+
+
+def test_releases() -> None:
+    tasks = data("sporadic").tasks
+    assert tasks["bus"].sporadic and tasks["bus"].period is None
+    assert tasks["bus"].interval == tasks["bus"].deadline == ms(5)
+    assert tasks["bus"].jitter == ms(0.2)
+    assert not tasks["log"].sporadic
+    assert tasks["log"].deadline == ms(25)
+    assert (tasks["log"].offset, tasks["wait"].self_suspension) == (ms(2), ms(4))
+
+
+def test_scheduling() -> None:
+    system = data("scheduling")
+    assert system.scheduling_of("app-0").policy == "fixed-priority-non-preemptive"
+    assert system.scheduling_of("app-1").policy == "edf"
+    assert system.scheduling_of("io-0").policy == "fixed-priority"
+    # A core's own figure, else its group's, else the platform's, else nothing.
+    assert texts({core: system.context_switch(core) for core in ("app-0", "app-1", "io-0")}) == {
+        "app-0": "460ns",
+        "app-1": "1us",
+        "io-0": "0ns",
+    }
+    assert system.tasks_on("app-0") == ["a", "b"]
+    # No priorities: by deadline.
+    assert system.tasks_on("io-0") == ["f", "e"]
+    assert system.priorities("io-0") == {"f": 2, "e": 1}
+    assert system.wcet("a") == ms(1)
+
+
+def test_three_phase() -> None:
+    system = data("three_phase")
+    assert system.scheduling_of("app-1").slot == "auto"
+    footprint = system.tasks["tblook"].footprint
+    assert footprint is not None
+    assert (footprint.bytes, footprint.load_bytes, footprint.unload_bytes) == (12408, 12408, 10516)
+    scratchpad = system.core_of("tblook").scratchpad
+    assert scratchpad is not None
+    assert scratchpad.partition_bytes == 40 * 1024
+    assert data("round_robin").scheduling_of("app-0").arbitration == "round-robin"
+
+
+def test_offloaded() -> None:
+    system = data("offloaded")
+    assert system.wcet("left") == ms(0.2)
+    assert system.workers() == ["a53-0"]
+    assert system.priorities("r5f-0") == {"left": 2, "watch": 1}
+    dispatch = system.tasks["left"].dispatch
+    assert dispatch is not None and dispatch.send is not None and dispatch.receive is not None
+    assert dispatch.receive.value == Duration.parse("5us")
+    assert dispatch.receive.provenance == Provenance("assumed", "half of sending")
+    assert system.writer("left.in") == "r5f-0"
+    assert system.readers("left.in") == ["left"]
+
+
+def test_channels() -> None:
+    system = data("channels")
+    ends = {name: (system.writer(name), system.readers(name)) for name in system.channels}
+    assert ends == {
+        "samples": ("sense", ["filter"]),
+        "gains": ("filter", ["control", "log"]),
+        "latest": ("sense", ["control"]),
+        "news": ("filter", ["log"]),
+        "frames": ("bus", ["sense"]),
+        "names": ("bus", ["log"]),
+    }
+    held = {name: channel.implemented_by for name, channel in system.channels.items()}
+    assert list(held.values()) == ["mailbox", "snapshot", "double-buffer", "queue", "queue", "snapshot"]
+    assert system.channels_between("sense", "control") == ["latest"]
+    assert system.channels_between("control", "sense") == []
+    assert system.channels["frames"].flow == 17
+    assert system.channels["names"].flow == "wheel/"
+
+
+def test_modes() -> None:
+    system = data("modes")
+    assert list(system.in_mode("idle").tasks) == ["keep"]
+    assert system.in_mode("idle").channels == {}
+    assert system.in_mode("idle").chains == {}
+    alone = system.in_mode("alone")
+    fast = alone.tasks["fast"]
+    assert (fast.execution, fast.on, fast.master, fast.deadline) == ("local", "r5f-0", None, ms(2))
+    assert list(alone.channels) == ["state"]
+    eager = system.in_mode("eager")
+    assert eager.tasks["slow"].sporadic
+    assert eager.tasks["slow"].deadline == ms(40)
+    assert not eager.tasks["keep"].sporadic
+    assert system.tasks["slow"].period == ms(50)
+    with pytest.raises(KeyError):
+        system.in_mode("none")
+
+
+def test_vehicle_uses_what_there_is() -> None:
+    system = load_system(VEHICLE)
+    assert {task.execution for task in system.tasks.values()} == {"local", "offloaded", "three-phase"}
+    policies = {system.scheduling_of(core).policy for core in system.cores()}
+    assert policies == {"fixed-priority", "fixed-priority-non-preemptive", "edf", "three-phase"}
+    kinds = {channel.kind for channel in system.channels.values()}
+    assert kinds == {"periodic", "sporadic", "queue", "subscription"}
+    assert {core.rpartition("-")[0] for core in system.cores()} == set(system.platform_description.cores)
+    assert all(system.wcet(name) is not None for name in system.tasks)
+
+
+def test_inline_data_without_a_file() -> None:
+    platform = platform_from_data(
+        {
+            "consort": 1,
+            "name": "two",
+            "processors": {"p": {"isa": "riscv64"}},
+            "cores": {"p": {"processor": "p", "count": 2}},
+        }
+    )
+    described = {
+        "consort": 1,
+        "platform": "two",
+        "tasks": {"a": {"period": "1ms", "wcet": "1us", "on": "p-1"}},
+    }
+    system = system_from_data(described, platform=platform)
+    assert system.core_of("a").processor.isa == "riscv64"
+    described["tasks"] = {"a": {"period": "1", "wcet": {"q": "1us"}, "on": "p-2"}}
+    with pytest.raises(BadDescription) as caught:
+        system_from_data(described, file="made.xml", platform=platform)
+    assert str(caught.value).split("\n") == [
+        "made.xml: tasks.a.on: 'p-2' is no core of platform two; p cores: p-0 to p-1",
+        "made.xml: tasks.a.period: 1 has no unit; a duration is a number with one of ps, ns, us, ms, s, for"
+        " example 50us",
+        "made.xml: tasks.a.wcet.q: 'q' is no processor of platform two; processors: p",
+    ]
+    with pytest.raises(BadInput, match="'nowhere' is not known"):
+        system_from_data({**described, "platform": "nowhere"})
+
+
+def test_platform_with_modes_of_writing(tmp_path: Path) -> None:
+    for name in ("embedded-plus", "linux-host"):
+        platform = load_platform(ROOT / "platforms" / f"{name}.yaml")
+        assert platform_from_data(json.loads(json.dumps(platform.to_json()))) == platform
+
+
+def test_what_cannot_be_run_says_why() -> None:
+    with pytest.raises(BadDescription) as caught:
+        need_runnable(data("offloaded"))
+    lines = str(caught.value).split("\n")
+    file = HERE / "data" / "offloaded.yaml"
+    assert lines[0] == (
+        f"{file}:5:3: tasks.left: to run the task its 'input' is needed; add it, for example 'input:"
+        " {function: inputs.py::inputs}'"
+    )
+    assert (
+        f"{file}:8:9: tasks.left.on: 'a53-0' is no core of this machine; use the platform linux-host"
+        in (lines[2])
+    )
+    with pytest.raises(BadDescription, match="only periodic tasks are run; write 'period'"):
+        need_runnable(data("sporadic"))
+    with pytest.raises(BadDescription, match="this machine has no scratchpads; write local or offloaded"):
+        need_runnable(data("three_phase"))
+    need_runnable(load_system(ROOT / "examples" / "servo" / "system.yaml"))
