@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort bench analysis` and `soundness`: goals, names, provenance. No time is asserted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from consort.bench.analysis import response_times_in_python
+
+
+def run(*arguments):
+    consort = Path(sys.executable).with_name("consort")
+    return subprocess.run([consort, "bench", *arguments], capture_output=True, text=True, check=False)
+
+
+def test_analysis_goals():
+    done = run("analysis", "--quick", "--json")
+    assert done.returncode in (0, 1), done.stderr
+    goals = {g["name"]: g for g in json.loads(done.stdout)["goals"]}
+    assert {"rta_sets_per_s", "spm_corrected_sets_per_s", "soundness_violations", "figure7_s"} <= goals.keys()
+    assert goals["soundness_violations"]["value"] == 0 and goals["rta_different_answers"]["value"] == 0
+    assert goals["rta_over_pycpa"]["met"] is None and goals["rta_over_pycpa"]["reason"]
+
+
+def test_soundness_refutes_what_is_wrong_and_nothing_else():
+    done = run("soundness", "--iterations", "3000", "--json")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    result = json.loads(done.stdout)
+    assert {g["name"]: g["met"] for g in result["goals"]} == {
+        "soundness_violations": True,
+        "soundness_sets": True,
+        "literal_violations": True,
+        "mutants_survived": True,
+    }
+    example = result["examples"]["literal"]
+    assert example["response"] > example["bound"][example["task"]]
+    assert sum(result["tightness"]["corrected"]) > 3000
+
+
+def test_peer_in_python_knows_the_textbook():
+    assert response_times_in_python([3, 3, 5], [7, 12, 20])
+    assert not response_times_in_python([10, 10, 12], [30, 40, 50])
