@@ -17,6 +17,7 @@
 #include "rta/bulk.hpp"
 #include "rta/edf.hpp"
 #include "rta/fixed_priority.hpp"
+#include "rta/suspension.hpp"
 
 namespace nb = nanobind;
 
@@ -145,6 +146,45 @@ nb::dict edf_feasible_of(OwnedSet owned, bool preemptive) {
     return result;
 }
 
+const char* name(SuspensionMethod method) {
+    switch (method) {
+        case SuspensionMethod::oblivious:
+            return "oblivious";
+        case SuspensionMethod::jitter:
+            return "jitter";
+        case SuspensionMethod::framework:
+            return "framework";
+    }
+    return "unknown";
+}
+
+nb::dict suspended_response_of(OwnedSet owned, const Times& suspension, const Times& known, std::size_t i) {
+    const TaskSet set = owned.view();
+    require_task(set, i);
+    if (suspension.size() != set.n || known.size() != set.n) {
+        throw std::invalid_argument("suspension and response need a value for each task");
+    }
+    for (const Time s : suspension) {
+        if (s < 0) {
+            throw std::invalid_argument("suspension is " + std::to_string(s) + "; it must be at least 0");
+        }
+    }
+    const SuspendedResponse found = suspended_response(set, i, suspension.data(), known.data(), {});
+    nb::dict result;
+    result["verdict"] = name(found.verdict);
+    if (found.verdict != Verdict::bounded) {
+        result["bound"] = nb::none();
+        return result;
+    }
+    result["bound"] = found.bound;
+    result["method"] = name(found.method);
+    result["first_job_only"] = found.first_job_only;
+    result["jobs"] = found.jobs;
+    result["job"] = found.job;
+    result["delayed"] = found.delayed;
+    return result;
+}
+
 TaskSets tables(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
                 const std::optional<Table>& b) {
     const auto same = [&](const Table& other, const char* what) {
@@ -223,6 +263,19 @@ void bind_rta(nb::module_& module) {
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"), nb::arg("jitter") = Times{},
         nb::arg("blocking") = Times{}, nb::arg("preemptive") = true,
         "Whether EDF meets every deadline; if not, a span in which more is due than fits.");
+    module.def(
+        "suspended_response",
+        [](Times c, Times t, const Times& suspension, const Times& response, Times jitter, Times blocking,
+           Times level, std::size_t task) {
+            return suspended_response_of(
+                {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
+                suspension, response, task);
+        },
+        nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("suspension"), nb::arg("response"),
+        nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{}, nb::arg("level") = Times{},
+        nb::arg("task"),
+        "Worst-case response time of one task among self-suspending ones; `response`: bounds of the more "
+        "urgent ones, or -1.");
     module.def("fp_responses", &fp_responses, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
                nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
                nb::arg("preemptive") = true,

@@ -118,3 +118,14 @@ def edf_feasible(
     blocking: list[int] = ...,
     preemptive: bool = ...,
 ) -> dict[str, Any]: ...
+def suspended_response(
+    *,
+    c: list[int],
+    t: list[int],
+    suspension: list[int],
+    response: list[int],
+    jitter: list[int] = ...,
+    blocking: list[int] = ...,
+    level: list[int] = ...,
+    task: int,
+) -> dict[str, Any]: ...

@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Offloaded tasks: a master that waits for a worker, and a worker that several tasks and masters share.
+
+A master's job sends its inputs, waits, and takes the outputs: on the master's core it suspends itself. How
+long depends on the worker, where it waits for the jobs of others. docs/explanation/analyses.md, theorems 6
+to 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import Any, Literal
+
+from consort import _engine
+from consort.analysis.result import Bound, Step, in_words
+from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
+
+# How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), or
+# the oldest request.
+Discipline = Literal["priority", "fifo"]
+# What a master's core does while a job waits: run others, or keep looking for the answer.
+Waiting = Literal["suspend", "spin"]
+MasterPolicy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf"]
+
+_DOC = "docs/explanation/analyses.md"
+_SOURCE = {
+    "oblivious": f"{_DOC}, theorem 6 (suspension counted as execution)",
+    "jitter": f"{_DOC}, theorem 7 (suspension of others as jitter R - C)",
+    "framework": f"{_DOC}, theorem 8 (Chen, Nelissen & Huang 2016)",
+}
+_DISCIPLINE = {
+    "priority": "a worker serves the most urgent task's request it finds, without preemption",
+    "fifo": "a worker serves requests in the order in which they came, without preemption",
+}
+# Rounds in which response times and waits at workers may grow before the search gives up.
+_ROUNDS = 1000
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A job's part on a worker; times in ps.
+
+    `compute` is all the time that the worker is busy with the job: reading the request, the step, writing the
+    answer, and publishing its checkpoint. `request` and `answer` are what passes from the end of a write to
+    its being seen.
+    """
+
+    worker: str
+    compute: int
+    request: int = 0
+    answer: int = 0
+    # Among the worker's tasks, 0 the most urgent; used by the discipline `priority`.
+    level: int = 0
+
+
+@dataclass(frozen=True)
+class MasterTask:
+    """A task of a master's core; `execution` is what the master itself computes for a job [ps]."""
+
+    name: str
+    execution: int
+    period: int
+    deadline: int
+    jitter: int = 0
+    blocking: int = 0
+    level: int | None = None
+    # Besides the wait for a worker.
+    suspension: int = 0
+    remote: Remote | None = None
+
+
+@dataclass(frozen=True)
+class Master:
+    """A core that releases jobs and awaits their answers."""
+
+    tasks: Sequence[MasterTask]
+    policy: MasterPolicy = "fixed-priority"
+    waiting: Waiting = "suspend"
+    context_switch: int = 0
+
+
+def self_suspending(tasks: Sequence[MasterTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:
+    """Bounds under preemptive fixed priorities of tasks whose jobs may suspend themselves.
+
+    The tasks come in priority order, most urgent first; `suspension` is the longest a job waits in all, in
+    at most one stretch. Tasks with a `remote` part belong in `offloaded`, which knows how long they wait.
+    """
+    for task in tasks:
+        if task.remote is not None:
+            raise ValueError(f"{task.name} waits for {task.remote.worker}, whose other tasks are needed")
+    return _self_suspending(tasks, [task.suspension for task in tasks], context_switch, core)
+
+
+def offloaded(
+    masters: Mapping[str, Master], disciplines: Mapping[str, Discipline] | None = None
+) -> dict[str, list[Bound]]:
+    """End-to-end bounds of all tasks of some masters that share workers, by master.
+
+    The workers serve these masters only. A bound counts from when the job was due to when its master has
+    applied the outputs.
+    """
+    disciplines = disciplines or {}
+    everything = [(core, task) for core, master in masters.items() for task in master.tasks]
+    clients: dict[str, list[tuple[str, MasterTask]]] = {}
+    for core, task in everything:
+        if task.remote is not None:
+            clients.setdefault(task.remote.worker, []).append((core, task))
+    waits = {(core, task.name): 0 for core, task in everything}
+    found: dict[str, list[Bound]] = {}
+    trouble = ""
+    for _ in range(_ROUNDS):
+        found = {core: _bounds_of_master(core, master, waits) for core, master in masters.items()}
+        responses = {(core, bound.task): bound.response for core in found for bound in found[core]}
+        late = [
+            task.name
+            for core, task in everything
+            if task.remote is not None and not _within(responses[core, task.name], task.period)
+        ]
+        if late:
+            trouble = f"rests on {late[0]} being answered before its next job is due, which is not shown"
+            break
+        after = dict(waits)
+        for worker, jobs in clients.items():
+            found_waits = _waits(jobs, responses, disciplines.get(worker, "priority"))
+            if found_waits is None:
+                trouble = f"the worker {worker} is asked for more than it has"
+                break
+            after |= found_waits
+        if trouble or after == waits:
+            break
+        waits = after
+    else:
+        trouble = "response times and waits at the workers did not settle"
+    return {
+        core: [
+            _end_to_end(task, bound, waits[core, task.name], disciplines, trouble)
+            for task, bound in zip(masters[core].tasks, bounds, strict=True)
+        ]
+        for core, bounds in found.items()
+    }
+
+
+def _within(response: int | None, limit: int) -> bool:
+    return response is not None and response <= limit
+
+
+def _waits(
+    clients: Sequence[tuple[str, MasterTask]],
+    responses: Mapping[tuple[str, str], int | None],
+    discipline: Discipline,
+) -> dict[tuple[str, str], int] | None:
+    """How long each client's request waits at most at its worker; None if the worker is overloaded."""
+    computes = {(core, task.name): task.remote.compute for core, task in clients if task.remote is not None}
+    if discipline == "fifo":
+        return {key: sum(computes.values()) - own for key, own in computes.items()}
+    return _waits_by_priority(clients, responses)
+
+
+def _waits_by_priority(
+    clients: Sequence[tuple[str, MasterTask]], responses: Mapping[tuple[str, str], int | None]
+) -> dict[tuple[str, str], int] | None:
+    result: dict[tuple[str, str], int] = {}
+    for core, task in clients:
+        assert task.remote is not None
+        blocking = 0
+        # Execution, period and how late a request comes at most, of each that may go before this one.
+        others: list[tuple[int, int, int]] = []
+        for other_core, other in clients:
+            assert other.remote is not None
+            if other.remote.level > task.remote.level:
+                blocking = max(blocking, other.remote.compute)
+            elif (other_core, other.name) != (core, task.name):
+                response = responses[other_core, other.name]
+                assert response is not None
+                # A request comes no earlier than its job is due, and early enough for it to end when it does.
+                late = max(0, response - other.remote.answer - other.remote.compute)
+                others.append((other.remote.compute, other.period, late))
+        wait, before = blocking, -1
+        while wait != before and wait <= task.period:
+            before = wait
+            # A blocking job began earlier: what comes at the very end of the wait is then too late to go
+            # before.
+            closed = 0 if blocking else 1
+            wait = blocking + sum(c * ((before + late + t - 1 + closed) // t) for c, t, late in others)
+        if wait > task.period:
+            return None
+        result[core, task.name] = wait
+    return result
+
+
+def _suspension(task: MasterTask, wait: int) -> int:
+    remote = task.remote
+    return task.suspension + (0 if remote is None else remote.request + wait + remote.compute + remote.answer)
+
+
+def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str], int]) -> list[Bound]:
+    suspensions = [_suspension(task, waits[core, task.name]) for task in master.tasks]
+    if master.policy == "fixed-priority" and master.waiting == "suspend":
+        return _self_suspending(master.tasks, suspensions, master.context_switch, core)
+    # The wait counts as execution: exact if the core keeps looking for the answer, safe if it does not.
+    tasks = [
+        UniTask(
+            task.name,
+            task.execution + suspension,
+            task.period,
+            task.deadline,
+            task.jitter,
+            task.blocking,
+            task.level,
+        )
+        for task, suspension in zip(master.tasks, suspensions, strict=True)
+    ]
+    if master.policy == "edf":
+        found = edf(tasks, context_switch=master.context_switch, core=core)
+    else:
+        preemptive = master.policy == "fixed-priority"
+        found = fixed_priority(tasks, preemptive=preemptive, context_switch=master.context_switch, core=core)
+    if not any(suspensions):
+        return found
+    note = "the master's core is kept while a job waits: the wait counts as execution"
+    return [
+        replace(
+            bound,
+            assumptions=tuple(a for a in (*bound.assumptions, note) if not a.startswith("no job suspends")),
+            explanation=_split_own(bound.explanation, suspension, task.name),
+        )
+        for bound, suspension, task in zip(found, suspensions, master.tasks, strict=True)
+    ]
+
+
+def _split_own(steps: Sequence[Step], suspension: int, name: str) -> tuple[Step, ...]:
+    """The last step is the job's own: what it waits stands apart from what it computes."""
+    if not steps or not suspension:
+        return tuple(steps)
+    *before, own = steps
+    wait = replace(own, kind="suspension", label=f"{name} waits", length=suspension)
+    rest = replace(own, start=own.start + suspension, length=own.length - suspension)
+    return (*before, wait, rest)
+
+
+def _self_suspending(
+    tasks: Sequence[MasterTask], suspensions: Sequence[int], context_switch: int, core: str
+) -> list[Bound]:
+    plain = [UniTask(t.name, t.execution, t.period, t.deadline, t.jitter, t.blocking, t.level) for t in tasks]
+    if not any(suspensions):
+        return fixed_priority(plain, context_switch=context_switch, core=core)
+    levels = [i if task.level is None else task.level for i, task in enumerate(plain)]
+    # Two switches for a job, and two more if it stops in between; a switch, like other blocking, may hold up
+    # each beginning and each return.
+    switches = [context_switch * (4 if s else 2) for s in suspensions]
+    blocking = [
+        task.blocking + (context_switch if any(other > level for other in levels) else 0)
+        for task, level in zip(plain, levels, strict=True)
+    ]
+    execution = [task.execution + s for task, s in zip(plain, switches, strict=True)]
+    waits = [s + b if s else 0 for s, b in zip(suspensions, blocking, strict=True)]
+    periods, jitters = [task.period for task in plain], [task.jitter for task in plain]
+    tick = gcd(*execution, *waits, *periods, *jitters, *blocking)
+    assumptions = [
+        "one core, preemptive fixed priorities",
+        "consecutive releases of a task are due at least its period apart",
+        "each release comes at most its jitter late",
+        "releases at any moment: offsets between tasks are not made use of",
+        "a job may suspend itself at any moment, for its longest time in all; others run meanwhile",
+        "jobs of one task come, and run, in the order in which they are due",
+    ]
+    if context_switch:
+        assumptions.append(
+            f"two context switches of {in_words(context_switch)} are charged to each job, four if it waits"
+        )
+    known = [-1] * len(tasks)
+    results = []
+    for index, task in enumerate(plain):
+        raw = _engine.suspended_response(
+            c=[c // tick for c in execution],
+            t=[t // tick for t in periods],
+            suspension=[s // tick for s in waits],
+            response=known,
+            jitter=[j // tick for j in jitters],
+            blocking=[b // tick for b in blocking],
+            level=levels,
+            task=index,
+        )
+        response = None if raw["bound"] is None else raw["bound"] * tick
+        notes: tuple[str, ...] = ()
+        if response is None:
+            notes = ("with its suspension it and the tasks before it ask for more than the core has",)
+        elif raw["first_job_only"]:
+            notes = ("holds for a job whose predecessor is done when it is due; later jobs may take longer",)
+            if response <= task.deadline:
+                response = None
+        # A task of the same level is no more urgent: nothing is known of it yet.
+        usable = response is not None and not raw["first_job_only"] and levels.count(levels[index]) == 1
+        known[index] = raw["bound"] if usable else -1
+        results.append(
+            Bound(
+                task=task.name,
+                response=response,
+                deadline=task.deadline,
+                source=_SOURCE[raw.get("method", "oblivious")],
+                assumptions=tuple(assumptions),
+                explanation=()
+                if response is None
+                else _explain(plain, execution, waits, blocking, index, raw),
+                notes=notes,
+                core=core,
+            )
+        )
+    return results
+
+
+def _explain(
+    tasks: Sequence[UniTask],
+    execution: Sequence[int],
+    waits: Sequence[int],
+    blocking: Sequence[int],
+    index: int,
+    raw: dict[str, Any],
+) -> tuple[Step, ...]:
+    """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
+    task = tasks[index]
+    oblivious = raw["method"] == "oblivious"
+    earlier = raw["job"]
+    at = -earlier * task.period
+    steps: list[Step] = []
+
+    def put(kind: Any, label: str, length: int, count: int = 1, note: str = "") -> None:
+        nonlocal at
+        if length:
+            steps.append(Step(kind, label, at, length, count, note))
+            at += length
+
+    put("jitter", f"{task.name} comes late", task.jitter)
+    put("blocking", "what holds the core", blocking[index])
+    for k, other in enumerate(tasks):
+        count = raw["jobs"][k]
+        each = execution[k] + (waits[k] if oblivious else 0)
+        note = "its suspension counts as execution" if oblivious and waits[k] else ""
+        if raw["delayed"][k] and waits[k]:
+            note = "its suspension counts as delay"
+        put("interference", f"{count} x {other.name}", count * each, count, note)
+    if earlier:
+        whole = earlier * (execution[index] + waits[index])
+        put("own", f"{earlier} earlier x {task.name}", whole, earlier)
+    put("suspension", f"{task.name} waits", waits[index])
+    put("own", task.name, execution[index])
+    return tuple(steps)
+
+
+def _end_to_end(
+    task: MasterTask, bound: Bound, wait: int, disciplines: Mapping[str, Discipline], trouble: str
+) -> Bound:
+    """The bound with its wait taken apart, and what it rests on at the worker."""
+    remote = task.remote
+    if remote is None and not trouble:
+        return bound
+    if trouble:
+        alone = remote is not None and bound.response is not None and bound.response > task.period
+        # What the search found last is no bound, but for a task that fails by itself it says by how much.
+        fails = alone and bound.response is not None and bound.response > task.deadline
+        return replace(
+            bound,
+            response=bound.response if fails else None,
+            explanation=bound.explanation if fails else (),
+            notes=(*bound.notes, "at least this long, by this analysis" if fails else trouble),
+        )
+    assert remote is not None
+    discipline = disciplines.get(remote.worker, "priority")
+    steps: list[Step] = []
+    for step in bound.explanation:
+        if step.kind != "suspension":
+            steps.append(step)
+            continue
+        at = step.start
+        parts = [
+            (f"request to {remote.worker}", remote.request),
+            (f"other jobs at {remote.worker}", wait),
+            (f"{remote.worker} computes {task.name}", remote.compute),
+            (f"answer from {remote.worker}", remote.answer),
+        ]
+        parts.append(("waits otherwise", step.length - sum(length for _, length in parts)))
+        for label, length in parts:
+            if length:
+                steps.append(Step("suspension", label, at, length))
+                at += length
+    worker = "theorem 10" if discipline == "fifo" else "theorem 9"
+    return replace(
+        bound,
+        source=f"{bound.source}; wait at the worker: {_DOC}, {worker}",
+        assumptions=(
+            *bound.assumptions,
+            _DISCIPLINE[discipline],
+            f"{remote.worker} does nothing else; each job is answered before the next of its task is due",
+        ),
+        explanation=tuple(steps),
+    )
