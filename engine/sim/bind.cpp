@@ -1,12 +1,247 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Python bindings: the simulator.
+// Python bindings: the simulator. Times are integers in ticks.
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "bindings.hpp"
+#include "sim/run.hpp"
+
+namespace nb = nanobind;
 
 namespace consort::engine {
 
-void bind_sim(nanobind::module_& /*module*/) {}
+namespace {
+
+using Times = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class Enum>
+Enum choose(const char* what, const std::string& name,
+            std::initializer_list<std::pair<const char*, Enum>> choices) {
+    std::string known;
+    for (const auto& [text, value] : choices) {
+        if (name == text) {
+            return value;
+        }
+        known += (known.empty() ? "" : ", ") + std::string(text);
+    }
+    throw std::invalid_argument(std::string(what) + " '" + name + "' is not known; one of " + known);
+}
+
+sim::Policy policy_of(const std::string& name) {
+    return choose<sim::Policy>("the policy", name,
+                               {{"fixed-priority", sim::Policy::preemptive},
+                                {"fixed-priority-non-preemptive", sim::Policy::non_preemptive},
+                                {"edf", sim::Policy::edf},
+                                {"worker", sim::Policy::worker},
+                                {"three-phase", sim::Policy::three_phase}});
+}
+
+sim::Spread spread_of(const std::string& name) {
+    return choose<sim::Spread>(
+        "the choice", name,
+        {{"worst", sim::Spread::worst}, {"uniform", sim::Spread::uniform}, {"edges", sim::Spread::edges}});
+}
+
+sim::OnMiss on_miss_of(const std::string& name) {
+    return choose<sim::OnMiss>("the policy on a miss", name,
+                               {{"hold-last-output", sim::OnMiss::hold},
+                                {"local-fallback", sim::OnMiss::fallback},
+                                {"stop", sim::OnMiss::stop}});
+}
+
+// An array that owns what a vector held.
+template <class T>
+nb::object array_of(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+    auto* owned = new std::vector<T>(std::move(values));
+    const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(owned->data(), shape, owner));
+}
+
+// The same as bytes: Python knows the layout of a row.
+template <class Row>
+nb::object bytes_of(std::vector<Row>&& rows) {
+    auto* owned = new std::vector<Row>(std::move(rows));
+    const nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<Row>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
+        reinterpret_cast<std::uint8_t*>(owned->data()), {owned->size() * sizeof(Row)}, owner));
+}
+
+template <class Work>
+auto without_gil(Work&& work) {
+    try {
+        const nb::gil_scoped_release release;
+        return work();
+    } catch (const sim::Cancelled&) {
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+        throw nb::python_error();
+    }
+}
+
+sim::Settings settings_of(Time duration, std::uint64_t seed, const std::string& execution,
+                          const std::string& arrival) {
+    const sim::Spread arrivals = spread_of(arrival);
+    if (arrivals == sim::Spread::worst) {
+        throw std::invalid_argument(
+            "arrivals are chosen 'uniform' or 'edges': the worst depends on the system");
+    }
+    return {duration, seed, spread_of(execution), arrivals};
+}
+
+nb::dict run(const sim::System& system, Time duration, std::uint64_t seed, const std::string& execution,
+             const std::string& arrival, bool trace, sim::Progress* progress) {
+    const sim::Settings settings = settings_of(duration, seed, execution, arrival);
+    sim::Trace rows;
+    const sim::Outcome outcome =
+        without_gil([&] { return sim::run(system, settings, trace ? &rows : nullptr, progress); });
+    nb::list tasks;
+    for (const sim::Figures& f : outcome.figures) {
+        nb::dict d;
+        d["jobs"] = f.jobs;
+        d["misses"] = f.misses;
+        d["held"] = f.held;
+        d["fallbacks"] = f.fallbacks;
+        d["max_response"] = f.jobs != 0 ? nb::cast(f.max_response) : nb::none();
+        d["min_response"] = f.jobs != 0 ? nb::cast(f.min_response) : nb::none();
+        d["worst_job"] = f.jobs != 0 ? nb::cast(f.worst_job) : nb::none();
+        tasks.append(d);
+    }
+    nb::dict result;
+    result["tasks"] = tasks;
+    result["stopped"] = outcome.stopped == sim::never ? nb::none() : nb::cast(outcome.stopped);
+    if (trace) {
+        result["jobs"] = bytes_of(std::move(rows.jobs));
+        result["slices"] = bytes_of(std::move(rows.slices));
+    }
+    return result;
+}
+
+nb::tuple bulk(const std::string& policy, Times executions, Times periods, Time duration,
+               std::optional<Times> deadlines, std::optional<Times> offsets, Time longest_periods, Time slot,
+               Time round, std::uint64_t seed) {
+    sim::Bulk b;
+    b.policy = policy_of(policy);
+    if (b.policy == sim::Policy::worker) {
+        throw std::invalid_argument("a worker's tasks have masters: simulate the system");
+    }
+    b.sets = executions.shape(0);
+    b.tasks = executions.shape(1);
+    const auto times = [&b](const Times& a) {
+        if (a.shape(0) != b.sets || a.shape(1) != b.tasks) {
+            throw std::invalid_argument("all arrays need one shape: sets x tasks");
+        }
+        return std::span<const Time>(a.data(), a.size());
+    };
+    b.executions = times(executions);
+    b.periods = times(periods);
+    b.deadlines = deadlines ? times(*deadlines) : b.periods;
+    if (offsets) {
+        b.offsets = times(*offsets);
+    }
+    b.slot = slot;
+    b.round = round;
+    if (longest_periods < 0 || (longest_periods == 0) == (duration == 0)) {
+        throw std::invalid_argument("either a duration or a number of longest periods is needed");
+    }
+    b.periods_each = longest_periods;
+    b.settings = {duration, seed, sim::Spread::worst, sim::Spread::uniform};
+    sim::BulkOutcome outcome = without_gil([&] { return sim::run_bulk(b); });
+    return nb::make_tuple(array_of(std::move(outcome.max_response), {b.sets, b.tasks}),
+                          array_of(std::move(outcome.misses), {b.sets, b.tasks}), outcome.jobs);
+}
+
+nb::dict explore(const sim::System& system, Time duration, Time step, std::uint32_t fixed,
+                 sim::Progress* progress) {
+    const sim::Settings settings{duration, 0, sim::Spread::worst, sim::Spread::uniform};
+    sim::Exploration found =
+        without_gil([&] { return sim::explore(system, settings, step, fixed, progress); });
+    nb::dict d;
+    d["max_response"] = found.max_response;
+    d["offsets"] = found.offsets;
+    d["runs"] = found.runs;
+    return d;
+}
+
+}  // namespace
+
+void bind_sim(nb::module_& module) {
+    using namespace nb::literals;
+    nb::class_<sim::Core>(module, "SimCore")
+        .def(
+            "__init__",
+            [](sim::Core* self, const std::string& policy) {
+                new (self) sim::Core{};
+                self->policy = policy_of(policy);
+            },
+            "policy"_a = "fixed-priority")
+        .def_rw("context_switch", &sim::Core::context_switch)
+        .def_rw("dma", &sim::Core::dma)
+        .def_rw("slot", &sim::Core::slot)
+        .def_rw("slot_phase", &sim::Core::slot_phase)
+        .def_rw("partitions", &sim::Core::partitions);
+    nb::class_<sim::Dma>(module, "SimDma")
+        .def(nb::init<>())
+        .def_rw("round_robin", &sim::Dma::round_robin)
+        .def_rw("round", &sim::Dma::round);
+    nb::class_<sim::Task>(module, "SimTask")
+        .def(
+            "__init__",
+            [](sim::Task* self, const std::string& on_miss) {
+                new (self) sim::Task{};
+                self->on_miss = on_miss_of(on_miss);
+            },
+            "on_miss"_a = "hold-last-output")
+        .def_rw("core", &sim::Task::core)
+        .def_rw("master", &sim::Task::master)
+        .def_rw("period", &sim::Task::period)
+        .def_rw("extra_gap", &sim::Task::extra_gap)
+        .def_rw("offset", &sim::Task::offset)
+        .def_rw("jitter", &sim::Task::jitter)
+        .def_rw("deadline", &sim::Task::deadline)
+        .def_rw("priority", &sim::Task::priority)
+        .def_rw("wcet", &sim::Task::wcet)
+        .def_rw("bcet", &sim::Task::bcet)
+        .def_rw("suspension", &sim::Task::suspension)
+        .def_rw("offloaded", &sim::Task::offloaded)
+        .def_rw("send", &sim::Task::send)
+        .def_rw("receive", &sim::Task::receive)
+        .def_rw("request", &sim::Task::request)
+        .def_rw("response", &sim::Task::response)
+        .def_rw("fallback", &sim::Task::fallback)
+        .def_rw("load", &sim::Task::load)
+        .def_rw("unload", &sim::Task::unload)
+        .def_rw("releases", &sim::Task::releases)
+        .def_rw("executions", &sim::Task::executions);
+    nb::class_<sim::System>(module, "SimSystem")
+        .def(
+            "__init__",
+            [](sim::System* self, std::vector<sim::Core> cores, std::vector<sim::Dma> dmas,
+               std::vector<sim::Task> tasks) {
+                new (self) sim::System{std::move(cores), std::move(dmas), std::move(tasks)};
+            },
+            "cores"_a, "dmas"_a, "tasks"_a);
+    nb::class_<sim::Progress>(module, "SimProgress")
+        .def(nb::init<>())
+        .def_prop_ro("reached", [](const sim::Progress& p) { return p.reached.load(); })
+        .def("cancel", [](sim::Progress& p) { p.cancel.store(true); });
+    module.def("sim_run", &run, "system"_a, "duration"_a, "seed"_a = 0, "execution"_a = "uniform",
+               "arrival"_a = "uniform", "trace"_a = false, "progress"_a = nb::none(),
+               "One run: figures of each task and, with trace, a row for each job and each stretch of time.");
+    module.def("sim_bulk", &bulk, "policy"_a, "executions"_a, "periods"_a, "duration"_a = 0,
+               "deadlines"_a = nb::none(), "offsets"_a = nb::none(), "longest_periods"_a = 0, "slot"_a = 0,
+               "round"_a = 0, "seed"_a = 0,
+               "Many sets of one core (int64 arrays, sets x tasks, the first column the most urgent):"
+               " (largest responses, misses, jobs in all).");
+    module.def("sim_combinations", &sim::combinations, "system"_a, "step"_a, "fixed"_a = 0);
+    module.def("sim_explore", &explore, "system"_a, "duration"_a, "step"_a, "fixed"_a = 0,
+               "progress"_a = nb::none(), "Every combination of release offsets on a grid of steps.");
+}
 
 }  // namespace consort::engine

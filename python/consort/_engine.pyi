@@ -129,3 +129,76 @@ def suspended_response(
     level: list[int] = ...,
     task: int,
 ) -> dict[str, Any]: ...
+
+# engine/sim: docs/explanation/simulator.md. Times in ticks.
+class SimCore:
+    context_switch: int
+    dma: int
+    slot: int
+    slot_phase: int
+    partitions: int
+    def __init__(self, policy: str = ...) -> None: ...
+
+class SimDma:
+    round_robin: bool
+    round: int
+
+class SimTask:
+    core: int
+    master: int
+    period: int
+    extra_gap: int
+    offset: int
+    jitter: int
+    deadline: int
+    priority: int
+    wcet: int
+    bcet: int
+    suspension: int
+    offloaded: bool
+    send: int
+    receive: int
+    request: int
+    response: int
+    fallback: int
+    load: int
+    unload: int
+    releases: list[int]
+    executions: list[int]
+    def __init__(self, on_miss: str = ...) -> None: ...
+
+class SimSystem:
+    def __init__(
+        self, cores: Sequence[SimCore], dmas: Sequence[SimDma], tasks: Sequence[SimTask]
+    ) -> None: ...
+
+class SimProgress:
+    @property
+    def reached(self) -> int: ...
+    def cancel(self) -> None: ...
+
+def sim_run(
+    system: SimSystem,
+    duration: int,
+    seed: int = ...,
+    execution: str = ...,
+    arrival: str = ...,
+    trace: bool = ...,
+    progress: SimProgress | None = ...,
+) -> dict[str, Any]: ...
+def sim_bulk(
+    policy: str,
+    executions: Times,
+    periods: Times,
+    duration: int = ...,
+    deadlines: Times | None = ...,
+    offsets: Times | None = ...,
+    longest_periods: int = ...,
+    slot: int = ...,
+    round: int = ...,
+    seed: int = ...,
+) -> tuple[Times, NDArray[np.uint64], int]: ...
+def sim_combinations(system: SimSystem, step: int, fixed: int = ...) -> int: ...
+def sim_explore(
+    system: SimSystem, duration: int, step: int, fixed: int = ..., progress: SimProgress | None = ...
+) -> dict[str, Any]: ...

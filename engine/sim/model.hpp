@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the simulator runs: cores with their policies, tasks, and who shares a DMA. The exact meaning of
+// every field is docs/explanation/simulator.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "time.hpp"
+
+namespace consort::engine::sim {
+
+inline constexpr Time never = std::numeric_limits<Time>::max();
+// A time stamp of something that did not happen.
+inline constexpr Time absent = -1;
+
+enum class Policy : std::uint8_t { preemptive, non_preemptive, edf, worker, three_phase };
+// What becomes of an offloaded job whose answer is not there.
+enum class OnMiss : std::uint8_t { hold, fallback, stop };
+// How a quantity between two limits is chosen for each job. edges: half of them the worst, a quarter the
+// best, a quarter anything between.
+enum class Spread : std::uint8_t { worst, uniform, edges };
+
+struct Core {
+    Policy policy = Policy::preemptive;
+    Time context_switch = 0;
+    // Of three-phase cores: which DMA, its own slots (TDMA), and how many partitions the scratchpad has.
+    std::uint32_t dma = 0;
+    Time slot = 0;
+    Time slot_phase = 0;  // from 0 to the first own slot
+    std::uint32_t partitions = 2;
+};
+
+struct Dma {
+    bool round_robin = false;
+    Time round = 0;  // TDMA: from one own slot of a core to its next
+};
+
+struct Task {
+    std::uint32_t core = 0;    // where it is computed
+    std::uint32_t master = 0;  // where it is released; the same but for offloaded tasks
+    Time period = 1;           // or the least time between two releases
+    Time extra_gap = 0;        // sporadic: how much more it may be
+    Time offset = 0;
+    Time jitter = 0;
+    Time deadline = 1;
+    std::int64_t priority = 0;  // the larger, the more urgent
+    Time wcet = 1;
+    Time bcet = 1;
+    Time suspension = 0;
+    bool offloaded = false;
+    OnMiss on_miss = OnMiss::hold;
+    Time send = 0;
+    Time receive = 0;
+    Time request = 0;
+    Time response = 0;
+    Time fallback = 0;
+    Time load = 0;  // 0: the slot's length
+    Time unload = 0;
+    std::vector<Time> releases;    // where given: exactly these
+    std::vector<Time> executions;  // where given: these, in turn
+};
+
+struct System {
+    std::vector<Core> cores;
+    std::vector<Dma> dmas;
+    std::vector<Task> tasks;
+};
+
+struct Settings {
+    Time duration = 0;
+    std::uint64_t seed = 0;
+    Spread execution = Spread::uniform;
+    Spread arrival = Spread::uniform;
+};
+
+// std::invalid_argument with the task or core that does not fit.
+void check(const System& system, const Settings& settings);
+
+}  // namespace consort::engine::sim

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cores that execute jobs from their own memory: fixed priorities with and without preemption, earliest
+// deadline first, and workers that compute for masters. One object simulates cores that have to do with one
+// another, event by event.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/draw.hpp"
+#include "sim/record.hpp"
+
+namespace consort::engine::sim {
+
+template <bool traced>
+class Processors {
+  public:
+    // `mine`: the tasks to simulate, in the order of the system's. Releases end at `until`.
+    Processors(const System& system, const Settings& settings, Sink<traced>& sink)
+        : system_(system), settings_(settings), sink_(sink) {}
+
+    // Returns when a task whose policy is `stop` missed its deadline, or `never`.
+    Time run(std::span<const std::uint32_t> mine, std::span<const std::uint32_t> cores, Time until) {
+        prepare(mine, cores, until);
+        for (;;) {
+            const Time now = next_instant();
+            if (now == never) {
+                return stopped_;
+            }
+            sink_.at(now);
+            for (std::uint32_t c = 0; c < cores_.size(); ++c) {
+                CoreState& core = cores_[c];
+                if (core.completes == now) {
+                    complete(core, now);
+                }
+                core.look = core.look || core.look_again == now;
+            }
+            do {
+                while (!events_.empty() && events_.front().at == now) {
+                    handle(pop(events_), now);
+                }
+                while (!releases_.empty() && releases_.front().at == now) {
+                    release(pop(releases_).task, now);
+                }
+            } while (!events_.empty() && events_.front().at == now);
+            for (CoreState& core : cores_) {
+                if (core.look) {
+                    dispatch(core, now);
+                }
+            }
+        }
+    }
+
+  private:
+    enum class Phase : std::uint8_t { idle, first, away, second, fallback };
+
+    struct TaskState {
+        const Task* task = nullptr;
+        std::uint32_t id = 0;
+        std::uint32_t core = 0;  // index into cores_ of the core that its own parts need
+        std::uint32_t worker = 0;
+        Draw draw;
+        Releases releases;
+        Phase phase = Phase::idle;
+        bool running = false;
+        bool late_answer = false;
+        std::uint32_t part = 0;  // counts parts: tells entries of parts given up from the present one
+        Time key = 0;
+        Time remaining = 0;
+        Time second = 0;
+        Time away = 0;
+        JobRow job{};
+    };
+
+    struct Ready {
+        Time key;
+        std::uint64_t order;
+        std::uint32_t task;
+        std::uint32_t part;
+        friend bool operator<(const Ready& a, const Ready& b) {
+            return a.key != b.key ? a.key > b.key : a.order > b.order;
+        }
+    };
+
+    struct Release {
+        Time at;
+        std::uint32_t task;
+        friend bool operator<(const Release& a, const Release& b) {
+            return a.at != b.at ? a.at > b.at : a.task > b.task;
+        }
+    };
+
+    enum class Kind : std::uint8_t { request, answer, wake, give_up };
+
+    struct Event {
+        Time at;
+        Kind kind;
+        std::uint32_t task;
+        std::uint64_t job;
+        Time execution;
+        friend bool operator<(const Event& a, const Event& b) {
+            if (a.at != b.at) {
+                return a.at > b.at;
+            }
+            if (a.kind != b.kind) {
+                return a.kind > b.kind;
+            }
+            return a.task != b.task ? a.task > b.task : a.job > b.job;
+        }
+    };
+
+    struct Request {
+        std::uint32_t task;
+        std::uint64_t job;
+        Time execution;
+    };
+
+    struct CoreState {
+        Policy policy = Policy::preemptive;
+        std::uint32_t id = 0;
+        Time context_switch = 0;
+        bool look = false;  // whether something changed that a decision may depend on
+        bool busy = false;
+        Ready running{};
+        Time since = 0;
+        Time begins = 0;  // after the context switch
+        Time completes = never;
+        Time look_again = never;   // when a switch ends that a more urgent job waits for
+        std::vector<Ready> ready;  // a heap
+        std::vector<Request> queue;
+        Request serving{};
+    };
+
+    // The heaps are kept by the standard algorithms: the "largest" element is the earliest or most urgent.
+    template <class T>
+    static T pop(std::vector<T>& heap) {
+        std::pop_heap(heap.begin(), heap.end());
+        const T top = heap.back();
+        heap.pop_back();
+        return top;
+    }
+    template <class T>
+    static void push(std::vector<T>& heap, const T& value) {
+        heap.push_back(value);
+        std::push_heap(heap.begin(), heap.end());
+    }
+
+    void prepare(std::span<const std::uint32_t> mine, std::span<const std::uint32_t> cores, Time until) {
+        until_ = until;
+        stopped_ = never;
+        order_ = 0;
+        events_.clear();
+        releases_.clear();
+        tasks_.resize(mine.size());
+        cores_.resize(cores.size());
+        index_.assign(system_.cores.size(), 0);
+        for (std::uint32_t c = 0; c < cores.size(); ++c) {
+            const Core& core = system_.cores[cores[c]];
+            CoreState& state = cores_[c];
+            index_[cores[c]] = c;
+            state.policy = core.policy;
+            state.id = cores[c];
+            state.context_switch = core.context_switch;
+            state.look = state.busy = false;
+            state.completes = state.look_again = never;
+            state.ready.clear();
+            state.queue.clear();
+        }
+        for (std::uint32_t t = 0; t < mine.size(); ++t) {
+            const Task& task = system_.tasks[mine[t]];
+            TaskState& state = tasks_[t];
+            state.task = &task;
+            state.id = mine[t];
+            state.core = index_[task.master];
+            state.worker = index_[task.core];
+            state.draw = Draw(settings_.seed, mine[t]);
+            state.releases = Releases(task, state.draw, settings_.arrival);
+            state.phase = Phase::idle;
+            state.running = state.late_answer = false;
+            state.part = 0;
+            wait_for_release(t, 0);
+        }
+    }
+
+    [[nodiscard]] Time next_instant() const {
+        Time next = releases_.empty() ? never : releases_.front().at;
+        if (!events_.empty()) {
+            next = std::min(next, events_.front().at);
+        }
+        for (const CoreState& core : cores_) {
+            next = std::min({next, core.completes, core.look_again});
+        }
+        return next;
+    }
+
+    // The task's next job becomes ready at its release, or now if that has passed.
+    void wait_for_release(std::uint32_t t, Time now) {
+        const Releases& releases = tasks_[t].releases;
+        if (releases.nominal() < until_) {
+            push(releases_, {std::max(releases.actual(), now), t});
+        }
+    }
+
+    void release(std::uint32_t t, Time now) {
+        TaskState& s = tasks_[t];
+        const Releases& r = s.releases;
+        if (r.nominal() >= until_) {
+            return;  // a stop came in between
+        }
+        const Task& task = *s.task;
+        const Time execution = execution_of(task, s.draw, settings_.execution, r.job());
+        const Time deadline = add(r.nominal(), task.deadline);
+        s.job = {r.nominal(),
+                 r.actual(),
+                 absent,
+                 absent,
+                 deadline,
+                 absent,
+                 absent,
+                 absent,
+                 absent,
+                 execution,
+                 static_cast<std::uint32_t>(r.job()),
+                 s.late_answer ? Status::late_answer_discarded : 0U,
+                 s.id,
+                 0};
+        s.late_answer = false;
+        s.key = cores_[s.core].policy == Policy::edf ? deadline : -task.priority;
+        s.phase = Phase::first;
+        Time first = execution;
+        if (task.offloaded) {
+            first = task.send;
+            s.second = task.receive;
+            const Time patience =
+                task.on_miss == OnMiss::fallback ? task.deadline - task.deadline / 5 : task.deadline;
+            push(events_, {std::max(add(r.nominal(), patience), now), Kind::give_up, t, r.job(), 0});
+        } else if (task.suspension != 0) {
+            s.away = s.draw(settings_.execution, Choice::suspension, r.job(), 0, task.suspension);
+            // Anywhere in the job, also at its very beginning or end.
+            first = s.draw(settings_.arrival, Choice::split, r.job(), 0, execution);
+            s.second = execution - first;
+        }
+        begin_part(t, first, now);
+    }
+
+    // What takes no time needs no core.
+    void begin_part(std::uint32_t t, Time length, Time now) {
+        TaskState& s = tasks_[t];
+        ++s.part;
+        s.remaining = length;
+        if (length == 0) {
+            if (s.job.start == absent) {
+                s.job.start = now;
+            }
+            end_part(t, now);
+            return;
+        }
+        CoreState& core = cores_[s.core];
+        push(core.ready, {s.key, order_++, t, s.part});
+        core.look = true;
+    }
+
+    void end_part(std::uint32_t t, Time now) {
+        TaskState& s = tasks_[t];
+        const Task& task = *s.task;
+        if (s.phase != Phase::first || (!task.offloaded && task.suspension == 0)) {
+            finish(t, now);
+            return;
+        }
+        s.phase = Phase::away;
+        ++s.part;
+        if (task.offloaded) {
+            s.job.sent = now;
+            push(events_, {add(now, task.request), Kind::request, t, s.job.seq, s.job.compute});
+        } else {
+            push(events_, {add(now, s.away), Kind::wake, t, s.job.seq, 0});
+        }
+    }
+
+    void finish(std::uint32_t t, Time now) {
+        TaskState& s = tasks_[t];
+        s.job.finish = now;
+        if (now > s.job.deadline) {
+            s.job.status |= Status::deadline_miss;
+        }
+        if ((s.job.status & Status::output_held) != 0) {
+            s.job.compute = 0;
+        }
+        sink_.job(s.job);
+        s.phase = Phase::idle;
+        ++s.part;
+        s.releases.next();
+        wait_for_release(t, now);
+    }
+
+    void handle(const Event& e, Time now) {
+        TaskState& s = tasks_[e.task];
+        const bool present = s.phase != Phase::idle && s.job.seq == e.job;
+        switch (e.kind) {
+            case Kind::request:
+                arrive(cores_[s.worker], {e.task, e.job, e.execution});
+                break;
+            case Kind::answer:
+                if (present && s.phase == Phase::away) {
+                    s.job.received = now;
+                    s.phase = Phase::second;
+                    begin_part(e.task, s.second, now);
+                } else if (s.phase != Phase::idle) {
+                    s.job.status |= Status::late_answer_discarded;
+                } else {
+                    s.late_answer = true;
+                }
+                break;
+            case Kind::wake:
+                s.phase = Phase::second;
+                begin_part(e.task, s.second, now);
+                break;
+            case Kind::give_up:
+                if (present && (s.phase == Phase::first || s.phase == Phase::away)) {
+                    give_up(e.task, now);
+                }
+                break;
+        }
+    }
+
+    // A mailbox holds one request a task: a newer one takes the place of one that was not begun.
+    void arrive(CoreState& worker, Request request) {
+        worker.look = true;
+        for (Request& waiting : worker.queue) {
+            if (waiting.task == request.task) {
+                waiting = request;
+                return;
+            }
+        }
+        worker.queue.push_back(request);
+    }
+
+    void give_up(std::uint32_t t, Time now) {
+        TaskState& s = tasks_[t];
+        CoreState& core = cores_[s.core];
+        if (s.running) {
+            halt(core, now);
+        }
+        if (s.job.start == absent) {
+            s.job.start = now;
+        }
+        ++s.part;  // whatever of it waits on the master's core is void
+        if (s.task->on_miss == OnMiss::fallback) {
+            s.job.status |= Status::local_fallback;
+            s.job.compute = s.task->fallback;
+            s.phase = Phase::fallback;
+            begin_part(t, s.task->fallback, now);
+            return;
+        }
+        s.job.status |= Status::deadline_miss | Status::output_held;
+        if (s.task->on_miss == OnMiss::stop && now < until_) {
+            until_ = now;
+            stopped_ = now;
+        }
+        finish(t, now);
+    }
+
+    [[nodiscard]] Doing doing(const TaskState& s) const {
+        if (s.phase == Phase::fallback) {
+            return Doing::fallback;
+        }
+        if (!s.task->offloaded) {
+            return Doing::execute;
+        }
+        return s.phase == Phase::first ? Doing::send : Doing::receive;
+    }
+
+    // Ends the stretch that the core has spent on its job, which keeps what remains.
+    void halt(CoreState& core, Time now) {
+        TaskState& s = tasks_[core.running.task];
+        sink_.slice(core.since, std::min(core.begins, now), s.id, s.job.seq, core.id, Doing::context_switch);
+        if (now > core.begins) {
+            sink_.slice(core.begins, now, s.id, s.job.seq, core.id, doing(s));
+            s.remaining -= now - core.begins;
+        }
+        s.running = false;
+        core.busy = false;
+        core.completes = never;
+        core.look = true;
+    }
+
+    void complete(CoreState& core, Time now) {
+        if (core.policy == Policy::worker) {
+            const Request done = core.serving;
+            TaskState& s = tasks_[done.task];
+            sink_.slice(core.since, now, s.id, done.job, core.id, Doing::execute);
+            if (s.phase == Phase::away && s.job.seq == done.job) {
+                s.job.worker_send = now;
+            }
+            push(events_, {add(now, s.task->response), Kind::answer, done.task, done.job, 0});
+            core.busy = false;
+            core.completes = never;
+            core.look = true;
+            return;
+        }
+        const std::uint32_t t = core.running.task;
+        halt(core, now);
+        end_part(t, now);
+    }
+
+    void dispatch(CoreState& core, Time now) {
+        core.look = false;
+        core.look_again = never;
+        if (core.policy == Policy::worker) {
+            if (!core.busy && !core.queue.empty()) {
+                serve(core, now);
+            }
+            return;
+        }
+        while (!core.ready.empty() && core.ready.front().part != tasks_[core.ready.front().task].part) {
+            pop(core.ready);
+        }
+        if (core.ready.empty()) {
+            return;
+        }
+        if (core.busy) {
+            if (core.policy == Policy::non_preemptive || core.ready.front().key >= core.running.key) {
+                return;
+            }
+            if (now < core.begins) {
+                core.look_again = core.begins;  // a switch under way is not interrupted
+                return;
+            }
+            const Ready preempted = core.running;
+            halt(core, now);
+            core.look = false;
+            ++tasks_[preempted.task].job.preemptions;
+            const Ready urgent = pop(core.ready);
+            push(core.ready, preempted);
+            start(core, urgent, now);
+            return;
+        }
+        start(core, pop(core.ready), now);
+    }
+
+    void start(CoreState& core, const Ready& entry, Time now) {
+        TaskState& s = tasks_[entry.task];
+        if (s.job.start == absent) {
+            s.job.start = now;
+        }
+        s.running = true;
+        core.busy = true;
+        core.running = entry;
+        core.since = now;
+        core.begins = add(now, core.context_switch);
+        core.completes = add(core.begins, s.remaining);
+    }
+
+    void serve(CoreState& worker, Time now) {
+        worker.serving = worker.queue.front();
+        worker.queue.erase(worker.queue.begin());
+        TaskState& s = tasks_[worker.serving.task];
+        if (s.phase == Phase::away && s.job.seq == worker.serving.job) {
+            s.job.worker_receive = now;
+        }
+        worker.busy = true;
+        worker.since = now;
+        worker.completes = add(now, worker.serving.execution);
+    }
+
+    const System& system_;
+    const Settings& settings_;
+    Sink<traced>& sink_;
+    Time until_ = 0;
+    Time stopped_ = never;
+    std::uint64_t order_ = 0;
+    std::vector<TaskState> tasks_;
+    std::vector<CoreState> cores_;
+    std::vector<std::uint32_t> index_;
+    std::vector<Event> events_;      // a heap
+    std::vector<Release> releases_;  // a heap
+};
+
+}  // namespace consort::engine::sim

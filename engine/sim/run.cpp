@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run.hpp"
+
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "sim/processors.hpp"
+#include "sim/three_phase.hpp"
+
+namespace consort::engine::sim {
+
+namespace {
+
+// A sum of a few of these stays within 63 bits; what a run adds up is checked as it goes.
+constexpr Time largest_time = Time{1} << 60;
+
+void require(bool holds, const std::string& where, const char* what) {
+    if (!holds) {
+        throw std::invalid_argument(where + ": " + what);
+    }
+}
+
+void check_task(const System& system, std::size_t index) {
+    const Task& t = system.tasks[index];
+    const std::string where = "task " + std::to_string(index);
+    require(t.core < system.cores.size() && t.master < system.cores.size(), where, "there is no such core");
+    for (const Time v : {t.period, t.extra_gap, t.offset, t.jitter, t.deadline, t.wcet, t.bcet, t.suspension,
+                         t.send, t.receive, t.request, t.response, t.fallback, t.load, t.unload}) {
+        require(v >= 0 && v < largest_time, where, "a time is negative or 2^60 or more");
+    }
+    require(t.period > 0 && t.deadline > 0, where, "period and deadline must be above 0");
+    require(t.bcet <= t.wcet, where, "the best-case execution time is above the worst-case one");
+    require(t.priority > std::numeric_limits<std::int64_t>::min(), where, "the priority is out of range");
+    Time before = 0;
+    for (const Time r : t.releases) {
+        require(r >= before && r < largest_time, where, "releases must be 0 or more, in order, below 2^60");
+        before = r;
+    }
+    for (const Time e : t.executions) {
+        require(e >= 0 && e < largest_time, where, "execution times must be 0 or more and below 2^60");
+    }
+    const Core& core = system.cores[t.core];
+    if (t.offloaded) {
+        require(core.policy == Policy::worker, where, "an offloaded task needs a worker's core");
+        const Policy policy = system.cores[t.master].policy;
+        require(policy != Policy::worker && policy != Policy::three_phase, where,
+                "a master's core has fixed priorities or earliest deadline first");
+        bool instant = t.executions.empty() ? t.bcet == 0 : false;
+        for (const Time e : t.executions) {
+            instant = instant || e == 0;
+        }
+        require(!instant, where, "the execution time of an offloaded task must be above 0");
+        require(t.suspension == 0, where, "an offloaded task has no other suspension");
+        return;
+    }
+    require(t.master == t.core, where, "only an offloaded task has a master");
+    require(core.policy != Policy::worker, where, "a worker's core takes offloaded tasks only");
+    if (core.policy == Policy::three_phase) {
+        require(t.suspension == 0, where, "a three-phase task does not suspend itself");
+        require(t.load <= core.slot && t.unload <= core.slot, where, "load or unload do not fit the slot");
+    }
+}
+
+}  // namespace
+
+void check(const System& system, const Settings& settings) {
+    require(settings.duration >= 0 && settings.duration < largest_time, "duration",
+            "it must be 0 or more and below 2^60");
+    for (std::size_t c = 0; c < system.cores.size(); ++c) {
+        const Core& core = system.cores[c];
+        const std::string where = "core " + std::to_string(c);
+        require(core.context_switch >= 0 && core.context_switch < largest_time, where,
+                "the context switch must be 0 or more and below 2^60");
+        if (core.policy != Policy::three_phase) {
+            continue;
+        }
+        require(core.dma < system.dmas.size(), where, "there is no such DMA");
+        require(core.slot > 0 && core.slot < largest_time, where, "the slot must be above 0 and below 2^60");
+        require(core.partitions > 0, where, "a three-phase core needs at least one partition");
+        const Dma& dma = system.dmas[core.dma];
+        if (!dma.round_robin) {
+            require(core.slot_phase >= 0 && core.slot_phase + core.slot <= dma.round, where,
+                    "its slot does not fit the round");
+        }
+    }
+    for (std::size_t d = 0; d < system.dmas.size(); ++d) {
+        const Dma& dma = system.dmas[d];
+        require(dma.round_robin || (dma.round > 0 && dma.round < largest_time), "DMA " + std::to_string(d),
+                "the round must be above 0 and below 2^60");
+    }
+    // Two cores of one DMA never own the same instant.
+    for (std::size_t a = 0; a < system.cores.size(); ++a) {
+        for (std::size_t b = a + 1; b < system.cores.size(); ++b) {
+            const Core& x = system.cores[a];
+            const Core& y = system.cores[b];
+            if (x.policy != Policy::three_phase || y.policy != Policy::three_phase || x.dma != y.dma ||
+                system.dmas[x.dma].round_robin) {
+                continue;
+            }
+            require(x.slot_phase + x.slot <= y.slot_phase || y.slot_phase + y.slot <= x.slot_phase,
+                    "core " + std::to_string(b),
+                    ("its slot overlaps that of core " + std::to_string(a)).c_str());
+        }
+    }
+    for (std::size_t t = 0; t < system.tasks.size(); ++t) {
+        check_task(system, t);
+    }
+}
+
+namespace {
+
+// Cores that have to do with one another, and their tasks.
+struct Cluster {
+    std::vector<std::uint32_t> cores;
+    std::vector<std::uint32_t> tasks;
+};
+
+std::vector<Cluster> clusters(const System& system) {
+    std::vector<std::uint32_t> leader(system.cores.size());
+    std::iota(leader.begin(), leader.end(), 0U);
+    const auto find = [&leader](std::uint32_t c) {
+        while (leader[c] != c) {
+            c = leader[c] = leader[leader[c]];
+        }
+        return c;
+    };
+    const auto join = [&](std::uint32_t a, std::uint32_t b) {
+        const std::uint32_t x = find(a);
+        const std::uint32_t y = find(b);
+        leader[std::max(x, y)] = std::min(x, y);
+    };
+    for (const Task& t : system.tasks) {
+        join(t.core, t.master);
+    }
+    for (std::uint32_t a = 0; a < system.cores.size(); ++a) {
+        for (std::uint32_t b = 0; b < a; ++b) {
+            const Core& x = system.cores[a];
+            const Core& y = system.cores[b];
+            if (x.policy == Policy::three_phase && y.policy == Policy::three_phase && x.dma == y.dma &&
+                system.dmas[x.dma].round_robin) {
+                join(a, b);
+            }
+        }
+    }
+    std::vector<Cluster> found(system.cores.size());
+    for (std::uint32_t c = 0; c < system.cores.size(); ++c) {
+        found[find(c)].cores.push_back(c);
+    }
+    for (std::uint32_t t = 0; t < system.tasks.size(); ++t) {
+        found[find(system.tasks[t].core)].tasks.push_back(t);
+    }
+    std::erase_if(found, [](const Cluster& c) { return c.tasks.empty(); });
+    return found;
+}
+
+template <bool traced>
+class Simulation {
+  public:
+    Simulation(const System& system, const Settings& settings, std::vector<Figures>& figures, Trace* trace,
+               Progress* progress)
+        : system_(system),
+          settings_(settings),
+          sink_(figures, trace, progress),
+          processors_(system, settings, sink_),
+          three_phase_(system, settings, sink_) {}
+
+    // The first instant at which a task stopped the run, or never.
+    Time operator()(const std::vector<Cluster>& all, Time until) {
+        Time stopped = never;
+        for (const Cluster& c : all) {
+            const Core& core = system_.cores[c.cores.front()];
+            if (core.policy != Policy::three_phase) {
+                stopped = std::min(stopped, processors_.run(c.tasks, c.cores, until));
+            } else if (!system_.dmas[core.dma].round_robin) {
+                three_phase_.run_tdma(c.cores.front(), c.tasks, until);
+            } else {
+                std::vector<std::vector<std::uint32_t>> by_core(c.cores.size());
+                for (std::size_t k = 0; k < c.cores.size(); ++k) {
+                    for (const std::uint32_t t : c.tasks) {
+                        if (system_.tasks[t].core == c.cores[k]) {
+                            by_core[k].push_back(t);
+                        }
+                    }
+                }
+                three_phase_.run_round_robin(c.cores, by_core, until);
+            }
+        }
+        return stopped;
+    }
+
+  private:
+    const System& system_;
+    const Settings& settings_;
+    Sink<traced> sink_;
+    Processors<traced> processors_;
+    ThreePhase<traced> three_phase_;
+};
+
+template <bool traced>
+Outcome run_as(const System& system, const Settings& settings, Trace* trace, Progress* progress) {
+    const std::vector<Cluster> all = clusters(system);
+    Outcome outcome;
+    Time until = settings.duration;
+    for (;;) {
+        outcome.figures.assign(system.tasks.size(), {});
+        if (trace != nullptr) {
+            trace->jobs.clear();
+            trace->slices.clear();
+        }
+        Simulation<traced> simulation(system, settings, outcome.figures, trace, progress);
+        const Time stopped = simulation(all, until);
+        if (stopped < until) {
+            outcome.stopped = stopped;
+            // A stop in one part ends the releases of all; the others went on too long.
+            if (all.size() > 1) {
+                until = stopped;
+                continue;
+            }
+        }
+        return outcome;
+    }
+}
+
+}  // namespace
+
+Outcome run(const System& system, const Settings& settings, Trace* trace, Progress* progress) {
+    check(system, settings);
+    return trace != nullptr ? run_as<true>(system, settings, trace, progress)
+                            : run_as<false>(system, settings, nullptr, progress);
+}
+
+BulkOutcome run_bulk(const Bulk& bulk) {
+    System system;
+    system.cores = {{bulk.policy, 0, 0, bulk.slot, 0, 2}};
+    if (bulk.policy == Policy::three_phase) {
+        system.dmas = {{false, bulk.round}};
+    }
+    system.tasks.resize(bulk.tasks);
+    Settings settings = bulk.settings;
+    std::vector<Figures> figures(bulk.tasks);
+    Simulation<false> simulation(system, settings, figures, nullptr, nullptr);
+    BulkOutcome outcome;
+    outcome.max_response.reserve(bulk.sets * bulk.tasks);
+    outcome.misses.reserve(bulk.sets * bulk.tasks);
+    Cluster cluster{{0}, std::vector<std::uint32_t>(bulk.tasks)};
+    std::iota(cluster.tasks.begin(), cluster.tasks.end(), 0U);
+    const std::vector<Cluster> all{cluster};
+    for (std::size_t s = 0; s < bulk.sets; ++s) {
+        Time longest = 0;
+        for (std::size_t i = 0; i < bulk.tasks; ++i) {
+            const std::size_t at = s * bulk.tasks + i;
+            Task& t = system.tasks[i];
+            t.period = bulk.periods[at];
+            t.wcet = t.bcet = bulk.executions[at];
+            t.deadline = bulk.deadlines[at];
+            t.offset = bulk.offsets.empty() ? 0 : bulk.offsets[at];
+            t.priority = -static_cast<std::int64_t>(i);
+            longest = std::max(longest, t.period);
+        }
+        settings.duration = bulk.periods_each != 0 ? mul(bulk.periods_each, longest) : bulk.settings.duration;
+        settings.seed = bulk.settings.seed + s;
+        try {
+            check(system, settings);
+        } catch (const std::invalid_argument& e) {
+            throw std::invalid_argument("set " + std::to_string(s) + ", " + e.what());
+        }
+        std::fill(figures.begin(), figures.end(), Figures{});
+        (void)simulation(all, settings.duration);
+        for (const Figures& f : figures) {
+            outcome.max_response.push_back(f.max_response);
+            outcome.misses.push_back(f.misses);
+            outcome.jobs += f.jobs;
+        }
+    }
+    return outcome;
+}
+
+std::uint64_t combinations(const System& system, Time step, std::uint32_t fixed) {
+    std::uint64_t all = 1;
+    for (std::size_t t = fixed; t < system.tasks.size(); ++t) {
+        const auto each = static_cast<std::uint64_t>(ceil_div(system.tasks[t].period, step));
+        if (__builtin_mul_overflow(all, each, &all)) {
+            return std::numeric_limits<std::uint64_t>::max();
+        }
+    }
+    return all;
+}
+
+Exploration explore(const System& given, const Settings& settings, Time step, std::uint32_t fixed,
+                    Progress* progress) {
+    if (step <= 0) {
+        throw std::invalid_argument("step: it must be above 0");
+    }
+    check(given, settings);
+    System system = given;
+    const std::size_t n = system.tasks.size();
+    for (std::size_t t = fixed; t < n; ++t) {
+        system.tasks[t].offset = 0;
+    }
+    const std::vector<Cluster> all = clusters(system);
+    std::vector<Figures> figures(n);
+    Simulation<false> simulation(system, settings, figures, nullptr, progress);
+    Exploration found;
+    found.max_response.assign(n, absent);
+    found.offsets.resize(n);
+    for (;;) {
+        std::fill(figures.begin(), figures.end(), Figures{});
+        (void)simulation(all, settings.duration);
+        ++found.runs;
+        for (std::size_t t = 0; t < n; ++t) {
+            if (figures[t].max_response > found.max_response[t]) {
+                found.max_response[t] = figures[t].max_response;
+                found.offsets[t].clear();
+                for (const Task& task : system.tasks) {
+                    found.offsets[t].push_back(task.offset);
+                }
+            }
+        }
+        std::size_t t = fixed;
+        for (; t < n; ++t) {
+            Time& offset = system.tasks[t].offset;
+            offset += step;
+            if (offset < system.tasks[t].period) {
+                break;
+            }
+            offset = 0;
+        }
+        if (t >= n) {
+            return found;
+        }
+    }
+}
+
+}  // namespace consort::engine::sim

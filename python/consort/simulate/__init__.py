@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The simulator: a description run in exact integer time, its jobs recorded like those of a run."""

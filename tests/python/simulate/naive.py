@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulators that share nothing with the engine but the written semantics: tick by tick, over plain dicts.
+
+A task is a dict: core, master, prio, deadline, and `jobs`, a list of (nominal, actual, execution). Local
+ones may suspend themselves (`suspend`: a list of (executed before, length)); offloaded ones have send,
+receive, request, response, fallback, on_miss. The result is when each job finished or was given up:
+{(task, job): time}.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+Finishes = dict[tuple[int, int], int]
+
+
+def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Finishes:
+    done: Finishes = {}
+    active: list[Any] = [None] * len(tasks)
+    upcoming = [0] * len(tasks)
+    parts: list[Any] = []  # ready or running
+    on: list[Any] = [None] * len(cores)
+    queue: list[list[Any]] = [[] for _ in cores]
+    mail: list[tuple[int, str, int, int]] = []
+    order = count()
+    now, stop = 0, 1 << 60
+
+    def begin(t: int, length: int, what: str) -> None:
+        active[t]["what"] = what
+        if length == 0:
+            end(t)
+            return
+        edf = cores[tasks[t]["master"]]["policy"] == "edf"
+        key = active[t]["nominal"] + tasks[t]["deadline"] if edf else -tasks[t]["prio"]
+        parts.append({"t": t, "job": active[t], "left": length, "key": (key, next(order)), "switch": 0})
+
+    def end(t: int) -> None:
+        task, k = tasks[t], active[t]["k"]
+        if active[t]["what"] == "first" and ("send" in task or "suspend" in task):
+            active[t]["what"] = "away"
+            what, delay = (
+                ("0request", task["request"]) if "send" in task else ("2wake", task["suspend"][k][1])
+            )
+            mail.append((now + delay, what, t, k))
+        else:
+            done[t, k], active[t] = now, None
+            upcoming[t] += 1
+
+    def deliver(what: str, t: int, k: int) -> None:
+        task = tasks[t]
+        if what == "0request":
+            waiting, entry = queue[task["core"]], {"t": t, "k": k, "left": task["jobs"][k][2], "switch": 0}
+            at = next((i for i, other in enumerate(waiting) if other["t"] == t), len(waiting))
+            waiting[at : at + 1] = [entry]
+        elif active[t] is not None and active[t]["k"] == k and active[t]["what"] == "away":
+            begin(
+                t, task["receive"] if "send" in task else task["jobs"][k][2] - task["suspend"][k][0], "second"
+            )
+
+    def give_up(t: int) -> None:
+        nonlocal stop
+        for part in [p for p in parts if p["job"] is active[t]]:
+            parts.remove(part)
+            on[:] = [None if p is part else p for p in on]
+        if tasks[t]["on_miss"] == "local-fallback":
+            begin(t, tasks[t]["fallback"], "fallback")
+            return
+        stop = min(stop, now) if tasks[t]["on_miss"] == "stop" else stop
+        active[t]["what"] = "held"
+        end(t)
+
+    def late(t: int) -> bool:
+        if "send" not in tasks[t] or active[t] is None or active[t]["what"] not in ("first", "away"):
+            return False
+        d = tasks[t]["deadline"]
+        return now >= active[t]["nominal"] + d - (d // 5 if tasks[t]["on_miss"] == "local-fallback" else 0)
+
+    def job(t: int) -> Any:
+        jobs = tasks[t]["jobs"]
+        return jobs[upcoming[t]] if upcoming[t] < len(jobs) and jobs[upcoming[t]][0] < stop else None
+
+    while any(active) or mail or any(on) or any(job(t) for t in range(len(tasks))):
+        for core, part in enumerate(on):
+            if part is not None and part["left"] == 0:
+                on[core] = None
+                if cores[core]["policy"] == "worker":
+                    mail.append((now + tasks[part["t"]]["response"], "1answer", part["t"], part["k"]))
+                else:
+                    parts.remove(part)
+                    end(part["t"])
+        again = True
+        while again:
+            again = False
+            while due := sorted(m for m in mail if m[0] == now):
+                mail.remove(due[0])
+                deliver(*due[0][1:])
+            for t in range(len(tasks)):
+                if late(t):
+                    give_up(t)
+                    again = True
+            for t in range(len(tasks)):
+                if active[t] is None and job(t) and job(t)[1] <= now:
+                    active[t] = {"k": upcoming[t], "nominal": job(t)[0]}
+                    first = tasks[t]["suspend"][upcoming[t]][0] if "suspend" in tasks[t] else job(t)[2]
+                    begin(t, tasks[t].get("send", first), "first")
+                    again = True
+        for core, c in enumerate(cores):
+            if c["policy"] == "worker":
+                if on[core] is None and queue[core]:
+                    on[core] = queue[core].pop(0)
+            else:
+                ready = [p for p in parts if tasks[p["t"]]["master"] == core]
+                best, running = min(ready, key=lambda p: p["key"], default=None), on[core]
+                kept = running is not None and (
+                    c["policy"] == "fixed-priority-non-preemptive"
+                    or running["switch"] > 0
+                    or running["key"][0] <= best["key"][0]
+                )
+                if best is not None and not kept:
+                    on[core], best["switch"] = best, c["switch"]
+            if on[core] is not None:
+                on[core]["switch" if on[core]["switch"] else "left"] -= 1
+        now += 1
+    return done
+
+
+def three_phase(cores: list[dict[str, Any]], tasks: list[dict[str, Any]], round_: int | None) -> Finishes:
+    """`round_` is None for round robin; `slot` is then how long operations without own times take."""
+    done: Finishes = {}
+    waiting = [[(k, *job) for k, job in enumerate(task["jobs"])] for task in tasks]
+    loaded: list[list[Any]] = [[] for _ in cores]
+    operation: list[Any] = [None] * (1 if round_ is None else len(cores))
+    now, turn = 0, 0
+
+    def choose(core: int) -> Any:
+        if len(loaded[core]) < cores[core]["partitions"]:
+            could = [
+                (-task["prio"], waiting[t][0][2], t)
+                for t, task in enumerate(tasks)
+                if task["core"] == core and waiting[t] and waiting[t][0][2] <= now
+            ]
+            if could:
+                return "load", min(could)[2]
+        if loaded[core] and loaded[core][0]["in"] and loaded[core][0]["left"] == 0:
+            return "unload", loaded[core][0]["t"]
+        return None
+
+    while any(waiting) or any(loaded):
+        for at, running in enumerate(operation):
+            if running is not None and running["until"] == now:
+                operation[at] = None
+                entry = running["entry"]
+                entry["in"] = True
+                if running["what"] == "unload":
+                    done[entry["t"], entry["k"]] = now
+                    loaded[running["core"]].pop(0)
+        for place in range(len(cores)):
+            core = place if round_ is not None else (turn + place) % len(cores)
+            at = core if round_ is not None else 0
+            begins = round_ is None or (
+                (now - cores[core]["phase"]) % round_ == 0 and now >= cores[core]["phase"]
+            )
+            chosen = choose(core) if begins and operation[at] is None else None
+            if chosen is None:
+                continue
+            what, t = chosen
+            length = (tasks[t][what] if round_ is None else 0) or cores[core]["slot"]
+            if what == "load":
+                k, _nominal, _actual, execution = waiting[t].pop(0)
+                entry = {"t": t, "k": k, "left": cores[core]["switch"] + execution, "in": False}
+                loaded[core].append(entry)
+            else:
+                entry = loaded[core][0]
+            operation[at] = {"what": what, "core": core, "until": now + length, "entry": entry}
+            if round_ is None:
+                turn = (core + 1) % len(cores)
+                break
+        for jobs in loaded:
+            running = next((e for e in jobs if e["left"] > 0), None)
+            if running is not None and running["in"]:
+                running["left"] -= 1
+        now += 1
+    return done
