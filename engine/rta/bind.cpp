@@ -5,18 +5,21 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bindings.hpp"
 #include "rta/bulk.hpp"
 #include "rta/edf.hpp"
 #include "rta/fixed_priority.hpp"
+#include "rta/let.hpp"
 #include "rta/suspension.hpp"
 
 namespace nb = nanobind;
@@ -185,6 +188,25 @@ nb::dict suspended_response_of(OwnedSet owned, const Times& suspension, const Ti
     return result;
 }
 
+nb::object let_chain(const std::vector<std::tuple<Time, Time, Time>>& tasks, Time most) {
+    std::vector<LetTask> chain;
+    for (const auto& [period, offset, interval] : tasks) {
+        chain.push_back({period, offset, interval});
+    }
+    const auto found = let_latencies(chain, most);
+    if (!found) {
+        return nb::none();
+    }
+    nb::dict result;
+    result["reaction"] = found->reaction;
+    result["age"] = found->age;
+    result["age_when_written"] = found->age_when_written;
+    result["least_reaction"] = found->least_reaction;
+    result["passage"] = found->passage;
+    result["reads"] = found->reads;
+    return result;
+}
+
 TaskSets tables(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
                 const std::optional<Table>& b) {
     const auto same = [&](const Table& other, const char* what) {
@@ -276,6 +298,9 @@ void bind_rta(nb::module_& module) {
         nb::arg("task"),
         "Worst-case response time of one task among self-suspending ones; `response`: bounds of the more "
         "urgent ones, or -1.");
+    module.def("let_chain", &let_chain, nb::arg("tasks"), nb::arg("most") = 10'000'000,
+               "Latencies of a chain of (period, offset, interval) under logical execution time; None if its "
+               "common period holds too many jobs.");
     module.def("fp_responses", &fp_responses, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
                nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
                nb::arg("preemptive") = true,

@@ -129,6 +129,7 @@ def suspended_response(
     level: list[int] = ...,
     task: int,
 ) -> dict[str, Any]: ...
+def let_chain(tasks: Sequence[tuple[int, int, int]], most: int = ...) -> dict[str, Any] | None: ...
 
 # engine/sim: docs/explanation/simulator.md. Times in ticks.
 class SimCore:

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cause-effect chains: how long until a stimulus shows at the end, and how old the data behind an output becomes.
+
+docs/explanation/analyses.md, theorems 11 to 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from consort import _engine
+from consort.analysis.result import Bound, Step, in_words
+
+_DOC = "docs/explanation/analyses.md"
+REACTION_SOURCE = f"{_DOC}, theorem 11 (after Davare et al. 2007; Dürr, von der Brüggen, Chen & Chen 2019)"
+AGE_SOURCE = f"{_DOC}, theorem 12 (after Dürr, von der Brüggen, Chen & Chen 2019)"
+LET_SOURCE = f"{_DOC}, theorem 13 (exact: all moments of reading and writing are known)"
+LET_BOUND_SOURCE = f"{_DOC}, theorems 11 and 12 with R = interval"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A task of a chain; times in ps.
+
+    `period` is None for sporadic releases: then nothing bounds how long its next job lets itself be waited
+    for. `response` is a bound of its response time from when a job is due, or None if there is none.
+    `interval` is its logical execution time.
+    """
+
+    name: str
+    period: int | None
+    response: int | None
+    jitter: int = 0
+    offset: int = 0
+    interval: int = 0
+    core: str = ""
+    # Whether fixed priorities order the jobs of its core, and no job of this task gives the core up before
+    # its end.
+    by_priority: bool = False
+    level: int = 0
+
+
+def _goes_before(first: Link, second: Link) -> bool:
+    """Whether no job of `second` begins while one of `first` is pending."""
+    return (
+        first.by_priority
+        and second.by_priority
+        and first.core == second.core != ""
+        and first.level < second.level
+    )
+
+
+def implicit(
+    name: str, links: Sequence[Link], *, reaction: int | None = None, age: int | None = None
+) -> list[Bound]:
+    """Reaction time and data age of a chain whose tasks read when a job begins and write when it ends.
+
+    `reaction` and `age` are what is allowed [ps].
+    """
+    assumptions = (
+        "a job reads its inputs when it begins and writes its outputs when it ends",
+        "every task of the chain is periodic and has been running since before the stimulus",
+        "response times as bounded by the analyses of their cores",
+        "writing and reading take no time of their own beyond the execution times",
+    )
+    why = _unbounded(links)
+    results = []
+    for kind, allowed, source in (
+        ("reaction time", reaction, REACTION_SOURCE),
+        ("data age", age, AGE_SOURCE),
+    ):
+        steps = () if why else _steps(links, kind)
+        results.append(
+            Bound(
+                task=name,
+                response=None if why else sum(step.length for step in steps),
+                deadline=allowed,
+                source=source,
+                assumptions=assumptions,
+                explanation=steps,
+                notes=(why,) if why else _age_note(links, kind, steps),
+                kind=kind,
+            )
+        )
+    return results
+
+
+def _unbounded(links: Sequence[Link]) -> str:
+    if not links:
+        raise ValueError("a chain needs a task")
+    for link in links:
+        if link.period is None:
+            return f"{link.name} is sporadic: its next job may be any time away"
+        if link.response is None:
+            return f"the response time of {link.name} has no bound"
+    return ""
+
+
+def _steps(links: Sequence[Link], kind: str) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    at = 0
+
+    def put(label: str, length: int, note: str = "") -> None:
+        nonlocal at
+        if length:
+            steps.append(Step("communication" if "waits" in label else "own", label, at, length, 1, note))
+            at += length
+
+    for i, link in enumerate(links):
+        assert link.period is not None and link.response is not None
+        wait = "the stimulus waits for" if i == 0 else f"{links[i - 1].name}'s data waits for"
+        if kind == "data age":
+            wait = f"what {link.name} wrote waits to be replaced:"
+            put(f"{wait} a period of {link.name}", link.period)
+        else:
+            put(f"{wait} {link.name}: its period", link.period)
+        if i + 1 < len(links) and _goes_before(link, links[i + 1]):
+            put(
+                f"{link.name} comes late",
+                link.jitter,
+                f"not its response time: {links[i + 1].name} begins only when it is done",
+            )
+        else:
+            put(f"{link.name}: its response time", link.response)
+    return tuple(steps)
+
+
+def _age_note(links: Sequence[Link], kind: str, steps: Sequence[Step]) -> tuple[str, ...]:
+    last = links[-1].period
+    if kind != "data age" or last is None:
+        return ()
+    total = sum(step.length for step in steps)
+    return (
+        f"until the output is replaced; when it is written its data is at most {in_words(total - last)} old",
+    )
+
+
+def let(
+    name: str, links: Sequence[Link], *, reaction: int | None = None, age: int | None = None
+) -> list[Bound]:
+    """Reaction time and data age under logical execution time: exact where the common period is not too long."""
+    assumptions = (
+        "a job's inputs are read at the moment it is due and its outputs written when its interval ends; what is"
+        " written at a moment can be read at that moment",
+        "every job is done within its interval",
+        "offsets as given, clocks of all cores the same",
+    )
+    if not links:
+        raise ValueError("a chain needs a task")
+    why = ""
+    for link in links:
+        if link.period is None:
+            why = f"{link.name} is sporadic: its next job may be any time away"
+            break
+        if link.response is None:
+            why = f"the response time of {link.name} has no bound, so its interval may not hold"
+            break
+        if link.response > link.interval:
+            why = (
+                f"{link.name} may take {in_words(link.response)}, longer than its interval of"
+                f" {in_words(link.interval)}"
+            )
+            break
+    if why:
+        return [
+            Bound(name, None, allowed, LET_SOURCE, assumptions, notes=(why,), kind=kind)
+            for kind, allowed in (("reaction time", reaction), ("data age", age))
+        ]
+    periods = [link.period or 0 for link in links]
+    tick = gcd(*periods, *(v for link in links for v in (link.offset, link.interval)))
+    found = _engine.let_chain(
+        [
+            (p // tick, link.offset // tick, link.interval // tick)
+            for p, link in zip(periods, links, strict=True)
+        ]
+    )
+    if found is None:
+        # As if each job took its whole interval: sound, and never asks for a common period.
+        total = sum(periods) + sum(link.interval for link in links)
+        note = "the common period is too long to follow every job: an upper bound"
+        return [
+            Bound(name, total, allowed, LET_BOUND_SOURCE, assumptions, notes=(note,), kind=kind)
+            for kind, allowed in (("reaction time", reaction), ("data age", age))
+        ]
+    steps: list[Step] = []
+    reads = [read * tick for read in found["reads"]]
+    begin = reads[0] - periods[0]
+    at = begin
+    for i, (link, read) in enumerate(zip(links, reads, strict=True)):
+        if read > at:
+            who = "the stimulus" if i == 0 else f"{links[i - 1].name}'s data"
+            steps.append(Step("communication", f"{who} waits for {link.name}", at - begin, read - at))
+        steps.append(Step("own", f"{link.name}: its interval", read - begin, link.interval))
+        at = read + link.interval
+    least = in_words(found["least_reaction"] * tick)
+    written = in_words(found["age_when_written"] * tick)
+    return [
+        Bound(
+            name,
+            found["reaction"] * tick,
+            reaction,
+            LET_SOURCE,
+            assumptions,
+            tuple(steps),
+            notes=(f"exact; the shortest reaction is {least}",),
+            kind="reaction time",
+        ),
+        Bound(
+            name,
+            found["age"] * tick,
+            age,
+            LET_SOURCE,
+            assumptions,
+            notes=(
+                f"exact, until the output is replaced; when it is written its data is at most {written} old",
+            ),
+            kind="data age",
+        ),
+    ]
