@@ -2,80 +2,16 @@
 #include "spm/bound.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
+
+#include "spm/lengths.hpp"
+#include "spm/sized_operations.hpp"
 
 namespace consort::engine::spm {
 
 namespace {
 
 constexpr Time unbounded = std::numeric_limits<Time>::max();
-
-// The lemmas' lengths in ticks.
-struct Lengths {
-    Time after_cpu;  // L: DMA work of an interval that follows one which wasted a slot
-    Time after_io;   // S: of any other
-    Time threshold;  // executions longer than this can waste a slot
-    Time extra_waste;
-    Time final_long;
-    Time final_short;
-    Time blocking_sub;  // u's load ended this long before x's did …
-    Time blocking_min;  // … so its interval lasts at least this long, counted from u's
-    Time window_sub;
-    Time others;  // round robin: what one request waits for the other cores
-    bool early_return;
-
-    Lengths(Tdma t, const Options& options) {
-        const Lemmas& lemma = options.lemmas;
-        early_return = lemma.early_return;
-        others = t.round - t.slot;
-        if (options.method == Method::round_robin) {
-            // Nothing is ever wasted: a request that becomes possible is served after at most one operation
-            // of each other core. These lengths are those of the longest operations; what an interval's own
-            // take is found in interference_sized().
-            after_cpu = after_io = threshold = lemma.interval_rounds * t.round;
-            extra_waste = 0;
-            final_long = 2 * others;
-            final_short = 3 * others;
-            blocking_sub = 0;
-            blocking_min = 0;
-            window_sub = 0;
-            return;
-        }
-        after_io = lemma.interval_rounds * t.round;
-        after_cpu = after_io + lemma.interval_slots * t.slot;
-        threshold = lemma.threshold_rounds * t.round;
-        extra_waste = lemma.extra_waste;
-        final_long = lemma.final_rounds * t.round + lemma.final_slots * t.slot;
-        final_short = lemma.final_short_rounds * t.round + lemma.final_short_slots * t.slot;
-        const Time before = lemma.blocking_rounds * t.round;
-        blocking_min = before;
-        blocking_sub = before - t.slot + lemma.blocking_slots * t.slot;
-        window_sub = options.method == Method::literal ? 0 : lemma.window_slots * t.slot;
-    }
-};
-
-// The jobs of a busy period by class: executions longer than L are counted whole, those not above the
-// threshold never exceed their interval's DMA work, and only those in between have to be looked at one by
-// one.
-struct Jobs {
-    Time count = 0;
-    Time long_count = 0;
-    Time long_sum = 0;
-    Time middle_count = 0;
-    Time middle_sum = 0;
-
-    void add(Time execution, Time n, const Lengths& l) {
-        count += n;
-        if (execution > l.after_cpu) {
-            long_count += n;
-            long_sum += n * execution;
-        } else if (execution > l.threshold) {
-            middle_count += n;
-            middle_sum += n * execution;
-        }
-    }
-};
 
 class Analysis {
   public:
@@ -95,7 +31,8 @@ class Analysis {
         }
         start_.resize(tasks.size(), 0);
         if (sized()) {
-            prepare_sizes(tdma);
+            sizes_.emplace(tasks, tdma.slot);
+            counts_.resize(tasks.size());
         }
     }
 
@@ -145,10 +82,11 @@ class Analysis {
             loading_.push_back(k);
         }
         for (int k = i_; k >= 0; --k) {
-            if (execution(k) > std::max(known, lengths_.blocking_min) || (sized() && longer_to_move(k))) {
+            if (execution(k) > std::max(known, lengths_.blocking_min) ||
+                (sized() && sizes_->longer_than_below(k, i_))) {
                 running_.push_back(k);
             }
-            if (execution(k) > known || (sized() && longer_to_move(k))) {
+            if (execution(k) > known || (sized() && sizes_->longer_than_below(k, i_))) {
                 loading_.push_back(k);
             }
         }
@@ -209,7 +147,7 @@ class Analysis {
     [[nodiscard]] bool outdone(int u, int x) {
         Jobs jobs = full();
         jobs.add(execution(x), 1, lengths_);
-        const Time blocking = sized() ? std::max(execution(u), slot_)
+        const Time blocking = sized() ? std::max(execution(u), sizes_->slot())
                                       : std::max(execution(u), lengths_.blocking_min) - lengths_.blocking_sub;
         // The executions between the threshold and L are taken as L.
         const Time h = jobs.long_sum + (jobs.count - jobs.long_count) * lengths_.after_io +
@@ -223,6 +161,10 @@ class Analysis {
     struct Pair {
         int first;
         int second;
+    };
+    struct Run {
+        Time execution;
+        Time count;
     };
 
     [[nodiscard]] Time execution(int k) const {
@@ -334,12 +276,18 @@ class Analysis {
 
     [[nodiscard]] Time step(Time h, Time blocking, int u, int x) {
         const Time window = blocking + h - lengths_.window_sub;
-        return sized() ? interference_sized(window, u, x) : interference(jobs_in(window, u, x), window, u, x);
+        if (!sized()) {
+            return interference(jobs_in(window, u, x), window, u, x);
+        }
+        for (int j = 0; j < i_; ++j) {
+            counts_[static_cast<std::size_t>(j)] = window_jobs(j, window, u, x);
+        }
+        return sizes_->interference(i_, u, x, counts_, lengths_.others);
     }
 
     [[nodiscard]] Time blocking(int u, int x) const {
         if (sized()) {
-            return std::max(execution(u), load(x));
+            return std::max(execution(u), sizes_->load(x, i_));
         }
         return std::max(execution(u), lengths_.blocking_min) - lengths_.blocking_sub;
     }
@@ -347,144 +295,15 @@ class Analysis {
     [[nodiscard]] Time final(std::size_t i) const {
         const Task& own = tasks_[i];
         if (sized()) {
-            const Time unload_own = unload(static_cast<int>(i));
-            return std::max(own.execution + lengths_.final_long + longest_load_,
-                            lengths_.final_short + longest_unload_ + longest_load_) +
-                   unload_own;
+            return std::max(own.execution + lengths_.final_long,
+                            lengths_.final_short + sizes_->longest_unload()) +
+                   sizes_->longest_load() + sizes_->unload(static_cast<int>(i), static_cast<int>(i));
         }
         return std::max(own.execution + lengths_.final_long, lengths_.final_short);
     }
 
     // Operations as long as they take, only under round robin.
     [[nodiscard]] bool sized() const { return options_.method == Method::round_robin; }
-
-    void prepare_sizes(Tdma tdma) {
-        slot_ = tdma.slot;
-        const std::size_t n = tasks_.size();
-        below_load_.resize(n);
-        below_unload_.resize(n);
-        Time load_below = 0;
-        Time unload_below = 0;
-        for (std::size_t i = n; i-- > 0;) {
-            below_load_[i] = load_below;
-            below_unload_[i] = unload_below;
-            load_below = std::max(load_below, task_load(i));
-            unload_below = std::max(unload_below, task_unload(i));
-            by_execution_.push_back(i);
-        }
-        longest_load_ = load_below;
-        longest_unload_ = unload_below;
-        by_load_ = by_unload_ = by_execution_;
-        const auto sort = [](std::vector<std::size_t>& order, auto key) {
-            std::sort(order.begin(), order.end(),
-                      [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
-        };
-        sort(by_execution_, [this](std::size_t k) { return tasks_[k].execution; });
-        sort(by_load_, [this](std::size_t k) { return task_load(k); });
-        sort(by_unload_, [this](std::size_t k) { return task_unload(k); });
-        counts_.resize(n);
-    }
-
-    [[nodiscard]] Time task_load(std::size_t k) const { return tasks_[k].load != 0 ? tasks_[k].load : slot_; }
-    [[nodiscard]] Time task_unload(std::size_t k) const {
-        return tasks_[k].unload != 0 ? tasks_[k].unload : slot_;
-    }
-    // Whichever task below is in flight, it may be the one that takes longest to move. Where nothing is, an
-    // earlier job's operation may still be under way.
-    [[nodiscard]] Time load(int k) const {
-        return k == Worst::none ? slot_
-               : k > i_         ? below_load_[static_cast<std::size_t>(i_)]
-                                : task_load(static_cast<std::size_t>(k));
-    }
-    [[nodiscard]] Time unload(int k) const {
-        return k == Worst::none ? slot_
-               : k > i_         ? below_unload_[static_cast<std::size_t>(i_)]
-                                : task_unload(static_cast<std::size_t>(k));
-    }
-    [[nodiscard]] bool longer_to_move(int k) const {
-        const auto i = static_cast<std::size_t>(i_);
-        return task_load(static_cast<std::size_t>(k)) > below_load_[i] ||
-               task_unload(static_cast<std::size_t>(k)) > below_unload_[i];
-    }
-
-    // The DMA work of an interval is the unload of the job before and the load of the job after its own. The
-    // sums of the longest unloads with the longest loads majorise every other pairing, so the n largest of
-    // these sums and of the executions bound H.
-    [[nodiscard]] Time interference_sized(Time window, int u, int x) {
-        Time n = 1;
-        for (int j = 0; j < i_; ++j) {
-            const Time count = window_jobs(j, window, u, x);
-            counts_[static_cast<std::size_t>(j)] = count;
-            n += count;
-        }
-        const auto i = static_cast<std::size_t>(i_);
-        fill(
-            executions_, by_execution_, [this](std::size_t k) { return tasks_[k].execution; },
-            Run{execution(x), 1}, Run{0, 0});
-        fill(
-            loads_, by_load_, [this](std::size_t k) { return task_load(k); }, Run{task_load(i), 1},
-            Run{0, 0});
-        fill(
-            unloads_, by_unload_, [this](std::size_t k) { return task_unload(k); }, Run{unload(u), 1},
-            Run{unload(x), 1});
-        Time sum = 0;
-        std::size_t c = 0;
-        std::size_t l = 0;
-        std::size_t d = 0;
-        while (n > 0) {
-            const bool moves = l < loads_.size() && d < unloads_.size();
-            const Time dma = moves ? 2 * lengths_.others + loads_[l].execution + unloads_[d].execution : -1;
-            if (c < executions_.size() && executions_[c].execution >= dma) {
-                const Time take = std::min(n, executions_[c].count);
-                sum += take * executions_[c].execution;
-                n -= take;
-                ++c;
-                continue;
-            }
-            const Time take = std::min({n, loads_[l].count, unloads_[d].count});
-            sum += take * dma;
-            n -= take;
-            loads_[l].count -= take;
-            unloads_[d].count -= take;
-            l += loads_[l].count == 0 ? 1 : 0;
-            d += unloads_[d].count == 0 ? 1 : 0;
-        }
-        return sum;
-    }
-
-    struct Run {
-        Time execution;
-        Time count;
-    };
-
-    // Runs of equal lengths in falling order: those of the tasks above with their counts, and one or two
-    // more.
-    template <class Key>
-    void fill(std::vector<Run>& runs, const std::vector<std::size_t>& order, Key key, Run a, Run b) {
-        std::array<Run, 2> more{a, b};
-        if (more[0].execution < more[1].execution) {
-            std::swap(more[0], more[1]);
-        }
-        runs.clear();
-        std::size_t at = 0;
-        for (const std::size_t k : order) {
-            if (k >= static_cast<std::size_t>(i_)) {
-                continue;
-            }
-            for (; at < more.size() && more[at].execution >= key(k); ++at) {
-                push(runs, more[at]);
-            }
-            push(runs, {key(k), counts_[k]});
-        }
-        for (; at < more.size(); ++at) {
-            push(runs, more[at]);
-        }
-    }
-    static void push(std::vector<Run>& runs, Run run) {
-        if (run.count > 0) {
-            runs.push_back(run);
-        }
-    }
 
     std::span<const Task> tasks_;
     Lengths lengths_;
@@ -497,18 +316,8 @@ class Analysis {
     Time full_at_ = -1;
     Time full_window_ = 0;
     std::vector<Run> middle_;
-    Time slot_ = 0;
-    Time longest_load_ = 0;
-    Time longest_unload_ = 0;
-    std::vector<Time> below_load_;
-    std::vector<Time> below_unload_;
-    std::vector<Time> counts_;
-    std::vector<std::size_t> by_execution_;
-    std::vector<std::size_t> by_load_;
-    std::vector<std::size_t> by_unload_;
-    std::vector<Run> executions_;
-    std::vector<Run> loads_;
-    std::vector<Run> unloads_;
+    std::vector<Time> counts_;  // jobs of each task above in a window
+    std::optional<SizedOperations> sizes_;
     int i_ = 0;
     Time final_ = 0;
     Time limit_ = 0;

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from consort.analysis.scratchpad import NotAnalysable, bound_three_phase, core_of, slot_of
 from consort.model import system_from_data
 
