@@ -271,8 +271,9 @@ int exchange(Desk& desk) noexcept {
     }
     auto region = consort::Region<A>::attach(memory, bytes);
     using consort::Reason;
-    while (!region.ok() && !desk.told_to_stop() &&
-           (region.refusal().reason == Reason::not_ready || region.refusal().reason == Reason::not_a_region)) {
+    while (
+        !region.ok() && !desk.told_to_stop() &&
+        (region.refusal().reason == Reason::not_ready || region.refusal().reason == Reason::not_a_region)) {
         ThisPort::relax();
         region = consort::Region<A>::attach(memory, bytes);
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of 0 to 1024 bytes between unlike processors, content checked on both sides; other layouts refused.
+"""Messages of 0 to 1024 bytes between unlike processors, content checked by both; other layouts refused.
 
 Emulators keep the host's memory order, which is stronger than the parts': this shows that layouts, protocol,
 start-up code and memory maps agree, and says nothing about barriers (tests/relacy explores those).

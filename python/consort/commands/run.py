@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from consort.board.application import platform_of, run_on_board
+from consort.errors import BadInput
 from consort.model import load_system
 from consort.model.description import CONFIGURATIONS
 from consort.record import Run
@@ -36,6 +38,11 @@ from consort.runner.process import Progress
     help="Run this configuration only; may be given several times.",
 )
 @click.option("--time-base", type=click.Choice(["spin", "sleep", "hybrid"]), help="Instead of run.time_base.")
+@click.option(
+    "--counted",
+    is_flag=True,
+    help="Boards: time is instructions executed, and runs repeat to the tick; refused where that cannot be.",
+)
 @click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
 @click.option("--name", help="Name of the run; without it the description's folder.")
 @click.option(
@@ -49,6 +56,7 @@ def command(
     iterations: int | None,
     only: tuple[Any, ...],
     time_base: str | None,
+    counted: bool,
     ordinary: bool,
     name: str | None,
     root: Path | None,
@@ -72,8 +80,21 @@ def command(
         command=["consort", *sys.argv[1:]],
     )
     with progress_bar(as_json) as progress:
-        prepared = prepare(system, progress)
-        run = run_system(prepared, options, progress)
+        if platform_of(system) is not None:
+            run = run_on_board(
+                system,
+                iterations=iterations,
+                name=name,
+                root=root,
+                command=options.command,
+                must_count=counted,
+                progress=progress,
+            )
+        elif counted:
+            raise BadInput("--counted: only boards count instructions", file=description, field="platform")
+        else:
+            prepared = prepare(system, progress)
+            run = run_system(prepared, options, progress)
     if as_json:
         click.echo(json.dumps(summary(run), indent=1))
     else:
@@ -103,12 +124,14 @@ def print_run(run: Run) -> None:
     console = console if console.is_terminal else Console(width=120)
     statistics = ("min", "mean", "median", "p99", "p999", "p9999", "max")
     heads = ("min", "mean", "median", "p99", "p99.9", "p99.99", "max")
+    clocks = {configuration["clock"]["provenance"] for configuration in run.data["configurations"]}
+    provenance = ", ".join(sorted(clocks))
     for metric, title in (
         ("response", "job response time"),
         ("compute", "compute time"),
         ("communication", "communication time"),
     ):
-        table = Table(title=f"{title}, us, measured", title_justify="left")
+        table = Table(title=f"{title}, us, {provenance}", title_justify="left")
         table.add_column("configuration")
         for head in (*heads, "jobs"):
             table.add_column(head, justify="right")

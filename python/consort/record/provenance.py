@@ -10,6 +10,7 @@ PROVENANCE: dict[str, str] = {
     "bound": "computed by an analysis",
     "simulated": "produced by the simulator from a platform description",
     "counted": "instructions or clock cycles of an emulator or RTL simulator: repeatable, not wall time",
+    "emulated": "timed on the clock of an emulator without counting: depends on the machine that emulates",
     "measured": "timed on hardware, in the environment recorded with the run",
 }
 

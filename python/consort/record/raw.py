@@ -65,7 +65,7 @@ class Clock(_Strict):
     name: str
     ticks_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     resolution_ticks: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1
-    provenance: Literal["measured", "simulated", "counted"] = "measured"
+    provenance: Literal["measured", "simulated", "counted", "emulated"] = "measured"
     source: str = ""
     disagreement_ppm: float | None = None
     notes: list[str] = []

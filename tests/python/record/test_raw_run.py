@@ -110,7 +110,8 @@ def test_another_format(raw: Path) -> None:
         ),
         (
             lambda m: m["clock"].update(provenance="guessed"),
-            "RAW/manifest.json: clock.provenance: Input should be 'measured', 'simulated' or 'counted'",
+            "RAW/manifest.json: clock.provenance: Input should be 'measured', 'simulated', 'counted' or"
+            " 'emulated'",
         ),
         (
             lambda m: m["tables"][0].update(file="../jobs.bin"),

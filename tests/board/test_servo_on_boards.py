@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The servo with its master on a microcontroller: outputs equal the golden ones to the bit everywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from board_support import ROOT, board, consort
+from consort.board import image
+from consort.board.application import RECORD, BoardRun, prepare_board, record_raw, run_on_board
+from consort.errors import BadInput
+from consort.model import load_system
+from consort.record import RawRun
+
+SERVO = ROOT / "examples" / "servo"
+JOBS = 1500
+NOT_COUNTED = ["stm32mp157", "embedded-plus"]
+
+
+def silent(_text: str, _share: float | None = None) -> None:
+    pass
+
+
+def description(
+    folder: Path, platform: str, *, on: str = "", arithmetic: str = "f32", **changes: str
+) -> Path:
+    """A servo of examples/servo, changed, somewhere else."""
+    text = (SERVO / f"{platform}.yaml").read_text()
+    if on:
+        text = re.sub(r"on: \S+\n    execution: offloaded\n    master: \S+\n    on_miss: .*\n",
+                      f"on: {on}\n    execution: local\n", text)  # fmt: skip
+    if arithmetic != "f32":
+        # The example's own reader, in the form that descriptions call.
+        (folder / "rows.py").write_text(
+            f"import sys\nsys.path.insert(0, '{SERVO}')\nfrom inputs import load_inputs\n"
+            f"def rows(dtype): return load_inputs('{SERVO}/data/lfj3_tracking_sine_a.csv',"
+            f" arithmetic='{arithmetic}')\n"
+        )
+        text = re.sub(r"    input:\n(?:      .*\n)+", "    input: {function: rows.py::rows}\n", text)
+        text = text.replace("servo::step\n", f"servo::step_{arithmetic}\n")
+        text = text.replace("arithmetic: f32}", f"arithmetic: {arithmetic}}}").replace("0ulp", "0LSB")
+    for name in ("step.hpp", "data/", "golden.py"):
+        text = re.sub(rf"(?<=: ){name}", f"{SERVO}/{name}", text)
+    for key, value in changes.items():
+        text = re.sub(rf"{key}: .*", f"{key}: {value}", text)
+    path = folder / "servo.yaml"
+    path.write_text(text)
+    return path
+
+
+def raw(run: BoardRun, folder: Path, jobs: int = JOBS, *, counted: bool) -> RawRun:
+    folder.mkdir()
+    record_raw(run, folder, jobs, counted=counted, seconds=60)
+    return RawRun.load(folder)
+
+
+def prepared(path: Path) -> BoardRun:
+    system = load_system(path)
+    board("versal")
+    board("mps2")
+    return prepare_board(system, silent)
+
+
+WRONG = 1 << 5
+
+
+@pytest.mark.parametrize("platform", ["versal", "stm32mp157", "embedded-plus"])
+@pytest.mark.parametrize("arithmetic", ["f32", "q31"])
+def test_offloaded_outputs_equal_the_golden_ones(tmp_path: Path, platform: str, arithmetic: str) -> None:
+    run = prepared(description(tmp_path, platform, arithmetic=arithmetic))
+    jobs = raw(run, tmp_path / "raw", counted=run.where.on_board).tables["jobs"].rows
+    assert len(jobs) == JOBS and not np.any(jobs["status"] & WRONG)
+    # The worker computed them: no fallback hides a worker that does not answer.
+    assert not np.any(jobs["status"]) and np.all(jobs["worker"] == 1) and np.all(jobs["received"] > 0)
+
+
+@pytest.mark.parametrize(
+    ("platform", "on"), [("versal", "a72-0"), ("versal", "r5f-0"), ("stm32mp157", "m4-0")]
+)
+@pytest.mark.parametrize("arithmetic", ["f32", "q31"])
+def test_local_outputs_equal_the_golden_ones(tmp_path: Path, platform: str, on: str, arithmetic: str) -> None:
+    run = prepared(description(tmp_path, platform, on=on, arithmetic=arithmetic))
+    jobs = raw(run, tmp_path / "raw", counted=True).tables["jobs"].rows
+    assert not np.any(jobs["status"]) and np.all(jobs["compute"] > 0)
+
+
+def test_a_fused_multiply_add_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # What GCC does unless told otherwise: other bits on the M4F and the A72.
+    fused = (*(f for f in image.COMMON if not f.startswith("-ffp-contract")), "-ffp-contract=fast")
+    monkeypatch.setattr(image, "COMMON", fused)
+    for platform, on in (("stm32mp157", "m4-0"), ("versal", "a72-0")):
+        run = prepared(description(tmp_path, platform, on=on))
+        jobs = raw(run, tmp_path / on, 300, counted=True).tables["jobs"].rows
+        assert np.any(jobs["status"] & WRONG)
+        assert fused_operations(run.images[run.where.master])
+
+
+def fused_operations(program: Path) -> list[str]:
+    text = subprocess.run(
+        ["objdump" if "x86" in program.name else tool(program), "-d", str(program)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return re.findall(
+        r"\b(?:vf?n?m[al][as]?\.f\d+|vfn?m[as]\.f\d+|fn?m(?:add|sub)|fml[as]|vfn?m(?:add|sub)\w+)\b", text
+    )
+
+
+def tool(program: Path) -> str:
+    return "aarch64-linux-gnu-objdump" if "a72" in program.name else "arm-none-eabi-objdump"
+
+
+@pytest.mark.parametrize("platform", ["versal", "stm32mp157", "embedded-plus"])
+def test_no_image_fuses_multiply_and_add(tmp_path: Path, platform: str) -> None:
+    run = prepared(description(tmp_path, platform))
+    for program in run.images.values():
+        # vmla and vmls of these cores round twice; only the fused ones are forbidden.
+        assert not [op for op in fused_operations(program) if not re.match(r"vn?ml[as]\.", op)]
+
+
+@pytest.mark.parametrize(("platform", "on"), [("versal", ""), ("versal", "r5f-0"), ("stm32mp157", "m4-0")])
+def test_counted_runs_repeat_to_the_tick(tmp_path: Path, platform: str, on: str) -> None:
+    run = prepared(description(tmp_path, platform, on=on))
+    first, second = (raw(run, tmp_path / name, counted=True) for name in ("a", "b"))
+    for name in ("jobs.bin", "outputs-servo.bin", "manifest.json"):
+        assert (first.path / name).read_bytes() == (second.path / name).read_bytes()
+    assert first.manifest.clock.provenance == "counted"
+    assert not np.any(first.tables["jobs"].rows["status"])
+    # Releases are exactly a period apart.
+    period = run.system.tasks["servo"].interval.nanoseconds * first.manifest.clock.ticks_per_second / 1e9
+    assert set(np.diff(first.tables["jobs"].rows["release"])) == {round(period)}
+
+
+def test_a_deadline_that_no_worker_can_meet(tmp_path: Path) -> None:
+    # 2 us are less than a round trip.
+    run = prepared(description(tmp_path, "versal", deadline="2us"))
+    jobs = raw(run, tmp_path / "raw", 50, counted=True).tables["jobs"].rows
+    assert np.all(jobs["status"] & 1) and not np.any(jobs["status"] & WRONG)
+
+
+def test_the_command_records_a_run(tmp_path: Path) -> None:
+    board("versal")
+    arguments = [
+        "run",
+        str(SERVO / "versal.yaml"),
+        "--iterations",
+        "200",
+        "--counted",
+        "--root",
+        str(tmp_path),
+        "--json",
+    ]
+    done = consort(*arguments)
+    assert done.returncode == 0, done.stderr
+    (configuration,) = json.loads(done.stdout)["configurations"]
+    assert configuration["counters"]["jobs"] == 200
+    assert configuration["summary"]["response"]["provenance"] == "counted"
+
+
+def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
+    board("versal")
+    for platform in NOT_COUNTED:
+        with pytest.raises(BadInput, match=r"--counted: .* is a process beside the board"):
+            run_on_board(
+                load_system(SERVO / f"{platform}.yaml"),
+                iterations=10,
+                name=None,
+                root=tmp_path,
+                command=None,
+                must_count=True,
+                progress=silent,
+            )
+    done = consort("run", str(SERVO / "system.yaml"), "--counted")
+    assert done.returncode == 2 and "only boards count instructions" in done.stderr
+    done = consort("run", str(SERVO / "versal.yaml"), "--iterations", "1000000", "--root", str(tmp_path))
+    assert (
+        done.returncode == 2 and "do not fit into the board's window; give up to --iterations" in done.stderr
+    )
+    path = description(tmp_path, "versal", master="r5f-1")
+    done = consort("run", str(path))
+    assert (
+        done.returncode == 2 and "'r5f-1' does not run in the box of versal; a72-0, r5f-0 do" in done.stderr
+    )
+
+
+def test_record_has_the_program_s_layout() -> None:
+    text = (ROOT / "ports/bare/include/consort/bare/app.hpp").read_text()
+    members = re.search(r"struct JobRecord \{(.*?)\};", text, re.S)
+    assert members is not None
+    names = re.findall(r"std::uint(\d+)_t (\w+);", members[1])
+    sizes = [(int(bits) // 8, "seq" if name == "sequence" else name) for bits, name in names]
+    fields = RECORD.fields or {}
+    assert sizes == [(fields[name][0].itemsize, name) for name in RECORD.names or ()]
