@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("consort.commands.run", "Run a system description and record every sample."),
     "runs": ("consort.commands.runs", "List the recorded runs."),
     "schema": ("consort.commands.schema", "Print the JSON Schema of system descriptions, for editors."),
+    "show": ("consort.commands.show", "Draw a system or a platform as SVG."),
 }
 
 

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The few shapes that a diagram needs, as SVG text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from html import escape
+from itertools import pairwise
+
+from consort.model.quantities import Quantity
+
+FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Box:
+    x: float
+    y: float
+    w: float
+    h: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.w
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.h
+
+    @property
+    def middle(self) -> float:
+        return self.y + self.h / 2
+
+    def overlaps(self, other: Box) -> bool:
+        return (
+            self.x < other.right and other.x < self.right and self.y < other.bottom and other.y < self.bottom
+        )
+
+
+def width_of(text: str, size: float, *, bold: bool = False) -> float:
+    """About how wide a text is in a common sans-serif; rather too wide than too narrow."""
+    narrow, wide = sum(c in "iljtfI.,:;'|! -" for c in text), sum(c in "mwMW" for c in text)
+    ems = 0.56 * (len(text) - narrow - wide) + 0.31 * narrow + 0.87 * wide
+    return ems * size * (1.07 if bold else 1.0)
+
+
+def shortened(text: str, size: float, room: float, *, bold: bool = False) -> str:
+    """The text, or as much of it as there is room for."""
+    if width_of(text, size, bold=bold) <= room:
+        return text
+    while text and width_of(text + "…", size, bold=bold) > room:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def plain(quantity: Quantity) -> str:
+    """A quantity as a person would say it: 1.2GHz, not 1200MHz. It is exact all the same."""
+    for unit, factor in sorted(quantity.units.items(), key=lambda item: -item[1]):
+        exact = Fraction(quantity.value, factor)
+        if exact >= 1 and (exact * 100).denominator == 1:
+            return f"{float(exact):.2f}".rstrip("0").rstrip(".") + unit
+    return str(quantity)
+
+
+def number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def curve(points: Sequence[Point]) -> str:
+    """A path that leaves and enters each point level; neighbours at one height are joined straight."""
+    text = f"M{number(points[0][0])} {number(points[0][1])}"
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if y0 == y1:
+            text += f"L{number(x1)} {number(y1)}"
+            continue
+        bend = (x1 - x0) / 2
+        text += f"C{number(x0 + bend)} {number(y0)} {number(x1 - bend)} {number(y1)}"
+        text += f" {number(x1)} {number(y1)}"
+    return text
+
+
+@dataclass
+class Canvas:
+    """Shapes in the order in which they cover one another."""
+
+    parts: list[str] = field(default_factory=list)
+
+    def rect(
+        self,
+        box: Box,
+        *,
+        fill: str = "none",
+        stroke: str = "none",
+        radius: float = 0,
+        dash: str = "",
+        width: float = 1,
+        kind: str = "",
+        name: str = "",
+    ) -> None:
+        shape = f'<rect x="{number(box.x)}" y="{number(box.y)}" width="{number(box.w)}"'
+        shape += f' height="{number(box.h)}" fill="{fill}" stroke="{stroke}"'
+        shape += f' rx="{number(radius)}"' if radius else ""
+        shape += f' stroke-width="{number(width)}"' if stroke != "none" else ""
+        shape += f' stroke-dasharray="{dash}"' if dash else ""
+        shape += f' class="{kind}"' if kind else ""
+        shape += f' data-name="{escape(name)}"' if name else ""
+        self.parts.append(shape + "/>")
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float = 11,
+        fill: str = "#1b1f24",
+        bold: bool = False,
+        anchor: str = "start",
+        italic: bool = False,
+    ) -> None:
+        style = ' font-weight="bold"' if bold else ""
+        style += ' font-style="italic"' if italic else ""
+        style += f' text-anchor="{anchor}"' if anchor != "start" else ""
+        self.parts.append(
+            f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}" fill="{fill}"{style}>'
+            f"{escape(text, quote=False)}</text>"
+        )
+
+    def path(
+        self,
+        d: str,
+        *,
+        stroke: str,
+        width: float = 1.2,
+        head: bool = False,
+        tail: bool = False,
+        dash: str = "",
+        opacity: float = 1,
+        kind: str = "",
+        name: str = "",
+    ) -> None:
+        shape = f'<path d="{d}" fill="none" stroke="{stroke}" stroke-width="{number(width)}"'
+        shape += ' marker-end="url(#head)"' if head else ""
+        shape += ' marker-start="url(#tail)"' if tail else ""
+        shape += f' stroke-dasharray="{dash}"' if dash else ""
+        shape += f' stroke-opacity="{opacity}"' if opacity != 1 else ""
+        shape += ' stroke-linecap="round"' if width > 3 else ""
+        shape += f' class="{kind}"' if kind else ""
+        shape += f' data-name="{escape(name)}"' if name else ""
+        self.parts.append(shape + "/>")
+
+    def document(self, width: float, height: float, title: str, description: str) -> str:
+        """The whole file; readers of screens are told what it shows."""
+        marker = (
+            '<marker id="{id}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8"'
+            ' markerUnits="userSpaceOnUse" orient="{orient}"><path d="M0 0.5L8 4L0 7.5z" fill="#4a5561"/>'
+            "</marker>"
+        )
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {number(width)} {number(height)}"'
+            f' width="{number(width)}" height="{number(height)}" font-family="{FONT}" role="img">\n'
+            f"<title>{escape(title, quote=False)}</title>\n<desc>{escape(description, quote=False)}</desc>\n"
+            f"<defs>{marker.format(id='head', orient='auto')}"
+            f"{marker.format(id='tail', orient='auto-start-reverse')}</defs>\n"
+            + "\n".join(self.parts)
+            + "\n</svg>\n"
+        )
