@@ -15,6 +15,12 @@ from simso.configuration import Configuration
 from simso.core import Model
 
 
+def as_ms(ns):
+    """SimSo multiplies back and truncates: a quarter more than the integer comes out as the integer, where
+    the nearest float might come out as one less."""
+    return (ns + 0.25) / 1e6
+
+
 def simulate(tasks, duration_ns):
     configuration = Configuration()
     # One cycle a nanosecond, so that nothing is rounded.
@@ -24,10 +30,10 @@ def simulate(tasks, duration_ns):
         configuration.add_task(
             name=f"T{index}",
             identifier=index + 1,
-            period=t / 1e6,
+            period=as_ms(t),
             activation_date=0,
-            wcet=c / 1e6,
-            deadline=t / 1e6,
+            wcet=as_ms(c),
+            deadline=as_ms(t),
         )
     configuration.add_processor(name="CPU", identifier=1)
     configuration.scheduler_info.clas = "simso.schedulers.RM"

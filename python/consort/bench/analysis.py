@@ -6,7 +6,9 @@ All on one thread but Figure 7 and the soundness campaign, which use what the ma
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import time
 from collections.abc import Callable
 from functools import partial
@@ -18,8 +20,10 @@ from numpy.typing import NDArray
 from consort import _engine
 from consort.analysis.generate import task_sets
 from consort.bench import figure7
+from consort.bench.programs import python_peer
 from consort.bench.published import experiment_folder, read_published
 from consort.bench.registry import BenchResult, Options, goal
+from consort.errors import EnvironmentLacks
 from consort.record import environment
 
 TASKS = 10
@@ -27,6 +31,8 @@ UTILISATIONS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 SETS, QUICK = 20_000, 2_000
 CAMPAIGN_SETS, CAMPAIGN_QUICK = 20_000, 2_000
 SLOT_NS, CORES = 155_250, 2
+# Simulated time of each set [ns], and how many sets: ours, and those of the peer, which takes long.
+SIMULATED_NS, SIMULATED, QUICK_SIMULATED, PEER_SETS = 10_000_000_000, 100, 20, 5
 Sets = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -70,8 +76,9 @@ def run(options: Options) -> BenchResult:
     made = task_sets(sets, TASKS, UTILISATIONS, "log-uniform", rng)
     rows: list[dict[str, Any]] = []
     goals: list[dict[str, Any]] = []
-    for index, part in enumerate((_response_times, _three_phase, _figure7, _soundness)):
-        options.progress(part.__name__.strip("_").replace("_", " "), index / 4)
+    parts = (_response_times, _three_phase, _simulator, _figure7, _soundness)
+    for index, part in enumerate(parts):
+        options.progress(part.__name__.strip("_").replace("_", " "), index / len(parts))
         part(made, options, rows, goals)
     return BenchResult(goals, rows, environment(), [f"sets: {TASKS} tasks, U in {UTILISATIONS}, seed 2016"])
 
@@ -107,6 +114,62 @@ def _three_phase(
         rows.append(_row(f"three-phase bound, {method}", len(c), "sets", seconds, note))
         if name:
             goals.append(goal(name, len(c) / seconds, "sets/s", ">=", 100_000))
+
+
+def _simulator(
+    made: Sets,
+    options: Options,
+    rows: list[dict[str, Any]],
+    goals: list[dict[str, Any]],
+) -> None:
+    """Ten seconds of each set at U = 0.7, preemptive, rate monotonic: in bulk, with a full trace, by a peer."""
+    c, t = (times[2 :: len(UTILISATIONS)] for times in made)
+    c, t = (times[: QUICK_SIMULATED if options.quick else SIMULATED].copy() for times in (c, t))
+    duration = SIMULATED_NS // (10 if options.quick else 1)
+    seconds, (worst, _misses, jobs) = best(lambda: _engine.sim_bulk("fixed-priority", c, t, duration), 3)
+    rate = jobs / seconds
+    rows.append(_row("simulation in bulk", jobs, "jobs", seconds, f"{len(c)} sets"))
+    traced_seconds, traced = best(lambda: [_trace(ci, ti, duration) for ci, ti in zip(c, t, strict=True)], 2)
+    traced_jobs = sum(count for count, _ in traced)
+    rows.append(_row("simulation with a full trace", traced_jobs, "jobs", traced_seconds))
+    different = sum(not np.array_equal(w, traced[k][1]) for k, w in enumerate(worst))
+    goals.append(goal("sim_jobs_per_s", rate, "jobs/s", ">=", 5e6))
+    goals.append(goal("sim_traced_jobs_per_s", traced_jobs / traced_seconds, "jobs/s", ">=", 1e6))
+    few = 1 if options.quick else PEER_SETS
+    try:
+        peer = _simso(c[:few], t[:few], duration)
+    except EnvironmentLacks as lack:
+        goals.append(goal("sim_over_simso", None, "", ">=", 500, reason=str(lack)))
+    else:
+        rows.append(_row("the same by SimSo 0.8.5", peer["jobs"], "jobs", peer["seconds"], f"{few} sets"))
+        goals.append(goal("sim_over_simso", rate * peer["seconds"] / peer["jobs"], "", ">=", 500))
+        different += sum(w.tolist() != r for w, r in zip(worst, peer["responses"], strict=False))
+    goals.append(goal("sim_different_answers", different, "sets", "<=", 0, provenance="counted"))
+
+
+def _trace(c: NDArray[np.int64], t: NDArray[np.int64], duration: int) -> tuple[int, list[int]]:
+    """Jobs and largest responses of one set, every job and every slice of execution recorded."""
+    tasks = []
+    for index, (execution, period) in enumerate(zip(c.tolist(), t.tolist(), strict=True)):
+        task = _engine.SimTask()
+        task.period = task.deadline = period
+        task.wcet = task.bcet = execution
+        task.priority = len(c) - index
+        tasks.append(task)
+    system = _engine.SimSystem([_engine.SimCore("fixed-priority")], [], tasks)
+    found = _engine.sim_run(system, duration, trace=True)
+    return sum(task["jobs"] for task in found["tasks"]), [task["max_response"] for task in found["tasks"]]
+
+
+def _simso(c: NDArray[np.int64], t: NDArray[np.int64], duration: int) -> dict[str, Any]:
+    python, program = python_peer("simso")
+    sets = [list(zip(ci.tolist(), ti.tolist(), strict=True)) for ci, ti in zip(c, t, strict=True)]
+    order = json.dumps({"sets": sets, "duration": duration})
+    done = subprocess.run([str(python), str(program)], input=order, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise EnvironmentLacks(f"SimSo failed: {done.stderr[-300:]}", "see bench/peers/simso")
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def _figure7(made: Sets, options: Options, rows: list[dict[str, Any]], goals: list[dict[str, Any]]) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from consort.errors import EnvironmentLacks
@@ -43,3 +44,29 @@ def rust_peer(crate: str, program: str) -> Path:
             f"the peer {crate} does not build: {words}", "check the network and the Rust version"
         )
     return target / "release" / program
+
+
+def python_peer(name: str) -> tuple[Path, Path]:
+    """A peer written in Python: the interpreter of an environment of its own, and its program.
+
+    `EnvironmentLacks` where the packages that it is made of cannot be had.
+    """
+    root = need_source_tree("measuring peers")
+    folder = root / "bench" / "peers" / name
+    environment = root / "build" / "peers" / name
+    python = environment / "bin" / "python"
+    wanted = (folder / "requirements.txt").read_text(encoding="utf-8")
+    stamp = environment / "installed.txt"
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        steps = [
+            [sys.executable, "-m", "venv", "--clear", str(environment)],
+            [*install, "-r", str(folder / "requirements.txt")],
+        ]
+        for step in steps:
+            result = subprocess.run(step, capture_output=True, text=True)
+            if result.returncode != 0:
+                words = " ".join(result.stderr.split())[-400:]
+                raise EnvironmentLacks(f"the peer {name} cannot be had: {words}", "check the network")
+        stamp.write_text(wanted, encoding="utf-8")
+    return python, folder / "simulate.py"
