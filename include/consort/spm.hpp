@@ -7,6 +7,8 @@
 #include "consort/spm/dma.hpp"
 #include "consort/spm/event.hpp"
 #include "consort/spm/handover.hpp"
+#include "consort/spm/io.hpp"
 #include "consort/spm/io_core.hpp"
+#include "consort/spm/message_box.hpp"
 #include "consort/spm/schedule.hpp"
 #include "consort/spm/task.hpp"

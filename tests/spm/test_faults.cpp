@@ -197,6 +197,41 @@ TEST(Faults, AJobThatFaultsStopsItsTaskOnly) {
     EXPECT_EQ(machine.board.count(Kind::deadline_missed), 0U);
 }
 
+// Released at 0 and alone: loaded 0-10, executed 10-25, unloaded 30-40.
+TEST(Faults, TheBoundaryOfEachWatchdog) {
+    for (const Ticks deadline : {Ticks{39}, Ticks{40}}) {
+        for (const Ticks budget : {Ticks{14}, Ticks{15}}) {
+            Task task = periodic(200, budget);
+            task.deadline = deadline;
+            Machine machine({{task}}, equal_slots(1, slot), {}, steady(15));
+            machine.run(199);
+            ASSERT_EQ(machine.board.jobs.size(), 1U);
+            EXPECT_EQ(machine.board.jobs[0].end, 40U);
+            EXPECT_EQ(machine.board.count(Kind::deadline_missed), deadline == 39 ? 1U : 0U);
+            EXPECT_EQ(machine.board.count(Kind::execution_overrun), budget == 14 ? 1U : 0U);
+        }
+    }
+}
+
+// While one job is unloaded, the next one runs over its budget: found in that very slot.
+TEST(Faults, ExecutionIsWatchedDuringAnUnload) {
+    Task task = periodic(1000, 12);
+    Behaviour behaviour;
+    behaviour.execution = [](std::uint32_t, std::uint32_t t, std::uint32_t) {
+        return t == 0 ? Ticks{10} : Ticks{50};
+    };
+    Machine machine({{task, task}}, equal_slots(1, 20), {}, behaviour);
+    // Loads 0-20, 20-40; executions 20-30, 40-90; the unload 40-60 is under way when the second passes 52.
+    machine.run(999);
+    for (const Event& e : machine.board.events) {
+        if (e.kind == Kind::execution_overrun) {
+            EXPECT_EQ(e.at, 60U);
+            EXPECT_EQ(e.task, 1U);
+        }
+    }
+    EXPECT_EQ(machine.board.count(Kind::execution_overrun), 1U);
+}
+
 TEST(Faults, MissedDeadline) {
     // Overloaded for a while: job 1 of the first task takes long.
     for (const OnMiss policy : {OnMiss::report, OnMiss::drop, OnMiss::stop_task}) {
