@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cause-effect chains: how long until a stimulus shows at the end, and how old the data behind an output becomes.
+"""Cause-effect chains: how long until a stimulus shows, and how old the data behind an output becomes.
 
 docs/explanation/analyses.md, theorems 11 to 13.
 """
@@ -140,10 +140,10 @@ def _age_note(links: Sequence[Link], kind: str, steps: Sequence[Step]) -> tuple[
 def let(
     name: str, links: Sequence[Link], *, reaction: int | None = None, age: int | None = None
 ) -> list[Bound]:
-    """Reaction time and data age under logical execution time: exact where the common period is not too long."""
+    """Reaction time and data age under logical execution time: exact if the common period is not too long."""
     assumptions = (
-        "a job's inputs are read at the moment it is due and its outputs written when its interval ends; what is"
-        " written at a moment can be read at that moment",
+        "a job's inputs are read when it is due, its outputs written when its interval ends; what is written at"
+        " a moment can be read at that moment",
         "every job is done within its interval",
         "offsets as given, clocks of all cores the same",
     )

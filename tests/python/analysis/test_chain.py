@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from math import lcm
 
 import pytest
@@ -80,7 +81,7 @@ def test_let_agrees_with_play(chain: list[tuple[int, int, int]]) -> None:
         reactions.append(end - z)
     ages = [
         (after - source, now - source)
-        for (now, source), (after, _) in zip(outputs, outputs[1:], strict=False)
+        for (now, source), (after, _) in itertools.pairwise(outputs)
         if begin <= now < begin + common
     ]
     found = _engine.let_chain(chain)
@@ -176,7 +177,7 @@ def test_no_played_chain_exceeds_the_bounds(
 
     # What each job of the chain's last task shows: when the first task read it.
     source: dict[int, int] = {id(job): job.start for job in jobs[path[0]]}
-    for before, here in zip(path, path[1:], strict=False):
+    for before, here in itertools.pairwise(path):
         for job in jobs[here]:
             done = [other for other in jobs[before] if other.finish <= job.start and id(other) in source]
             if done:
@@ -188,5 +189,5 @@ def test_no_played_chain_exceeds_the_bounds(
         end = next((finish for finish, read in outputs if read > z), None)
         if end is not None:
             assert end - z <= reaction.response
-    for (_, read), (replaced, _) in zip(outputs, outputs[1:], strict=False):
+    for (_, read), (replaced, _) in itertools.pairwise(outputs):
         assert replaced - read <= age.response
