@@ -49,7 +49,7 @@ const char* name(Verdict verdict) {
 struct OwnedSet {
     Times c, t, d, j, b, level;
 
-    [[nodiscard]] TaskSet view() const {
+    [[nodiscard]] TaskSet view(Time least_execution = 1) const {
         const auto field = [&](const Times& values, const char* what) -> const Time* {
             if (values.empty()) {
                 return nullptr;
@@ -70,7 +70,7 @@ struct OwnedSet {
         if (set.t == nullptr && set.n > 0) {
             throw std::invalid_argument("t is missing");
         }
-        check(set);
+        check(set, least_execution);
         return set;
     }
 };
@@ -162,14 +162,15 @@ const char* name(SuspensionMethod method) {
 }
 
 nb::dict suspended_response_of(OwnedSet owned, const Times& suspension, const Times& known, std::size_t i) {
-    const TaskSet set = owned.view();
+    const TaskSet set = owned.view(0);
     require_task(set, i);
     if (suspension.size() != set.n || known.size() != set.n) {
         throw std::invalid_argument("suspension and response need a value for each task");
     }
-    for (const Time s : suspension) {
-        if (s < 0) {
-            throw std::invalid_argument("suspension is " + std::to_string(s) + "; it must be at least 0");
+    for (std::size_t k = 0; k < set.n; ++k) {
+        if (suspension[k] < 0 || add(set.c[k], suspension[k]) < 1) {
+            throw std::invalid_argument("task " + std::to_string(k) +
+                                        ": suspension must be at least 0, and at least 1 with c");
         }
     }
     const SuspendedResponse found = suspended_response(set, i, suspension.data(), known.data(), {});

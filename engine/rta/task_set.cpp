@@ -37,10 +37,10 @@ std::optional<Wide> wide_lcm(Wide a, Wide b) {
 
 }  // namespace detail
 
-void check(const TaskSet& set) {
+void check(const TaskSet& set, Time least_execution) {
     for (std::size_t i = 0; i < set.n; ++i) {
-        if (set.c[i] < 1) {
-            refuse(i, "c", set.c[i], "at least 1");
+        if (set.c[i] < least_execution) {
+            refuse(i, "c", set.c[i], least_execution == 1 ? "at least 1" : "at least 0");
         }
         if (set.t[i] < 1) {
             refuse(i, "t", set.t[i], "at least 1");

@@ -33,7 +33,7 @@ struct TaskSet {
 };
 
 // Throws std::invalid_argument with the index and field of the first value out of range.
-void check(const TaskSet& set);
+void check(const TaskSet& set, Time least_execution = 1);
 
 enum class Load { below_one, one, above_one, undecided };
 

@@ -25,8 +25,8 @@ class Link:
     """A task of a chain; times in ps.
 
     `period` is None for sporadic releases: then nothing bounds how long its next job lets itself be waited
-    for. `response` is a bound of its response time from when a job is due, or None if there is none.
-    `interval` is its logical execution time.
+    for. `response` is a bound of its response time from when a job is due, or None if there is none that
+    holds. `interval` is its logical execution time.
     """
 
     name: str
@@ -94,7 +94,7 @@ def _unbounded(links: Sequence[Link]) -> str:
         if link.period is None:
             return f"{link.name} is sporadic: its next job may be any time away"
         if link.response is None:
-            return f"the response time of {link.name} has no bound"
+            return f"{link.name} has no response time that is guaranteed"
     return ""
 
 
@@ -142,8 +142,8 @@ def let(
 ) -> list[Bound]:
     """Reaction time and data age under logical execution time: exact if the common period is not too long."""
     assumptions = (
-        "a job's inputs are read when it is due, its outputs written when its interval ends; what is written at"
-        " a moment can be read at that moment",
+        "a job's inputs are read when it is due, its outputs written when its interval ends; what is written"
+        " at a moment can be read at that moment",
         "every job is done within its interval",
         "offsets as given, clocks of all cores the same",
     )
@@ -155,7 +155,7 @@ def let(
             why = f"{link.name} is sporadic: its next job may be any time away"
             break
         if link.response is None:
-            why = f"the response time of {link.name} has no bound, so its interval may not hold"
+            why = f"{link.name} has no response time that is guaranteed, so its interval may not hold"
             break
         if link.response > link.interval:
             why = (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels in shared memory: what their operations cost, when data arrives, whether it is whole and how old it is.
+"""Channels in shared memory: what their operations cost, when data arrives, whether it is whole, how old.
 
 Costs follow from the number of word accesses and copies of each operation of include/consort/icc and from
 what an access to the memory costs. docs/explanation/analyses.md, theorems 14 to 16.
@@ -121,8 +121,8 @@ def whole(
             source=PAPER_SOURCE,
             assumptions=("the writer updates once in each period",),
             notes=(
-                "unsound, for comparison only: two updates may be close together, at the end of one period of the"
-                " writer and the beginning of the next",
+                "unsound, for comparison only: two updates may be close together, at the end of one period of"
+                " the writer and the beginning of the next",
             ),
             kind="reader's period",
         )

@@ -17,9 +17,9 @@ from consort import _engine
 from consort.analysis.result import Bound, Step, in_words
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 
-# How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), or
-# the oldest request.
-Discipline = Literal["priority", "fifo"]
+# How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the
+# oldest request, or one of the two, not known which.
+Discipline = Literal["priority", "fifo", "either"]
 # What a master's core does while a job waits: run others, or keep looking for the answer.
 Waiting = Literal["suspend", "spin"]
 MasterPolicy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf"]
@@ -33,7 +33,9 @@ _SOURCE = {
 _DISCIPLINE = {
     "priority": "a worker serves the most urgent task's request it finds, without preemption",
     "fifo": "a worker serves requests in the order in which they came, without preemption",
+    "either": "a worker serves the most urgent or the oldest request it finds, without preemption",
 }
+_WAIT = {"priority": "theorem 9", "fifo": "theorem 10", "either": "theorems 9 and 10, the larger"}
 # Rounds in which response times and waits at workers may grow before the search gives up.
 _ROUNDS = 1000
 
@@ -153,9 +155,13 @@ def _waits(
 ) -> dict[tuple[str, str], int] | None:
     """How long each client's request waits at most at its worker; None if the worker is overloaded."""
     computes = {(core, task.name): task.remote.compute for core, task in clients if task.remote is not None}
+    by_age = {key: sum(computes.values()) - own for key, own in computes.items()}
     if discipline == "fifo":
-        return {key: sum(computes.values()) - own for key, own in computes.items()}
-    return _waits_by_priority(clients, responses)
+        return by_age
+    by_priority = _waits_by_priority(clients, responses)
+    if discipline == "priority" or by_priority is None:
+        return by_priority
+    return {key: max(by_age[key], by_priority[key]) for key in by_age}
 
 
 def _waits_by_priority(
@@ -197,8 +203,11 @@ def _suspension(task: MasterTask, wait: int) -> int:
 
 def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str], int]) -> list[Bound]:
     suspensions = [_suspension(task, waits[core, task.name]) for task in master.tasks]
-    if master.policy == "fixed-priority" and master.waiting == "suspend":
-        return _self_suspending(master.tasks, suspensions, master.context_switch, core)
+    if master.waiting == "suspend" and any(suspensions):
+        if master.policy == "edf":
+            return _suspending_under_edf(master.tasks, suspensions, master.context_switch, core)
+        preemptive = master.policy == "fixed-priority"
+        return _self_suspending(master.tasks, suspensions, master.context_switch, core, preemptive=preemptive)
     # The wait counts as execution: exact if the core keeps looking for the answer, safe if it does not.
     tasks = [
         UniTask(
@@ -240,46 +249,100 @@ def _split_own(steps: Sequence[Step], suspension: int, name: str) -> tuple[Step,
     return (*before, wait, rest)
 
 
-def _self_suspending(
+def _suspending_under_edf(
     tasks: Sequence[MasterTask], suspensions: Sequence[int], context_switch: int, core: str
 ) -> list[Bound]:
-    plain = [UniTask(t.name, t.execution, t.period, t.deadline, t.jitter, t.blocking, t.level) for t in tasks]
-    if not any(suspensions):
-        return fixed_priority(plain, context_switch=context_switch, core=core)
-    levels = [i if task.level is None else task.level for i, task in enumerate(plain)]
-    # Two switches for a job, and two more if it stops in between; a switch, like other blocking, may hold up
-    # each beginning and each return.
-    switches = [context_switch * (4 if s else 2) for s in suspensions]
-    blocking = [
-        task.blocking + (context_switch if any(other > level for other in levels) else 0)
-        for task, level in zip(plain, levels, strict=True)
+    charged = []
+    for task, suspension in zip(tasks, suspensions, strict=True):
+        # A switch under way may hold up a return; a return is one more dispatch, and so is what it preempts.
+        more = suspension + 3 * context_switch if suspension else 0
+        charged.append(
+            UniTask(
+                task.name,
+                task.execution + more + 2 * context_switch,
+                task.period,
+                task.deadline,
+                task.jitter,
+                task.blocking + (context_switch if len(tasks) > 1 else 0),
+            )
+        )
+    found = edf(charged, core=core)
+    return [
+        replace(
+            bound,
+            source=f"{_DOC}, theorem 6 (suspension counted as execution), with theorem 3",
+            assumptions=(
+                *(a for a in bound.assumptions if not a.startswith("no job suspends")),
+                "a job may suspend itself at any moment, for its longest time in all; others run meanwhile",
+                *_switches(context_switch),
+            ),
+            explanation=_split_own(bound.explanation, suspension, task.name),
+        )
+        for bound, suspension, task in zip(found, suspensions, tasks, strict=True)
     ]
-    execution = [task.execution + s for task, s in zip(plain, switches, strict=True)]
-    waits = [s + b if s else 0 for s, b in zip(suspensions, blocking, strict=True)]
-    periods, jitters = [task.period for task in plain], [task.jitter for task in plain]
-    tick = gcd(*execution, *waits, *periods, *jitters, *blocking)
+
+
+def _switches(context_switch: int) -> tuple[str, ...]:
+    if not context_switch:
+        return ()
+    return (f"two context switches of {in_words(context_switch)} are charged to each job, four if it waits",)
+
+
+def _self_suspending(
+    tasks: Sequence[MasterTask],
+    suspensions: Sequence[int],
+    context_switch: int,
+    core: str,
+    *,
+    preemptive: bool = True,
+) -> list[Bound]:
+    if not any(suspensions):
+        plain = [
+            UniTask(t.name, t.execution, t.period, t.deadline, t.jitter, t.blocking, t.level) for t in tasks
+        ]
+        return fixed_priority(plain, preemptive=preemptive, context_switch=context_switch, core=core)
+    levels = [i if task.level is None else task.level for i, task in enumerate(tasks)]
+    if levels != sorted(levels):
+        raise ValueError("tasks must be given in the order of their priority levels")
+    # Two switches for a job, and two more if it stops in between.
+    execution = [
+        task.execution + context_switch * (4 if s else 2) for task, s in zip(tasks, suspensions, strict=True)
+    ]
     assumptions = [
-        "one core, preemptive fixed priorities",
+        "one core, "
+        + (
+            "preemptive fixed priorities"
+            if preemptive
+            else "non-preemptive fixed priorities; a job that waits gives the core up"
+        ),
         "consecutive releases of a task are due at least its period apart",
         "each release comes at most its jitter late",
         "releases at any moment: offsets between tasks are not made use of",
         "a job may suspend itself at any moment, for its longest time in all; others run meanwhile",
         "jobs of one task come, and run, in the order in which they are due",
+        *_switches(context_switch),
     ]
-    if context_switch:
-        assumptions.append(
-            f"two context switches of {in_words(context_switch)} are charged to each job, four if it waits"
-        )
     known = [-1] * len(tasks)
     results = []
-    for index, task in enumerate(plain):
+    for index, task in enumerate(tasks):
+        # What of lower priority may hold the core when the job comes, and again at each return from a wait: a
+        # context switch under way, or a whole job that is not preempted.
+        lower = [k for k, level in enumerate(levels) if level > levels[index]]
+        held = max((execution[k] for k in lower), default=0) if not preemptive else 0
+        if preemptive and lower:
+            held = context_switch
+        blocking = task.blocking + held
+        waits = [s + max(blocking, held) if s else 0 for s in suspensions]
+        times = [t.period for t in tasks], [t.jitter for t in tasks]
+        tick = gcd(*execution, *waits, *times[0], *times[1], blocking)
         raw = _engine.suspended_response(
             c=[c // tick for c in execution],
-            t=[t // tick for t in periods],
+            t=[t // tick for t in times[0]],
             suspension=[s // tick for s in waits],
-            response=known,
-            jitter=[j // tick for j in jitters],
-            blocking=[b // tick for b in blocking],
+            # The other methods' proofs want preemption.
+            response=[r // tick if r >= 0 and preemptive else -1 for r in known],
+            jitter=[j // tick for j in times[1]],
+            blocking=[blocking // tick if k == index else 0 for k in range(len(tasks))],
             level=levels,
             task=index,
         )
@@ -292,8 +355,8 @@ def _self_suspending(
             if response <= task.deadline:
                 response = None
         # A task of the same level is no more urgent: nothing is known of it yet.
-        usable = response is not None and not raw["first_job_only"] and levels.count(levels[index]) == 1
-        known[index] = raw["bound"] if usable else -1
+        if response is not None and not raw["first_job_only"] and levels.count(levels[index]) == 1:
+            known[index] = response
         results.append(
             Bound(
                 task=task.name,
@@ -303,7 +366,7 @@ def _self_suspending(
                 assumptions=tuple(assumptions),
                 explanation=()
                 if response is None
-                else _explain(plain, execution, waits, blocking, index, raw),
+                else _explain(tasks, execution, waits, blocking, index, raw),
                 notes=notes,
                 core=core,
             )
@@ -312,10 +375,10 @@ def _self_suspending(
 
 
 def _explain(
-    tasks: Sequence[UniTask],
+    tasks: Sequence[MasterTask],
     execution: Sequence[int],
     waits: Sequence[int],
-    blocking: Sequence[int],
+    blocking: int,
     index: int,
     raw: dict[str, Any],
 ) -> tuple[Step, ...]:
@@ -333,7 +396,7 @@ def _explain(
             at += length
 
     put("jitter", f"{task.name} comes late", task.jitter)
-    put("blocking", "what holds the core", blocking[index])
+    put("blocking", "what holds the core", blocking)
     for k, other in enumerate(tasks):
         count = raw["jobs"][k]
         each = execution[k] + (waits[k] if oblivious else 0)
@@ -385,10 +448,9 @@ def _end_to_end(
             if length:
                 steps.append(Step("suspension", label, at, length))
                 at += length
-    worker = "theorem 10" if discipline == "fifo" else "theorem 9"
     return replace(
         bound,
-        source=f"{bound.source}; wait at the worker: {_DOC}, {worker}",
+        source=f"{bound.source}; wait at the worker: {_DOC}, {_WAIT[discipline]}",
         assumptions=(
             *bound.assumptions,
             _DISCIPLINE[discipline],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels: costs from a memory's figures, torn reads and ages against a double buffer played access by access."""
+"""Channels: costs from a memory's figures, torn reads and ages against a double buffer that is played."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_counted_accesses_cover_those_of_the_library() -> None:
 
 
 def play(updates: list[tuple[int, int]], read: tuple[int, int]) -> bool:
-    """Whether a read (first access, end) of a double buffer is torn by updates (first access, publication)."""
+    """Whether a read (first access, end) of a double buffer is torn by updates (first access, end)."""
     begin, end = read
     active = 0
     index = 0
