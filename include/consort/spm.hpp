@@ -11,4 +11,5 @@
 #include "consort/spm/io_core.hpp"
 #include "consort/spm/message_box.hpp"
 #include "consort/spm/schedule.hpp"
+#include "consort/spm/step.hpp"
 #include "consort/spm/task.hpp"

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scratchpad-centric kernel on Linux: the calling thread is the I/O core, one pinned thread is each
+// application core.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "consort/linux/clock.hpp"
+#include "consort/linux/cpus.hpp"
+#include "consort/linux/realtime.hpp"
+#include "consort/linux/spm_copy_engine.hpp"
+#include "consort/linux/spm_jobs.hpp"
+#include "consort/linux/spm_scratchpad.hpp"
+#include "consort/spm.hpp"
+
+namespace consort::linux_port {
+
+struct SpmTask {
+    std::string name;
+    spm::Task task;  // times in ticks of Clock
+    JobFunction job = nullptr;
+};
+
+struct SpmOptions {
+    Ticks slot = 0;  // of TDMA; round robin: the longest operation
+    spm::Arbitration arbitration = spm::Arbitration::tdma;
+    Ticks tolerance = 0;  // 0: half a slot
+    std::uint32_t repeats = 1;
+    bool realtime = true;  // SCHED_FIFO, locked memory; what is refused is a note
+    // With fewer processors than threads: share them instead of refusing. For trying things out; the slots
+    // are then not kept.
+    bool share_processors = false;
+    // The core reads its partition once before the job, so that the job finds it in its own cache.
+    bool warm = true;
+    std::size_t records = std::size_t{1} << 20U;  // jobs and events that can be kept
+};
+
+struct SpmRun {
+    std::vector<spm::JobRecord> jobs;
+    std::vector<spm::Event> events;
+    std::uint64_t records_lost = 0;
+    std::vector<Ticks> steps;  // how long each call of the kernel took that did something
+    Ticks start = 0;           // of the first slot
+    std::vector<int> cpus;     // the I/O core's first
+    std::vector<std::string> notes;
+};
+
+// Too few processors for what was asked. The message says what there is and what would do.
+class TooFewProcessors : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+// M application cores and the I/O core, or TooFewProcessors.
+inline CpuChoice spm_processors(std::size_t application_cores, bool share) {
+    CpuChoice choice = pick_cpus(application_cores + 1);
+    const std::size_t found = choice.cpus.size();
+    if (found == application_cores + 1) {
+        return choice;
+    }
+    const std::string lack = std::to_string(application_cores) + " application cores and the I/O core need " +
+                             std::to_string(application_cores + 1) + " processors, this process may use " +
+                             std::to_string(found);
+    if (!share) {
+        throw TooFewProcessors(
+            lack + (found >= 2 ? ": at most " + std::to_string(found - 1) + " application core" +
+                                     (found > 2 ? "s" : "") + " here"
+                               : ": one for the I/O core and one for an application core is the least"));
+    }
+    choice.notes.push_back(lack + ": they share, and slots are not kept");
+    for (std::size_t i = found; i < application_cores + 1; ++i) {
+        choice.cpus.push_back(choice.cpus[i % found]);
+    }
+    return choice;
+}
+
+namespace detail {
+
+inline constexpr std::size_t spm_cores = 16;
+inline constexpr std::size_t spm_tasks = 64;
+
+// The I/O core's board.
+class SpmBoard {
+  public:
+    SpmBoard(SpmRun& run, std::vector<std::unique_ptr<JobGuard>>& guards) : run_(&run), guards_(&guards) {}
+
+    void dma_start(const spm::Transfer& transfer) noexcept { engine.start(transfer); }
+    [[nodiscard]] spm::DmaState dma_state() const noexcept { return engine.state(); }
+    [[nodiscard]] bool dma_abort() noexcept {
+        engine.abort();
+        return true;
+    }
+    [[nodiscard]] const std::byte* inputs(std::uint32_t core, std::uint32_t task) noexcept {
+        return on_inputs(core, task);
+    }
+    [[nodiscard]] std::byte* outputs(std::uint32_t core, std::uint32_t task) noexcept {
+        return on_outputs(core, task);
+    }
+    void delivered(std::uint32_t core, std::uint32_t task) noexcept { on_delivered(core, task); }
+    void stop_job(std::uint32_t core, std::uint32_t task, std::uint32_t job) noexcept {
+        (*guards_)[core]->stop(JobGuard::id_of(task, job));
+    }
+    void record(const spm::Event& event) noexcept { keep(run_->events, event); }
+    void finished(const spm::JobRecord& job) noexcept { keep(run_->jobs, job); }
+
+    CopyEngine engine;
+    std::function<const std::byte*(std::uint32_t, std::uint32_t)> on_inputs;
+    std::function<std::byte*(std::uint32_t, std::uint32_t)> on_outputs;
+    std::function<void(std::uint32_t, std::uint32_t)> on_delivered;
+
+  private:
+    // Never allocates: room was made before.
+    template <class T>
+    void keep(std::vector<T>& list, const T& item) noexcept {
+        if (list.size() < list.capacity()) {
+            list.push_back(item);
+        } else {
+            ++run_->records_lost;
+        }
+    }
+
+    SpmRun* run_;
+    std::vector<std::unique_ptr<JobGuard>>* guards_;
+};
+
+// An application core's board.
+class SpmCoreBoard {
+  public:
+    SpmCoreBoard(const std::vector<SpmTask>& tasks, JobGuard& guard, bool warm, bool alone)
+        : tasks_(&tasks), guard_(&guard), warm_(warm), alone_(alone) {}
+
+    [[nodiscard]] Ticks now() noexcept { return Clock::now(); }
+    [[nodiscard]] spm::Outcome execute(const spm::ReadyJob& ready, const spm::Partition& parts) noexcept {
+        const SpmTask& task = (*tasks_)[ready.task];
+        if (warm_) {
+            const std::uint32_t bytes = spm::layout_of(task.task.size).bytes;
+            for (std::uint32_t at = 0; at < bytes; at += spm::part_alignment) {
+                (void)*const_cast<const volatile std::byte*>(parts.code + at);
+            }
+        }
+        return guard_->run(JobGuard::id_of(ready.task, ready.job), task.job, parts);
+    }
+    void relax() noexcept {
+        if (alone_) {
+            isa::relax();
+        } else {
+            ::sched_yield();
+        }
+    }
+
+  private:
+    const std::vector<SpmTask>* tasks_;
+    JobGuard* guard_;
+    bool warm_;
+    bool alone_;
+};
+
+}  // namespace detail
+
+class SpmMachine {
+  public:
+    // Task lists in priority order, one a core. Throws TooFewProcessors, std::invalid_argument,
+    // std::system_error.
+    SpmMachine(std::vector<std::vector<SpmTask>> cores, SpmOptions options)
+        : options_(options), tasks_(std::move(cores)), board_(run_, guards_) {
+        check();
+        board_.on_inputs = [](std::uint32_t, std::uint32_t) { return nullptr; };
+        board_.on_outputs = [](std::uint32_t, std::uint32_t) { return nullptr; };
+        board_.on_delivered = [](std::uint32_t, std::uint32_t) {};
+        CpuChoice choice = spm_processors(tasks_.size(), options_.share_processors);
+        run_.cpus = choice.cpus;
+        run_.notes = choice.notes;
+        std::vector<int> once = run_.cpus;
+        std::sort(once.begin(), once.end());
+        alone_ = std::adjacent_find(once.begin(), once.end()) == once.end();
+        std::uint32_t partition_bytes = 64;
+        for (const std::vector<SpmTask>& list : tasks_) {
+            std::vector<spm::Task>& table = tables_.emplace_back();
+            for (const SpmTask& task : list) {
+                table.push_back(task.task);
+                partition_bytes = std::max(partition_bytes, spm::layout_of(task.task.size).bytes);
+            }
+        }
+        handovers_ = std::make_unique<spm::Handover<>::Shared[]>(tasks_.size());
+        for (std::size_t c = 0; c < tasks_.size(); ++c) {
+            scratchpads_.push_back(std::make_unique<Scratchpad>(partition_bytes));
+            guards_.push_back(std::make_unique<JobGuard>());
+            for (const std::string& note : scratchpads_.back()->notes()) {
+                run_.notes.push_back(note);
+            }
+        }
+        run_.jobs.reserve(options_.records);
+        run_.events.reserve(options_.records);
+        run_.steps.reserve(options_.records);
+    }
+
+    // Where inputs and outputs are, and what else the I/O core does when it is free (returns false when there
+    // is nothing). Before run().
+    void connect(std::function<const std::byte*(std::uint32_t, std::uint32_t)> inputs,
+                 std::function<std::byte*(std::uint32_t, std::uint32_t)> outputs,
+                 std::function<void(std::uint32_t, std::uint32_t)> delivered = nullptr,
+                 std::function<bool()> serve = nullptr) {
+        board_.on_inputs = std::move(inputs);
+        board_.on_outputs = std::move(outputs);
+        if (delivered) {
+            board_.on_delivered = std::move(delivered);
+        }
+        serve_ = std::move(serve);
+    }
+
+    // Runs for so long, and then until every released job is over (at most as long again).
+    SpmRun run(Ticks duration) {
+        JobGuard::install();
+        Clock::info();
+        std::vector<std::thread> threads;
+        std::atomic<std::size_t> here{0};
+        for (std::size_t c = 0; c < tasks_.size(); ++c) {
+            threads.emplace_back([this, c, &here] { application_core(c, here); });
+        }
+        {
+            RealtimeGuard realtime(realtime_options(run_.cpus[0]));
+            for (const std::string& note : realtime.achieved().notes) {
+                run_.notes.push_back("I/O core: " + note);
+            }
+            while (here.load(std::memory_order_acquire) != tasks_.size()) {
+                ::sched_yield();
+            }
+            io_core(duration);
+        }
+        for (std::thread& thread : threads) {
+            thread.join();
+        }
+        return std::move(run_);
+    }
+
+  private:
+    using Kernel = spm::IoCore<detail::SpmBoard, detail::spm_cores, detail::spm_tasks>;
+
+    void check() const {
+        if (tasks_.empty() || tasks_.size() > detail::spm_cores) {
+            throw std::invalid_argument("1 to " + std::to_string(detail::spm_cores) + " application cores");
+        }
+        if (options_.slot == 0) {
+            throw std::invalid_argument("a slot needs a length");
+        }
+        for (const std::vector<SpmTask>& list : tasks_) {
+            if (list.size() > detail::spm_tasks) {
+                throw std::invalid_argument("at most " + std::to_string(detail::spm_tasks) + " tasks a core");
+            }
+            for (const SpmTask& t : list) {
+                if (t.task.period == 0 || t.task.deadline == 0 || t.job == nullptr) {
+                    throw std::invalid_argument("task " + t.name + " needs a period, a deadline and a job");
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] RealtimeOptions realtime_options(int cpu) const {
+        RealtimeOptions options;
+        options.cpu = cpu;
+        if (!options_.realtime || !alone_) {
+            options.policy = SCHED_OTHER;
+        }
+        options.lock_memory = options.cpu_dma_latency = options_.realtime;
+        return options;
+    }
+
+    void application_core(std::size_t c, std::atomic<std::size_t>& here) {
+        // What is refused here is refused, and noted, on the I/O core too.
+        const RealtimeGuard realtime(realtime_options(run_.cpus[c + 1]));
+        guards_[c]->attach();
+        detail::SpmCoreBoard board(tasks_[c], *guards_[c], options_.warm, alone_);
+        std::byte* const partition[spm::partitions] = {scratchpads_[c]->partition(0),
+                                                       scratchpads_[c]->partition(1)};
+        spm::ApplicationCore<detail::SpmCoreBoard> core(
+            board, handovers_[c], {tables_[c].data(), static_cast<std::uint32_t>(tables_[c].size())},
+            partition);
+        here.fetch_add(1, std::memory_order_release);
+        (void)core.run();
+    }
+
+    void io_core(Ticks duration) {
+        std::vector<spm::CoreSetup<access::Coherent>> setups(tasks_.size());
+        std::vector<spm::Slot> slots;
+        for (std::size_t c = 0; c < tasks_.size(); ++c) {
+            setups[c].tasks = {tables_[c].data(), static_cast<std::uint32_t>(tables_[c].size())};
+            setups[c].handover = &handovers_[c];
+            setups[c].partition[0] = scratchpads_[c]->partition(0);
+            setups[c].partition[1] = scratchpads_[c]->partition(1);
+            slots.push_back({static_cast<std::uint32_t>(c), options_.slot});
+        }
+        spm::Schedule schedule;
+        schedule.arbitration = options_.arbitration;
+        schedule.slots = slots.data();
+        schedule.count = static_cast<std::uint32_t>(slots.size());
+        schedule.tolerance = options_.tolerance != 0 ? options_.tolerance : options_.slot / 2;
+        schedule.repeats = options_.repeats;
+        schedule.start = Clock::now() + Clock::from_ns(1'000'000);
+        run_.start = schedule.start;
+        auto kernel = std::make_unique<Kernel>(board_, setups.data(),
+                                               static_cast<std::uint32_t>(setups.size()), schedule);
+        const bool poll = options_.arbitration == spm::Arbitration::round_robin;
+        const Ticks close = schedule.start + duration;
+        bool closed = false;
+        Ticks next = schedule.start;
+        for (;;) {
+            const Ticks now = Clock::now();
+            if (now >= close) {
+                if (!closed) {
+                    kernel->close();
+                    closed = true;
+                }
+                if (kernel->empty() || now >= close + duration) {
+                    break;
+                }
+            }
+            const bool due = now >= next;
+            if (due || (poll && now >= schedule.start)) {
+                next = kernel->step(now);
+                if (due && run_.steps.size() < run_.steps.capacity()) {
+                    run_.steps.push_back(Clock::now() - now);
+                }
+            }
+            if (!board_.engine.advance() && !(serve_ && serve_())) {
+                if (alone_) {
+                    isa::relax();
+                } else {
+                    ::sched_yield();
+                }
+            }
+        }
+        kernel->halt();
+    }
+
+    SpmOptions options_;
+    std::vector<std::vector<SpmTask>> tasks_;
+    std::vector<std::vector<spm::Task>> tables_;
+    std::unique_ptr<spm::Handover<>::Shared[]> handovers_;
+    std::vector<std::unique_ptr<Scratchpad>> scratchpads_;
+    std::vector<std::unique_ptr<JobGuard>> guards_;
+    SpmRun run_;
+    detail::SpmBoard board_;
+    std::function<bool()> serve_;
+    bool alone_ = true;
+};
+
+}  // namespace consort::linux_port

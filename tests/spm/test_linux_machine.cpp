@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel on threads of this machine. Nothing here asserts how long anything took: a loaded machine may
+// miss slots and deadlines, and says so; it may not lose or mix up anything.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "consort/linux/spm_machine.hpp"
+
+namespace {
+
+using namespace consort::spm;
+using consort::linux_port::Clock;
+using consort::linux_port::JobFunction;
+using consort::linux_port::SpmMachine;
+using consort::linux_port::SpmOptions;
+using consort::linux_port::SpmRun;
+using consort::linux_port::SpmTask;
+using consort::linux_port::TooFewProcessors;
+
+constexpr std::uint64_t us = 1000;
+
+consort::Ticks ticks(std::uint64_t ns) {
+    return Clock::from_ns(ns);
+}
+
+struct Table {
+    std::uint32_t word[2048];
+};
+struct Number {
+    std::uint32_t value;
+};
+struct Counter {
+    std::uint32_t jobs;
+    std::uint32_t sum;
+};
+struct Result {
+    std::uint32_t jobs;
+    std::uint32_t sum;
+    std::uint32_t in;
+};
+
+// Sums its table, and all sums so far: any byte that is moved wrongly shows.
+void sum_step(const Table& table, const Number& in, Counter& state, Result& out) noexcept {
+    for (const std::uint32_t word : table.word) {
+        state.sum = state.sum * 31 + word;
+    }
+    ++state.jobs;
+    out = {state.jobs, state.sum, in.value};
+}
+using Sum = ThreePhase<&sum_step>;
+
+SpmOptions options() {
+    SpmOptions o;
+    o.slot = ticks(200 * us);
+    o.share_processors = true;
+    o.realtime = false;
+    o.records = 1U << 16U;
+    return o;
+}
+
+SpmTask task_of(const Table& table, Counter& state, std::uint64_t period_ns) {
+    SpmTask t;
+    t.name = "sum";
+    t.task.period = ticks(period_ns);
+    t.task.deadline = t.task.period;
+    t.task.size = Sum::footprint;
+    t.task.code = reinterpret_cast<const std::byte*>(&table);
+    t.task.data = reinterpret_cast<std::byte*>(&state);
+    t.job = &Sum::run;
+    return t;
+}
+
+std::size_t count(const SpmRun& run, Kind kind, std::uint32_t task) {
+    std::size_t n = 0;
+    for (const Event& e : run.events) {
+        n += e.kind == kind && e.task == task ? 1 : 0;
+    }
+    return n;
+}
+
+std::size_t jobs_of(const SpmRun& run, std::uint32_t core, std::uint32_t task) {
+    std::size_t n = 0;
+    for (const JobRecord& j : run.jobs) {
+        n += j.core == core && j.task == task && j.outcome == Outcome::done ? 1 : 0;
+    }
+    return n;
+}
+
+void moves_everything_whole(SpmOptions o) {
+    Table table{};
+    for (std::uint32_t i = 0; i < 2048; ++i) {
+        table.word[i] = i * 2654435761U;
+    }
+    Counter state[2][2] = {};
+    Result last[2][2] = {};
+    std::uint32_t delivered[2][2] = {};
+    Number in{42};
+    SpmMachine machine({{task_of(table, state[0][0], 3000 * us), task_of(table, state[0][1], 5000 * us)},
+                        {task_of(table, state[1][0], 4000 * us), task_of(table, state[1][1], 7000 * us)}},
+                       o);
+    machine.connect(
+        [&in](std::uint32_t, std::uint32_t) { return reinterpret_cast<const std::byte*>(&in); },
+        [&last](std::uint32_t c, std::uint32_t t) { return reinterpret_cast<std::byte*>(&last[c][t]); },
+        [&](std::uint32_t c, std::uint32_t t) {
+            ++delivered[c][t];
+            EXPECT_EQ(last[c][t].jobs, delivered[c][t]);
+        });
+    const SpmRun run = machine.run(ticks(300'000 * us));
+    EXPECT_EQ(run.records_lost, 0U);
+    for (std::uint32_t c = 0; c < 2; ++c) {
+        for (std::uint32_t t = 0; t < 2; ++t) {
+            ASSERT_GT(jobs_of(run, c, t), 0U);
+            Counter expected{};
+            Result out{};
+            for (std::size_t j = 0; j < jobs_of(run, c, t); ++j) {
+                sum_step(table, in, expected, out);
+            }
+            EXPECT_EQ(std::memcmp(&state[c][t], &expected, sizeof expected), 0);
+            EXPECT_EQ(std::memcmp(&last[c][t], &out, sizeof out), 0);
+        }
+    }
+    // What the protocol orders is in order, whatever the machine did.
+    for (std::uint32_t c = 0; c < 2; ++c) {
+        const JobRecord* before = nullptr;
+        for (const JobRecord& j : run.jobs) {
+            EXPECT_TRUE(j.release <= j.load && j.load <= j.ready && j.ready <= j.start &&
+                        j.start <= j.finish && j.finish <= j.unload && j.unload <= j.end);
+            if (j.core == c) {
+                EXPECT_TRUE(before == nullptr ||
+                            (before->load < j.load && before->finish <= j.start && before->end <= j.unload));
+                before = &j;
+            }
+        }
+    }
+}
+
+TEST(LinuxMachine, MovesEverythingWholeUnderTdma) {
+    moves_everything_whole(options());
+}
+
+TEST(LinuxMachine, MovesEverythingWholeUnderRoundRobin) {
+    SpmOptions o = options();
+    o.arbitration = Arbitration::round_robin;
+    o.slot = ticks(1'000'000 * us);  // an operation is never too long
+    moves_everything_whole(o);
+}
+
+TEST(LinuxMachine, ATransferThatDoesNotFitItsSlotStopsItsTaskOnly) {
+    static std::byte image[64U << 20U];
+    Table table{};
+    Counter state{};
+    SpmTask large;
+    large.name = "large";
+    large.task.period = large.task.deadline = ticks(5000 * us);
+    large.task.size.code = sizeof image;
+    large.task.code = image;
+    large.job = [](const Partition&) {};
+    SpmMachine machine({{large, task_of(table, state, 5000 * us)}}, options());
+    Number in{1};
+    Result out{};
+    machine.connect([&](std::uint32_t, std::uint32_t) { return reinterpret_cast<const std::byte*>(&in); },
+                    [&](std::uint32_t, std::uint32_t) { return reinterpret_cast<std::byte*>(&out); });
+    const SpmRun run = machine.run(ticks(200'000 * us));
+    EXPECT_GE(count(run, Kind::slot_overrun, 0), 2U);
+    EXPECT_EQ(count(run, Kind::task_stopped, 0), 1U);
+    EXPECT_EQ(jobs_of(run, 0, 0), 0U);
+    EXPECT_GT(jobs_of(run, 0, 1), 0U);
+    EXPECT_EQ(count(run, Kind::task_stopped, 1), 0U);
+}
+
+TEST(LinuxMachine, AJobThatWritesPastItsPartitionIsStopped) {
+    Table table{};
+    Counter state{};
+    SpmTask wild = task_of(table, state, 5000 * us);
+    wild.job = [](const Partition& parts) {
+        // Its partition is the largest, so it ends at the guard.
+        *const_cast<volatile std::byte*>(parts.code + layout_of(Sum::footprint).bytes) = std::byte{1};
+    };
+    Counter other{};
+    SpmMachine machine({{wild, task_of(table, other, 5000 * us)}}, options());
+    Number in{1};
+    Result out{};
+    machine.connect([&](std::uint32_t, std::uint32_t) { return reinterpret_cast<const std::byte*>(&in); },
+                    [&](std::uint32_t, std::uint32_t) { return reinterpret_cast<std::byte*>(&out); });
+    const SpmRun run = machine.run(ticks(100'000 * us));
+    EXPECT_EQ(count(run, Kind::job_fault, 0), 1U);
+    EXPECT_EQ(count(run, Kind::task_stopped, 0), 1U);
+    EXPECT_EQ(state.jobs, 0U);
+    EXPECT_EQ(other.jobs, jobs_of(run, 0, 1));
+    EXPECT_GT(other.jobs, 0U);
+}
+
+#ifndef CONSORT_TEST_TSAN  // it holds signals back until the thread makes a system call, which a hung job
+                           // never does
+TEST(LinuxMachine, AJobThatHangsIsStopped) {
+    Table table{};
+    Counter state{};
+    SpmTask hung = task_of(table, state, 5000 * us);
+    hung.task.budget = ticks(500 * us);
+    hung.task.on_overrun = OnOverrun::stop_task;
+    hung.job = [](const Partition& parts) {
+        for (;;) {
+            (void)*const_cast<const volatile std::byte*>(parts.code);
+        }
+    };
+    Counter other{};
+    SpmMachine machine({{hung, task_of(table, other, 5000 * us)}}, options());
+    Number in{1};
+    Result out{};
+    machine.connect([&](std::uint32_t, std::uint32_t) { return reinterpret_cast<const std::byte*>(&in); },
+                    [&](std::uint32_t, std::uint32_t) { return reinterpret_cast<std::byte*>(&out); });
+    const SpmRun run = machine.run(ticks(200'000 * us));
+    EXPECT_EQ(count(run, Kind::execution_overrun, 0), 1U);
+    EXPECT_EQ(count(run, Kind::task_stopped, 0), 1U);
+    EXPECT_GT(other.jobs, 0U);
+    EXPECT_EQ(other.jobs, jobs_of(run, 0, 1));
+}
+#endif
+
+TEST(LinuxMachine, TooFewProcessorsIsSaidWithWhatWouldDo) {
+    try {
+        (void)consort::linux_port::spm_processors(4000, false);
+        FAIL();
+    } catch (const TooFewProcessors& e) {
+        const std::string text = e.what();
+        EXPECT_NE(text.find("4001 processors"), std::string::npos) << text;
+        EXPECT_NE(text.find("this process may use"), std::string::npos) << text;
+    }
+    const auto shared = consort::linux_port::spm_processors(4000, true);
+    EXPECT_EQ(shared.cpus.size(), 4001U);
+}
+
+TEST(LinuxMachine, RefusesWhatIsNoTask) {
+    EXPECT_THROW(SpmMachine({}, options()), std::invalid_argument);
+    SpmOptions without = options();
+    without.slot = 0;
+    Table table{};
+    Counter state{};
+    EXPECT_THROW(SpmMachine({{task_of(table, state, 1000 * us)}}, without), std::invalid_argument);
+    SpmTask idle = task_of(table, state, 1000 * us);
+    idle.job = nullptr;
+    EXPECT_THROW(SpmMachine({{idle}}, options()), std::invalid_argument);
+}
+
+}  // namespace
