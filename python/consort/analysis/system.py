@@ -213,8 +213,8 @@ def _given_up(system: System, bound: Bound) -> Bound:
         deadline = min(deadline, patience + receive)
         notes = (
             *notes,
-            f"its master gives an answer up after {in_words(patience)} and computes itself: the answer must be"
-            " there by then",
+            f"its master gives an answer up after {in_words(patience)} and computes itself: the answer has to"
+            " be there by then",
         )
     return replace(bound, deadline=deadline, notes=notes)
 

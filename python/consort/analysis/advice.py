@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What single change would mend a description that is not schedulable; each is tried before it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from consort.analysis.offload import Waiting
+from consort.analysis.result import Bound, in_words
+from consort.analysis.system import analyze_system
+from consort.model import BadDescription, System, system_from_data
+
+ChangeKind = Literal["priority", "core", "wcet", "slot", "arbitration", "policy"]
+# Cores of one group are alike: so many of those that are not in use are tried.
+_UNUSED_CORES = 1
+# Halvings in the search for an execution time: to a four-thousandth.
+_HALVINGS = 12
+
+
+@dataclass(frozen=True)
+class Change:
+    """A single change after which the bound holds, and none that held before fails."""
+
+    kind: ChangeKind
+    text: str
+    # Whether everything then holds, and not this bound alone.
+    mends_all: bool
+
+
+@dataclass(frozen=True)
+class Advice:
+    """A bound that does not hold, and what would mend it."""
+
+    bound: Bound
+    changes: tuple[Change, ...]
+
+    def lines(self) -> list[str]:
+        """The verdict, by how much it fails, and each change that mends it."""
+        lines = [self.bound.verdict()]
+        for change in self.changes:
+            rest = "" if change.mends_all else " (other bounds that fail stay failing)"
+            lines.append(f"  {change.kind}: {change.text}{rest}")
+        if not self.changes:
+            lines.append("  no single change of priority, core, execution time, slot or policy mends it")
+        return lines
+
+
+def advise(system: System, *, waiting: Waiting = "suspend") -> list[Advice]:
+    """Every bound that does not hold, in the order of the analysis, with the changes that would mend it."""
+    before = analyze_system(system, waiting=waiting)
+    return [
+        Advice(bound, tuple(_Search(system, before, bound, waiting).changes()))
+        for bound in before
+        if not bound.schedulable
+    ]
+
+
+class _Search:
+    def __init__(self, system: System, before: list[Bound], failing: Bound, waiting: Waiting) -> None:
+        self.system = system
+        self.failing = failing
+        self.waiting = waiting
+        self.held = {(b.task, b.kind) for b in before if b.schedulable}
+        self.data = system.to_json()
+
+    def tasks(self) -> list[str]:
+        """The tasks whose change may mend the bound."""
+        if self.failing.task in self.system.tasks:
+            return [self.failing.task]
+        chain = self.system.chains.get(self.failing.task)
+        return [] if chain is None else list(dict.fromkeys(chain.path))
+
+    def changes(self) -> Iterator[Change]:
+        for task in self.tasks():
+            for attempts in (self.priorities, self.cores, self.wcets, self.slots, self.policies):
+                yield from attempts(task)
+
+    def attempt(self, data: dict[str, Any]) -> bool | None:
+        """None if the change does not mend the bound; else whether it mends everything."""
+        try:
+            system = system_from_data(data, file=self.system.file, platform=self.system.platform_description)
+        except BadDescription:
+            return None
+        after = {(b.task, b.kind): b.schedulable for b in analyze_system(system, waiting=self.waiting)}
+        wanted = (self.failing.task, self.failing.kind)
+        if not after.get(wanted, False) or not all(after.get(key, True) for key in self.held):
+            return None
+        return all(after.values())
+
+    def changed(self, task: str, **fields: object) -> dict[str, Any]:
+        data = deepcopy(self.data)
+        data["tasks"][task] |= fields
+        return data
+
+    def priorities(self, task: str) -> Iterator[Change]:
+        """The task above another of its core, or another below it; the first that does of each."""
+        core = self.system.tasks[task].released_by
+        order = self.system.priorities(core)
+        ranked = sorted(order, key=lambda name: -order[name])
+        place = ranked.index(task)
+        for other in reversed(ranked[:place]):
+            up = [name for name in ranked if name != task]
+            up.insert(up.index(other), task)
+            mended = self.attempt(self.ranked(up))
+            if mended is not None:
+                yield Change("priority", f"make {task} more urgent than {other}", mended)
+                return
+        for other in ranked[:place]:
+            down = [name for name in ranked if name != other]
+            down.insert(down.index(task) + 1, other)
+            mended = self.attempt(self.ranked(down))
+            if mended is not None:
+                yield Change("priority", f"make {other} less urgent than {task}", mended)
+                return
+
+    def ranked(self, names: list[str]) -> dict[str, Any]:
+        data = deepcopy(self.data)
+        for place, name in enumerate(reversed(names)):
+            data["tasks"][name]["priority"] = place + 1
+        return data
+
+    def cores(self, task: str) -> Iterator[Change]:
+        """On each kind of core the first that does."""
+        platform = self.system.platform_description
+        used = set(self.system.cores())
+        described = self.system.tasks[task]
+        for group in platform.cores:
+            unused = 0
+            for core in platform.cores_of(group):
+                if core.name in (described.on, described.master):
+                    continue
+                if core.name not in used:
+                    unused += 1
+                    if unused > _UNUSED_CORES:
+                        continue
+                if described.wcet_on(core.processor_name) is None:
+                    continue
+                mended = self.attempt(self.changed(task, on=core.name))
+                if mended is not None:
+                    yield Change("core", f"place {task} on {core.name}", mended)
+                    break
+
+    def wcets(self, task: str) -> Iterator[Change]:
+        """The longest execution time that does, to a four-thousandth of the present one."""
+        wcet = self.system.wcet(task)
+        if wcet is None or wcet.picoseconds < 2:
+            return
+        # Known to do, known not to.
+        good, bad = 0, wcet.picoseconds
+        mended = False
+        for _ in range(_HALVINGS):
+            middle = (good + bad) // 2
+            if middle in (good, bad):
+                break
+            data = self.changed(task, wcet=f"{middle}ps")
+            data["tasks"][task].pop("bcet", None)
+            result = self.attempt(data)
+            if result is None:
+                bad = middle
+            else:
+                good, mended = middle, result
+        if good:
+            share = 100 - 100 * good / wcet.picoseconds
+            text = f"bring the execution time of {task} to {in_words(good)} from {in_words(wcet.picoseconds)}"
+            yield Change("wcet", f"{text} ({share:.3g} % less)", mended)
+
+    def slots(self, task: str) -> Iterator[Change]:
+        described = self.system.tasks[task]
+        if described.execution != "three-phase":
+            return
+        core = described.on
+        for kind, key, value, text in (
+            ("slot", "slot", "auto", f"a slot on {core} that just fits its tasks (slot: auto)"),
+            ("arbitration", "arbitration", "round-robin", f"arbitration round-robin for {core}"),
+        ):
+            data = deepcopy(self.data)
+            scheduling = data.setdefault("scheduling", {})
+            own = scheduling.get(core) or scheduling.get(core.rpartition("-")[0]) or {"policy": "three-phase"}
+            if own.get(key) == value:
+                continue
+            scheduling[core] = {**own, key: value}
+            mended = self.attempt(data)
+            if mended is not None:
+                yield Change(kind, text, mended)  # type: ignore[arg-type]
+
+    def policies(self, task: str) -> Iterator[Change]:
+        described = self.system.tasks[task]
+        core = described.released_by
+        now = self.system.scheduling_of(core).policy
+        if described.execution == "three-phase" or now == "three-phase":
+            return
+        for policy in ("edf", "fixed-priority"):
+            if policy == now:
+                continue
+            data = deepcopy(self.data)
+            scheduling = data.setdefault("scheduling", {})
+            own = scheduling.get(core) or scheduling.get(core.rpartition("-")[0]) or {}
+            scheduling[core] = {**own, "policy": policy}
+            mended = self.attempt(data)
+            if mended is not None:
+                yield Change("policy", f"{policy} on {core} instead of {now}", mended)
+                return

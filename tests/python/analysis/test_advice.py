@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What would mend a system: each change that is named does, and what cannot help is not named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from consort.analysis.advice import Advice, advise
+from consort.analysis.system import analyze_system
+from consort.model import System, platform_from_data, system_from_data
+
+PLATFORM = platform_from_data(
+    {
+        "consort": 1,
+        "name": "board",
+        "processors": {"m4": {"isa": "armv7e-m"}},
+        "cores": {"m4": {"processor": "m4", "count": 2}},
+        "memories": {},
+    }
+)
+
+
+def describe(**parts: Any) -> System:
+    return system_from_data({"consort": 1, "platform": "board", **parts}, platform=PLATFORM)
+
+
+def kinds(advice: Advice) -> dict[str, str]:
+    return {change.kind: change.text for change in advice.changes}
+
+
+def test_nothing_to_mend() -> None:
+    assert advise(describe(tasks={"a": {"period": "10us", "wcet": "3us", "on": "m4-0"}})) == []
+
+
+def test_each_change_that_mends_is_named() -> None:
+    tasks = {
+        "slow": {"period": "40us", "wcet": "10us", "on": "m4-0", "priority": 2},
+        "fast": {"period": "10us", "wcet": "2us", "on": "m4-0", "priority": 1},
+    }
+    system = describe(tasks=tasks)
+    (advice,) = advise(system)
+    assert advice.bound.task == "fast" and advice.bound.slack == -2_000_000
+    found = kinds(advice)
+    assert found["priority"] == "make fast more urgent than slow"
+    assert found["core"] == "place fast on m4-1"
+    assert found["policy"] == "edf on m4-0 instead of fixed-priority"
+    # 10 us of interference leave nothing to a deadline of 10 us.
+    assert "wcet" not in found
+    assert all(change.mends_all for change in advice.changes)
+    text = "\n".join(advice.lines())
+    assert "too late by 2us" in text and "priority: make fast" in text
+
+
+def test_the_longest_execution_time_that_does() -> None:
+    tasks = {
+        "a": {"period": "10us", "wcet": "4us", "on": "m4-0"},
+        "b": {"period": "20us", "wcet": "13us", "on": "m4-0"},
+    }
+    (advice,) = advise(describe(tasks=tasks))
+    (text,) = [change.text for change in advice.changes if change.kind == "wcet"]
+    longest = float(text.split(" to ")[1].split("us")[0])
+    assert 11.99 < longest <= 12
+    tasks["b"]["wcet"] = "12us"
+    assert all(bound.schedulable for bound in analyze_system(describe(tasks=tasks)))
+
+
+def test_a_change_that_breaks_another_bound_is_not_named() -> None:
+    full = {"period": "10us", "wcet": "9us", "on": "m4-1"}
+    tasks = {
+        "a": {"period": "10us", "wcet": "6us", "on": "m4-0"},
+        "b": {"period": "20us", "wcet": "10us", "on": "m4-0"},
+        "c": full,
+    }
+    (advice,) = advise(describe(tasks=tasks))
+    assert advice.bound.task == "b"
+    # The other core is full, more urgent is what a then suffers from, and the core is asked for too much.
+    assert set(kinds(advice)) == {"wcet"}
+
+
+def test_a_chain_is_mended_through_its_tasks() -> None:
+    tasks = {
+        "read": {"period": "10us", "wcet": "1us", "on": "m4-0", "priority": 1},
+        "heavy": {"period": "40us", "wcet": "8us", "on": "m4-0", "priority": 2},
+        "act": {"period": "10us", "wcet": "1us", "on": "m4-1"},
+    }
+    chains = {"c": {"path": ["read", "act"], "reaction": "25us"}}
+    (advice,) = advise(describe(tasks=tasks, chains=chains))
+    assert advice.bound.kind == "reaction time"
+    assert kinds(advice)["priority"] == "make read more urgent than heavy"
