@@ -199,6 +199,10 @@ class _Search:
             scheduling = data.setdefault("scheduling", {})
             own = scheduling.get(core) or scheduling.get(core.rpartition("-")[0]) or {}
             scheduling[core] = {**own, "policy": policy}
+            if policy == "edf":
+                # Deadlines order its jobs: a priority there would be an error.
+                for name in self.system.priorities(core):
+                    data["tasks"][name].pop("priority", None)
             mended = self.attempt(data)
             if mended is not None:
                 yield Change("policy", f"{policy} on {core} instead of {now}", mended)
