@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a system whose platform is a board: its cores emulated, other processors as processes beside it.
 
-The same record as of a run on this machine. With instruction counting (all sides on the board) two runs give
-the same record to the tick; with a process beside the board time is the emulator's, and no deadline is judged.
+The same record as of a run on this machine. With instruction counting (all sides on the board) two runs
+give the same record to the tick; with a process beside the board time is the emulator's, and no deadline is
+judged.
 """
 
 from __future__ import annotations

@@ -161,3 +161,28 @@ def gdb(board: str | None, core: str | None) -> None:
     socket = session.boards_folder() / found["name"] / session.GDB
     line = [program, "-q", *([image] if image else []), "-ex", f"target extended-remote {socket}"]
     os.execv(program, line)
+
+
+@command.command("count")
+@click.option("--store", is_flag=True, help="Store the figures instead of comparing with those stored.")
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+def count_instructions(store: bool, as_json: bool) -> None:
+    """Count instructions of the servo's step and of a mailbox on every emulated core.
+
+    Exit status 1: a count differs by more than 2 % from the one stored for the same compiler.
+    """
+    from dataclasses import asdict
+
+    from consort.board import count
+
+    counts = count.count()
+    if store:
+        count.store(counts, count.stored_file())
+    if as_json:
+        click.echo(json.dumps([asdict(c) for c in counts], indent=1))
+    else:
+        click.echo("instructions a call, counted")
+        for c in counts:
+            click.echo(f"{c.core:<12} {c.operation:<32} {c.instructions:>8}")
+    if changed := count.changes(counts, count.load(count.stored_file())):
+        raise SystemFails("; ".join(changed))

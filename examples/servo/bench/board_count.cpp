@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Instructions of the controller's step and of a mailbox, on a board that counts them (`consort board
+// count`).
+//
+// A board started with instruction counting has a clock that advances by a nanosecond an instruction. Each
+// operation is called through a pointer, `calls` times; what the loop and the call take is measured the same
+// way and taken off by the reader. Results: for each operation, in the order of `operations`, the nanoseconds
+// of all calls.
+#include <cstdint>
+
+#include "consort/bare/program.hpp"
+#include "consort/icc.hpp"
+#include "examples/servo/dense.hpp"
+#include "examples/servo/step.hpp"
+
+namespace {
+
+using namespace consort::bare;
+
+constexpr std::uint32_t calls = 1000;
+
+servo::StateF32 state_f32;
+servo::StateQ31 state_q31;
+servo::DenseStateF32 state_dense;
+float number = 0;
+
+void empty() {
+    asm volatile("" ::: "memory");
+}
+
+void step_f32() {
+    servo::OutF32 out;
+    number += 0.001F;
+    servo::step_f32({number, 0}, state_f32, out);
+    asm volatile("" ::"r"(&out) : "memory");
+}
+
+void step_q31() {
+    servo::OutQ31 out;
+    servo::step_q31({1000, 0}, state_q31, out);
+    asm volatile("" ::"r"(&out) : "memory");
+}
+
+void step_dense() {
+    servo::OutF32 out;
+    servo::dense_step_f32({number, 0}, state_dense, out);
+    asm volatile("" ::"r"(&out) : "memory");
+}
+
+template <std::uint32_t N>
+struct Payload {
+    std::uint32_t words[N / 4];
+};
+
+// One message written and read by the same core.
+template <std::uint32_t N>
+void mailbox() {
+    using Box = consort::Mailbox<Payload<N>, consort::access::SystemBarrier>;
+    static typename Box::Shared* shared = [] {
+        auto* place = reinterpret_cast<typename Box::Shared*>(window() + 0x10000);
+        auto* words = reinterpret_cast<volatile std::uint32_t*>(place);
+        for (std::uint32_t i = 0; i < sizeof(typename Box::Shared) / 4; ++i) {
+            words[i] = 0;
+        }
+        return place;
+    }();
+    static typename Box::Writer writer(*shared);
+    static typename Box::Reader reader(*shared);
+    static Payload<N> message{};
+    if (writer.try_write(message) != consort::Status::ok || reader.try_read(message) != consort::Status::ok) {
+        __builtin_trap();
+    }
+}
+
+using Operation = void (*)();
+constexpr Operation operations[] = {&empty,      &step_f32,    &step_q31,     &step_dense,
+                                    &mailbox<8>, &mailbox<48>, &mailbox<256>, &mailbox<1024>};
+
+}  // namespace
+
+int consort_program(Desk& desk) noexcept {
+    if (desk.role() == 0) {
+        return 0;
+    }
+    std::uint32_t result = 0;
+    for (const Operation operation : operations) {
+        // The first call sets things up.
+        operation();
+        const consort::Ticks begin = consort::timestamp<ThisPort>();
+        for (std::uint32_t i = 0; i < calls; ++i) {
+            operation();
+        }
+        const consort::Ticks ticks = consort::timestamp<ThisPort>() - begin;
+        desk.result(result++, static_cast<std::uint32_t>(ticks * 1000000000U / ThisPort::ticks_per_second()));
+    }
+    return 0;
+}

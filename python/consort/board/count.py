@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions of the controller's step and of a mailbox on each emulated core, and their stored figures."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from consort.board.boards import BOARDS, CoreSpec
+from consort.board.image import build_image
+from consort.board.session import Board
+from consort.errors import BadInput
+from consort.source import need_source_tree
+
+# In the order of examples/servo/bench/board_count.cpp, behind the empty call.
+OPERATIONS = (
+    "step f32",
+    "step q31",
+    "step dense f32",
+    "mailbox write and read, 8 B",
+    "mailbox write and read, 48 B",
+    "mailbox write and read, 256 B",
+    "mailbox write and read, 1024 B",
+)
+CALLS = 1000
+# A change above this share is reported.
+ALLOWED = 0.02
+FIELDS = ("core", "operation", "instructions", "compiler")
+
+
+@dataclass(frozen=True)
+class Count:
+    """Instructions of one operation on one core, of a call without what the loop around it takes."""
+
+    core: str
+    operation: str
+    instructions: int
+    compiler: str
+
+
+def compiler_version(core: CoreSpec) -> str:
+    done = subprocess.run([core.compiler, "-dumpfullversion"], capture_output=True, text=True, check=True)
+    return f"{core.compiler} {done.stdout.strip()}"
+
+
+def count(*, seconds: float = 60) -> list[Count]:
+    """Counts on every core of every board."""
+    root = need_source_tree("counting instructions")
+    source = root / "examples" / "servo" / "bench" / "board_count.cpp"
+    found = []
+    for board in BOARDS.values():
+        for core in board.cores:
+            images = {
+                c.name: build_image(c, source) for c in board.cores if c is core or c.starts is not None
+            }
+            orders = {c.place: (int(c is core), ()) for c in board.cores if c.name in images}
+            with Board(board, images, orders=orders, counted=True) as up:
+                # One counter for all cores: the others must have come to rest.
+                up.wait([core.place], seconds)
+                empty, *totals = up.desks[core.place].results[: len(OPERATIONS) + 1]
+            version = compiler_version(core)
+            found += [
+                Count(core.title, operation, round((total - empty) / CALLS), version)
+                for operation, total in zip(OPERATIONS, totals, strict=True)
+            ]
+    return found
+
+
+def stored_file() -> Path:
+    return need_source_tree("comparing counts") / "examples" / "servo" / "bench" / "counted.csv"
+
+
+def load(path: Path) -> list[Count]:
+    """Counts stored earlier."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
+        return [Count(r["core"], r["operation"], int(r["instructions"]), r["compiler"]) for r in rows]
+    except OSError as error:
+        raise BadInput(f"cannot be read ({error.strerror})", file=path) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"not a table of counts: {error!r}; write it with --store", file=path) from error
+
+
+def store(counts: list[Count], path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(
+            "# Instructions a call, counted by QEMU: consort board count --store. Provenance: counted.\n"
+        )
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(FIELDS)
+        writer.writerows((c.core, c.operation, c.instructions, c.compiler) for c in counts)
+
+
+def changes(counts: list[Count], before: list[Count]) -> list[str]:
+    """What differs by more than 2 % from what is stored for the same compiler, a sentence each."""
+    known = {(c.core, c.operation): c for c in before}
+    said = []
+    for now in counts:
+        old = known.get((now.core, now.operation))
+        if old is None:
+            said.append(f"{now.core}: {now.operation}: nothing is stored")
+        elif old.compiler == now.compiler and abs(now.instructions - old.instructions) > ALLOWED * max(
+            old.instructions, 1
+        ):
+            change = 100 * (now.instructions / max(old.instructions, 1) - 1)
+            said.append(
+                f"{now.core}: {now.operation}: {now.instructions} instructions, stored {old.instructions}"
+                f" ({change:+.1f} %)"
+            )
+    return said

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions counted on the boards: they repeat, hold their limits, and a change is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from board_support import board
+from consort.board.count import OPERATIONS, Count, changes, count, load, store, stored_file
+from consort.errors import BadInput
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory: pytest.TempPathFactory) -> list[Count]:
+    board("versal")
+    board("mps2")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CONSORT_BOARDS", str(tmp_path_factory.mktemp("b", numbered=True)))
+        return count()
+
+
+def of(counts: list[Count], core: str, operation: str) -> int:
+    return next(c.instructions for c in counts if (c.core, c.operation) == (core, operation))
+
+
+def test_counts_repeat(counts: list[Count]) -> None:
+    assert count() == counts
+    assert len(counts) == 3 * len(OPERATIONS)
+
+
+def test_the_step_fits_a_microcontroller(counts: list[Count]) -> None:
+    assert 100 < of(counts, "Cortex-M4F", "step f32") <= 600
+    assert 100 < of(counts, "Cortex-M4F", "step q31") <= 1800
+    # The form without the model's structure, for comparison: 41 x 41 products.
+    assert of(counts, "Cortex-M4F", "step dense f32") > 10 * of(counts, "Cortex-M4F", "step f32")
+
+
+def test_counts_are_those_stored(counts: list[Count]) -> None:
+    assert changes(counts, load(stored_file())) == []
+
+
+def test_a_change_above_two_percent_is_told(counts: list[Count], tmp_path: Path) -> None:
+    slower = [replace(counts[0], instructions=counts[0].instructions * 103 // 100), *counts[1:]]
+    (told,) = changes(slower, counts)
+    assert told.startswith("Cortex-A72: step f32: ") and "(+" in told
+    slightly = [replace(c, instructions=c.instructions * 101 // 100) for c in counts]
+    assert changes(slightly, counts) == []
+    # Another compiler's figures are not compared; a missing one is told.
+    assert changes(slower, [replace(c, compiler="another") for c in counts]) == []
+    assert changes(counts, counts[1:]) == ["Cortex-A72: step f32: nothing is stored"]
+    store(counts, tmp_path / "counts.csv")
+    assert load(tmp_path / "counts.csv") == counts
+    (tmp_path / "counts.csv").write_text("core,operation\nx,y\n")
+    with pytest.raises(BadInput, match="not a table of counts"):
+        load(tmp_path / "counts.csv")
