@@ -166,7 +166,7 @@ def test_the_command_records_a_run(tmp_path: Path) -> None:
 def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
     board("versal")
     for platform in NOT_COUNTED:
-        with pytest.raises(BadInput, match=r"--counted: .* is a process beside the board"):
+        with pytest.raises(BadInput, match=r"--counted: .* does not run in the board's counted time"):
             run_on_board(
                 load_system(SERVO / f"{platform}.yaml"),
                 iterations=10,

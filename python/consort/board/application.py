@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.board import rtlinux
 from consort.board.boards import BoardSpec, board_named
 from consort.board.desk import Desk
-from consort.board.exchange import FIRST_PROCESS
+from consort.board.exchange import A72_LINUX, FIRST_PROCESS, LINUX_SECONDS
 from consort.board.image import build_image
 from consort.board.process import PROCESSES, build_process
 from consort.board.qemu import find, version
@@ -79,7 +80,8 @@ class Placement:
 
     @property
     def on_board(self) -> bool:
-        return self.worker is None or self.worker not in PROCESSES
+        """Whether instructions can be counted: no side lives in this machine's time, or in Linux's."""
+        return self.worker is None or not (self.worker in PROCESSES or self.worker == A72_LINUX)
 
 
 def platform_of(system: System) -> str | None:
@@ -88,8 +90,8 @@ def platform_of(system: System) -> str | None:
     return name if name in PLATFORMS else None
 
 
-def placement(system: System) -> Placement:
-    """`BadInput` names what keeps the system from running on its board."""
+def placement(system: System, *, rt_linux: bool = False) -> Placement:
+    """`rt_linux`: the A72 runs Linux. `BadInput` names what keeps the system from running on its board."""
     platform = platform_of(system)
     assert platform is not None
     kind, processors = PLATFORMS[platform]
@@ -124,6 +126,14 @@ def placement(system: System) -> Placement:
             field=f"tasks.{name}.master",
         )
     worker = processor(task.on, "on") if task.execution == "offloaded" else None
+    if rt_linux:
+        if worker != "a72":
+            raise BadInput(
+                "--rt-linux: the worker's core has to be a72-0, which is the one that runs Linux",
+                file=system.file,
+                field=f"tasks.{name}.on",
+            )
+        return Placement(rtlinux.VERSAL_LINUX, name, master, A72_LINUX)
     return Placement(spec, name, master, worker)
 
 
@@ -154,11 +164,17 @@ class BoardRun:
     out_dtype: np.dtype[Any]
     out_layout: dict[str, Any]
     golden: tuple[NDArray[Any], dict[str, Tolerance]] | None
+    # The worker's program where the A72 runs Linux.
+    linux_program: Path | None = None
+
+    def boot(self, folder: Path) -> rtlinux.LinuxBoot:
+        assert self.linux_program is not None and self.worker_place is not None
+        return rtlinux.boot(self.linux_program, self.worker_place, folder)
 
 
-def prepare_board(system: System, progress: Progress) -> BoardRun:
+def prepare_board(system: System, progress: Progress, *, rt_linux: bool = False) -> BoardRun:
     """Builds the images and computes what the outputs must be."""
-    where = placement(system)
+    where = placement(system, rt_linux=rt_linux)
     task = system.tasks[where.task]
     progress("building", None)
     layout = describe(build_application(system))["tasks"][0]
@@ -175,6 +191,7 @@ def prepare_board(system: System, progress: Progress) -> BoardRun:
     places: list[int] = []
     images: dict[str, Path] = {}
     commands: dict[int, list[str]] = {}
+    linux_program: Path | None = None
     with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
         source = Path(folder) / "application.cpp"
         source.write_text(text, encoding="utf-8")
@@ -183,15 +200,28 @@ def prepare_board(system: System, progress: Progress) -> BoardRun:
             if side in cores:
                 images[side] = build_image(cores[side], source)
                 places.append(cores[side].place)
+            elif side == A72_LINUX:
+                linux_program = rtlinux.program(source, "-DCONSORT_BARE_ACCESS=Device")
+                places.append(cores["a72"].place)
             else:
                 places.append(FIRST_PROCESS)
                 commands[FIRST_PROCESS] = build_process(PROCESSES[side], source)
         for core in where.board.cores:
-            if core.starts is not None and core.name not in images:
+            if core.starts is not None and core.name not in images and linux_program is None:
                 images[core.name] = build_image(core, source)
     worker_place = places[1] if where.worker else None
     return BoardRun(
-        system, where, images, commands, places[0], worker_place, inputs, out_dtype, layout["out"], golden
+        system,
+        where,
+        images,
+        commands,
+        places[0],
+        worker_place,
+        inputs,
+        out_dtype,
+        layout["out"],
+        golden,
+        linux_program,
     )
 
 
@@ -247,7 +277,12 @@ def record_raw(run: BoardRun, raw: Path, jobs: int, *, counted: bool, seconds: f
     at = _layout(run, jobs)
     contents = {at.inputs: run.inputs[: at.rows].tobytes()}
     orders = _orders(run, jobs, at, counted)
-    with Board(run.where.board, run.images, orders=orders, contents=contents, counted=counted) as board:
+    linux = run.boot if run.linux_program is not None else None
+    with Board(
+        run.where.board, run.images, orders=orders, contents=contents, counted=counted, linux=linux
+    ) as board:
+        if linux is not None:
+            board.release_beside_linux(LINUX_SECONDS)
         for place, command in run.commands.items():
             board.start_process(command, place)
         places = [run.master_place, *([] if run.worker_place is None else [run.worker_place])]
@@ -341,14 +376,15 @@ def run_on_board(
     root: Path | None,
     command: list[str] | None,
     must_count: bool,
+    rt_linux: bool = False,
     progress: Progress,
 ) -> Run:
     """Runs and records a system on its board; counts instructions if all sides are on it."""
-    run = prepare_board(system, progress)
+    run = prepare_board(system, progress, rt_linux=rt_linux)
     counted = run.where.on_board
     if must_count and not counted:
         raise BadInput(
-            f"--counted: {run.where.worker} is a process beside the board, and its time is this machine's",
+            f"--counted: {run.where.worker} does not run in the board's counted time",
             file=system.file,
             field=f"tasks.{run.where.task}.on",
         )

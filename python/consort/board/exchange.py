@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.board import rtlinux
 from consort.board.boards import BoardSpec
 from consort.board.image import build_image, program_source
 from consort.board.process import PROCESSES, build_process
@@ -26,6 +27,9 @@ REGION, REGION_BYTES = 0x10000, 0x10000
 LOGS, LOG_BYTES = 0x100000, 0x100000
 # The first desk that no core of a board has.
 FIRST_PROCESS = 4
+# The A72 under PREEMPT_RT Linux instead of bare metal, as a side; and how long that may take to boot.
+A72_LINUX = "a72-linux"
+LINUX_SECONDS = 120.0
 
 
 def size_of(number: NDArray[Any] | int) -> Any:
@@ -70,6 +74,9 @@ def pair(asker: str, answerer: str, policy: str = "system-barrier", **options: A
     """A pair of processors by name; processes always use the system barrier."""
 
     def side(name: str) -> Side:
+        if name == A72_LINUX:
+            # Memory that is held back from Linux is device memory to its processes.
+            return Side(name, "device")
         return Side(name, "system-barrier" if name in PROCESSES else policy)
 
     return Pair(side(asker), side(answerer), **options)
@@ -79,7 +86,8 @@ class Arena:
     """A board and the processes beside it, with the sides that take part."""
 
     def __init__(self, spec: BoardSpec, sides: Sequence[Side], *, source: str = "exchange") -> None:
-        self.spec = spec
+        self.spec = rtlinux.VERSAL_LINUX if any(s.name == A72_LINUX for s in sides) else spec
+        self.linux: Callable[[Path], rtlinux.LinuxBoot] | None = None
         self.sides = sides
         self._source = program_source(source)
         cores = {core.name: core for core in spec.cores}
@@ -90,6 +98,9 @@ class Arena:
         for side in sides:
             if side.name in cores:
                 self.places.append(cores[side.name].place)
+            elif side.name == A72_LINUX and spec.name == "versal":
+                self.places.append(cores["a72"].place)
+                self._boot(side)
             elif side.name in PROCESSES:
                 self.commands[used] = build_process(PROCESSES[side.name], self._source, *side.flags)
                 self.places.append(used)
@@ -105,14 +116,21 @@ class Arena:
         self.images: dict[str, Path] = {
             core.name: build_image(core, self._source, *flags.get(core.name, ()))
             for core in spec.cores
-            if core.name in flags or core.starts is not None
+            if core.name in flags or (core.starts is not None and self.linux is None)
         }
+
+    def _boot(self, side: Side) -> None:
+        program = rtlinux.program(self._source, *side.flags)
+        place = self.places[-1]
+        self.linux = lambda folder: rtlinux.boot(program, place, folder)
 
     def board(self, orders: dict[int, tuple[int, Sequence[int]]], *, counted: bool = False) -> Board:
         idle = {core.place: (0, ()) for core in self.spec.cores if core.starts is not None}
-        return Board(self.spec, self.images, orders={**idle, **orders}, counted=counted)
+        return Board(self.spec, self.images, orders={**idle, **orders}, counted=counted, linux=self.linux)
 
     def start_processes(self, board: Board) -> None:
+        if self.linux is not None:
+            board.release_beside_linux(LINUX_SECONDS)
         for place, command in self.commands.items():
             board.start_process(command, place)
 

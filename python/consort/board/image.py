@@ -193,6 +193,23 @@ def _uleb(content: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
+def loaded_parts(path: Path) -> list[tuple[int, bytes]]:
+    """What a loader puts into memory, by physical address; zeros that no file holds included."""
+    content = path.read_bytes()
+    wide = content[4] == 2
+    (table,) = struct.unpack_from("<Q" if wide else "<I", content, 32 if wide else 28)
+    size, count = struct.unpack_from("<HH", content, 54 if wide else 42)
+    parts = []
+    for at in range(table, table + size * count, size):
+        if wide:
+            kind, _, offset, _, address, stored, wanted = struct.unpack_from("<IIQQQQQ", content, at)
+        else:
+            kind, offset, _, address, stored, wanted = struct.unpack_from("<IIIIII", content, at)
+        if kind == 1:
+            parts.append((address, content[offset : offset + stored] + bytes(wanted - stored)))
+    return parts
+
+
 def check_image(core: CoreSpec, path: Path) -> None:
     """Raises `BadInput` if the image is for another processor than the core."""
     elf = read_elf(path)

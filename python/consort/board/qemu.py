@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from consort.board.boards import BoardSpec
@@ -52,8 +52,12 @@ def command_line(
     gdb: Path,
     *,
     counted: bool,
+    linux: Sequence[str] = (),
 ) -> list[str]:
-    """What starts the board. `counted`: time is instructions executed, one a nanosecond."""
+    """What starts the board. `counted`: time is instructions executed, one a nanosecond.
+
+    `linux`: options that boot Linux; images are then put into memory by who started the board, once it is up.
+    """
     line = [str(program), "-M", f"{board.machine},memory-backend=ddr"]
     line += ["-object", f"memory-backend-file,id=ddr,size={board.memory_bytes},share=on,mem-path={memory}"]
     if board.sized:
@@ -66,9 +70,10 @@ def command_line(
             "-serial",
             f"chardev:{core.name}",
         ]
-        if core.name in images:
+        if core.name in images and not linux:
             start = "" if core.starts is None else f",cpu-num={core.starts}"
             line += ["-device", f"loader,file={images[core.name]}{start}"]
+    line += linux
     # A spinning core must not starve the others: with instruction counting they take turns.
     if counted:
         line += ["-icount", "shift=0,sleep=off"]

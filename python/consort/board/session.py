@@ -27,7 +27,8 @@ from typing import Any, Self
 from consort.board import qemu
 from consort.board.boards import BoardSpec
 from consort.board.desk import BYTES, DESKS, Desk, State
-from consort.board.image import check_image
+from consort.board.image import check_image, loaded_parts
+from consort.board.rtlinux import LinuxBoot
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.source import cache_folder
 
@@ -97,6 +98,8 @@ class Board:
     orders: Mapping[int, tuple[int, Sequence[int]]] = field(default_factory=dict)
     # What to write into the shared window before the board starts: offset -> bytes.
     contents: Mapping[int, bytes] = field(default_factory=dict)
+    # Linux on the core that starts first: given the folder for its files, what QEMU is to boot.
+    linux: Callable[[Path], LinuxBoot] | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or f"{self.spec.name}-{secrets.token_hex(3)}"
@@ -184,7 +187,14 @@ class Board:
     def _start(self, program: Path) -> None:
         consoles = {core.name: self.log(core.name) for core in self.spec.cores}
         line = qemu.command_line(
-            program, self.spec, self.memory, self.images, consoles, self.folder / GDB, counted=self.counted
+            program,
+            self.spec,
+            self.memory,
+            self.images,
+            consoles,
+            self.folder / GDB,
+            counted=self.counted,
+            linux=self.linux(self.folder).options() if self.linux is not None else (),
         )
         with (self.logs / "qemu.log").open("wb") as output:
             self.machine = subprocess.Popen(
@@ -225,6 +235,26 @@ class Board:
         if not 0 <= offset <= self.spec.window_bytes - len(content):
             raise ValueError(f"{len(content)} bytes at {offset:#x} lie outside of the shared window")
         self._mapping[begin : begin + len(content)] = content
+
+    def release_beside_linux(self, seconds: float) -> str:
+        """Waits for Linux, puts the other cores' images into memory, has Linux release them; its version."""
+        desk = self.desks[DESKS - 1]
+        desk.order(0)
+        end = time.monotonic() + seconds
+        while desk.state == State.SILENT:
+            if (how := self.ended()) is not None:
+                raise SystemFails(f"board {self.name}: QEMU {how}; the consoles are under {self.logs}")
+            if time.monotonic() > end:
+                raise SystemFails(f"board {self.name}: Linux is not up after {seconds:g} s; see {self.logs}")
+            time.sleep(0.01)
+        assert self._mapping is not None
+        for image in self.images.values():
+            for address, content in loaded_parts(image):
+                self._mapping[address : address + len(content)] = content
+        realtime = "PREEMPT_RT" if desk.results[0] == 1 else "not PREEMPT_RT"
+        version = f"{desk.text}, {realtime}"
+        desk.order(1 if self.images else 2)
+        return version
 
     def start_process(self, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
         """Starts a program for boards as a process of this machine, at the desk `place`."""

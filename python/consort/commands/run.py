@@ -43,6 +43,9 @@ from consort.runner.process import Progress
     is_flag=True,
     help="Boards: time is instructions executed, and runs repeat to the tick; refused where that cannot be.",
 )
+@click.option(
+    "--rt-linux", is_flag=True, help="Boards: PREEMPT_RT Linux on the worker's core a72-0, not bare metal."
+)
 @click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
 @click.option("--name", help="Name of the run; without it the description's folder.")
 @click.option(
@@ -57,6 +60,7 @@ def command(
     only: tuple[Any, ...],
     time_base: str | None,
     counted: bool,
+    rt_linux: bool,
     ordinary: bool,
     name: str | None,
     root: Path | None,
@@ -88,10 +92,12 @@ def command(
                 root=root,
                 command=options.command,
                 must_count=counted,
+                rt_linux=rt_linux,
                 progress=progress,
             )
-        elif counted:
-            raise BadInput("--counted: only boards count instructions", file=description, field="platform")
+        elif counted or rt_linux:
+            option = "--counted: only boards count instructions" if counted else "--rt-linux: only on boards"
+            raise BadInput(option, file=description, field="platform")
         else:
             prepared = prepare(system, progress)
             run = run_system(prepared, options, progress)

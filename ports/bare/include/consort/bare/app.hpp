@@ -14,8 +14,12 @@
 
 namespace consort::bare::app {
 
-// Any side reaches the window without caches or through a coherent host: barriers are what it needs.
-using Access = access::SystemBarrier;
+// Most sides reach the window without caches or through a coherent host: barriers are what they need. A
+// process of a Linux to which the window is device memory is compiled with access::Device.
+#ifndef CONSORT_BARE_ACCESS
+#define CONSORT_BARE_ACCESS SystemBarrier
+#endif
+using Access = access::CONSORT_BARE_ACCESS;
 
 namespace role {
 inline constexpr std::uint32_t master = 1;
