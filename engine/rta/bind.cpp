@@ -253,6 +253,17 @@ auto fp_schedulable(const Table& c, const Table& t, const Table& d, const std::o
     return array(std::move(out), {all.sets});
 }
 
+auto edf_schedulable_of(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                        const std::optional<Table>& b, bool preemptive) {
+    const TaskSets all = tables(c, t, d, j, b);
+    auto out = std::make_unique<bool[]>(all.sets);
+    {
+        const nb::gil_scoped_release free;
+        edf_schedulable(all, preemptive, out.get());
+    }
+    return array(std::move(out), {all.sets});
+}
+
 }  // namespace
 
 void bind_rta(nb::module_& module) {
@@ -309,6 +320,9 @@ void bind_rta(nb::module_& module) {
     module.def("fp_schedulable", &fp_schedulable, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
                nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
                nb::arg("preemptive") = true, "Whether every task of each set meets its deadline.");
+    module.def("edf_schedulable", &edf_schedulable_of, nb::kw_only(), nb::arg("c"), nb::arg("t"),
+               nb::arg("d"), nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
+               nb::arg("preemptive") = true, "Whether EDF meets every deadline of each set.");
 }
 
 }  // namespace consort::engine

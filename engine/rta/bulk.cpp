@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "rta/edf.hpp"
 #include "rta/fixed_priority.hpp"
 
 namespace consort::engine {
@@ -123,6 +124,15 @@ void schedulable(const TaskSets& all, bool preemptive, bool* out) {
             return good;
         });
         out[s] = good;
+    }
+}
+
+void edf_schedulable(const TaskSets& all, bool preemptive, bool* out) {
+    for (std::size_t s = 0; s < all.sets; ++s) {
+        const TaskSet set = all.row(s);
+        check_row(set, s);
+        const Feasibility found = edf_feasible(set, {.preemptive = preemptive});
+        out[s] = found.verdict == Verdict::bounded && found.feasible;
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fixed-priority response times of many task sets of one size at once.
+// Verdicts and response times of many task sets of one size at once.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,10 @@ struct TaskSets {
 // first -1 of a set are computed all the same. Bad values throw std::invalid_argument that names the set.
 void responses(const TaskSets& all, bool preemptive, Time* out);
 
-// Whether every task of a set meets its deadline. Stops at the first that does not.
+// Whether every task of a set meets its deadline under fixed priorities. Stops at the first that does not.
 void schedulable(const TaskSets& all, bool preemptive, bool* out);
+
+// Whether EDF meets every deadline of each set.
+void edf_schedulable(const TaskSets& all, bool preemptive, bool* out);
 
 }  // namespace consort::engine

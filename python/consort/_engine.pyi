@@ -129,6 +129,15 @@ def suspended_response(
     level: list[int] = ...,
     task: int,
 ) -> dict[str, Any]: ...
+def edf_schedulable(
+    *,
+    c: Times,
+    t: Times,
+    d: Times,
+    jitter: Times | None = ...,
+    blocking: Times | None = ...,
+    preemptive: bool = ...,
+) -> NDArray[np.bool_]: ...
 def let_chain(tasks: Sequence[tuple[int, int, int]], most: int = ...) -> dict[str, Any] | None: ...
 
 # engine/sim: docs/explanation/simulator.md. Times in ticks.

@@ -6,8 +6,10 @@ from __future__ import annotations
 from fractions import Fraction
 from math import lcm
 
+import numpy as np
 import pytest
 from brute import jobs_of, run, worst
+from consort import _engine
 from consort.analysis.uniprocessor import UniTask, edf, edf_demand, fixed_priority
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -72,6 +74,15 @@ def test_non_preemptive_is_blocked_by_a_later_deadline() -> None:
 def test_responses_agree_with_the_demand(rows: list[Row], preemptive: bool) -> None:
     found = edf(make(rows), preemptive=preemptive)
     assert all(bound.schedulable for bound in found) == edf_demand(make(rows), preemptive=preemptive).feasible
+
+
+@given(st.lists(task_sets(most=3, extras=True), min_size=1, max_size=4), st.booleans())
+def test_bulk_agrees_with_single(sets: list[list[Row]], preemptive: bool) -> None:
+    sets = [rows for rows in sets if len(rows) == len(sets[0])]
+    table = np.array(sets, dtype=np.int64)
+    c, t, d, j, b = (np.ascontiguousarray(table[:, :, k]) for k in range(5))
+    many = _engine.edf_schedulable(c=c, t=t, d=d, jitter=j, blocking=b, preemptive=preemptive)
+    assert many.tolist() == [edf_demand(make(rows), preemptive=preemptive).feasible for rows in sets]
 
 
 def within(t: int, rows: list[Row]) -> int:
