@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "rta/edf.hpp"
 #include "rta/fixed_priority.hpp"
@@ -12,10 +13,11 @@ namespace consort::engine {
 
 namespace {
 
-// Whether no sum of the plain path can leave 63 bits, and it applies: deadlines within the periods, so that
-// the first job is the worst. Every window that it looks at is at most the longest deadline.
+// Whether no sum of the plain paths can leave 63 bits, and they apply: deadlines within the periods, so that
+// the first job is the worst. Every window that they look at is at most the longest deadline.
 bool plain(const TaskSet& set) {
     Time longest = 0;
+    Time longest_period = 0;
     Time shortest = INT64_MAX;
     Time most = 0;
     Time blocking = 0;
@@ -24,62 +26,86 @@ bool plain(const TaskSet& set) {
     for (std::size_t i = 0; i < set.n; ++i) {
         constrained &= set.d[i] <= set.t[i];
         longest = std::max(longest, set.d[i]);
+        longest_period = std::max(longest_period, set.t[i]);
         shortest = std::min(shortest, set.t[i]);
         most = std::max(most, set.c[i]);
         jitter = std::max(jitter, set.jitter(i));
         blocking = std::max(blocking, set.blocking(i));
     }
-    using detail::Wide;
-    const Wide jobs = (Wide(longest) + Wide(jitter)) / Wide(shortest) + 1;
-    return constrained && jobs < (Wide{1} << 62U) &&
-           jobs * Wide(set.n) <
-               (Wide{1} << 62U) / Wide(most) - std::min(Wide(blocking), Wide{1} << 60U) / Wide(most) &&
-           longest < INT64_MAX / 4 && jitter < INT64_MAX / 4 && blocking < INT64_MAX / 4;
-}
-
-// Preemptive, deadlines within periods. `known` is a lower bound of the window.
-template <bool Extras>
-Time first_job(const TaskSet& set, std::size_t i, Time known) {
-    const Time own = set.c[i] + (Extras ? set.blocking(i) : 0);
-    const Time stop = set.d[i] - (Extras ? set.jitter(i) : 0);
-    Time window = std::max(known, own);
-    while (window <= stop) {
-        Time next = own;
-        for (std::size_t k = 0; k < i; ++k) {
-            next += ((window + (Extras ? set.jitter(k) : 0) - 1) / set.t[k] + 1) * set.c[k];
-        }
-        if (next == window) {
-            return window;
-        }
-        window = next;
+    constexpr Time limit = Time{1} << 60U;
+    if (!constrained || std::max({longest_period, most, jitter, blocking}) >= limit) {
+        return false;
     }
-    return -1;
+    Time sum = (longest + jitter) / shortest + 1;
+    return !__builtin_mul_overflow(sum, Time(set.n), &sum) && !__builtin_mul_overflow(sum, most, &sum) &&
+           sum < limit;
 }
 
-template <bool Extras, class Visit>
-void plain_rows(const TaskSet& set, Visit visit) {
-    // The window of a task holds one job of each more urgent one, and without blocking also the whole window
-    // of the task before it and then the task itself.
-    Time known = 0;
+// With blocking, whose windows are not ordered by priority: each for itself.
+template <class Visit>
+void plain_rows_with_blocking(const TaskSet& set, Visit visit) {
     for (std::size_t i = 0; i < set.n; ++i) {
-        known += set.c[i];
-        const Time window = first_job<Extras>(set, i, known);
-        if (window > 0 && !Extras) {
-            known = window;
+        const Time own = set.c[i] + set.blocking(i);
+        const Time stop = set.d[i] - set.jitter(i);
+        Time window = own;
+        Time before = -1;
+        while (window != before && window <= stop) {
+            before = window;
+            window = own;
+            for (std::size_t k = 0; k < i; ++k) {
+                window += ((before + set.jitter(k) - 1) / set.t[k] + 1) * set.c[k];
+            }
         }
-        if (!visit(i, window < 0 ? -1 : window + (Extras ? set.jitter(i) : 0))) {
+        if (!visit(i, window > stop ? -1 : window + set.jitter(i))) {
+            return;
+        }
+    }
+}
+
+// What is known of a more urgent task: its jobs counted so far, and up to which window that is all of them.
+struct Counted {
+    Time jobs;
+    Time until;
+};
+
+// Without blocking a task's window holds that of the task before it. So the jobs counted there still count:
+// only where the window outgrows a task's last count is anything computed.
+template <class Visit>
+void plain_rows(const TaskSet& set, std::vector<Counted>& counted, Visit visit) {
+    counted.clear();
+    Time interference = 0;
+    for (std::size_t i = 0; i < set.n; ++i) {
+        const Time stop = set.d[i] - set.jitter(i);
+        Time window = interference + set.c[i];
+        for (bool grown = true; grown && window <= stop;) {
+            grown = false;
+            for (std::size_t k = 0; k < i; ++k) {
+                if (window > counted[k].until) {
+                    const Time jobs = (window + set.jitter(k) - 1) / set.t[k] + 1;
+                    interference += (jobs - counted[k].jobs) * set.c[k];
+                    counted[k] = {jobs, jobs * set.t[k] - set.jitter(k)};
+                    window = interference + set.c[i];
+                    grown = true;
+                    if (window > stop) {
+                        break;
+                    }
+                }
+            }
+        }
+        counted.push_back({0, -set.jitter(i)});
+        if (!visit(i, window > stop ? -1 : window + set.jitter(i))) {
             return;
         }
     }
 }
 
 template <class Visit>
-void each_response(const TaskSet& set, bool preemptive, Visit visit) {
+void each_response(const TaskSet& set, bool preemptive, std::vector<Counted>& counted, Visit visit) {
     if (preemptive && plain(set)) {
-        if (set.j == nullptr && set.b == nullptr) {
-            plain_rows<false>(set, visit);
+        if (set.b == nullptr) {
+            plain_rows(set, counted, visit);
         } else {
-            plain_rows<true>(set, visit);
+            plain_rows_with_blocking(set, visit);
         }
         return;
     }
@@ -103,11 +129,12 @@ void check_row(const TaskSet& set, std::size_t s) {
 }  // namespace
 
 void responses(const TaskSets& all, bool preemptive, Time* out) {
+    std::vector<Counted> counted;
     for (std::size_t s = 0; s < all.sets; ++s) {
         const TaskSet set = all.row(s);
         check_row(set, s);
         Time* row = out + s * all.n;
-        each_response(set, preemptive, [&](std::size_t i, Time response) {
+        each_response(set, preemptive, counted, [&](std::size_t i, Time response) {
             row[i] = response;
             return true;
         });
@@ -115,11 +142,12 @@ void responses(const TaskSets& all, bool preemptive, Time* out) {
 }
 
 void schedulable(const TaskSets& all, bool preemptive, bool* out) {
+    std::vector<Counted> counted;
     for (std::size_t s = 0; s < all.sets; ++s) {
         const TaskSet set = all.row(s);
         check_row(set, s);
         bool good = true;
-        each_response(set, preemptive, [&](std::size_t, Time response) {
+        each_response(set, preemptive, counted, [&](std::size_t, Time response) {
             good = response >= 0;
             return good;
         });

@@ -231,6 +231,25 @@ def test_bulk_agrees_with_single(rows: list[tuple[int, ...]], preemptive: bool) 
         assert found == (bound.response if bound.schedulable else -1)
 
 
+@given(task_sets(most=5), st.data())
+def test_bulk_agrees_with_single_on_its_plain_paths(rows: list[tuple[int, ...]], data: st.DataObject) -> None:
+    """Deadlines within periods: with jitter, and with jitter and blocking."""
+    jitters = [data.draw(st.integers(0, 4)) for _ in rows]
+    blockings = [data.draw(st.integers(0, 4)) for _ in rows]
+    c, t, d, j, b = (
+        np.array([v], dtype=np.int64)
+        for v in (*([row[k] for row in rows] for k in range(3)), jitters, blockings)
+    )
+    for blocking in (None, b):
+        many = _engine.fp_responses(c=c, t=t, d=d, jitter=j, blocking=blocking)[0]
+        whole = [
+            (*row[:3], jitter, held if blocking is not None else 0)
+            for row, jitter, held in zip(rows, jitters, blockings, strict=True)
+        ]
+        for found, bound in zip(many, fixed_priority(make(*whole)), strict=True):
+            assert found == (bound.response if bound.schedulable else -1)
+
+
 def load(rows: list[tuple[int, ...]]) -> Fraction:
     return sum((Fraction(row[0], row[1]) for row in rows), Fraction(0))
 
