@@ -18,6 +18,7 @@ from consort.errors import ConsortError
 # name -> (module that holds the click command as `command`, one line of help). Loading lazily keeps
 # `consort --help` fast: the plotting and database libraries take over a second to import.
 COMMANDS: dict[str, tuple[str, str]] = {
+    "analyze": ("consort.commands.analyze", "Bound response times and chains, and hold them to deadlines."),
     "bench": ("consort.commands.bench", "Run a benchmark and hold its figures against their goals."),
     "board": ("consort.commands.board", "Start emulated boards, show their consoles, debug and end them."),
     "check": ("consort.commands.check", "Check a system description and say what is wrong with it."),

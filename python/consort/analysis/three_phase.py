@@ -14,7 +14,7 @@ from math import gcd
 from typing import Literal
 
 from consort import _engine
-from consort.analysis.result import Bound, Step
+from consort.analysis.result import Bound, Step, in_words
 
 Method = Literal["corrected", "literal", "round-robin"]
 
@@ -151,7 +151,7 @@ def _explain(
     assert isinstance(interferers, list)
     jobs += [(k, count) for k, count in enumerate(interferers) if count]
     work = ", ".join(f"{count} x {tasks[k].name}" for k, count in jobs) or "none"
-    executing = sum(count * tasks[k].execution for k, count in jobs)
+    executing = in_words(sum(count * tasks[k].execution for k, count in jobs))
     steps.append(
         Step(
             "interference",
@@ -159,7 +159,7 @@ def _explain(
             at,
             interference,
             sum(count for _, count in jobs),
-            f"{executing} ps of it execution, the rest waiting for loads and unloads",
+            f"{executing} of it execution, the rest waiting for loads and unloads",
         )
     )
     at += interference

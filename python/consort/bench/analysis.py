@@ -122,7 +122,7 @@ def _simulator(
     rows: list[dict[str, Any]],
     goals: list[dict[str, Any]],
 ) -> None:
-    """Ten seconds of each set at U = 0.7, preemptive, rate monotonic: in bulk, with a full trace, by a peer."""
+    """Ten seconds of each set at U = 0.7, preemptive, rate monotonic: in bulk, traced, by a peer."""
     c, t = (times[2 :: len(UTILISATIONS)] for times in made)
     c, t = (times[: QUICK_SIMULATED if options.quick else SIMULATED].copy() for times in (c, t))
     duration = SIMULATED_NS // (10 if options.quick else 1)

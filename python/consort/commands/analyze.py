@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``consort analyze``: bounds of a system description, held against its deadlines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from consort.errors import BadInput
+
+if TYPE_CHECKING:
+    from consort.analysis.advice import Advice
+    from consort.analysis.result import Bound
+
+
+@click.command(
+    "analyze",
+    epilog="Example: consort analyze examples/vehicle/system.yaml --explain brake",
+    help="Bound the response time of each task of the system description FILE, and the reaction time and data"
+    " age of its chains, and hold them against what FILE allows. Exit status 1: a deadline may be missed.",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--mode", help="Analyse the system as it is in this mode.")
+@click.option("--explain", metavar="NAME", help="Show how the bound of this task or chain comes about.")
+@click.option(
+    "--svg",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="With --explain: draw it as a timeline.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print bounds, assumptions and explanations as JSON.")
+def command(file: Path, mode: str | None, explain: str | None, svg: Path | None, as_json: bool) -> None:
+    from consort.analysis.advice import advise
+    from consort.analysis.system import analyze_system
+    from consort.model import load_system
+    from consort.model.problems import nearest
+
+    if svg is not None and explain is None:
+        raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")
+    system = load_system(file)
+    if mode is not None:
+        if mode not in system.modes:
+            raise BadInput(
+                f"there is no mode {mode!r}; {nearest(mode, system.modes, 'modes')}", file=file, field="modes"
+            )
+        system = system.in_mode(mode)
+    bounds = analyze_system(system)
+    schedulable = all(bound.schedulable for bound in bounds)
+    advice = [] if schedulable or explain is not None else advise(system)
+    chosen = _named(bounds, explain, file) if explain is not None else []
+    if svg is not None:
+        _draw(chosen[0], svg)
+    if as_json:
+        click.echo(json.dumps(_as_object(system.name or file.stem, bounds, advice), indent=1))
+    elif explain is not None:
+        _explain(chosen)
+    else:
+        _table(bounds, advice)
+    if not schedulable:
+        sys.exit(1)
+
+
+def _named(bounds: Sequence[Bound], name: str, file: Path) -> list[Bound]:
+    from consort.model.problems import nearest
+
+    found = [bound for bound in bounds if bound.task == name]
+    if not found:
+        names = list(dict.fromkeys(bound.task for bound in bounds))
+        raise BadInput(
+            f"nothing is called {name!r}; {nearest(name, names, 'tasks and chains')}",
+            file=file,
+            field="--explain",
+        )
+    return found
+
+
+def _as_object(name: str, bounds: Sequence[Bound], advice: Sequence[Advice]) -> dict[str, Any]:
+    return {
+        "system": name,
+        "schedulable": all(bound.schedulable for bound in bounds),
+        "bounds": [bound.to_json() for bound in bounds],
+        "advice": [
+            {
+                "task": one.bound.task,
+                "kind": one.bound.kind,
+                "changes": [
+                    {"kind": change.kind, "text": change.text, "mends_all": change.mends_all}
+                    for change in one.changes
+                ],
+            }
+            for one in advice
+        ],
+    }
+
+
+def _table(bounds: Sequence[Bound], advice: Sequence[Advice]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from consort.analysis.result import in_words
+
+    console = Console()
+    console = console if console.is_terminal else Console(width=150)
+    for kind in dict.fromkeys(bound.kind for bound in bounds):
+        of_kind = [bound for bound in bounds if bound.kind == kind]
+        table = Table(title=kind, title_justify="left")
+        for head, side in (("core", "left"), ("name", "left"), ("at most", "right"), ("allowed", "right")):
+            table.add_column(head, justify=side)  # type: ignore[arg-type]
+        table.add_column("of allowed", justify="right")
+        table.add_column("holds")
+        for bound in of_kind:
+            response = "no bound" if bound.response is None else in_words(bound.response)
+            allowed = "" if bound.deadline is None else in_words(bound.deadline)
+            share = f"{bound.response / bound.deadline:.1%}" if bound.response and bound.deadline else ""
+            verdict = "yes" if bound.schedulable else "[red]no[/red]"
+            table.add_row(bound.core, bound.task, response, allowed, share, verdict)
+        if not any(bound.core for bound in of_kind):
+            table.columns.pop(0)
+        console.print(table)
+    for bound in bounds:
+        for note in bound.notes:
+            console.print(f"{bound.task}, {bound.kind}: {note}", markup=False, highlight=False)
+    for one in advice:
+        for line in one.lines():
+            console.print(line, markup=False, highlight=False)
+    sources = dict.fromkeys(bound.source for bound in bounds)
+    for source in sources:
+        console.print(f"source: {source}", markup=False, highlight=False)
+    console.print("--explain NAME shows how a bound comes about and what it rests on", highlight=False)
+
+
+def _explain(bounds: Sequence[Bound]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from consort.analysis.result import in_words
+
+    console = Console()
+    console = console if console.is_terminal else Console(width=150)
+    for bound in bounds:
+        console.print(bound.verdict(), highlight=False, markup=False)
+        if bound.explanation:
+            table = Table()
+            for head, side in (("from", "right"), ("length", "right"), ("what", "left"), ("note", "left")):
+                table.add_column(head, justify=side)  # type: ignore[arg-type]
+            for step in bound.explanation:
+                table.add_row(in_words(step.start), in_words(step.length), step.label, step.note)
+            console.print(table)
+        for note in bound.notes:
+            console.print(f"note: {note}", markup=False, highlight=False)
+        for assumption in bound.assumptions:
+            console.print(f"assumes: {assumption}", markup=False, highlight=False)
+        console.print(f"source: {bound.source}", markup=False, highlight=False)
+
+
+def _draw(bound: Bound, file: Path) -> None:
+    from consort.draw.timeline import draw_bound
+
+    try:
+        text = draw_bound(bound)
+    except ValueError as error:
+        raise BadInput(str(error), field="--svg") from None
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"cannot be written: {error.strerror}", file=file) from None
