@@ -124,6 +124,32 @@ class TestExact:
         assert exact["late_task"] is None
         assert all(e <= b for e, b in zip(exact["response"], found, strict=True))
 
+    def test_systems_at_the_edge_of_acceptance(self):
+        """Periods as short as the corrected bound allows on the grid: every sporadic pattern of every one."""
+        rng = np.random.default_rng(11)
+        explored, closest = 0, 0.0
+        while explored < 1000:
+            cores, n = int(rng.integers(1, 5)), int(rng.integers(2, 5))
+            far = 1 << 30
+            tasks = [(int(c), far, far) for c in np.ceil(np.exp(rng.uniform(0, 3, n)))]
+            for i in range(n):
+                found = bounds(tasks, cores, "corrected", 1, sigma=1)
+                if len(found) <= i or found[i] is None:
+                    break
+                period = -(-found[i] // cores) * cores
+                if period // cores > 120:
+                    break
+                tasks[i] = (tasks[i][0], period, period)
+            else:
+                exact = _engine.spm_exact(tasks, cores, 1, bool(rng.integers(2)), 60_000)
+                limit = bounds(tasks, cores, "corrected", 1, sigma=1)
+                assert exact["late_task"] is None, (cores, tasks)
+                for response, bound in zip(exact["response"], limit, strict=True):
+                    assert response <= bound, (cores, tasks)
+                    closest = max(closest, response / bound)
+                explored += exact["complete"]
+        assert closest > 0.95
+
 
 class TestSoundness:
     """Random sets at the edge of what a bound accepts, each attacked by a hill climb over its schedules."""
