@@ -36,7 +36,7 @@ def summary(system: System) -> str:
     counts = [_count(len(part), what) for what, part in parts if part]
     if counts:
         lines.append(f"  {', '.join(counts)}")
-    lines.append(f"  not to be run, only analysed and simulated: {spell(kept[0])}: {kept[1]}")
+    lines.append(f"  not to be run on this machine: {spell(kept[0])}: {kept[1]}")
     return "\n".join(lines)
 
 
