@@ -31,34 +31,31 @@ def devices(view: View) -> list[str]:
     return own + [name for name in (view.platform.devices if view.platform else ()) if name not in own]
 
 
-def _writers(view: View, name: str) -> list[tuple[str, Location]]:
-    """Who writes a channel, and where that is said."""
-    found: dict[str, Location] = {}
-    writer = view.text("channels", name, "from")
-    if writer is not None:
-        found[writer] = ("channels", name, "from")
-    for task in view.tasks():
-        for index, channel in enumerate(view.sequence("tasks", task, "writes")):
-            if channel == name:
-                found.setdefault(task, ("tasks", task, "writes", index))
-    return list(found.items())
+Ends = dict[str, dict[str, Location]]
 
 
-def _readers(view: View, name: str) -> list[tuple[str, Location]]:
-    found: dict[str, Location] = {}
-    for index, reader in enumerate(view.sequence("channels", name, "to")):
-        if isinstance(reader, str):
-            found.setdefault(reader, ("channels", name, "to", index))
+def _ends(view: View) -> tuple[Ends, Ends]:
+    """Who writes and who reads each channel, and where that is said."""
+    writers: Ends = {}
+    readers: Ends = {}
+    for name in free_channels(view):
+        writer = view.text("channels", name, "from")
+        if writer is not None:
+            writers.setdefault(name, {})[writer] = ("channels", name, "from")
+        for index, reader in enumerate(view.sequence("channels", name, "to")):
+            if isinstance(reader, str):
+                readers.setdefault(name, {}).setdefault(reader, ("channels", name, "to", index))
     for task in view.tasks():
-        for index, channel in enumerate(view.sequence("tasks", task, "reads")):
-            if channel == name:
-                found.setdefault(task, ("tasks", task, "reads", index))
-    return list(found.items())
+        for key, ends in (("writes", writers), ("reads", readers)):
+            for index, channel in enumerate(view.sequence("tasks", task, key)):
+                if isinstance(channel, str):
+                    ends.setdefault(channel, {}).setdefault(task, ("tasks", task, key, index))
+    return writers, readers
 
 
 def _misspelt(view: View) -> set[str]:
     """The tasks that read or write a channel that is not there, and the channels that they may mean."""
-    names = free_channels(view)
+    names = dict.fromkeys(free_channels(view))
     found: set[str] = set()
     for task in view.tasks():
         for key in ("reads", "writes"):
@@ -71,7 +68,7 @@ def _misspelt(view: View) -> set[str]:
 def _known_parts(view: View) -> Problems:
     if not isinstance(view.document.get("tasks"), dict):
         return
-    tasks, sources = list(view.document.get("tasks")), devices(view)
+    tasks, sources = dict.fromkeys(view.document.get("tasks")), devices(view)
     for name in free_channels(view):
         here = ("channels", name)
         writer = view.text(*here, "from")
@@ -106,7 +103,7 @@ def _known_channels(view: View) -> Problems:
     described = view.document.get("channels")
     if "channels" in view.mapping() and not isinstance(described, dict):
         return
-    known = list(described or ())
+    known = dict.fromkeys(described or ())
     for task in view.tasks():
         for key in ("reads", "writes"):
             given = view.sequence("tasks", task, key)
@@ -127,7 +124,8 @@ def _known_channels(view: View) -> Problems:
 
 
 def _both_ends(view: View) -> Problems:
-    parts, misspelt = [*view.tasks(), *devices(view)], _misspelt(view)
+    parts, misspelt = {*view.tasks(), *devices(view)}, _misspelt(view)
+    all_writers, all_readers = _ends(view)
     for name in view.mapping("channels"):
         here: Location = ("channels", name)
         if "." in name:
@@ -141,7 +139,7 @@ def _both_ends(view: View) -> Problems:
             continue
         if not isinstance(view.get(*here), dict) or view.offloaded(name):
             continue
-        writers, readers = _writers(view, name), _readers(view, name)
+        writers, readers = (list(ends.get(name, {}).items()) for ends in (all_writers, all_readers))
         if not writers and (*here, "from") not in view.wrong and name not in misspelt:
             yield view.problem(
                 here,
@@ -241,13 +239,14 @@ def _sizes(view: View) -> Problems:
 
 def _mailboxes(view: View) -> Problems:
     """Each block of a mailbox is taken out before the next is put in: one reader, which is as fast."""
+    all_writers, all_readers = _ends(view)
     for name in free_channels(view):
         here = ("channels", name)
         given = view.mapping(*here)
         kind = view.text(*here, "kind") if "kind" in given else "periodic"
         if kind != "periodic":
             continue
-        writers, readers = _writers(view, name), _readers(view, name)
+        writers, readers = (list(ends.get(name, {}).items()) for ends in (all_writers, all_readers))
         for reader, place in readers[1:]:
             yield view.problem(
                 place,
@@ -311,11 +310,12 @@ def _links_of_chains(view: View) -> Problems:
     names = free_channels(view)
     if not names:
         return
+    writers, readers = _ends(view)
     ways = {
-        (writer, reader): name
+        (writer, reader)
         for name in names
-        for writer, _ in _writers(view, name)
-        for reader, _ in _readers(view, name)
+        for writer in writers.get(name, ())
+        for reader in readers.get(name, ())
     }
     misspelt = _misspelt(view)
     tasks = [task for task in view.tasks() if task not in misspelt]

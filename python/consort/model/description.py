@@ -514,6 +514,7 @@ class System(Described):
 
     _file: Path | None = PrivateAttr(default=None)
     _platform: Platform | None = PrivateAttr(default=None)
+    _ends: tuple[dict[str, str], dict[str, list[str]]] | None = PrivateAttr(default=None)
 
     @property
     def file(self) -> Path:
@@ -591,19 +592,28 @@ class System(Described):
         task, _, end = channel.rpartition(".")
         if task in self.tasks:
             return task if end == "out" else self.tasks[task].released_by
-        described = self.channels.get(channel)
-        if described is not None and described.from_ is not None:
-            return described.from_
-        return next((name for name, task in self.tasks.items() if channel in task.writes), None)
+        return self._channel_ends()[0].get(channel)
 
     def readers(self, channel: str) -> list[str]:
         """The tasks that read a channel."""
         task, _, end = channel.rpartition(".")
         if task in self.tasks:
             return [task] if end == "in" else [self.tasks[task].released_by]
-        described = self.channels.get(channel, Channel())
-        also = [name for name, task in self.tasks.items() if channel in task.reads]
-        return list(dict.fromkeys([*described.to, *also]))
+        return list(self._channel_ends()[1].get(channel, ()))
+
+    def _channel_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """Writers and readers of all channels, which are asked for one by one: gathered once."""
+        if self._ends is None:
+            writers = {name: channel.from_ for name, channel in self.channels.items() if channel.from_}
+            readers = {name: list(channel.to) for name, channel in self.channels.items()}
+            for name, task in self.tasks.items():
+                for channel in task.writes:
+                    writers.setdefault(channel, name)
+                for channel in task.reads:
+                    if name not in readers.setdefault(channel, []):
+                        readers[channel].append(name)
+            self._ends = writers, readers
+        return self._ends
 
     def channels_between(self, writer: str, reader: str) -> list[str]:
         """The channels that one task or device writes and another reads."""

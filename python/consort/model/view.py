@@ -27,7 +27,7 @@ class View:
     platform: Platform | None
 
     def get(self, *location: str | int) -> Any:
-        if any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
+        if self.wrong and any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
             return None
         return self.document.get(*location)
 
