@@ -61,7 +61,7 @@ def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> 
     wrong = set(view.wrong)
     for task in overrides:
         changed = view.mapping("modes", mode, "overrides", task)
-        tasks[task] = overridden(tasks.get(task) or {}, changed)
+        tasks[task] = overridden(view.mapping("tasks", task), changed)
         for place in view.wrong:
             if place[:4] == ("modes", mode, "overrides", task):
                 wrong.add(("tasks", task, *place[4:]))
