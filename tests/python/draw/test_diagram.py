@@ -153,6 +153,13 @@ def test_the_same_twice() -> None:
     assert draw_system(load_system(VEHICLE)) == draw_system(load_system(VEHICLE))
 
 
+def test_the_picture_in_the_example_is_of_today() -> None:
+    drawn = (VEHICLE.parent / "vehicle.svg").read_text(encoding="utf-8")
+    assert drawn == draw_system(load_system(VEHICLE)), (
+        "run: consort show examples/vehicle/system.yaml -o examples/vehicle/vehicle.svg"
+    )
+
+
 def test_text_that_looks_like_markup() -> None:
     described = {
         "consort": 1,
