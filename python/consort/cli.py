@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("consort.commands.check", "Check a system description and say what is wrong with it."),
     "compare": ("consort.commands.compare", "Compare two recorded runs."),
     "doctor": ("consort.commands.doctor", "Say how ready this machine is for real time, and how to mend it."),
+    "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
     "region": ("consort.commands.region", "Show what a shared-memory region holds."),
     "report": ("consort.commands.report", "Write the HTML report and the trace of a recorded run."),
     "run": ("consort.commands.run", "Run a system description and record every sample."),

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan behind all partition configurations: whose are which cores, memory, interrupts, cache colours.
+
+A partition is what one core group's operating system gives away: a core that runs the system's tasks, with a
+part of the last-level cache, memory of its own, and the shared window of the channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from consort.errors import BadInput
+from consort.model import System
+
+PAGE = 4096
+MIB = 1 << 20
+# The largest page of the architectures in use.
+GRANULE = 64 * 1024
+
+# An error with the option or field, and the message.
+Refuse = Callable[[str, str], BadInput]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the description does not say."""
+
+    # The shared window.
+    window: int
+    window_bytes: int = 2 * MIB
+    # Memory of each task core's partition; directly behind the window, one after the other.
+    partition_bytes: int = 16 * MIB
+    # Which core group the rest of the operating system runs on; the group of the first task by default.
+    group: str = ""
+    # Colours of the last-level cache for each task core; 0: no colouring.
+    colors: int = 0
+    llc_bytes: int = 0
+    llc_ways: int = 0
+    # Shared peripheral interrupts for doorbells, one each way for each task core, from this one on.
+    first_irq: int = 136
+    # The interrupt distributor, which Jailhouse wants to know; 0: not known.
+    gicd: int = 0
+
+
+@dataclass(frozen=True)
+class Region:
+    """A range of physical memory."""
+
+    name: str
+    base: int
+    bytes: int
+
+    @property
+    def end(self) -> int:
+        return self.base + self.bytes
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What belongs to one core that runs tasks."""
+
+    core: str
+    cpu: int
+    memory: Region
+    colors: tuple[int, int] | None  # first and last, inclusive
+    irq_to: int
+    irq_from: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who has what. `cpus` are the group's, by number; what no partition has is the operating system's."""
+
+    name: str
+    platform: str
+    group: str
+    isa: str
+    cpus: int
+    ddr: Region
+    window: Region
+    partitions: tuple[Partition, ...]
+    colors: int  # of the whole cache; 0: no colouring
+    rest_colors: tuple[int, int] | None
+    gicd: int
+
+    @property
+    def rest_cpus(self) -> list[int]:
+        taken = {p.cpu for p in self.partitions}
+        return [cpu for cpu in range(self.cpus) if cpu not in taken]
+
+
+def ranges(numbers: list[int]) -> str:
+    """As the kernel writes lists of CPUs: 0-2,5."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+def make_plan(system: System, wishes: Wishes) -> Plan:
+    """`BadInput` names the wish that cannot be granted, and why."""
+    platform = system.platform_description
+
+    def refuse(field: str, message: str) -> BadInput:
+        return BadInput(message, file=system.file, field=field)
+
+    if not system.tasks:
+        raise refuse("tasks", "there is nothing to partition for")
+    first = next(iter(system.tasks.values())).on
+    group = wishes.group or platform.core(first).group
+    if group not in platform.cores:
+        raise refuse("--group", f"'{group}' is no core group of {platform.name}: {', '.join(platform.cores)}")
+    cores = list(dict.fromkeys(t.on for t in system.tasks.values() if platform.core(t.on).group == group))
+    cpus = platform.cores[group].count
+    if not cores:
+        raise refuse("--group", f"no task runs on a core of '{group}'")
+    if len(cores) >= cpus:
+        raise refuse(
+            "tasks", f"tasks take all {cpus} cores of '{group}'; the operating system needs one of its own"
+        )
+    ddr = _ddr(system, refuse, wishes)
+    window = Region("window", wishes.window, wishes.window_bytes)
+    colors, per_cell, rest = _colors(wishes, len(cores), refuse)
+    partitions = []
+    base = window.end
+    for i, name in enumerate(cores):
+        memory = Region(name, base, wishes.partition_bytes)
+        base = memory.end
+        irq = wishes.first_irq + 2 * i
+        part = (i * per_cell, (i + 1) * per_cell - 1) if per_cell else None
+        partitions.append(Partition(name, platform.core(name).index, memory, part, irq, irq + 1))
+    plan = Plan(
+        system.file.resolve().parent.name if system.file.stem == "system" else system.file.stem,
+        platform.name,
+        group,
+        platform.processors[platform.cores[group].processor].isa,
+        cpus,
+        ddr,
+        window,
+        tuple(partitions),
+        colors,
+        rest,
+        wishes.gicd,
+    )
+    _check_regions(plan, system, refuse)
+    if not 32 <= wishes.first_irq <= 1019 - 2 * len(partitions):
+        raise refuse("--first-irq", f"{wishes.first_irq}: shared peripheral interrupts are 32 to 1019")
+    return plan
+
+
+def _ddr(system: System, refuse: Refuse, wishes: Wishes) -> Region:
+    platform = system.platform_description
+    known = []
+    for name, memory in platform.memories.items():
+        if memory.address is None or memory.size is None or memory.kind not in ("ddr", "sram", "ocm"):
+            continue
+        region = Region(name, memory.address, memory.size.value.bytes)
+        known.append(region)
+        if region.base <= wishes.window < region.end:
+            return region
+    places = ", ".join(f"{r.name} {r.base:#x} to {r.end:#x}" for r in known) or "none with an address"
+    raise refuse(
+        "--window",
+        f"{wishes.window:#x} lies in no memory of {platform.name} with an address; there is {places}",
+    )
+
+
+def _colors(wishes: Wishes, cells: int, refuse: Refuse) -> tuple[int, int, tuple[int, int] | None]:
+    """All colours, those of each cell, and the first and last of the rest."""
+    if wishes.colors == 0:
+        return 0, 0, None
+    if wishes.llc_bytes <= 0 or wishes.llc_ways <= 0:
+        raise refuse("--colors", "colouring needs --llc-size and --llc-ways of the last-level cache")
+    if wishes.llc_bytes % (wishes.llc_ways * PAGE) != 0:
+        raise refuse(
+            "--llc-size", f"{wishes.llc_bytes} bytes in {wishes.llc_ways} ways are no whole number of pages"
+        )
+    # Pages whose addresses differ by a way's size compete for the same sets.
+    total = wishes.llc_bytes // (wishes.llc_ways * PAGE)
+    if cells * wishes.colors >= total:
+        raise refuse(
+            "--colors",
+            f"{cells} x {wishes.colors} colours are too many: there are {total}, and the rest needs one",
+        )
+    return total, wishes.colors, (cells * wishes.colors, total - 1)
+
+
+def _check_regions(plan: Plan, system: System, refuse: Refuse) -> None:
+    regions = [plan.window, *(p.memory for p in plan.partitions)]
+    for region in regions:
+        field = "--window" if region is plan.window else "--partition-size"
+        if region.bytes <= 0 or region.base % GRANULE or region.bytes % GRANULE:
+            raise refuse(
+                field,
+                f"{region.name}: {region.base:#x}, {region.bytes} bytes; multiples of 64 KiB are needed",
+            )
+        if region.end > plan.ddr.end:
+            raise refuse(
+                field,
+                f"{region.name} ends at {region.end:#x}, behind the memory {plan.ddr.name}"
+                f" ({plan.ddr.end:#x})",
+            )
+    platform = system.platform_description
+    for name, memory in platform.memories.items():
+        if name == plan.ddr.name or memory.address is None or memory.size is None:
+            continue
+        for region in regions:
+            if memory.address < region.end and region.base < memory.address + memory.size.value.bytes:
+                raise refuse("--window", f"{region.name} overlaps the memory {name}")
