@@ -201,7 +201,9 @@ Feasibility edf_feasible(const TaskSet& set, const Search& search) {
         earliest = std::min(earliest, set.d[k] - set.jitter(k));
         longest_deadline = std::max(longest_deadline, set.d[k]);
     }
-    Time t = before(add(*longest, 1));
+    // At load 1 nothing new comes after a common period, counted from where every task has a job that is due.
+    const bool full = used == Load::one || used == Load::undecided;
+    Time t = before(add(add(*longest, full ? longest_deadline : 0), 1));
     while (t >= earliest && t != INT64_MIN) {
         if (steps-- <= 0) {
             result.verdict = Verdict::too_long;

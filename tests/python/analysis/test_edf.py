@@ -64,6 +64,12 @@ def test_what_is_due_in_which_span() -> None:
     assert edf_demand(make([(2, 3), (2, 4)])).reason.endswith("116.667 % of the core")
 
 
+def test_blocking_at_full_load_is_seen_beyond_a_common_period() -> None:
+    rows = [(2, 2, 3, 0, 3)]
+    assert not edf_demand(make(rows)).feasible
+    assert bounds(rows) == [5]
+
+
 def test_non_preemptive_is_blocked_by_a_later_deadline() -> None:
     found = edf(make([(1, 10, 3), (4, 20, 20)]), preemptive=False)
     assert [bound.response for bound in found] == [5, 5]

@@ -56,6 +56,10 @@ PUBLISHED = {
     "lehoczky-sha-ding": ([(40, 100), (40, 150), (100, 350)], [40, 80, 300]),
     "lehoczky, deadline beyond the period": ([(26, 70), (62, 100, 118)], [26, 118]),
     "schedcat": ([(1, 4), (1, 5), (3, 9), (3, 18)], [1, 2, 7, 18]),
+    # Counted from when a job is due; from its release, as published: 10, 13 and 2; jitter as it was
+    # propagated.
+    "pycpa, two processors (R1)": ([(10, 30, 30, 5), (3, 15, 15, 6)], [15, 13 + 6]),
+    "pycpa, two processors (R2)": ([(2, 30, 30, 10), (9, 15, 60, 18)], [12, 11 + 18]),
     "a jitter counted for the task itself": ([(5, 10, 10, 8)], [13]),
 }
 
