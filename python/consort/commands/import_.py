@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``consort import``: a description made from a model of another tool, and a list of what it lacks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from consort.errors import BadInput
+from consort.exchange.formats import IMPORTS, guess_format
+from consort.exchange.result import Imported, write_files
+from consort.model import BadDescription, platform_from_data, system_from_data
+from consort.model.emit import yaml_text
+
+
+@click.command(
+    "import",
+    epilog="Example: consort import model.amxmi -o system.yaml",
+    help="Make a description from FILE, a model of another tool: AMALTHEA (.amxmi, releases 0.9 to 3.x),"
+    " rt-app (.json) or a System Device Tree (.dts). The platform goes to a file of its own beside OUT; a"
+    " device tree has no tasks, so OUT is the platform file. What the model says and Consort does not is"
+    " listed, by name in the JSON form. Nothing is written unless all of it can be.",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--from",
+    "form",
+    type=click.Choice(sorted(IMPORTS)),
+    help="The form of FILE; without it by the ending of its name.",
+)
+@click.option(
+    "-o", "--output", "out", type=click.Path(path_type=Path), required=True, help="The file to write."
+)
+@click.option("--force", is_flag=True, help="Replace a platform file that is there and differs.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
+def command(file: Path, form: str | None, out: Path, force: bool, as_json: bool) -> None:
+    form = form or guess_format(file)
+    imported = IMPORTS[form](file)
+    files = _files(imported, out, file)
+    for path, text in files.items():
+        if path != out and not force and path.exists() and path.read_text(encoding="utf-8") != text:
+            raise BadInput("exists and differs; write elsewhere, or replace it with --force", file=path)
+    write_files(files)
+    if as_json:
+        result: dict[str, Any] = {"ok": True, "form": form, "written": [str(path) for path in files]}
+        click.echo(json.dumps(result | imported.report.to_json(), indent=2, ensure_ascii=False))
+        return
+    for path in files:
+        click.echo(f"wrote {path}")
+    click.echo(imported.report.text())
+
+
+def _files(imported: Imported, out: Path, source: Path) -> dict[Path, str]:
+    """The texts to write, checked as files are."""
+    if out.suffix not in (".yaml", ".yml"):
+        raise BadInput(f"{out.name!r} does not end in .yaml; a description's name does", file=out)
+    if out.resolve() == source.resolve():
+        raise BadInput("the output is the input; name another file", file=out)
+    platform, files = None, {}
+    comment = f"{imported.comment}\n{imported.report.text()}"
+    if imported.platform is not None:
+        place = out
+        if imported.system is not None:
+            place = out.with_name(f"{imported.platform['name']}.yaml")
+            if place == out:
+                imported.platform["name"] += "-platform"
+                place = out.with_name(f"{imported.platform['name']}.yaml")
+            imported.system["platform"] = place.name
+        else:
+            imported.platform["name"] = out.stem
+        platform = _checked(platform_from_data, imported.platform, place, source)
+        files[place] = yaml_text(imported.platform, comment)
+    if imported.system is not None:
+        _checked(system_from_data, imported.system, out, source, platform=platform)
+        files[out] = yaml_text(imported.system, comment)
+    return files
+
+
+def _checked(build: Any, data: dict[str, Any], place: Path, source: Path, **more: Any) -> Any:
+    """What `build` makes of the data; what is wrong with it is wrong with the model that it comes from."""
+    try:
+        return build(data, file=place, **more)
+    except BadDescription as error:
+        lines = "\n".join(f"  {p.field}: {p.message}" for p in error.problems)
+        raise BadInput(f"its description would not be right:\n{lines}", file=source) from None

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AMALTHEA to Consort: a platform file and a system description, and what they lack."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from consort.errors import BadInput
+from consort.exchange.amalthea.chains import read_chains
+from consort.exchange.amalthea.channels import read_channels
+from consort.exchange.amalthea.extras import apply_extras
+from consort.exchange.amalthea.hardware import Hardware, read_hardware
+from consort.exchange.amalthea.mapping import Mapping, read_mapping
+from consort.exchange.amalthea.model import Model, read_model
+from consort.exchange.amalthea.software import Release, Software
+from consort.exchange.amalthea.values import ceiling
+from consort.exchange.names import Names
+from consort.exchange.report import Report
+from consort.exchange.result import Imported
+from consort.exchange.xmltree import Element
+from consort.model.quantities import LARGEST, Duration
+
+READ_PARTS = {
+    "swModel": ("tasks", "isrs", "runnables", "labels"),
+    "hwModel": ("definitions", "structures", "domains", "featureCategories"),
+    "osModel": ("operatingSystems", "schedulerDefinitions", "schedulingParameterDefinitions"),
+    "stimuliModel": ("stimuli",),
+    "eventModel": ("events",),
+    "constraintsModel": ("requirements", "eventChains", "timingConstraints"),
+    "mappingModel": (
+        "schedulerAllocation",
+        "taskAllocation",
+        "isrAllocation",
+        "memoryMapping",
+        "runnableAllocation",
+    ),
+}
+# Items of a task or runnable that cost no time of their own; what they do is not modelled.
+UNMODELLED_ITEMS = (
+    "WaitEvent",
+    "SetEvent",
+    "ClearEvent",
+    "SemaphoreAccess",
+    "SenderReceiverRead",
+    "SenderReceiverWrite",
+    "ChannelSend",
+    "ChannelReceive",
+    "ModeLabelAccess",
+    "EnforcedMigration",
+    "TerminateProcess",
+    "SchedulePoint",
+    "SynchronousServerCall",
+    "AsynchronousServerCall",
+    "CustomEventTrigger",
+)
+
+
+def import_amalthea(path: Path) -> Imported:
+    """The system of an .amxmi file; `BadInput` where it cannot be read."""
+    return import_model(read_model(path, Report()))
+
+
+def import_model(model: Model) -> Imported:
+    report, path = model.report, model.path
+    names = Names(report)
+    hardware = read_hardware(model, names)
+    software = Software(model)
+    mapping = read_mapping(model, hardware)
+    tasks, by_key = _tasks(model, software, hardware, mapping, names)
+    if not tasks:
+        raise BadInput(f"the model has no task that could be imported\n{report.text()}", file=path)
+    system: dict[str, Any] = {"consort": 1, "platform": f"{hardware.platform['name']}.yaml"}
+    policies = mapping.policies(tasks, by_key)
+    if policies:
+        system["scheduling"] = policies
+    mapping.rank(tasks, by_key, policies)
+    system["tasks"] = tasks
+    channels = read_channels(model, software, hardware, by_key, names)
+    if channels:
+        system["channels"] = channels
+    chains = read_chains(model, by_key, channels, names)
+    if chains:
+        system["chains"] = chains
+    _left_out(model)
+    comment = f"Imported from {path.name}, an AMALTHEA model of release {model.version}."
+    apply_extras(model, hardware.platform, system)
+    return Imported(hardware.platform, system, report, comment)
+
+
+def _tasks(
+    model: Model, software: Software, hardware: Hardware, mapping: Mapping, names: Names
+) -> tuple[dict[str, Any], dict[str, str]]:
+    tasks: dict[str, Any] = {}
+    by_key: dict[str, str] = {}
+    deadlines = _deadlines(model)
+    for key, element in software.tasks.items():
+        release = software.release(element)
+        if release is None:
+            model.report.leave(
+                "task", element.get("name"), "no period or least distance of releases is known"
+            )
+            continue
+        name = names.new("task", element.get("name") or "task")
+        by_key[key] = name
+        tasks[name] = _released(model, element, release)
+        deadline = deadlines.get(key)
+        if deadline is not None:
+            tasks[name]["deadline"] = _duration(model, element, deadline)
+        costs = _costs(model, software, hardware, element)
+        tasks[name] |= costs
+        tasks[name]["on"] = mapping.place(key, element, tasks[name])
+        _costs_where_placed(model, hardware, element, tasks[name])
+        _possible_deadline(model, hardware, element, tasks[name])
+    return tasks, by_key
+
+
+def _released(model: Model, element: Element, release: Release) -> dict[str, Any]:
+    task: dict[str, Any] = {}
+    for key, value in (
+        ("period", release.period),
+        ("min_interarrival", release.apart),
+        ("offset", release.offset),
+        ("jitter", release.jitter),
+    ):
+        if value:
+            task[key] = _duration(model, element, value, up=key in ("offset", "jitter"))
+    return task
+
+
+def _duration(model: Model, element: Element, value: Fraction, *, up: bool = False) -> str:
+    """Whole picoseconds, rounded to the safe side: down where shorter is worse."""
+    whole = ceiling(value) if up else int(value)
+    if whole > LARGEST:
+        raise model.reader.bad(element, "a time of it is longer than 106 days, which Consort cannot hold")
+    if whole != value:
+        model.report.change("time", element.get("name"), "rounded to whole picoseconds, to the safe side")
+    return str(Duration(whole))
+
+
+def _costs(model: Model, software: Software, hardware: Hardware, element: Element) -> dict[str, Any]:
+    """Worst and best cases on each kind of processor of which the clock and the cycles are known."""
+    if not software.has_ticks(element):
+        model.report.change("task without execution time", element.get("name"), "no runnable of it has any")
+        return {}
+    worst: dict[str, str] = {}
+    best: dict[str, str] = {}
+    for processor, clock in hardware.clocks.items():
+        bounds = software.ticks(element, hardware.definitions[processor])
+        if bounds is None or bounds[1] is None or not bounds[1]:
+            continue
+        if clock is None:
+            model.report.leave("execution time", processor, "the processor has no clock to count cycles by")
+            continue
+        low, high = bounds[0] * 10**12 / clock, bounds[1] * 10**12 / clock
+        worst[processor] = _duration(model, element, high, up=True)
+        if int(low) != ceiling(high):
+            best[processor] = _duration(model, element, low)
+    costs: dict[str, Any] = {"wcet": worst} if worst else {}
+    if best:
+        costs["bcet"] = best
+    return costs
+
+
+def _costs_where_placed(model: Model, hardware: Hardware, element: Element, task: dict[str, Any]) -> None:
+    processor = hardware.processor_of(task["on"])
+    if "wcet" in task and processor not in task["wcet"]:
+        del task["wcet"]
+        task.pop("bcet", None)
+        text = f"placed on {processor}, for which it has none"
+        model.report.leave("execution times of task", element.get("name"), text)
+
+
+def _possible_deadline(model: Model, hardware: Hardware, element: Element, task: dict[str, Any]) -> None:
+    """A deadline that the task misses even alone is no description; the verdict belongs to the user."""
+    if "wcet" not in task or "deadline" not in task:
+        return
+    text = task["wcet"][hardware.processor_of(task["on"])]
+    wcet, deadline = Duration.parse(text), Duration.parse(task["deadline"])
+    if wcet > deadline:
+        text = f"{deadline}, less than the {wcet} that it executes where placed: it misses it even alone"
+        model.report.leave("deadline of task", element.get("name"), text)
+        del task["deadline"]
+
+
+def _deadlines(model: Model) -> dict[str, Fraction]:
+    """The least upper limit of each task's response time."""
+    found: dict[str, Fraction] = {}
+    for requirement in model.parts("constraintsModel", "requirements"):
+        limit = requirement.child("limit")
+        value = None
+        if limit is not None and limit.get("metric", "ResponseTime") == "ResponseTime":
+            value = model.reader.time(limit.child("limitValue"))
+        fits = limit is not None and limit.get("limitType") in ("UpperLimit", "")
+        if requirement.type != "ProcessRequirement" or not fits or not value:
+            what = "not an upper limit of a task's response time"
+            model.report.leave("requirement", requirement.get("name"), what)
+            continue
+        for key in model.refs(requirement, "process"):
+            found[key] = min(value, found.get(key, value))
+    return found
+
+
+def _left_out(model: Model) -> None:
+    """What stands in the file and was not read, by part and kind."""
+    report = model.report
+    for part in model.root.children:
+        known = READ_PARTS.get(part.name)
+        if part.name == "customProperties":
+            if part.get("key") != "consort":
+                report.leave("custom property", part.get("key"), "not modelled")
+            continue
+        for child in part.children:
+            if known is None or child.name not in known:
+                name = child.get("name") or child.get("key") or "unnamed"
+                report.leave(f"{part.name}: {child.name}", name, "not modelled")
+    for part in model.parts("swModel", "tasks", "isrs", "runnables"):
+        for element in part.walk():
+            if element.type in UNMODELLED_ITEMS:
+                report.leave(f"item {element.type}", part.get("name"), "not modelled")
+    for allocation in model.parts("mappingModel", "runnableAllocation"):
+        name = allocation.get("entity") or "unnamed"
+        report.leave("runnable allocation", name, "runnables run where their tasks do")
+    for allocation in model.parts("mappingModel", "taskAllocation", "isrAllocation"):
+        for extension in allocation.all("parameterExtensions"):
+            report.leave("scheduling parameter", extension.get("key"), "not modelled")

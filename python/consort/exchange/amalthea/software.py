@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The software of an AMALTHEA model: what tasks cost on each processor, what they access, when they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from consort.exchange.amalthea.model import Model
+from consort.exchange.amalthea.values import Bounds
+from consort.exchange.xmltree import Element
+
+# Runnable calls nested deeper than this are a recursion that the file spells out, or an attack.
+DEEPEST_CALLS = 100
+NESTING = ("activityGraph", "callGraph", "items", "graphEntries", "calls", "runnableItems", "entries")
+SWITCHES = ("ModeSwitch", "RunnableModeSwitch", "ProbabilitySwitch", "RunnableProbabilitySwitch", "Switch")
+GROUPS = ("Group", "RunnableItemsGroup", "CallSequence", "CallGraph", "ActivityGraph")
+COSTS = ("Ticks", "RunnableInstructions", "ExecutionNeed")
+CALLS = ("RunnableCall", "TaskRunnableCall")
+# What a task's or a runnable's items say that is read elsewhere, or has no cost.
+FREE = ("LabelAccess", "InterProcessTrigger", "InterProcessActivation")
+
+
+@dataclass
+class Release:
+    """How a task is released, in picoseconds."""
+
+    period: Fraction | None = None
+    apart: Fraction | None = None
+    offset: Fraction = Fraction(0)
+    jitter: Fraction = Fraction(0)
+
+
+class Software:
+    """Answers about the tasks and runnables of a model; what it cannot answer goes to the report."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.tasks = {t.get("xmi:id"): t for t in model.parts("swModel", "tasks", "isrs")}
+        self._ticks: dict[tuple[int, str], Bounds | None] = {}
+        self._accesses: dict[int, dict[tuple[str, str], None]] = {}
+        self._open: set[int] = set()
+        self.triggers = self._triggers()
+
+    # Costs
+
+    def ticks(self, task: Element, definition: str) -> Bounds | None:
+        """Cycles of a job on units of a definition; None where a part of it is not known."""
+        return self._cost(task, definition)
+
+    def has_ticks(self, task: Element) -> bool:
+        """Whether anything in the task costs time."""
+        return any(self._costly(runnable) for runnable in self.runnables(task))
+
+    def _costly(self, runnable: Element) -> bool:
+        return any(element.type in COSTS for element in runnable.walk())
+
+    def runnables(self, process: Element) -> list[Element]:
+        """All runnables that a task calls, and those that they call."""
+        found: dict[int, Element] = {}
+        stack = [process]
+        while stack:
+            for element in stack.pop().walk():
+                if element.type in CALLS or (element.name == "runnableCalls"):
+                    for runnable in self.model.referred(element, "runnable"):
+                        if id(runnable) not in found:
+                            found[id(runnable)] = runnable
+                            stack.append(runnable)
+        return list(found.values())
+
+    def _cost(self, element: Element, definition: str) -> Bounds | None:
+        key = (id(element), definition)
+        if key in self._ticks:
+            return self._ticks[key]
+        if id(element) in self._open or len(self._open) >= DEEPEST_CALLS:
+            raise self.model.reader.bad(
+                element, "calls itself, or calls are nested too deep; break the cycle"
+            )
+        self._open.add(id(element))
+        try:
+            self._ticks[key] = result = self._sum(element, definition)
+        finally:
+            self._open.remove(id(element))
+        return result
+
+    def _sum(self, element: Element, definition: str) -> Bounds | None:
+        low, high = Fraction(0), Fraction(0)
+        for item in element.children:
+            if item.name not in NESTING:
+                continue
+            part = self._item(item, definition)
+            if part is None or part[1] is None:
+                return None
+            low, high = low + part[0], high + part[1]
+        return low, high
+
+    def _item(self, item: Element, definition: str) -> Bounds | None:
+        kind = item.type
+        if kind in COSTS:
+            return self._demand(item, definition)
+        if kind in CALLS:
+            low, high = Fraction(0), Fraction(0)
+            for runnable in self.model.referred(item, "runnable"):
+                part = self._cost(runnable, definition)
+                if part is None or part[1] is None:
+                    return None
+                low, high = low + part[0], high + part[1]
+            return low, high
+        if kind in SWITCHES:
+            return self._switch(item, definition)
+        if kind in ("WhileLoop", "Loop"):
+            self.model.report.leave(
+                "loop", item.get("name") or "unnamed", "its number of turns is not bounded"
+            )
+            return None
+        if kind in GROUPS or item.name in ("activityGraph", "callGraph"):
+            return self._sum(item, definition)
+        return Fraction(0), Fraction(0)
+
+    def _switch(self, item: Element, definition: str) -> Bounds | None:
+        """The dearest and the cheapest of the branches; a switch on modes may have none to take."""
+        always = "Probability" in item.type or item.child("defaultEntry") is not None
+        branches: list[Bounds] = [] if always else [(Fraction(0), Fraction(0))]
+        for branch in item.all("entries", "defaultEntry"):
+            part = self._sum(branch, definition)
+            if part is None or part[1] is None:
+                return None
+            branches.append(part)
+        if not branches:
+            return Fraction(0), Fraction(0)
+        return min(b[0] for b in branches), max(b[1] or Fraction(0) for b in branches)
+
+    def _demand(self, item: Element, definition: str) -> Bounds | None:
+        """The demand of one item: that of the definition, else the default."""
+        for extended in item.all("extended"):
+            if definition in self.model.refs(extended, "key"):
+                value = extended.child("value")
+                return self._bounds(item, value, definition)
+        for default in item.all("default"):
+            # ExecutionNeed of 0.9 keeps needs by name.
+            inner = default.child("value") if default.get("key") else default
+            return self._bounds(item, inner, definition)
+        for needs in item.all("needs"):
+            if needs.get("key") == "Instructions":
+                return self._bounds(item, needs.child("value"), definition)
+        return None
+
+    def _bounds(self, item: Element, value: Element | None, definition: str) -> Bounds | None:
+        if value is None:
+            return None
+        bounds = self.model.reader.bounds(value, self.model.reader.plain)
+        if bounds is None or bounds[1] is None:
+            self.model.report.leave("execution time", item.type, "its distribution has no upper bound")
+            return None
+        if item.type == "Ticks":
+            return bounds
+        rate = self._instructions_per_cycle(definition)
+        return bounds[0] / rate, bounds[1] / rate
+
+    def _instructions_per_cycle(self, definition: str) -> Fraction:
+        found = self.model.find(definition)
+        if found is not None:
+            for key in self.model.refs(found, "features"):
+                feature = self.model.find(key)
+                if feature is not None and key.startswith("Instructions/"):
+                    rate = self.model.reader.number(feature, feature.get("value"))
+                    if rate > 0:
+                        return rate
+        name = found.get("name") if found is not None else "unknown"
+        self.model.report.change("instructions", name, "one a cycle: the model gives no IPC")
+        return Fraction(1)
+
+    # Labels
+
+    def accesses(self, process: Element) -> dict[tuple[str, str], None]:
+        """(label, 'read' or 'write') of a task: its own and those of all runnables that it calls."""
+        found: dict[tuple[str, str], None] = {}
+        for part in (process, *self.runnables(process)):
+            found |= self._own_accesses(part)
+        return found
+
+    def _own_accesses(self, part: Element) -> dict[tuple[str, str], None]:
+        known = self._accesses.get(id(part))
+        if known is None:
+            known = {}
+            for element in part.walk():
+                if element.type == "LabelAccess":
+                    access = element.get("access") or "read"
+                    for key in self.model.refs(element, "data"):
+                        for way in ("read", "write"):
+                            if access in (way, "readwrite", "readWrite"):
+                                known[key, way] = None
+            self._accesses[id(part)] = known
+        return known
+
+    # Releases
+
+    def _triggers(self) -> dict[str, list[str]]:
+        """By inter-process stimulus the tasks that trigger it."""
+        found: dict[str, list[str]] = {}
+        for key, task in self.tasks.items():
+            for element in task.walk():
+                if element.type in ("InterProcessTrigger", "InterProcessActivation"):
+                    for stimulus in self.model.refs(element, "stimulus"):
+                        found.setdefault(stimulus, []).append(key)
+        return found
+
+    def release(self, task: Element, above: tuple[str, ...] = ()) -> Release | None:
+        """How a task is released; None where no period and no minimum inter-arrival time can be known."""
+        report, name = self.model.report, task.get("name")
+        found: list[Release] = []
+        for stimulus in self.model.referred(task, "stimuli"):
+            release = self._stimulus(task, stimulus, above)
+            if release is not None:
+                found.append(release)
+        if len(found) > 1:
+            report.leave("stimulus", name, "a task is released in one way; the first is kept")
+        return found[0] if found else None
+
+    def _stimulus(self, task: Element, stimulus: Element, above: tuple[str, ...]) -> Release | None:
+        reader, report, name = self.model.reader, self.model.report, task.get("name")
+        kind = stimulus.type.removesuffix("Stimulus")
+        if kind == "Periodic":
+            period = reader.time(stimulus.child("recurrence"))
+            if not period:
+                raise reader.bad(stimulus, "has no recurrence; add one above 0")
+            offset = reader.time(stimulus.child("offset")) or Fraction(0)
+            return Release(period=period, offset=offset, jitter=self._jitter(stimulus))
+        if kind in ("RelativePeriodic", "Sporadic"):
+            inner = stimulus.child("nextOccurrence") or stimulus.child("stimulusDeviation")
+            bounds = reader.bounds(inner, reader.time) if inner is not None else None
+            if bounds and bounds[0] > 0:
+                return Release(apart=bounds[0])
+        if kind == "ArrivalCurve":
+            for entry in stimulus.all("entries"):
+                apart = reader.time(entry.child("lowerTimeBorder"))
+                if entry.get("numberOfOccurrences") == "2" and apart:
+                    return Release(apart=apart)
+        if kind == "InterProcess":
+            return self._triggered(task, stimulus, above)
+        if kind == "Single":
+            report.leave(
+                "stimulus", stimulus.get("name"), "a single release; tasks are released again and again"
+            )
+        else:
+            report.leave("stimulus", stimulus.get("name") or name, f"{stimulus.type} gives no least distance")
+        return None
+
+    def _jitter(self, stimulus: Element) -> Fraction:
+        jitter = stimulus.child("jitter")
+        bounds = self.model.reader.bounds(jitter, self.model.reader.time) if jitter is not None else None
+        if bounds is None:
+            return Fraction(0)
+        if bounds[1] is None:
+            self.model.report.leave("jitter", stimulus.get("name"), "its distribution has no upper bound")
+        return bounds[1] or Fraction(0)
+
+    def _triggered(self, task: Element, stimulus: Element, above: tuple[str, ...]) -> Release | None:
+        """A task that others release comes as often as the one that does."""
+        sources = self.triggers.get(stimulus.get("xmi:id"), [])
+        name, report = task.get("name"), self.model.report
+        if len(sources) != 1 or sources[0] in above:
+            report.leave("stimulus", stimulus.get("name"), "triggered by no task, by several, or by itself")
+            return None
+        source = self.tasks[sources[0]]
+        release = self.release(source, (*above, sources[0]))
+        if release is not None:
+            how = "as often as the task that triggers it, without the delay until it does"
+            report.change("release", f"{name} by {source.get('name')}", how)
+        return release

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers of AMALTHEA: exact fractions, with their units, and the bounds of distributions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+from consort.errors import BadInput
+from consort.exchange.xmltree import Element
+
+# Exponents beyond this are no times, sizes or frequencies, and would fill the memory when read exactly.
+_NUMBER = re.compile(r"[+-]?[0-9]{0,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?")
+PICOSECONDS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+HERTZ = {"Hz": 1, "kHz": 10**3, "KHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+_PREFIXES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_PREFIXES |= {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+BYTES = {f"{prefix}B": Fraction(factor) for prefix, factor in _PREFIXES.items()}
+BYTES |= {f"{prefix}bit": Fraction(factor, 8) for prefix, factor in _PREFIXES.items()}
+# DataRateUnit spells bytes out: kBPerSecond, MBitPerSecond.
+RATES = {f"{unit}PerSecond": factor for unit, factor in BYTES.items()}
+RATES |= {f"{p}bitPerSecond": Fraction(f, 8) for p, f in _PREFIXES.items()}
+
+Bounds = tuple[Fraction, Fraction | None]
+
+
+class Reader:
+    """Reads values of one file; `BadInput` with file, line and element where one cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def bad(self, element: Element, message: str) -> BadInput:
+        name = element.get("name")
+        field = f"{element.name} {name!r}" if name else element.name
+        return BadInput(message, file=self.path, line=element.line, field=field)
+
+    def number(self, element: Element, text: str) -> Fraction:
+        if not any(c.isdigit() for c in text) or not _NUMBER.fullmatch(text):
+            raise self.bad(element, f"{text!r} is no number")
+        return Fraction(text)
+
+    def quantity(
+        self, element: Element | None, units: dict[str, int] | dict[str, Fraction]
+    ) -> Fraction | None:
+        """The value of an element with a value and a unit, in the base unit; None where there is none."""
+        if element is None or not element.get("value"):
+            return None
+        unit = element.get("unit")
+        factor = units.get(unit)
+        if factor is None:
+            known = ", ".join(units)
+            raise self.bad(element, f"the unit {unit!r} is not known; known are {known}")
+        value = self.number(element, element.get("value")) * factor
+        if value < 0:
+            raise self.bad(element, f"{element.get('value')!r} is below 0")
+        return value
+
+    def time(self, element: Element | None) -> Fraction | None:
+        return self.quantity(element, PICOSECONDS)
+
+    def bounds(self, element: Element, scalar: Callable[[Element], Fraction | None]) -> Bounds | None:
+        """What a constant or a distribution lies between; the upper end is None where it has none."""
+        if element.get("value"):
+            value = scalar(element)
+            return None if value is None else (value, value)
+        ends: list[Fraction | None] = []
+        for name in ("lowerBound", "upperBound"):
+            if element.get(name):
+                ends.append(self.number(element, element.get(name)))
+            else:
+                child = element.child(name)
+                ends.append(None if child is None else scalar(child))
+        if ends != [None, None]:
+            if ends[0] is not None and ends[1] is not None and ends[0] > ends[1]:
+                raise self.bad(element, f"the lower bound {ends[0]} is above the upper bound {ends[1]}")
+            return ends[0] or Fraction(0), ends[1]
+        entries = [self.bounds(entry, scalar) for entry in element.all("entries")]
+        known = [entry for entry in entries if entry is not None]
+        if known:
+            highs = [high for _, high in known]
+            high = None if None in highs else max(h for h in highs if h is not None)
+            return min(low for low, _ in known), high
+        for inner in element.all("deviation", "value", "distribution"):
+            found = self.bounds(inner, scalar)
+            if found is not None:
+                return found
+        # A distribution without bounds, such as a bare Gaussian.
+        return (Fraction(0), None) if element.type else None
+
+    def plain(self, element: Element) -> Fraction | None:
+        value = element.get("value")
+        return self.number(element, value) if value else None
+
+
+def ceiling(value: Fraction) -> int:
+    return -(-value.numerator // value.denominator)
+
+
+def spell(value: int, units: dict[str, int]) -> str:
+    """A whole number of a base unit as Consort writes it."""
+    fitting = [(value // factor, -factor, unit) for unit, factor in units.items() if value % factor == 0]
+    number, _, unit = min(fitting)
+    return f"{number}{unit}"

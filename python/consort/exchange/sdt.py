@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""System Device Trees with OpenAMP domains, read into a platform: processors, memories, reserved regions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from devicetree import dtlib
+
+from consort.errors import BadInput
+from consort.exchange.names import Names
+from consort.exchange.report import Report
+from consort.exchange.result import Imported
+from consort.model.quantities import Frequency, Size
+
+ISAS = (
+    (r"cortex-a(5|7|8|9|12|15|17)\b", "armv7-a"),
+    (r"cortex-a\d+|neoverse|cortex-x", "aarch64"),
+    (r"cortex-r52", "armv8-r"),
+    (r"cortex-r[4578]", "armv7-r"),
+    (r"cortex-m", "armv7e-m"),
+    (r"riscv", "riscv64"),
+    (r"powerpc|e200|ppc", "powerpc"),
+    (r"tricore", "tricore"),
+)
+MEMORIES = ((r"tcm", "tcm"), (r"ocm|mmio-sram|sram", "ocm"), (r"flash|nor", "flash"))
+READ = ("#address-cells", "#size-cells", "compatible", "model", "ranges", "interrupt-parent")
+
+
+@dataclass(order=True)
+class Region:
+    begin: int
+    end: int
+    name: str
+    kind: str
+    description: str
+
+
+def import_sdt(path: Path) -> Imported:
+    """The platform of a device tree source; `BadInput` where it cannot be read."""
+    tree = _parsed(path)
+    report = Report()
+    names = Names(report)
+    model = tree.root.props.get("model")
+    title = model.to_string() if model is not None else path.stem
+    platform: dict[str, Any] = {
+        "consort": 1,
+        "name": names.new("platform", path.stem),
+        "description": f"{title}, from a device tree",
+        "processors": {},
+        "cores": {},
+    }
+    members = _clusters(tree, platform, names, path, report)
+    if not platform["cores"]:
+        raise BadInput(
+            "the tree has no cluster of CPUs (compatible \"cpus,cluster\", or a node 'cpus')", file=path
+        )
+    memories = _memories(tree, names, report, path)
+    if memories:
+        platform["memories"] = memories
+    _domains(tree, platform, members, report)
+    for node in tree.root.nodes.values():
+        if not _is_read(node):
+            report.leave("node", node.name, "not modelled")
+    return Imported(platform, None, report, f"Imported from {path.name}, a device tree.")
+
+
+def _parsed(path: Path) -> dtlib.DT:
+    try:
+        return dtlib.DT(str(path))
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", file=error.filename or path) from None
+    except (dtlib.DTError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"is no device tree source: {error}", file=path) from None
+
+
+def _compatible(node: dtlib.Node) -> list[str]:
+    prop = node.props.get("compatible")
+    try:
+        return list(prop.to_strings()) if prop is not None else []
+    except dtlib.DTError:
+        return []
+
+
+def _clusters(
+    tree: dtlib.DT, platform: dict[str, Any], names: Names, path: Path, report: Report
+) -> dict[str, str]:
+    """Groups of cores by cluster; by the path of a cluster its group."""
+    groups: dict[str, str] = {}
+    for node in tree.node_iter():
+        if "cpus,cluster" not in _compatible(node) and node.path != "/cpus":
+            continue
+        cpus = [child for child in node.nodes.values() if child.name.partition("@")[0] == "cpu"]
+        kinds: dict[tuple[str, int | None], list[dtlib.Node]] = {}
+        for cpu in cpus:
+            compatible = next(iter(_compatible(cpu)), "cpu")
+            clock = cpu.props.get("clock-frequency")
+            hertz = _number(clock, path) if clock is not None else None
+            kinds.setdefault((compatible, hertz), []).append(cpu)
+        for (compatible, hertz), cores in kinds.items():
+            processor = _processor(platform, names, compatible, hertz)
+            label = next(iter(node.labels), node.name.partition("@")[0])
+            wanted = label if len(kinds) == 1 else f"{label}-{processor}"
+            group = names.new("group of cores", wanted.replace("_", "-"))
+            platform["cores"][group] = {"processor": processor, "count": len(cores)}
+            groups.setdefault(node.path, group)
+        if not cpus:
+            report.leave("cluster", node.name, "it has no cpu@… nodes")
+    return groups
+
+
+def _processor(platform: dict[str, Any], names: Names, compatible: str, hertz: int | None) -> str:
+    described: dict[str, Any] = {"isa": _match(ISAS, compatible, "other"), "description": compatible}
+    if hertz:
+        described["clock"] = str(Frequency(hertz))
+    for name, known in platform["processors"].items():
+        if known == described:
+            return str(name)
+    name = names.new("processor", compatible.rpartition(",")[2])
+    platform["processors"][name] = described
+    return name
+
+
+def _match(table: tuple[tuple[str, str], ...], text: str, default: str) -> str:
+    return next((value for pattern, value in table if re.search(pattern, text.lower())), default)
+
+
+def _number(prop: dtlib.Property, path: Path) -> int:
+    """A property of one or two cells as one number."""
+    try:
+        return int(dtlib.to_num(prop.value))
+    except (dtlib.DTError, ValueError) as error:
+        raise BadInput(f"is no number: {error}", file=path, field=f"{prop.node.path}/{prop.name}") from None
+
+
+def _cells(node: dtlib.Node, name: str, default: int) -> int:
+    prop = node.props.get(name)
+    return prop.to_num() if prop is not None else default
+
+
+def _reg(node: dtlib.Node, path: Path) -> Iterator[tuple[int, int]]:
+    """(address, size) of each entry of a node's reg."""
+    prop = node.props.get("reg")
+    parent = node.parent
+    if prop is None or parent is None:
+        return
+    address, size = _cells(parent, "#address-cells", 2), _cells(parent, "#size-cells", 1)
+    step = 4 * (address + size)
+    if not step or len(prop.value) % step:
+        raise BadInput(
+            f"has {len(prop.value) // 4} cells, no multiple of {address} (address) and {size} (size)",
+            file=path,
+            field=f"{node.path}/reg",
+        )
+    for start in range(0, len(prop.value), step):
+        entry = prop.value[start : start + step]
+        yield dtlib.to_num(entry[: 4 * address]), dtlib.to_num(entry[4 * address :]) if size else 0
+
+
+def _memories(tree: dtlib.DT, names: Names, report: Report, path: Path) -> dict[str, Any]:
+    """Memories, and the regions reserved in them; a memory is cut where a region lies in it."""
+    regions: list[Region] = []
+    whole: list[Region] = []
+    for node in tree.node_iter():
+        parent = node.parent.name if node.parent is not None else ""
+        kind = ""
+        device = node.props.get("device_type")
+        compatible = " ".join(_compatible(node))
+        if device is not None and device.to_string() == "memory":
+            kind = "ddr"
+        elif parent == "reserved-memory" or "mmio-sram" in compatible or "tcm" in compatible:
+            kind = _match(MEMORIES, f"{compatible} {node.name}", "ddr")
+        if not kind:
+            continue
+        entries = [(begin, size) for begin, size in _reg(node, path) if size]
+        label = next(iter(node.labels), node.name.partition("@")[0]).replace("_", "-")
+        if not entries:
+            report.leave("memory", node.name, "it has no address and size")
+        for begin, size in entries:
+            what = "reserved" if parent == "reserved-memory" else "memory"
+            region = Region(begin, begin + size, label, kind, f"{what}: {node.path}")
+            (regions if parent == "reserved-memory" else whole).append(region)
+    placed: list[Region] = []
+    for region in sorted(regions):
+        if placed and region.begin < placed[-1].end:
+            report.leave("region", region.name, f"it overlaps {placed[-1].name}")
+        else:
+            placed.append(region)
+    pieces = [piece for memory in whole for piece in _without(memory, placed)]
+    memories: dict[str, Any] = {}
+    last = 0
+    for region in sorted([*pieces, *placed]):
+        if region.begin < last:
+            report.leave("memory", region.name, "it overlaps the one before")
+            continue
+        last = region.end
+        memories[names.new("memory", region.name)] = {
+            "kind": region.kind,
+            "size": str(Size(region.end - region.begin)),
+            "address": region.begin,
+            "description": region.description,
+        }
+    return memories
+
+
+def _without(memory: Region, regions: list[Region]) -> Iterator[Region]:
+    """What is left of a memory around the regions in it."""
+    begin = memory.begin
+    for region in regions:
+        if region.end <= begin or region.begin >= memory.end:
+            continue
+        if region.begin > begin:
+            yield Region(begin, region.begin, memory.name, memory.kind, memory.description)
+        begin = region.end
+    if begin < memory.end:
+        yield Region(begin, memory.end, memory.name, memory.kind, memory.description)
+
+
+def _domains(tree: dtlib.DT, platform: dict[str, Any], groups: dict[str, str], report: Report) -> None:
+    """OpenAMP domains say which cores work together, which stands in the description of their group."""
+    for node in tree.node_iter():
+        if not any(name.startswith("openamp,") for name in _compatible(node)):
+            continue
+        prop = node.props.get("cpus")
+        group = None
+        if prop is not None and len(prop.value) >= 4:
+            cluster = tree.phandle2node.get(dtlib.to_num(prop.value[:4]))
+            group = groups.get(cluster.path) if cluster is not None else None
+        if group is None:
+            report.leave("OpenAMP node", node.path, f"{', '.join(_compatible(node))}: it names no cluster")
+            continue
+        cores = platform["cores"][group]
+        said = f"domain {node.name}"
+        cores["description"] = f"{cores['description']}, {said}" if "description" in cores else said
+        for name in node.props:
+            if name not in ("cpus", "compatible", "phandle", *READ):
+                report.leave("property of a domain", f"{node.path}/{name}", "not modelled")
+
+
+def _is_read(node: dtlib.Node) -> bool:
+    name = node.name.partition("@")[0]
+    compatible = " ".join(_compatible(node))
+    return (
+        name in ("cpus", "memory", "reserved-memory", "domains", "chosen", "aliases")
+        or any(text in compatible for text in ("cpus,cluster", "mmio-sram", "tcm", "openamp,"))
+        or node.props.get("device_type") is not None
+    )

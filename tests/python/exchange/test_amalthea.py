@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AMALTHEA models read: a small one, the same in other releases, a large one, and a published one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from consort.errors import BadInput
+from consort.exchange.amalthea.importer import import_amalthea
+from consort.exchange.result import Imported
+from consort.model import platform_from_data, system_from_data
+from large import large_model
+
+HERE = Path(__file__).parent
+SMALL = HERE / "data" / "small.amxmi"
+# Models published by others lie beside the project, where they are at all.
+FOLDERS = [parent / "shared" / "data" / "amalthea" for parent in HERE.parents]
+
+TASKS = {
+    "sample": {
+        "period": "1ms",
+        "offset": "250us",
+        "jitter": "20us",
+        # 1000 cycles at 1 GHz and 3000 at 300 MHz, and the dearer branch of 900 or the cheaper of 100.
+        "wcet": {"big": "1900ns", "little": "13us"},
+        "bcet": {"big": "1100ns", "little": "3666666ps"},
+        "on": "big-0",
+        "priority": 7,
+    },
+    "control": {
+        "period": "5ms",
+        "deadline": "4ms",
+        "wcet": {"big": "10us", "little": "33333334ps"},
+        "bcet": {"little": "33333333ps"},
+        "on": "big-0",
+        "priority": 3,
+    },
+    "log": {
+        "period": "5ms",
+        "wcet": {"big": "1ns", "little": "3334ps"},
+        "bcet": {"little": "3333ps"},
+        "on": "little-0",
+    },
+    "alarm": {
+        "min_interarrival": "30ms",
+        "wcet": {"big": "10us", "little": "33333334ps"},
+        "bcet": {"little": "33333333ps"},
+        "on": "little-0",
+    },
+}
+CHANNELS = {
+    "speed": {
+        "kind": "sporadic",
+        "from": "sample",
+        "to": ["control", "alarm"],
+        "size": "4B",
+        "memory": "ram",
+    },
+    "torque-control": {"kind": "sporadic", "from": "control", "to": ["log"], "size": "2B"},
+    "torque-alarm": {"kind": "sporadic", "from": "alarm", "to": ["log"], "size": "2B"},
+}
+
+
+def valid(imported: Imported) -> None:
+    assert imported.platform is not None and imported.system is not None
+    platform = platform_from_data(imported.platform)
+    system_from_data(imported.system, platform=platform)
+
+
+def edited(tmp_path: Path, *changes: tuple[str, str]) -> Path:
+    text = SMALL.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    path = tmp_path / "edited.amxmi"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_small_model() -> None:
+    imported = import_amalthea(SMALL)
+    assert imported.system == {
+        "consort": 1,
+        "platform": "board.yaml",
+        "scheduling": {"little-0": {"policy": "edf"}},
+        "tasks": TASKS,
+        "channels": CHANNELS,
+        "chains": {"whole": {"path": ["sample", "control", "log"], "reaction": "40ms"}},
+    }
+    assert imported.platform == {
+        "consort": 1,
+        "name": "board",
+        "description": "board, from an AMALTHEA model",
+        "processors": {
+            "big": {"isa": "other", "clock": "1GHz"},
+            "little": {"isa": "other", "clock": "300MHz"},
+        },
+        "cores": {
+            "big": {"processor": "big", "count": 1},
+            "little": {"processor": "little", "count": 1},
+        },
+        "memories": {"ram": {"kind": "sram", "size": "64KiB", "access": {"from": {"big": {"base": "7ns"}}}}},
+    }
+    valid(imported)
+
+
+def test_what_was_left_out_is_named() -> None:
+    report = import_amalthea(SMALL).report
+    assert {(what, tuple(names)) for (what, _), names in report.left_out.items()} == {
+        ("stimulus", ("once",)),
+        ("task", ("boot",)),
+        ("label", ("raw",)),
+        ("label", ("gains",)),
+    }
+    changed = {what: names for (what, _), names in report.changed.items()}
+    assert changed["core"] == ["'c0' is big-0", "'c1' is little-0"]
+    assert changed["release"] == ["log by control"]
+    for group in report.to_json()["left_out"]:
+        assert group["count"] == len(group["names"]) > 0
+
+
+@pytest.mark.parametrize("release", ["0.9.0", "0.9.9", "1.1.0", "2.2.0", "3.0.0", "3.3.0"])
+def test_releases(tmp_path: Path, release: str) -> None:
+    path = edited(tmp_path, ("amalthea/1.0.0", f"amalthea/{release}"))
+    assert import_amalthea(path).system == import_amalthea(SMALL).system
+
+
+def test_spelling_of_release_0_9(tmp_path: Path) -> None:
+    """Call graphs, and instructions at two a cycle instead of ticks."""
+    path = edited(
+        tmp_path,
+        ("amalthea/1.0.0", "amalthea/0.9.2"),
+        ("<activityGraph>", "<callGraph>"),
+        ("</activityGraph>", "</callGraph>"),
+        (
+            '<items xsi:type="am:Ticks"><default xsi:type="am:DiscreteValueConstant" value="10000"/></items>',
+            '<items xsi:type="am:RunnableInstructions"><default xsi:type="am:DiscreteValueConstant"'
+            ' value="20000"/></items>',
+        ),
+        (
+            'name="big"/>',
+            'name="big" features="Instructions/IPC?type=HwFeature"/>',
+        ),
+        (
+            'name="little"/>',
+            'name="little" features="Instructions/IPC?type=HwFeature"/>'
+            '<featureCategories name="Instructions"><features name="IPC" value="2.0"/></featureCategories>',
+        ),
+    )
+    assert import_amalthea(path).system == import_amalthea(SMALL).system
+
+
+def test_spelling_of_release_3(tmp_path: Path) -> None:
+    """Schedulers and their parameters by definition, chains of items, ids that follow from names left out."""
+    path = edited(
+        tmp_path,
+        ("amalthea/1.0.0", "amalthea/3.1.0"),
+        (
+            '<schedulingParameters priority="7"/>',
+            '<schedulingParameters key="priority"><value'
+            ' xsi:type="am:IntegerObject" value="7"/></schedulingParameters>',
+        ),
+        ("<segments ", "<items "),
+        ("</segments>", "</items>"),
+        ('<schedulingAlgorithm xsi:type="am:EarliestDeadlineFirst"/></taskSchedulers>', "</taskSchedulers>"),
+        ('name="s1">', 'name="s1" definition="EarliestDeadlineFirst?type=SchedulerDefinition">'),
+        ("</osModel>", '<schedulerDefinitions name="EarliestDeadlineFirst"/></osModel>'),
+        ('xmi:id="sample?type=Task" ', ""),
+        ('xmi:id="read+sensor?type=Runnable" ', ""),
+        ('xmi:id="begin?type=ProcessEvent" ', ""),
+    )
+    assert import_amalthea(path).system == import_amalthea(SMALL).system
+
+
+def test_task_without_mapping_is_placed_and_said(tmp_path: Path) -> None:
+    path = edited(tmp_path, ('<taskAllocation task="log?type=Task" scheduler="s1?type=TaskScheduler"/>', ""))
+    imported = import_amalthea(path)
+    assert imported.system is not None
+    assert imported.system["tasks"]["log"]["on"] in ("big-0", "little-0")
+    assert any(what == "placement" for what, _ in imported.report.changed)
+    valid(imported)
+
+
+def test_equal_priorities_are_made_different_in_order(tmp_path: Path) -> None:
+    path = edited(tmp_path, ('priority="7"', 'priority="3"'))
+    imported = import_amalthea(path)
+    assert imported.system is not None
+    tasks = imported.system["tasks"]
+    # Of equal ones the shorter deadline is the more urgent.
+    assert (tasks["sample"]["priority"], tasks["control"]["priority"]) == (2, 1)
+    valid(imported)
+
+
+def test_deadline_that_cannot_be_held_is_left_out_and_said(tmp_path: Path) -> None:
+    path = edited(tmp_path, ('<limitValue value="4" unit="ms"/>', '<limitValue value="9" unit="us"/>'))
+    imported = import_amalthea(path)
+    assert imported.system is not None and "deadline" not in imported.system["tasks"]["control"]
+    assert ("deadline of task", "control") in {(w, n[0]) for (w, _), n in imported.report.left_out.items()}
+
+
+def test_distribution_without_upper_bound_gives_no_wcet(tmp_path: Path) -> None:
+    bare = '<default xsi:type="am:DiscreteValueGaussDistribution" mean="10000" sd="10"/>'
+    path = edited(tmp_path, ('<default xsi:type="am:DiscreteValueConstant" value="10000"/>', bare))
+    imported = import_amalthea(path)
+    assert imported.system is not None and "wcet" not in imported.system["tasks"]["control"]
+    assert any(what == "execution time" for what, _ in imported.report.left_out)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("amalthea/1.0.0", "amalthea/0.7.2", "the model is of release '0.7.2'; releases 0.9 to 3.x are read"),
+        ("amalthea/1.0.0", "amalthea/4.0.0", "the model is of release '4.0.0'"),
+        ("http://app4mc.eclipse.org/amalthea/1.0.0", "http://example.org/x", "no Amalthea model"),
+        ("</am:Amalthea>", "", "is no well-formed XML: no element found"),
+        ('unit="KiB"', 'unit="KIB"', "the unit 'KIB' is not known"),
+        ('<recurrence value="1" unit="ms"/>', "", "has no recurrence; add one above 0"),
+        ('value="20" unit="us"/></jitter>', 'value="x" unit="us"/></jitter>', "'x' is no number"),
+        (
+            'lowerBound="1000" upperBound="3000"',
+            'lowerBound="4000" upperBound="3000"',
+            "is above the upper bound",
+        ),
+        ('lowerBound="1000"', 'lowerBound="1e999999999"', "is no number"),
+        ('priority="7"', 'priority="7.5"', "is no 32-bit whole number"),
+        ('xmi:id="log?type=Task"', 'xmi:id="control?type=Task"', "the id 'control?type=Task' stands twice"),
+    ],
+)
+def test_errors_name_file_and_what(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = edited(tmp_path, (old, new))
+    with pytest.raises(BadInput) as caught:
+        import_amalthea(path)
+    assert str(path) in str(caught.value) and message in str(caught.value)
+    assert caught.value.exit_status == 2
+
+
+def test_runnables_that_call_themselves(tmp_path: Path) -> None:
+    loop = '<items xsi:type="am:RunnableCall" runnable="law?type=Runnable"/>'
+    path = edited(
+        tmp_path, ('<items xsi:type="am:LabelAccess" data="gains?type=Label" access="read"/>', loop)
+    )
+    with pytest.raises(BadInput, match="calls itself"):
+        import_amalthea(path)
+
+
+def test_entities_are_never_expanded(tmp_path: Path) -> None:
+    bomb = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>\n<!--'
+    path = edited(tmp_path, ("<!--", bomb))
+    with pytest.raises(BadInput, match="declares a document type"):
+        import_amalthea(path)
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    path = edited(tmp_path, ("</mappingModel>", "<a>" * 5000 + "</a>" * 5000 + "</mappingModel>"))
+    with pytest.raises(BadInput, match="nested more than"):
+        import_amalthea(path)
+
+
+def test_large_model(tmp_path: Path) -> None:
+    path = tmp_path / "large.amxmi"
+    path.write_text(large_model(runnables=1250, labels=10_000), encoding="utf-8")
+    imported = import_amalthea(path)
+    assert imported.system is not None
+    labels = [len(names) for (what, _), names in imported.report.left_out.items() if what == "label"]
+    # Every label is a channel or is said to be left out.
+    assert sum(labels) + len(imported.system["channels"]) >= 10_000
+    assert len(imported.system["tasks"]) == 36
+    valid(imported)
+
+
+def waters(name: str) -> Path:
+    for folder in FOLDERS:
+        if (folder / name).is_file():
+            return folder / name
+    pytest.skip(f"{name} of the WATERS 2019 challenge is not on this machine")
+
+
+@pytest.mark.parametrize("name", ["mobstr.amxmi", "mobstr-mapped.amxmi"])
+def test_waters_2019(name: str) -> None:
+    imported = import_amalthea(waters(name))
+    assert imported.system is not None and imported.platform is not None
+    assert {n: c["count"] for n, c in imported.platform["cores"].items()} == {
+        "GPU_def": 1,
+        "A57": 4,
+        "Denver": 2,
+    }
+    tasks = imported.system["tasks"]
+    assert len(tasks) == 14
+    # 21,736,000 cycles at 2 GHz on the one, 27,320,000 on the other.
+    assert tasks["Lidar_Grabber"]["wcet"] == {"A57": "13660us", "Denver": "10868us"}
+    assert tasks["Lidar_Grabber"]["bcet"] == {"A57": "10160us", "Denver": "9794us"}
+    assert tasks["Detection"]["wcet"] == {"GPU_def": "116ms"}
+    assert imported.system["channels"]["Occupancy_grid_host"]["size"] == "500kB"
+    # The published bound of the planner exceeds its published deadline on every processor.
+    assert any(
+        names == ["Planner"] for (what, _), names in imported.report.left_out.items() if "deadline" in what
+    )
+    valid(imported)
+
+
+def test_waters_2019_mapping() -> None:
+    imported = import_amalthea(waters("mobstr-mapped.amxmi"))
+    assert imported.system is not None
+    placed = {name: task["on"] for name, task in imported.system["tasks"].items()}
+    assert placed["Planner"] == "Denver-0" and placed["CANbus_polling"] == "A57-0" == placed["EKF"]
+    assert placed["Detection"] == "GPU_def-0" and placed["DASM"] == "A57-3"
+    assert imported.system["tasks"]["CANbus_polling"]["priority"] == 5

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""rt-app's JSON: read in its flat form and with phases, with comments; written so that it reads back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from consort.errors import BadInput
+from consort.exchange.report import Report
+from consort.exchange.result import Imported
+from consort.exchange.rtapp import export_rtapp, import_rtapp
+from consort.exchange.rtapp_text import without_comments
+from consort.model import platform_from_data, system_from_data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from systems import system_of
+
+WORKLOAD = """\
+{
+  /* two kinds of thread */
+  "tasks": {
+    "flat": {   // a flat one
+      "instance": 2, "cpus": [1], "policy": "SCHED_FIFO", "priority": 5, "delay": 500,
+      "run": 300, "lock": "m", "run": 100, "unlock": "m",
+      "timer": { "ref": "unique", "period": 10000 },
+    },
+    "modes // not a comment": {
+      "policy": "SCHED_FIFO", "priority": 20, "cpus": [0],
+      "phases": {
+        "one": { "loop": 3, "run0": 1000, "timer0": { "ref": "t", "period": 20000 } },
+        "two": { "run1": 4000, "sleep": 50, "timer1": { "ref": "t", "period": 20000 } }
+      }
+    },
+    "dl": { "policy": "SCHED_DEADLINE", "dl-runtime": 2000, "dl-period": 8000, "dl-deadline": 6000,
+            "cpus": [2], "run": 1500, "timer": { "ref": "u", "period": 8000 } },
+    "naps": { "run": 1000, "sleep": 3000, "cpus": [3] },
+    "spins": { "run": 10 }
+  },
+  "global": { "duration": 5, "default_policy": "SCHED_OTHER" }
+}
+"""
+
+
+def read(tmp_path: Path, text: str) -> Imported:
+    path = tmp_path / "load.json"
+    path.write_text(text, encoding="utf-8")
+    imported = import_rtapp(path)
+    assert imported.platform is not None and imported.system is not None
+    system_from_data(imported.system, platform=platform_from_data(imported.platform))
+    return imported
+
+
+def test_workload(tmp_path: Path) -> None:
+    imported = read(tmp_path, WORKLOAD)
+    assert imported.system is not None
+    flat = {"period": "10ms", "offset": "500us", "wcet": "400us", "on": "cpu-1"}
+    assert imported.system["tasks"] == {
+        # Two instances of one priority: made different.
+        "flat-0": flat | {"priority": 2},
+        "flat-1": flat | {"priority": 1},
+        "modes-not-a-comment": {
+            "period": "20ms",
+            "wcet": "4ms",
+            "bcet": "1ms",
+            "self_suspension": "50us",
+            "on": "cpu-0",
+            "priority": 20,
+        },
+        "dl": {"period": "8ms", "deadline": "6ms", "wcet": "1500us", "on": "cpu-2"},
+        "naps": {"min_interarrival": "4ms", "wcet": "1ms", "on": "cpu-3"},
+    }
+    assert imported.system["scheduling"] == {"cpu-2": {"policy": "edf"}}
+    left = {(what, name) for (what, _), names in imported.report.left_out.items() for name in names}
+    assert {
+        ("event lock", "flat"),
+        ("event unlock", "flat"),
+        ("thread", "spins"),
+        ("global", "duration"),
+    } <= left
+
+
+def test_comments_keep_lines_and_columns() -> None:
+    text = '{"a": "/* no */ // no", /* yes\n yes */ "b": [1, 2,], // yes\n}'
+    plain = without_comments(text, Path("x"))
+    assert len(plain) == len(text) and plain.count("\n") == text.count("\n")
+    assert json.loads(plain) == {"a": "/* no */ // no", "b": [1, 2]}
+
+
+@given(st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.lists(st.text()))))
+def test_what_is_json_already_stays(data: dict[str, Any]) -> None:
+    for text in (json.dumps(data), json.dumps(data, ensure_ascii=False, indent=1)):
+        assert without_comments(text, Path("x")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"tasks": {"a": {"run": 1,, }}}', "is no JSON"),
+        ('{"tasks": {"a": {"runn": 1} /* open', "load.json:1: the comment has no end"),
+        ('{"task": {}}', "task: unknown key 'task'; did you mean 'tasks'?"),
+        ('{"tasks": {"a": {"prioritty": 1, "run": 1}}}', "unknown key 'prioritty'; did you mean 'priority'?"),
+        ('{"tasks": {"a": {"run": "1"}}}', "tasks.a.run: '1' is no whole number"),
+        ('{"tasks": {"a": {"run": 1.5}}}', "tasks.a.run: 1.5 is no whole number"),
+        ('{"tasks": {"a": {"run": -1}}}', "tasks.a.run: -1 is outside"),
+        (
+            '{"tasks": {"a": {"run": 1, "timer": {"ref": "u"}}}}',
+            "tasks.a.timer.period: None is no whole number",
+        ),
+        ('{"tasks": {"a": {"run": 1, "timer": 5}}}', "tasks.a.timer: is no object"),
+        ('{"tasks": {"a": {"run": 1, "policy": "FIFO"}}}', "tasks.a.policy: 'FIFO' is no policy"),
+        ('{"tasks": {"a": {"run": 1, "instance": 5000, "timer": {"period": 9}}}}', "at most 1024"),
+        ('{"tasks": {"a": {"run": 1, "cpus": [4000]}}}', "above 1023"),
+        ('{"tasks": {}}', "there is no thread that could be imported"),
+        ("[]", "holds no object"),
+        ("[" * 100_000, "is nested too deep"),
+    ],
+)
+def test_errors(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, text)
+    assert "load.json" in str(caught.value) and message in str(caught.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """What rt-app can say comes back; times are whole microseconds there."""
+    tasks = {}
+    for index in range(data.draw(st.integers(1, 4))):
+        period = data.draw(st.integers(100, 10_000))
+        tasks[f"t{index}"] = {
+            "period": f"{period}us",
+            "wcet": f"{data.draw(st.integers(1, period // 2))}us",
+            "priority": data.draw(st.integers(0, 9)) * 10 + index + 1,
+            "on": data.draw(st.sampled_from(["big-0", "big-1"])),
+        }
+        if data.draw(st.booleans()):
+            tasks[f"t{index}"]["offset"] = f"{data.draw(st.integers(1, period))}us"
+    system = system_of(
+        {"consort": 1, "platform": "board.yaml", "tasks": tasks, "run": {"cpus": {"big-0": 0, "big-1": 1}}}
+    )
+    text = export_rtapp(system, Report())
+    assert json.loads(text)
+    imported = read(tmp_path_factory.mktemp("rtapp"), text)
+    assert imported.system is not None
+    expected = {name: task | {"on": task["on"].replace("big", "cpu")} for name, task in tasks.items()}
+    read_back = system_from_data(imported.system, platform=platform_from_data(imported.platform or {}))
+    for name, task in expected.items():
+        other = read_back.tasks[name]
+        assert (other.on, other.priority) == (task["on"], task["priority"])
+        for key in ("period", "wcet", "offset"):
+            given = getattr(system.tasks[name], key)
+            assert str(given) == str(getattr(other, key))
+
+
+def test_what_rtapp_cannot_say_is_said() -> None:
+    tasks = {
+        "a": {"period": "1500ns", "wcet": "1ns", "deadline": "1us", "jitter": "1us", "on": "big-0"},
+        "b": {
+            "min_interarrival": "1ms",
+            "wcet": "10us",
+            "bcet": "5us",
+            "on": "big-0",
+            "self_suspension": "30us",
+        },
+        "c": {"period": "1ms", "on": "big-0"},
+    }
+    report = Report()
+    written = json.loads(
+        export_rtapp(system_of({"consort": 1, "platform": "board.yaml", "tasks": tasks}), report)
+    )
+    # The wcet is rounded up, the period down.
+    assert written["tasks"]["a"]["run"] == 1 and written["tasks"]["a"]["timer"]["period"] == 1
+    assert written["tasks"]["b"]["sleep"] == 30
+    assert list(written["tasks"]) == ["a", "b"]
+    left = {(what, name) for (what, _), names in report.left_out.items() for name in names}
+    assert left == {("deadline", "a"), ("jitter", "a"), ("bcet", "b"), ("task", "c")}
+    assert {what for what, _ in report.changed} == {"core", "time", "release", "priority"} - {"priority"}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""System Device Trees: clusters become groups of cores, memories are cut at the regions reserved in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from consort.errors import BadInput
+from consort.exchange.sdt import import_sdt
+from consort.model import platform_from_data
+
+SMALL = Path(__file__).parent / "data" / "zynq.dts"
+
+
+def edited(tmp_path: Path, old: str, new: str) -> Path:
+    text = SMALL.read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "zynq.dts"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return path
+
+
+def test_small_tree() -> None:
+    imported = import_sdt(SMALL)
+    assert imported.system is None and imported.platform is not None
+    platform = platform_from_data(imported.platform)
+    assert {n: (p.isa, str(p.clock)) for n, p in platform.processors.items()} == {
+        "cortex-a53": ("aarch64", "1200MHz"),
+        "cortex-r5": ("armv7-r", "None"),
+    }
+    assert {n: (c.processor, c.count, c.description) for n, c in platform.cores.items()} == {
+        "cpus-a53": ("cortex-a53", 2, ""),
+        "cpus-r5": ("cortex-r5", 2, "domain openamp-r5"),
+    }
+    placed = {n: (m.kind, m.address, str(m.size)) for n, m in platform.memories.items()}
+    assert placed == {
+        # 0x3ed00000 bytes before the two regions, which stand one after another, and the rest after them.
+        "ddr": ("ddr", 0, "1005MiB"),
+        "rproc-r5": ("ddr", 0x3ED00000, "256KiB"),
+        "vring0": ("ddr", 0x3ED40000, "16KiB"),
+        "ddr-2": ("ddr", 0x3ED44000, str(platform.memories["ddr-2"].size)),
+        "ocm": ("ocm", 0xFFFC0000, "256KiB"),
+        "ddr-3": ("ddr", 0x8_0000_0000, "2GiB"),
+    }
+    ddr = [platform.memories[name].size for name in ("ddr", "rproc-r5", "vring0", "ddr-2")]
+    assert sum(size.value.bytes for size in ddr if size is not None) == 2**31
+    left = {(what, name) for (what, _), names in imported.report.left_out.items() for name in names}
+    assert left == {("node", "serial@ff000000"), ("property of a domain", "/domains/openamp-r5/os,type")}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("/dts-v1/;", "", "is no device tree source"),
+        ('device_type = "memory";', 'device_type = "memory"', "is no device tree source"),
+        ('compatible = "cpus,cluster"', 'compatible = "x"', "the tree has no cluster of CPUs"),
+        (
+            "reg = <0x0 0xfffc0000 0x0 0x40000>",
+            "reg = <0x0 0xfffc0000 0x0>",
+            "/sram@fffc0000/reg: has 3 cells",
+        ),
+    ],
+)
+def test_errors(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = edited(tmp_path, old, new)
+    with pytest.raises(BadInput) as caught:
+        import_sdt(path)
+    assert "zynq.dts" in str(caught.value) and message in str(caught.value)
+
+
+def test_regions_that_overlap_are_said(tmp_path: Path) -> None:
+    imported = import_sdt(edited(tmp_path, "0x3ed40000 0x0 0x4000>", "0x3ed3f000 0x0 0x4000>"))
+    assert imported.platform is not None
+    platform_from_data(imported.platform)
+    assert ("region", "it overlaps rproc-r5") in imported.report.left_out
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="cannot be read"):
+        import_sdt(tmp_path / "none.dts")
