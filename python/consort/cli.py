@@ -24,12 +24,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("consort.commands.check", "Check a system description and say what is wrong with it."),
     "compare": ("consort.commands.compare", "Compare two recorded runs."),
     "doctor": ("consort.commands.doctor", "Say how ready this machine is for real time, and how to mend it."),
-<<<<<<< HEAD
-    "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
-=======
     "export": ("consort.commands.export", "Write a description for AMALTHEA, rt-app, SAG or MAST."),
+    "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
     "import": ("consort.commands.import_", "Make a description from AMALTHEA, rt-app or a device tree."),
->>>>>>> bc57b9b (Import from AMALTHEA, rt-app and System Device Trees; export to AMALTHEA, rt-app, job sets and MAST)
     "region": ("consort.commands.region", "Show what a shared-memory region holds."),
     "report": ("consort.commands.report", "Write the HTML report and the trace of a recorded run."),
     "run": ("consort.commands.run", "Run a system description and record every sample."),
