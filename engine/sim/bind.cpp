@@ -182,6 +182,8 @@ void bind_sim(nb::module_& module) {
             },
             "policy"_a = "fixed-priority")
         .def_rw("context_switch", &sim::Core::context_switch)
+        .def_rw("keeps", &sim::Core::keeps)
+        .def_rw("by_priority", &sim::Core::by_priority)
         .def_rw("dma", &sim::Core::dma)
         .def_rw("slot", &sim::Core::slot)
         .def_rw("slot_phase", &sim::Core::slot_phase)

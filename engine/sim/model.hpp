@@ -27,6 +27,11 @@ enum class Spread : std::uint8_t { worst, uniform, edges };
 struct Core {
     Policy policy = Policy::preemptive;
     Time context_switch = 0;
+    // While a job waits (for a worker, or suspended) its core is kept from what is less urgent: the master
+    // keeps looking for the answer. Without preemption this is always so.
+    bool keeps = false;
+    // Of a worker: it serves the most urgent request it finds, not the oldest one.
+    bool by_priority = false;
     // Of three-phase cores: which DMA, its own slots (TDMA), and how many partitions the scratchpad has.
     std::uint32_t dma = 0;
     Time slot = 0;

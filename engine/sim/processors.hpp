@@ -122,6 +122,8 @@ class Processors {
         Policy policy = Policy::preemptive;
         std::uint32_t id = 0;
         Time context_switch = 0;
+        bool keeps = false;  // while a job waits, nothing less urgent runs
+        bool by_priority = false;
         bool look = false;  // whether something changed that a decision may depend on
         bool busy = false;
         Ready running{};
@@ -164,6 +166,8 @@ class Processors {
             state.policy = core.policy;
             state.id = cores[c];
             state.context_switch = core.context_switch;
+            state.keeps = core.keeps || core.policy == Policy::non_preemptive;
+            state.by_priority = core.by_priority;
             state.look = state.busy = false;
             state.completes = state.look_again = never;
             state.ready.clear();
@@ -246,32 +250,56 @@ class Processors {
         begin_part(t, first, now);
     }
 
-    // What takes no time needs no core.
+    // What takes no time needs no core, but for those that are kept from a job's first part to its last.
     void begin_part(std::uint32_t t, Time length, Time now) {
         TaskState& s = tasks_[t];
-        ++s.part;
+        CoreState& core = cores_[s.core];
         s.remaining = length;
-        if (length == 0) {
+        if (core.keeps && s.running) {
+            go_on(core, now);
+            return;
+        }
+        if (core.keeps && s.phase == Phase::second) {
+            return;  // preempted while it waited: it still stands among the ready ones
+        }
+        ++s.part;
+        if (length == 0 && !core.keeps) {
             if (s.job.start == absent) {
                 s.job.start = now;
             }
             end_part(t, now);
             return;
         }
-        CoreState& core = cores_[s.core];
         push(core.ready, {s.key, order_++, t, s.part});
         core.look = true;
+    }
+
+    // The running job has a new part, or begins to wait, and stays where it is.
+    void go_on(CoreState& core, Time now) {
+        const TaskState& s = tasks_[core.running.task];
+        core.since = now;
+        core.begins = std::max(core.begins, now);
+        core.completes = s.phase == Phase::away ? never : add(core.begins, s.remaining);
+    }
+
+    [[nodiscard]] static bool last_part(const TaskState& s) {
+        return s.phase != Phase::first || (!s.task->offloaded && s.task->suspension == 0);
     }
 
     void end_part(std::uint32_t t, Time now) {
         TaskState& s = tasks_[t];
         const Task& task = *s.task;
-        if (s.phase != Phase::first || (!task.offloaded && task.suspension == 0)) {
+        if (last_part(s)) {
             finish(t, now);
             return;
         }
+        if (s.running) {
+            pause(cores_[s.core], now);
+        }
         s.phase = Phase::away;
-        ++s.part;
+        if (s.running) {
+            go_on(cores_[s.core], now);
+        }
         if (task.offloaded) {
             s.job.sent = now;
             push(events_, {add(now, task.request), Kind::request, t, s.job.seq, s.job.compute});
@@ -306,7 +334,7 @@ class Processors {
             case Kind::answer:
                 if (present && s.phase == Phase::away) {
                     s.job.received = now;
-                    s.phase = Phase::second;
+                    end_wait(s, now);
                     begin_part(e.task, s.second, now);
                 } else if (s.phase != Phase::idle) {
                     s.job.status |= Status::late_answer_discarded;
@@ -315,7 +343,7 @@ class Processors {
                 }
                 break;
             case Kind::wake:
-                s.phase = Phase::second;
+                end_wait(s, now);
                 begin_part(e.task, s.second, now);
                 break;
             case Kind::give_up:
@@ -324,6 +352,13 @@ class Processors {
                 }
                 break;
         }
+    }
+
+    void end_wait(TaskState& s, Time now) {
+        if (s.running) {
+            pause(cores_[s.core], now);
+        }
+        s.phase = Phase::second;
     }
 
     // A mailbox holds one request a task: a newer one takes the place of one that was not begun.
@@ -341,13 +376,18 @@ class Processors {
     void give_up(std::uint32_t t, Time now) {
         TaskState& s = tasks_[t];
         CoreState& core = cores_[s.core];
-        if (s.running) {
+        const bool goes_on = s.running && core.keeps && s.task->on_miss == OnMiss::fallback;
+        if (goes_on) {
+            pause(core, now);
+        } else if (s.running) {
             halt(core, now);
         }
         if (s.job.start == absent) {
             s.job.start = now;
         }
-        ++s.part;  // whatever of it waits on the master's core is void
+        if (!goes_on) {
+            ++s.part;  // whatever of it waits on the master's core is void
+        }
         if (s.task->on_miss == OnMiss::fallback) {
             s.job.status |= Status::local_fallback;
             s.job.compute = s.task->fallback;
@@ -367,6 +407,9 @@ class Processors {
         if (s.phase == Phase::fallback) {
             return Doing::fallback;
         }
+        if (s.phase == Phase::away) {
+            return Doing::wait;
+        }
         if (!s.task->offloaded) {
             return Doing::execute;
         }
@@ -374,14 +417,18 @@ class Processors {
     }
 
     // Ends the stretch that the core has spent on its job, which keeps what remains.
-    void halt(CoreState& core, Time now) {
+    void pause(CoreState& core, Time now) {
         TaskState& s = tasks_[core.running.task];
         sink_.slice(core.since, std::min(core.begins, now), s.id, s.job.seq, core.id, Doing::context_switch);
         if (now > core.begins) {
-            sink_.slice(core.begins, now, s.id, s.job.seq, core.id, doing(s));
-            s.remaining -= now - core.begins;
+            sink_.slice(std::max(core.since, core.begins), now, s.id, s.job.seq, core.id, doing(s));
+            s.remaining -= s.phase == Phase::away ? 0 : now - core.begins;
         }
-        s.running = false;
+    }
+
+    void halt(CoreState& core, Time now) {
+        pause(core, now);
+        tasks_[core.running.task].running = false;
         core.busy = false;
         core.completes = never;
         core.look = true;
@@ -402,7 +449,9 @@ class Processors {
             return;
         }
         const std::uint32_t t = core.running.task;
-        halt(core, now);
+        if (!core.keeps || last_part(tasks_[t])) {
+            halt(core, now);
+        }
         end_part(t, now);
     }
 
@@ -451,12 +500,18 @@ class Processors {
         core.running = entry;
         core.since = now;
         core.begins = add(now, core.context_switch);
-        core.completes = add(core.begins, s.remaining);
+        core.completes = s.phase == Phase::away ? never : add(core.begins, s.remaining);
     }
 
     void serve(CoreState& worker, Time now) {
-        worker.serving = worker.queue.front();
-        worker.queue.erase(worker.queue.begin());
+        auto next = worker.queue.begin();
+        if (worker.by_priority) {
+            next = std::min_element(next, worker.queue.end(), [this](const Request& a, const Request& b) {
+                return tasks_[a.task].task->priority > tasks_[b.task].task->priority;
+            });
+        }
+        worker.serving = *next;
+        worker.queue.erase(next);
         TaskState& s = tasks_[worker.serving.task];
         if (s.phase == Phase::away && s.job.seq == worker.serving.job) {
             s.job.worker_receive = now;

@@ -40,7 +40,7 @@ struct JobRow {
 };
 static_assert(sizeof(JobRow) == 96);
 
-enum class Doing : std::uint8_t { execute, context_switch, load, unload, send, receive, fallback };
+enum class Doing : std::uint8_t { execute, context_switch, load, unload, send, receive, fallback, wait };
 
 struct SliceRow {
     Time begin;

@@ -232,7 +232,9 @@ Outcome run(const System& system, const Settings& settings, Trace* trace, Progre
 
 BulkOutcome run_bulk(const Bulk& bulk) {
     System system;
-    system.cores = {{bulk.policy, 0, 0, bulk.slot, 0, 2}};
+    system.cores.resize(1);
+    system.cores[0].policy = bulk.policy;
+    system.cores[0].slot = bulk.slot;
     if (bulk.policy == Policy::three_phase) {
         system.dmas = {{false, bulk.round}};
     }

@@ -143,6 +143,8 @@ def let_chain(tasks: Sequence[tuple[int, int, int]], most: int = ...) -> dict[st
 # engine/sim: docs/explanation/simulator.md. Times in ticks.
 class SimCore:
     context_switch: int
+    keeps: bool
+    by_priority: bool
     dma: int
     slot: int
     slot_phase: int

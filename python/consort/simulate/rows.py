@@ -32,4 +32,4 @@ SLICES: np.dtype[Any] = np.dtype(
     }
 )
 # What a core or the DMA does in a slice, by the number under `doing`.
-DOING = ("execute", "context switch", "load", "unload", "send", "receive", "fallback")
+DOING = ("execute", "context switch", "load", "unload", "send", "receive", "fallback", "wait")

@@ -26,19 +26,33 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
     order = count()
     now, stop = 0, 1 << 60
 
+    def keeps(t: int) -> bool:
+        c = cores[tasks[t]["master"]]
+        return c["policy"] == "fixed-priority-non-preemptive" or bool(c.get("keeps"))
+
     def begin(t: int, length: int, what: str) -> None:
         active[t]["what"] = what
-        if length == 0:
+        for part in parts if keeps(t) else []:
+            if part["job"] is active[t]:
+                part["left"] = length
+                return
+        if length == 0 and not keeps(t):
             end(t)
             return
         edf = cores[tasks[t]["master"]]["policy"] == "edf"
         key = active[t]["nominal"] + tasks[t]["deadline"] if edf else -tasks[t]["prio"]
         parts.append({"t": t, "job": active[t], "left": length, "key": (key, next(order)), "switch": 0})
 
+    def last(t: int) -> bool:
+        return active[t]["what"] != "first" or not ("send" in tasks[t] or "suspend" in tasks[t])
+
     def end(t: int) -> None:
         task, k = tasks[t], active[t]["k"]
-        if active[t]["what"] == "first" and ("send" in task or "suspend" in task):
+        if not last(t):
             active[t]["what"] = "away"
+            for part in parts:
+                if part["job"] is active[t]:
+                    part["left"] = 1 << 60
             what, delay = (
                 ("0request", task["request"]) if "send" in task else ("2wake", task["suspend"][k][1])
             )
@@ -61,8 +75,9 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
     def give_up(t: int) -> None:
         nonlocal stop
         for part in [p for p in parts if p["job"] is active[t]]:
-            parts.remove(part)
-            on[:] = [None if p is part else p for p in on]
+            if not (keeps(t) and part in on and tasks[t]["on_miss"] == "local-fallback"):
+                parts.remove(part)
+                on[:] = [None if p is part else p for p in on]
         if tasks[t]["on_miss"] == "local-fallback":
             begin(t, tasks[t]["fallback"], "fallback")
             return
@@ -80,15 +95,17 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
         jobs = tasks[t]["jobs"]
         return jobs[upcoming[t]] if upcoming[t] < len(jobs) and jobs[upcoming[t]][0] < stop else None
 
-    while any(active) or mail or any(on) or any(job(t) for t in range(len(tasks))):
+    def instant() -> None:
         for core, part in enumerate(on):
-            if part is not None and part["left"] == 0:
-                on[core] = None
+            if part is not None and part["left"] == part["switch"] == 0:
                 if cores[core]["policy"] == "worker":
+                    on[core] = None
                     mail.append((now + tasks[part["t"]]["response"], "1answer", part["t"], part["k"]))
-                else:
+                    continue
+                if not keeps(part["t"]) or last(part["t"]):
+                    on[core] = None
                     parts.remove(part)
-                    end(part["t"])
+                end(part["t"])
         again = True
         while again:
             again = False
@@ -108,19 +125,27 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
         for core, c in enumerate(cores):
             if c["policy"] == "worker":
                 if on[core] is None and queue[core]:
-                    on[core] = queue[core].pop(0)
-            else:
-                ready = [p for p in parts if tasks[p["t"]]["master"] == core]
-                best, running = min(ready, key=lambda p: p["key"], default=None), on[core]
-                kept = running is not None and (
-                    c["policy"] == "fixed-priority-non-preemptive"
-                    or running["switch"] > 0
-                    or running["key"][0] <= best["key"][0]
-                )
-                if best is not None and not kept:
-                    on[core], best["switch"] = best, c["switch"]
-            if on[core] is not None:
-                on[core]["switch" if on[core]["switch"] else "left"] -= 1
+                    urgent = c.get("by_priority") and min(queue[core], key=lambda r: -tasks[r["t"]]["prio"])
+                    on[core] = urgent or queue[core][0]
+                    queue[core].remove(on[core])
+                continue
+            ready = [p for p in parts if tasks[p["t"]]["master"] == core]
+            best, running = min(ready, key=lambda p: p["key"], default=None), on[core]
+            kept = running is not None and (
+                c["policy"] == "fixed-priority-non-preemptive"
+                or running["switch"] > 0
+                or running["key"][0] <= best["key"][0]
+            )
+            if best is not None and not kept:
+                on[core], best["switch"] = best, c["switch"]
+
+    while any(active) or mail or any(on) or any(queue) or any(job(t) for t in range(len(tasks))):
+        instant()
+        while any(p is not None and p["left"] == p["switch"] == 0 for p in on):
+            instant()
+        for part in on:
+            if part is not None:
+                part["switch" if part["switch"] else "left"] -= 1
         now += 1
     return done
 

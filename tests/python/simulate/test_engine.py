@@ -16,11 +16,16 @@ from naive import processors, three_phase
 CPU = ("fixed-priority", "fixed-priority-non-preemptive", "edf")
 
 
-def core(policy: str = "fixed-priority", **fields: int) -> Any:
+def core(policy: str = "fixed-priority", **fields: int | bool) -> Any:
     made = _engine.SimCore(policy)
     for name, value in fields.items():
         setattr(made, name, value)
     return made
+
+
+def made_of(c: dict[str, Any]) -> Any:
+    more = {k: c[k] for k in ("keeps", "by_priority") if k in c}
+    return core(c["policy"], context_switch=c["switch"], **more)
 
 
 def dma(round_robin: bool = False, round: int = 0) -> Any:
@@ -199,7 +204,7 @@ class TestAgainstNaive:
         for t in tasks:
             t["core"] = t["master"] = data.draw(st.integers(0, len(cores) - 1))
         found = run(
-            [core(c["policy"], context_switch=c["switch"]) for c in cores],
+            [made_of(c) for c in cores],
             [told(t) for t in tasks],
             1000,
             trace=True,
@@ -212,9 +217,15 @@ class TestAgainstNaive:
         masters = data.draw(st.integers(1, 2))
         workers = data.draw(st.integers(1, 2))
         cores = [
-            {"policy": data.draw(st.sampled_from(CPU)), "switch": data.draw(st.integers(0, 1))}
+            {
+                "policy": data.draw(st.sampled_from(CPU)),
+                "switch": data.draw(st.integers(0, 1)),
+                "keeps": data.draw(st.booleans()),
+            }
             for _ in range(masters)
-        ] + [{"policy": "worker", "switch": 0}] * workers
+        ] + [
+            {"policy": "worker", "switch": 0, "by_priority": data.draw(st.booleans())} for _ in range(workers)
+        ]
         tasks = data.draw(st.lists(told_jobs(1), min_size=1, max_size=4))
         made = []
         for t in tasks:
@@ -229,14 +240,14 @@ class TestAgainstNaive:
             t["on_miss"] = data.draw(st.sampled_from(["hold-last-output", "local-fallback", "stop"]))
             t.update(extra)
             made.append(told(t, offloaded=True, **extra))
-        found = run([core(c["policy"], context_switch=c["switch"]) for c in cores], made, 1000, trace=True)
+        found = run([made_of(c) for c in cores], made, 1000, trace=True)
         assert finishes(found) == processors(cores, tasks)
 
     @small
     @given(st.data())
     def test_jitter_suspension_and_variation(self, data):
         """Releases and execution times as the engine draws them; so the generator is pinned too."""
-        cores = [{"policy": data.draw(st.sampled_from(CPU)), "switch": 0}]
+        cores = [{"policy": data.draw(st.sampled_from(CPU)), "switch": 0, "keeps": data.draw(st.booleans())}]
         seed = data.draw(st.integers(0, 2**64 - 1))
         made, described = [], []
         duration = 60
@@ -255,7 +266,7 @@ class TestAgainstNaive:
             }
             made.append(task(**fields))
             described.append(_drawn(seed, index, fields, duration))
-        found = run([core(cores[0]["policy"])], made, duration, seed=seed, trace=True)
+        found = run([made_of(cores[0])], made, duration, seed=seed, trace=True)
         assert finishes(found) == processors(cores, described)
 
     @small
