@@ -208,6 +208,7 @@ void bind_sim(nb::module_& module) {
         .def_rw("jitter", &sim::Task::jitter)
         .def_rw("deadline", &sim::Task::deadline)
         .def_rw("priority", &sim::Task::priority)
+        .def_rw("worker_priority", &sim::Task::worker_priority)
         .def_rw("wcet", &sim::Task::wcet)
         .def_rw("bcet", &sim::Task::bcet)
         .def_rw("suspension", &sim::Task::suspension)

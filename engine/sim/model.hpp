@@ -52,7 +52,8 @@ struct Task {
     Time offset = 0;
     Time jitter = 0;
     Time deadline = 1;
-    std::int64_t priority = 0;  // the larger, the more urgent
+    std::int64_t priority = 0;         // the larger, the more urgent
+    std::int64_t worker_priority = 0;  // of an offloaded task at its worker
     Time wcet = 1;
     Time bcet = 1;
     Time suspension = 0;

@@ -507,7 +507,7 @@ class Processors {
         auto next = worker.queue.begin();
         if (worker.by_priority) {
             next = std::min_element(next, worker.queue.end(), [this](const Request& a, const Request& b) {
-                return tasks_[a.task].task->priority > tasks_[b.task].task->priority;
+                return tasks_[a.task].task->worker_priority > tasks_[b.task].task->worker_priority;
             });
         }
         worker.serving = *next;

@@ -164,6 +164,7 @@ class SimTask:
     jitter: int
     deadline: int
     priority: int
+    worker_priority: int
     wcet: int
     bcet: int
     suspension: int

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("consort.commands.runs", "List the recorded runs."),
     "schema": ("consort.commands.schema", "Print the JSON Schema of system descriptions, for editors."),
     "show": ("consort.commands.show", "Draw a system or a platform as SVG."),
+    "simulate": ("consort.commands.simulate", "Simulate a system description in exact time and record it."),
 }
 
 

@@ -33,7 +33,7 @@ from consort.record.store import PARTIAL, RUN_FILE, RUN_VERSION, Run, default_ro
 from consort.record.summary import histogram, summarise
 from consort.record.ticks import to_ns
 
-KINDS = ("application", "loopback", "icc", "experiment")
+KINDS = ("application", "loopback", "icc", "experiment", "simulation")
 LOCK = ".lock"
 SOURCES = {0: "memory stream", 1: "loopback copy", 2: "stress-ng"}
 # Events that make a run fail unless the caller says that it provoked them.

@@ -31,14 +31,19 @@ Annotations = dict[str, int | str]
 
 def write_trace(run: Run, file: Path) -> None:
     """Writes the run's trace."""
-    trace = _Trace()
+    if run.data["kind"] == "simulation":
+        from consort.simulate.trace import write_simulated
+
+        write_simulated(run, file)
+        return
+    trace = Trace()
     offset = 0
     for index, configuration in enumerate(run.configurations):
         offset = _configuration(trace, run, configuration, index, offset) + GAP_NS
     file.write_bytes(trace.builder.serialize())
 
 
-class _Trace:
+class Trace:
     """Tracks and events, without the repetition that the protocol buffers ask for."""
 
     def __init__(self) -> None:
@@ -120,7 +125,7 @@ class _Trace:
 class _Lanes:
     """Tracks of one name, as many as are needed: slices that overlap without nesting may not share one."""
 
-    def __init__(self, trace: _Trace, parent: int, name: str, rank: int) -> None:
+    def __init__(self, trace: Trace, parent: int, name: str, rank: int) -> None:
         self._trace = trace
         self._place = (parent, name, rank)
         self._ends: list[int] = []
@@ -136,7 +141,7 @@ class _Lanes:
         return self._tracks[-1]
 
 
-def _configuration(trace: _Trace, run: Run, configuration: dict[str, Any], index: int, offset: int) -> int:
+def _configuration(trace: Trace, run: Run, configuration: dict[str, Any], index: int, offset: int) -> int:
     """Adds a configuration that begins at `offset` and returns its end."""
     key, name = configuration["key"], configuration["name"]
     cpu = configuration["realtime"].get("cpu")
@@ -165,7 +170,7 @@ def _configuration(trace: _Trace, run: Run, configuration: dict[str, Any], index
 
 
 def _jobs(
-    trace: _Trace,
+    trace: Trace,
     master: int,
     name: str,
     jobs: Jobs,
@@ -214,7 +219,7 @@ def _jobs(
                 trace.slice(lane, "compute", begin, finish, notes, flow_to=flow + index)
 
 
-def _interference(trace: _Trace, run: Run, key: str, name: str, offset: int, until: int | None) -> int:
+def _interference(trace: Trace, run: Run, key: str, name: str, offset: int, until: int | None) -> int:
     table = run.table(key, ACTIVITY)
     source, t, moved = (np.asarray(table[c].to_numpy()) for c in ("source", "t_ns", "bytes"))
     if until is not None:

@@ -125,7 +125,9 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
         for core, c in enumerate(cores):
             if c["policy"] == "worker":
                 if on[core] is None and queue[core]:
-                    urgent = c.get("by_priority") and min(queue[core], key=lambda r: -tasks[r["t"]]["prio"])
+                    urgent = c.get("by_priority") and min(
+                        queue[core], key=lambda r: -tasks[r["t"]]["worker_prio"]
+                    )
                     on[core] = urgent or queue[core][0]
                     queue[core].remove(on[core])
                 continue

@@ -239,7 +239,8 @@ class TestAgainstNaive:
             extra["fallback"] = data.draw(st.integers(0, 6))
             t["on_miss"] = data.draw(st.sampled_from(["hold-last-output", "local-fallback", "stop"]))
             t.update(extra)
-            made.append(told(t, offloaded=True, **extra))
+            t["worker_prio"] = data.draw(st.integers(0, 2))
+            made.append(told(t, offloaded=True, worker_priority=t["worker_prio"], **extra))
         found = run([made_of(c) for c in cores], made, 1000, trace=True)
         assert finishes(found) == processors(cores, tasks)
 

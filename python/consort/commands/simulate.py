@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``consort simulate``: run a description in exact simulated time, and record it like a run."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from consort.errors import BadInput
+from consort.model import Duration, System, load_system
+from consort.model.textvalue import WrongValue
+from consort.record.store import default_root
+
+if TYPE_CHECKING:
+    from consort.record.store import Run
+    from consort.simulate.chains import ChainFigures
+    from consort.simulate.engine import Report, Simulation
+
+# A job of a recorded run takes about 200 bytes while it is written.
+RECORDED_JOBS = 20_000_000
+# A bar that is gone at once only flickers.
+BAR_AFTER_S = 2.0
+
+
+class DurationOption(click.ParamType):  # type: ignore[type-arg]
+    """A duration with its unit, as in descriptions."""
+
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        try:
+            picoseconds = Duration.parse(str(value)).picoseconds
+        except WrongValue as error:
+            self.fail(str(error), param, ctx)
+        if picoseconds == 0:
+            self.fail("more than 0 is needed", param, ctx)
+        return picoseconds
+
+
+@click.command(
+    "simulate", epilog="Example: consort simulate examples/vehicle/system.yaml --duration 10s --seed 1"
+)
+@click.argument("description", type=click.Path(path_type=Path))
+@click.option(
+    "--duration",
+    type=DurationOption(),
+    default="1s",
+    show_default=True,
+    help="For how long jobs are released.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Of all random choices."
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Runs with this and the following seeds; the one closest to a deadline, or furthest past it, is"
+    " recorded.",
+)
+@click.option(
+    "--execution",
+    type=click.Choice(["uniform", "worst", "edges"]),
+    default="uniform",
+    show_default=True,
+    help="Execution times: any between best and worst case, always the worst, or mostly one of the two.",
+)
+@click.option("--dense", is_flag=True, help="Sporadic releases as early as they may come.")
+@click.option(
+    "--worker-serves",
+    type=click.Choice(["priority", "fifo"]),
+    default="priority",
+    show_default=True,
+    help="Which request a worker takes: of the most urgent task, as `consort run` does, or the oldest.",
+)
+@click.option(
+    "--master-waits",
+    type=click.Choice(["suspend", "spin"]),
+    default="suspend",
+    show_default=True,
+    help="While a job is at a worker its master's core runs other jobs, or keeps looking for the answer.",
+)
+@click.option("--mode", help="A mode of the description; without it all tasks as they stand.")
+@click.option(
+    "--trace", type=click.Path(path_type=Path), help="Write the whole trace for ui.perfetto.dev here."
+)
+@click.option(
+    "--csv", "csv_folder", type=click.Path(path_type=Path), help="Write jobs.csv and slices.csv here."
+)
+@click.option("--no-record", is_flag=True, help="Write no run folder: only the largest responses and misses.")
+@click.option("--name", help="Name of the run; without it the description's folder.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    help="Folder of recorded runs (default: $CONSORT_RUNS or ./runs).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def command(
+    description: Path,
+    duration: int,
+    seed: int,
+    runs: int,
+    execution: Any,
+    dense: bool,
+    worker_serves: Any,
+    master_waits: Any,
+    mode: str | None,
+    trace: Path | None,
+    csv_folder: Path | None,
+    no_record: bool,
+    name: str | None,
+    root: Path | None,
+    as_json: bool,
+) -> None:
+    """Simulate a system description exactly: every release, preemption, DMA slot and message.
+
+    The same description, duration and seed give the same run everywhere. Exit status 1: a deadline was
+    missed, or a chain took longer than it is allowed to.
+    """
+    from consort.simulate.build import prepare
+    from consort.simulate.chains import measure_chains
+    from consort.simulate.engine import simulate
+
+    system = _in_mode(load_system(description), mode)
+    if no_record and (trace is not None or csv_folder is not None):
+        raise BadInput("--no-record keeps no jobs; leave it away to write a trace or CSV")
+    prepared = prepare(system, dense=dense, discipline=worker_serves, waiting=master_waits)
+    record_it = not no_record
+    if record_it:
+        _check_size(system, duration)
+    chains: dict[str, ChainFigures] = {}
+    run: Run | None = None
+    with _bar(as_json) as report:
+        several = (
+            simulate(prepared, duration, seed, runs=runs, choice=execution, report=report)
+            if (runs > 1 or no_record)
+            else None
+        )
+        if record_it:
+            chosen = seed if several is None else _worst_seed(several)
+            one = simulate(prepared, duration, chosen, choice=execution, trace=True, report=report)
+            chains = measure_chains(one)
+            run = _record(one, several, chains, system, name, root, trace, csv_folder)
+            found = several or one
+        else:
+            assert several is not None
+            found = several
+    ok = found.misses == 0 and all(chain.kept for chain in chains.values())
+    if as_json:
+        click.echo(json.dumps(_json(found, chains, run, ok), indent=1))
+    else:
+        _print(found, chains, run, ok)
+    if not ok:
+        sys.exit(1)
+
+
+def _in_mode(system: System, mode: str | None) -> System:
+    if mode is None:
+        return system
+    if mode not in system.modes:
+        from consort.model.problems import nearest
+
+        raise BadInput(f"there is no mode {mode!r}; {nearest(mode, system.modes, 'modes')}", file=system.file)
+    return system.in_mode(mode)
+
+
+def _check_size(system: System, duration: int) -> None:
+    jobs = sum(duration // task.interval.picoseconds + 1 for task in system.tasks.values())
+    if jobs > RECORDED_JOBS:
+        raise BadInput(
+            f"about {jobs} jobs would be recorded, more than {RECORDED_JOBS}; shorten --duration, or add"
+            " --no-record"
+        )
+
+
+def _worst_seed(several: Simulation) -> int:
+    """The seed of the run that came closest to a deadline, or furthest past one."""
+    seen = [f for f in several.figures.values() if f.max_response is not None]
+    worst = max(seen, key=lambda f: (f.held > 0, (f.max_response or 0) / f.deadline), default=None)
+    return several.seed if worst is None else worst.seed
+
+
+def _record(
+    one: Simulation,
+    several: Simulation | None,
+    chains: dict[str, ChainFigures],
+    system: System,
+    name: str | None,
+    root: Path | None,
+    trace: Path | None,
+    csv_folder: Path | None,
+) -> Run:
+    from consort.simulate.export import write_csv
+    from consort.simulate.record import record
+    from consort.simulate.trace import write_simulated
+
+    called = name or re.sub(r"[^A-Za-z0-9_.-]+", "-", system.file.resolve().parent.name).lstrip("-_.")[:64]
+    try:
+        run = record(
+            one,
+            chains,
+            name=called or "system",
+            root=root if root is not None else default_root(),
+            command=["consort", *sys.argv[1:]],
+            all_runs=several,
+        )
+        if trace is not None:
+            write_simulated(run, trace, limit=None)
+        if csv_folder is not None:
+            write_csv(one, csv_folder)
+    except OSError as error:
+        raise BadInput(f"{error.strerror or error}", file=error.filename) from None
+    return run
+
+
+def _json(found: Simulation, chains: dict[str, ChainFigures], run: Run | None, ok: bool) -> dict[str, Any]:
+    return {
+        "ok": ok,
+        "run": None if run is None else run.data["id"],
+        "path": None if run is None else str(run.path),
+        "verdict": None if run is None else run.data["verdict"],
+        "duration_ps": found.duration,
+        "seed": found.seed,
+        "runs": found.runs,
+        "stopped_ps": found.stopped,
+        "tasks": [figures.to_json() for figures in found.figures.values()],
+        "chains": [chain.to_json() for chain in chains.values()],
+    }
+
+
+def _print(found: Simulation, chains: dict[str, ChainFigures], run: Run | None, ok: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    # In a file or a pipe there is no width to respect.
+    console = console if console.is_terminal else Console(width=120)
+
+    def us(ps: int | None) -> str:
+        return "-" if ps is None else f"{ps / 1e6:.3f}"
+
+    runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
+    table = Table(
+        title=f"response times, us, simulated, {runs} of {Duration(found.duration)}", title_justify="left"
+    )
+    for head in ("task", "core"):
+        table.add_column(head)
+    for head in ("min", "max", "deadline", "jobs", "misses", "held", "fallbacks", "seed of max"):
+        table.add_column(head, justify="right")
+    for f in found.figures.values():
+        counts = (str(n) for n in (f.jobs, f.misses, f.held, f.fallbacks, f.seed))
+        table.add_row(f.task, f.core, us(f.min_response), us(f.max_response), us(f.deadline), *counts)
+    console.print(table)
+    if chains:
+        table = Table(title="chains, us, simulated, in the recorded run", title_justify="left")
+        table.add_column("chain")
+        for head in ("max reaction", "allowed", "max age", "allowed"):
+            table.add_column(head, justify="right")
+        for c in chains.values():
+            table.add_row(c.chain, *(us(v) for v in (c.reaction, c.allowed_reaction, c.age, c.allowed_age)))
+        console.print(table)
+    if found.stopped is not None:
+        console.print(f"a miss stopped the system at {Duration(found.stopped)}", highlight=False)
+    if found.misses:
+        console.print(f"{found.misses} deadline misses", style="bold", highlight=False)
+    else:
+        console.print(
+            "every deadline was met" if ok else "a chain took too long", style="bold", highlight=False
+        )
+    if run is not None:
+        console.print(f"report: {run.path / 'report.html'}", highlight=False, soft_wrap=True)
+        console.print(
+            f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)", highlight=False, soft_wrap=True
+        )
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Report | None]:
+    """A bar on a terminal once a simulation has taken a while; nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TimeElapsedColumn
+
+    bar = Progress(BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+    row = bar.add_task("simulating", total=1.0)
+    began = time.monotonic()
+
+    def show(share: float) -> None:
+        if not bar.live.is_started and time.monotonic() - began > BAR_AFTER_S:
+            bar.start()
+        bar.update(row, completed=share)
+
+    try:
+        yield show
+    finally:
+        bar.stop()

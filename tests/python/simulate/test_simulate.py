@@ -1,0 +1,479 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Descriptions simulated: what the engine is given, chains, bounds, run folders, the command."""
+
+from __future__ import annotations
+
+import csv
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import small
+from click.testing import CliRunner
+from consort.analysis.offload import Master, MasterTask, Remote, offloaded
+from consort.analysis.result import Bound
+from consort.analysis.scratchpad import bound_three_phase
+from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
+from consort.cli import cli
+from consort.errors import BadInput
+from consort.model import BadDescription
+from consort.record.store import load_run
+from consort.simulate.build import prepare
+from consort.simulate.chains import data_ages, measure_chains, reaction_times
+from consort.simulate.check import BoundExceeded, simulate_against_bounds
+from consort.simulate.engine import explore_offsets, simulate
+from hypothesis import HealthCheck, find, given, settings
+from hypothesis import strategies as st
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+
+US = 1_000_000
+
+
+def worst(system: Any, duration: int = 1000 * US, **more: Any) -> dict[str, int | None]:
+    found = simulate(prepare(system, **more), duration, choice="worst")
+    return {
+        name: None if f.max_response is None else f.max_response // US for name, f in found.figures.items()
+    }
+
+
+class TestDescriptions:
+    def test_fixed_priority(self):
+        assert worst(small.local((3, 7), (3, 12), (5, 20))) == {"t0": 3, "t1": 6, "t2": 20}
+
+    def test_without_priorities_the_shorter_deadline_goes_first(self):
+        tasks = {"slow": {"wcet": 5, "period": 20}, "fast": {"wcet": 3, "period": 7}}
+        assert worst(small.system(tasks))["fast"] == 3
+
+    def test_offloaded_job_part_by_part(self):
+        system = small.system({"control": small.OFFLOADED["control"]}, channels=small.CHANNELS)
+        found = simulate(prepare(system), 50 * US, trace=True)
+        job = found.jobs_of("control")[0]
+        # Sent in 2 us; there in 2 x (100 ns + 400 x 1 ns); 30 us; back in 2 x (100 ns + 900 x 1 ns); 1 us.
+        times = [
+            int(job[k]) for k in ("release", "sent", "worker_receive", "worker_send", "received", "finish")
+        ]
+        assert times == [0, 2 * US, 3 * US, 33 * US, 35 * US, 36 * US]
+
+    def test_the_master_runs_others_while_a_job_waits_or_keeps_looking(self):
+        system = small.system(small.OFFLOADED, channels=small.CHANNELS)
+        assert worst(system) == {"control": 36, "monitor": 12}
+        assert worst(system, waiting="spin") == {"control": 36, "monitor": 46}
+
+    @pytest.mark.parametrize(
+        ("on_miss", "response", "held", "fallbacks"),
+        [("hold-last-output", 90, 10, 0), ("local-fallback", 132, 0, 10), ("stop", 90, 1, 0)],
+    )
+    def test_no_answer_by_the_deadline(self, on_miss, response, held, fallbacks):
+        found = simulate(prepare(small.late(on_miss)), 2000 * US)
+        figures = found.figures["control"]
+        assert figures.max_response == response * US
+        assert (figures.held, figures.fallbacks, figures.misses) == (held, fallbacks, held or fallbacks)
+        assert found.stopped == (90 * US if on_miss == "stop" else None)
+
+    def test_three_phase_slots_by_footprint(self):
+        """7000 bytes at 1 GB/s and 1 us of set-up: slots of 8 us, in turn on two cores."""
+        found = simulate(prepare(small.system(small.THREE_PHASE, scheduling=small.SLOTS)), 1 * US, trace=True)
+        first = {name: found.jobs_of(name)[0] for name in "abc"}
+        assert int(first["a"]["start"]) == 8 * US and int(first["c"]["start"]) == 16 * US
+        # a: loaded 0-8, runs 8-28, b loaded 16-24, a unloaded at the next own slot from 32.
+        assert int(first["a"]["finish"]) == 40 * US
+
+    def test_round_robin_takes_what_an_operation_needs(self):
+        scheduling = {"spm": {"policy": "three-phase", "arbitration": "round-robin"}}
+        found = simulate(prepare(small.system(small.THREE_PHASE, scheduling=scheduling)), 1 * US, trace=True)
+        # a loaded 0-8, c 8-16, b 16-24; a ran 8-28 and its unload of 2500 bytes takes 3.5 us.
+        assert int(found.jobs_of("a")[0]["finish"]) == 31_500_000
+
+    def test_seeds_and_variation(self):
+        system = small.system({"t": {"wcet": 9, "bcet": 2, "period": 20, "jitter": 5}})
+        one, again, other = (simulate(prepare(system), 1000 * US, seed, trace=True) for seed in (1, 1, 2))
+        assert one.jobs.tobytes() == again.jobs.tobytes() != other.jobs.tobytes()
+        several = simulate(prepare(system), 1000 * US, 1, runs=2)
+        assert several.figures["t"].max_response == max(
+            one.figures["t"].max_response, other.figures["t"].max_response
+        )
+        assert several.figures["t"].jobs == 100
+
+    def test_sporadic_releases_vary_or_are_dense(self):
+        system = small.system({"t": {"wcet": 1, "min_interarrival": 10}})
+        assert simulate(prepare(system, dense=True), 1000 * US).figures["t"].jobs == 100
+        jobs = simulate(prepare(system), 1000 * US, trace=True).jobs_of("t")
+        gaps = np.diff(jobs["release"])
+        assert gaps.min() >= 10 * US and gaps.max() <= 20 * US and np.unique(gaps).size > 10
+
+    def test_what_lacks_is_named(self):
+        with pytest.raises(BadDescription, match=r"tasks\.t\.wcet: a simulation needs the execution time"):
+            prepare(small.system({"t": {"period": 10}}))
+
+    def test_fallback_needs_the_masters_own_time(self):
+        control = small.OFFLOADED["control"] | {"on_miss": "local-fallback", "wcet": {"w": "30us"}}
+        with pytest.raises(BadDescription, match="the master computes the step itself"):
+            prepare(small.system({"control": control}))
+
+
+class TestOffsets:
+    def test_worst_offsets_are_told_and_reproduce(self):
+        system = small.local((2, 10), (6, 20), policy="fixed-priority-non-preemptive")
+        found = explore_offsets(prepare(system), US, 60 * US)
+        assert found.max_response["t0"] == 7 * US and found.runs == 200
+        again = simulate(prepare(system, offsets=found.offsets["t0"]), 60 * US, choice="worst")
+        assert again.figures["t0"].max_response == 7 * US
+
+    def test_too_many_combinations(self):
+        with pytest.raises(BadInput, match="combinations of offsets are more than 100"):
+            explore_offsets(prepare(small.local((2, 10), (6, 20))), US, 60 * US, limit=100)
+
+
+def arrays(*pairs: tuple[list[int], list[int]]) -> list[Any]:
+    return [(np.array(r), np.array(w)) for r, w in pairs]
+
+
+class TestChains:
+    def test_by_hand(self):
+        moments = arrays(([0, 10, 20, 30], [3, 12, 24, 33]), ([5, 12, 19, 26, 33], [6, 14, 20, 28, 34]))
+        # A stimulus just after 0 is read at 10, written at 12, read at 12, written at 14: 14. After 10: read
+        # at 20, written at 24, read at 26, written at 28: 18. After 20: read at 30, written at 33, 34: 14.
+        assert reaction_times(moments).tolist() == [14, 18, 14]
+        # Outputs 6, 14, 20, 28 rest on reads 0, 10, 10, 20 and are replaced at 14, 20, 28, 34.
+        whole, written = data_ages(moments)
+        assert whole.tolist() == [14, 10, 18, 14] and written.tolist() == [6, 4, 10, 8]
+
+    @pytest.mark.parametrize(
+        ("periods", "reaction"), [((10, 10, 10, 10), 50), ((100, 10, 2), 212)], ids=["EC1", "EC2"]
+    )
+    def test_logical_execution_time_of_waters_2017(self, periods, reaction):
+        """Largest reaction times that the literature gives, in ms."""
+        tasks = {f"t{i}": {"period": p * 1000, "wcet": 1, "on": f"m-{i}"} for i, p in enumerate(periods)}
+        chains = {"chain": {"path": list(tasks), "communication": "let"}}
+        found = measure_chains(simulate(prepare(small.system(tasks, chains=chains)), 10**12, trace=True))
+        assert found["chain"].reaction == reaction * 1000 * US
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.lists(st.tuples(st.integers(2, 9), st.integers(0, 8), st.integers(1, 5)), min_size=1, max_size=3),
+        st.booleans(),
+    )
+    def test_as_a_signal_walks(self, rows, let):
+        """Against values carried from task to task, instant by instant."""
+        tasks = {
+            f"t{i}": {"period": p, "offset": o, "wcet": min(c, p), "on": f"m-{i}"}
+            for i, (p, o, c) in enumerate(rows)
+        }
+        path = list(tasks)
+        chains = {"chain": {"path": path, "communication": "let" if let else "implicit"}}
+        found = simulate(prepare(small.system(tasks, chains=chains)), 120 * US, trace=True)
+        events: list[tuple[int, int, int, int]] = []
+        for place, name in enumerate(path):
+            for k, job in enumerate(found.jobs_of(name)):
+                read = int(job["release"] if let else job["start"])
+                wrote = int(job["release"]) + tasks[name]["period"] * US if let else int(job["finish"])
+                events += [(read, 1, place, k), (wrote, 0, place, k)]
+        memory: list[Any] = [None] * len(path)
+        held: dict[tuple[int, int], Any] = {}
+        outputs = []
+        for at, what, place, k in sorted(events, key=lambda e: (e[0], e[1])):
+            if what:
+                held[place, k] = (at, k) if place == 0 else memory[place - 1]
+            else:
+                memory[place] = held[place, k]
+                if place == len(path) - 1:
+                    outputs.append((at, held[place, k]))
+        ages = [b[0] - a[1][0] for a, b in pairwise(outputs) if a[1] is not None]
+        reads = [int(j["release"] if let else j["start"]) for j in found.jobs_of(path[0])]
+        reactions = []
+        for k, read in enumerate(reads[:-1]):
+            knowing = [at for at, source in outputs if source is not None and source[1] > k]
+            reactions += [knowing[0] - read] if knowing else []
+        measured = measure_chains(found)["chain"]
+        assert measured.age == max(ages, default=None)
+        assert measured.reaction == max(reactions, default=None)
+
+    def test_a_limit_that_is_not_kept_fails_the_run(self, tmp_path):
+        found, data = run_command(
+            tmp_path, small.local((3, 7), chains={"c": {"path": ["t0"], "reaction": "4us"}})
+        )
+        assert found.exit_code == 1 and data["chains"][0]["kept"] is False
+        assert data["verdict"]["reasons"] == ["chain c: reaction 10us of at most 4us"]
+
+
+task_rows = st.tuples(st.integers(1, 6), st.integers(4, 30), st.integers(6, 40))
+task_sets = st.lists(task_rows, min_size=1, max_size=4)
+searched = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def of_core(rows: Any, policy: str, jitters: Any, switch: int = 0) -> Any:
+    system = small.local(*rows, policy=policy)
+    tasks = {
+        name: {
+            "min_interarrival": str(t.period),
+            "deadline": str(t.deadline),
+            "wcet": str(t.wcet.value),
+            "bcet": "1us",
+            "jitter": f"{j}us",
+            **({} if policy == "edf" else {"priority": t.priority}),
+        }
+        for (name, t), j in zip(system.tasks.items(), jitters, strict=False)
+    }
+    return small.system(tasks, scheduling={"m-0": {"policy": policy, "context_switch": f"{switch}us"}})
+
+
+class TestBounds:
+    """Each analysis against the simulator, which is the semantics."""
+
+    @searched
+    @given(task_sets, st.sampled_from(["fixed-priority", "fixed-priority-non-preemptive", "edf"]), st.data())
+    def test_one_core(self, rows, policy, data):
+        switch = data.draw(st.sampled_from([0, 0, 1]))
+        jitters = [data.draw(st.integers(0, 12)) for _ in rows]
+        uni = [
+            UniTask(f"t{i}", c * US, t * US, d * US, jitter=j * US)
+            for i, ((c, t, d), j) in enumerate(zip(rows, jitters, strict=True))
+        ]
+        if policy == "edf":
+            bounds = edf(uni, context_switch=switch * US)
+        else:
+            bounds = fixed_priority(uni, preemptive=policy == "fixed-priority", context_switch=switch * US)
+        prepared = prepare(of_core(rows, policy, jitters, switch), dense=data.draw(st.booleans()))
+        # These are bounds also where they are above the deadline.
+        simulate_against_bounds(prepared, bounds, 400 * US, runs=4, late_too=True)
+
+    @searched
+    @given(st.data())
+    def test_offloaded(self, data):
+        tasks: dict[str, Any] = {}
+        masters: dict[str, list[MasterTask]] = {"m-0": [], "m-1": []}
+        discipline = data.draw(st.sampled_from(["priority", "fifo"]))
+        waiting = data.draw(st.sampled_from(["suspend", "spin"]))
+        policy = data.draw(st.sampled_from(["fixed-priority", "fixed-priority-non-preemptive", "edf"]))
+        for i in range(data.draw(st.integers(1, 4))):
+            core = data.draw(st.sampled_from(["m-0", "m-0", "m-1"]))
+            period = data.draw(st.integers(20, 60))
+            wcet, send, receive = (data.draw(st.integers(low, 6)) for low in (1, 0, 0))
+            name = f"t{i}"
+            task: dict[str, Any] = {"min_interarrival": period, "bcet": 1, "priority": 9 - i}
+            if data.draw(st.booleans()):
+                task |= {"on": core, "wcet": wcet}
+                masters[core].append(MasterTask(name, wcet * US, period * US, period * US, level=i))
+            else:
+                task |= {
+                    "on": "w-0",
+                    "master": core,
+                    "execution": "offloaded",
+                    "wcet": wcet,
+                    "dispatch": {"send": f"{send}us", "receive": f"{receive}us"},
+                }
+                remote = Remote("w-0", wcet * US, level=i)
+                masters[core].append(
+                    MasterTask(name, (send + receive) * US, period * US, period * US, level=i, remote=remote)
+                )
+            tasks[name] = task
+        if policy == "edf":
+            for task in tasks.values():
+                if task.get("execution") != "offloaded":
+                    del task["priority"]
+        described = {c: Master(t, policy, waiting) for c, t in masters.items() if t}
+        if any(t.remote is None and t.execution == 0 for ts in masters.values() for t in ts):
+            return
+        if any(t.execution == 0 for ts in masters.values() for t in ts):
+            return  # the analysis asks for at least 1 ps on the master
+        try:
+            system = small.system(tasks, scheduling={c: {"policy": policy} for c in described})
+        except BadDescription:
+            return  # one worker, two masters: not a system that a description allows
+        found = offloaded(described, {"w-0": discipline})
+        prepared = prepare(system, discipline=discipline, waiting=waiting)
+        simulate_against_bounds(prepared, [b for bs in found.values() for b in bs], 500 * US, runs=4)
+
+    @searched
+    @given(st.data())
+    def test_three_phase(self, data):
+        tasks = {}
+        for i in range(data.draw(st.integers(1, 4))):
+            period = data.draw(st.integers(60, 300))
+            tasks[f"t{i}"] = small.THREE_PHASE["a"] | {
+                "period": period,
+                "offset": data.draw(st.integers(0, 60)),
+                "wcet": data.draw(st.integers(1, 40)),
+                "bcet": 1,
+                "priority": 9 - i,
+                "on": data.draw(st.sampled_from(["spm-0", "spm-0", "spm-1"])),
+            }
+        arbitration = data.draw(st.sampled_from(["tdma", "round-robin"]))
+        slots = {"spm": {"policy": "three-phase", "arbitration": arbitration, "slot": "auto"}}
+        system = small.system(tasks, scheduling=slots)
+        # These bounds rest on every task of the core meeting its deadline.
+        cores = [bound_three_phase(system, core) for core in system.cores()]
+        bounds = [b for found in cores if all(b.schedulable for b in found) for b in found]
+        simulate_against_bounds(prepare(system), bounds, 3000 * US, runs=3)
+
+    def test_a_wrong_bound_is_refuted_by_a_small_example(self):
+        """Non-preemptive analysis that looks at the first job of a busy window only (CAN before 2007)."""
+
+        def first_job_only(rows: list[tuple[int, int, int]]) -> list[Bound]:
+            bounds = []
+            for i, (c, _period, d) in enumerate(rows):
+                blocking = max((r[0] for r in rows[i + 1 :]), default=0)
+                wait, before = blocking, -1
+                while wait != before and wait < 200:
+                    before = wait
+                    wait = blocking + sum(r[0] * (before // r[1] + 1) for r in rows[:i])
+                bounds.append(Bound(f"t{i}", (wait + c) * US, d * US, "first job only"))
+            return bounds
+
+        def refuted(rows: list[tuple[int, int, int]]) -> bool:
+            if sum(c / t for c, t, _ in rows) > 1:
+                return False
+            prepared = prepare(small.local(*rows, policy="fixed-priority-non-preemptive"))
+            try:
+                simulate_against_bounds(prepared, first_job_only(rows), 200 * US)
+            except BoundExceeded:
+                return True
+            return False
+
+        example = find(
+            st.lists(task_rows.map(lambda r: (r[0], r[1] + 2, r[1] + 2)), min_size=1, max_size=4),
+            refuted,
+            settings=settings(
+                max_examples=5000, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+            ),
+        )
+        for i in range(len(example)):
+            assert len(example) == 1 or not refuted(example[:i] + example[i + 1 :]), "not the smallest"
+        with pytest.raises(BoundExceeded) as caught:
+            prepared = prepare(small.local(*example, policy="fixed-priority-non-preemptive"))
+            simulate_against_bounds(prepared, first_job_only(example), 200 * US)
+        text = str(caught.value)
+        assert "is above its bound" in text and "first job only" in text and "on m-0: execute t0" in text
+
+    def test_a_held_output_refutes_a_bound_within_the_deadline(self):
+        bound = Bound("control", 90 * US, 90 * US, "wrong")
+        with pytest.raises(BoundExceeded):
+            simulate_against_bounds(prepare(small.late("hold-last-output")), [bound], 1000 * US)
+
+    def test_bounds_of_other_tasks(self):
+        with pytest.raises(ValueError, match="bounds for other, which"):
+            simulate_against_bounds(prepare(small.local((1, 5))), [Bound("other", 1, 1, "")], US)
+
+
+PLATFORM_YAML = json.dumps(small.BOARD)
+
+
+def run_command(folder: Path, system: Any, *options: str) -> tuple[Any, Any]:
+    """Runs the command on a system; the result and its JSON."""
+    (folder / "board.yaml").write_text(PLATFORM_YAML, encoding="utf-8")
+    system.to_yaml(folder / "system.yaml")
+    text = (
+        (folder / "system.yaml")
+        .read_text(encoding="utf-8")
+        .replace("platform: board", "platform: board.yaml")
+    )
+    (folder / "system.yaml").write_text(text, encoding="utf-8")
+    found = CliRunner().invoke(
+        cli,
+        [
+            "simulate",
+            str(folder / "system.yaml"),
+            "--json",
+            "--duration",
+            "1ms",
+            "--root",
+            str(folder / "runs"),
+            *options,
+        ],
+    )
+    return found, json.loads(found.stdout) if found.exit_code in (0, 1) and found.stdout else None
+
+
+class TestCommand:
+    def test_run_folder_trace_and_csv(self, tmp_path):
+        everything = small.OFFLOADED | small.THREE_PHASE
+        system = small.system(
+            everything,
+            channels=small.CHANNELS,
+            scheduling=small.SLOTS,
+            chains={"c": {"path": ["monitor", "control"]}},
+        )
+        files = ["--trace", str(tmp_path / "out.pftrace"), "--csv", str(tmp_path / "csv")]
+        found, data = run_command(tmp_path, system, *files)
+        assert found.exit_code == 0, found.output
+        run = load_run(data["run"], tmp_path / "runs")
+        assert [c["key"] for c in run.configurations] == ["system", *everything]
+        for name in everything:
+            summary = run.configuration(name)["summary"]["response"]
+            told = next(t for t in data["tasks"] if t["task"] == name)
+            assert summary["provenance"] == "simulated" and summary["n"] == told["jobs"]
+            assert summary["max"] == round(told["max_response_ps"] / 1000)
+        control = run.table("control", "jobs")
+        assert control["release_ns"].to_pylist()[:2] == [0, 100_000]
+        assert control["received_ns"].to_pylist()[0] == 35_000
+        assert run.table("monitor", "jobs")["sent_ns"].null_count == 20
+        for file in (tmp_path / "out.pftrace", run.path / "trace.pftrace"):
+            trace = Trace()
+            trace.ParseFromString(file.read_bytes())
+            events = [p.track_event for p in trace.packet if p.HasField("track_event")]
+            slices = len(run.table("system", "slices"))
+            assert sum(e.type == e.TYPE_SLICE_BEGIN for e in events) == slices
+        assert (run.path / "report.html").is_file() and (run.path / "system.yaml").is_file()
+        with (tmp_path / "csv" / "jobs.csv").open() as stream:
+            rows = list(csv.DictReader(stream))
+        assert len(rows) == sum(t["jobs"] for t in data["tasks"])
+        sent = next(r for r in rows if r["task"] == "control")
+        assert (sent["release_ps"], sent["received_ps"]) == ("0", str(35 * US))
+        assert next(r for r in rows if r["task"] == "monitor")["sent_ps"] == ""
+        for name, *more in (("runs",), ("report", data["run"]), ("compare", data["run"], data["run"])):
+            again = CliRunner().invoke(cli, [name, *more, "--root", str(tmp_path / "runs")])
+            assert again.exit_code == 0, again.output
+
+    def test_a_miss_is_status_1_and_the_worst_run_is_recorded(self, tmp_path):
+        tasks = {"t": {"wcet": 7, "bcet": 2, "period": 10}, "u": {"wcet": 6, "bcet": 2, "period": 10}}
+        found, data = run_command(tmp_path, small.system(tasks), "--runs", "5", "--seed", "7")
+        assert found.exit_code == 1 and data["runs"] == 5 and data["tasks"][0]["jobs"] == 500
+        run = load_run("latest", tmp_path / "runs")
+        late = max(data["tasks"], key=lambda t: t["max_response_ps"])
+        worst = run.configuration(late["task"])["summary"]["response"]["max"]
+        assert worst == round(late["max_response_ps"] / 1000)
+        assert run.configuration("system")["config"]["seed"] == str(late["seed"])
+        assert not run.data["verdict"]["ok"]
+
+    def test_same_seed_same_figures(self, tmp_path):
+        system = small.system({"t": {"wcet": 9, "bcet": 2, "period": 10}})
+        figures = [
+            run_command(tmp_path, system, "--no-record", "--seed", s)[1]["tasks"] for s in ("3", "3", "4")
+        ]
+        assert figures[0] == figures[1] != figures[2]
+        assert not (tmp_path / "runs").exists()
+
+    def test_mode(self, tmp_path):
+        system = small.local((3, 7), (2, 20), modes={"half": {"tasks": ["t0"]}})
+        _, data = run_command(tmp_path, system, "--no-record", "--mode", "half")
+        assert [t["task"] for t in data["tasks"]] == ["t0"]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--duration", "5"], "has no unit"),
+            (["--duration", "0us"], "more than 0 is needed"),
+            (["--runs", "0"], "0 is not in the range"),
+            (["--mode", "hafl"], "did you mean 'half'?"),
+            (["--no-record", "--trace", "x"], "--no-record keeps no jobs"),
+            (["--duration", "1000s"], "shorten --duration, or add --no-record"),
+            (["--trace", "nowhere/x.pftrace"], "No such file or directory"),
+        ],
+    )
+    def test_bad_input_is_status_2(self, tmp_path, options, message):
+        system = small.local((3, 7), (2, 20), modes={"half": {"tasks": ["t0"]}})
+        found, _ = run_command(tmp_path, system, *options)
+        error = found.exception
+        status = getattr(error, "exit_status", found.exit_code)
+        assert status == 2 and message in found.output + str(error)
+
+    def test_without_json_it_says_the_same(self, tmp_path):
+        run_command(tmp_path, small.local((3, 7), (3, 12), (5, 20)))
+        found = CliRunner().invoke(
+            cli, ["simulate", str(tmp_path / "system.yaml"), "--no-record", "--duration", "1ms"]
+        )
+        assert found.exit_code == 0 and "every deadline was met" in found.stdout
+        assert "20.000" in found.stdout
