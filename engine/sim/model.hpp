@@ -28,7 +28,7 @@ struct Core {
     Policy policy = Policy::preemptive;
     Time context_switch = 0;
     // While a job waits (for a worker, or suspended) its core is kept from what is less urgent: the master
-    // keeps looking for the answer. Without preemption this is always so.
+    // keeps looking for the answer.
     bool keeps = false;
     // Of a worker: it serves the most urgent request it finds, not the oldest one.
     bool by_priority = false;

@@ -166,7 +166,7 @@ class Processors {
             state.policy = core.policy;
             state.id = cores[c];
             state.context_switch = core.context_switch;
-            state.keeps = core.keeps || core.policy == Policy::non_preemptive;
+            state.keeps = core.keeps;
             state.by_priority = core.by_priority;
             state.look = state.busy = false;
             state.completes = state.look_again = never;

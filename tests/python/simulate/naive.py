@@ -27,8 +27,7 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
     now, stop = 0, 1 << 60
 
     def keeps(t: int) -> bool:
-        c = cores[tasks[t]["master"]]
-        return c["policy"] == "fixed-priority-non-preemptive" or bool(c.get("keeps"))
+        return bool(cores[tasks[t]["master"]].get("keeps"))
 
     def begin(t: int, length: int, what: str) -> None:
         active[t]["what"] = what

@@ -16,10 +16,11 @@ from click.testing import CliRunner
 from consort.analysis.offload import Master, MasterTask, Remote, offloaded
 from consort.analysis.result import Bound
 from consort.analysis.scratchpad import bound_three_phase
+from consort.analysis.system import analyze_system
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 from consort.cli import cli
 from consort.errors import BadInput
-from consort.model import BadDescription
+from consort.model import BadDescription, load_system
 from consort.record.store import load_run
 from consort.simulate.build import prepare
 from consort.simulate.chains import data_ages, measure_chains, reaction_times
@@ -30,6 +31,7 @@ from hypothesis import strategies as st
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 
 US = 1_000_000
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def worst(system: Any, duration: int = 1000 * US, **more: Any) -> dict[str, int | None]:
@@ -308,6 +310,20 @@ class TestBounds:
         cores = [bound_three_phase(system, core) for core in system.cores()]
         bounds = [b for found in cores if all(b.schedulable for b in found) for b in found]
         simulate_against_bounds(prepare(system), bounds, 3000 * US, runs=3)
+
+    def test_the_vehicle_example(self):
+        """All analyses of a whole description, tasks and chains."""
+        prepared = prepare(load_system(EXAMPLES / "vehicle" / "system.yaml"))
+        bounds = analyze_system(prepared.system)
+        assert sum(b.schedulable for b in bounds if b.kind == "response time") >= 10
+        for discipline in ("priority", "fifo"):
+            again = prepare(prepared.system, discipline=discipline)
+            simulate_against_bounds(again, bounds, 10**12, runs=5)
+        measured = measure_chains(simulate(prepared, 10**12, choice="edges", trace=True))
+        for bound in bounds:
+            seen = {"reaction time": "reaction", "data age": "age"}.get(bound.kind)
+            if seen is not None and bound.response is not None:
+                assert getattr(measured[bound.task], seen) <= bound.response
 
     def test_a_wrong_bound_is_refuted_by_a_small_example(self):
         """Non-preemptive analysis that looks at the first job of a busy window only (CAN before 2007)."""
