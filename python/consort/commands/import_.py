@@ -41,7 +41,7 @@ def command(file: Path, form: str | None, out: Path, force: bool, as_json: bool)
     imported = IMPORTS[form](file)
     files = _files(imported, out, file)
     for path, text in files.items():
-        if path != out and not force and path.exists() and path.read_text(encoding="utf-8") != text:
+        if path != out and not force and path.is_file() and path.read_bytes() != text.encode():
             raise BadInput("exists and differs; write elsewhere, or replace it with --force", file=path)
     write_files(files)
     if as_json:

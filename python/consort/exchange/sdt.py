@@ -43,6 +43,14 @@ class Region:
 def import_sdt(path: Path) -> Imported:
     """The platform of a device tree source; `BadInput` where it cannot be read."""
     tree = _parsed(path)
+    try:
+        return _imported(tree, path)
+    except dtlib.DTError as error:
+        # A property is there and has another form than the binding gives it.
+        raise BadInput(f"has a property that cannot be read: {error}", file=path) from None
+
+
+def _imported(tree: dtlib.DT, path: Path) -> Imported:
     report = Report()
     names = Names(report)
     model = tree.root.props.get("model")

@@ -59,6 +59,14 @@ def test_platform_of_another_is_not_replaced(tmp_path: Path, capsys: pytest.Capt
     assert call(capsys, *args, "--force")[0] == 0
 
 
+def test_platform_file_of_any_bytes_is_not_replaced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "board.yaml").write_bytes(b"\xff\xfe")
+    status, _, err = call(capsys, "import", str(DATA / "small.amxmi"), "-o", str(tmp_path / "system.yaml"))
+    assert status == 2 and "exists and differs" in err
+
+
 def test_device_tree_gives_a_platform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "my-board.yaml"
     assert call(capsys, "import", str(DATA / "zynq.dts"), "-o", str(out))[0] == 0

@@ -54,6 +54,8 @@ def test_small_tree() -> None:
     [
         ("/dts-v1/;", "", "is no device tree source"),
         ('device_type = "memory";', 'device_type = "memory"', "is no device tree source"),
+        ('model = "Small Zynq"', "model = <1>", "has a property that cannot be read"),
+        ('device_type = "memory"', "device_type = <1>", "has a property that cannot be read"),
         ('compatible = "cpus,cluster"', 'compatible = "x"', "the tree has no cluster of CPUs"),
         (
             "reg = <0x0 0xfffc0000 0x0 0x40000>",
