@@ -13,10 +13,11 @@ CONSORT := $(VENV)/bin/consort
 # How long the demo's four configurations run together: 4 x 100,000 releases of 50 us = 20 s.
 DEMO_ITERATIONS ?= 100000
 
-.PHONY: help setup packages demo test test-slow bench soundness lint format size clean lock
+.PHONY: help setup packages demo demo-boards test test-slow bench soundness lint format size clean lock
 
 help:
 	@echo 'make demo       run the servo application on this machine and report it'
+	@echo 'make demo-boards  unlike processors, emulated, sharing memory with this machine: one table, one report'
 	@echo 'make test       all tests of up to a few minutes'
 	@echo 'make test-slow  the long ones'
 	@echo 'make bench      benchmarks against floors and peers'
@@ -33,6 +34,10 @@ setup: packages
 
 demo: setup
 	@tools/demo.sh $(DEMO_ITERATIONS)
+
+demo-boards: setup
+	@tools/install-packages.sh boards
+	$(CONSORT) board demo
 
 test: setup
 	@tools/install-packages.sh test

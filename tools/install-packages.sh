@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages of one purpose (runtime, test, bench, lint) that are missing, and says which.
+# Installs the Debian packages of one purpose (runtime, test, boards, bench, lint) that are missing, and says which.
 set -euo pipefail
 
 declare -A wanted=(
@@ -8,10 +8,12 @@ declare -A wanted=(
     [test]="liblz4-dev perl clang libgtest-dev relacy-dev qemu-user qemu-system-arm gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib
             g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu g++-i686-linux-gnu
             g++-powerpc64-linux-gnu chromium"
+    [boards]="qemu-system-arm qemu-user gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi
+            libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-arm-linux-gnueabihf"
     [bench]="libboost-dev cargo"
     [lint]="clang clang-format clang-tidy"
 )
-purpose=${1:?usage: install-packages.sh runtime|test|bench|lint}
+purpose=${1:?usage: install-packages.sh runtime|test|boards|bench|lint}
 [ -n "${wanted[$purpose]:-}" ] || { echo "no such purpose: $purpose" >&2; exit 2; }
 
 missing=()

@@ -7,9 +7,11 @@ start-up code and memory maps agree, and says nothing about barriers (tests/rela
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
-from board_support import board
+from board_support import board, consort
 from consort.board.exchange import SIZES, Pair, Side, exchange, pair, probe, size_of
 from consort.errors import BadInput, SystemFails
 
@@ -118,3 +120,15 @@ def test_the_r5f_refuses_too() -> None:
     flags = {"flags": PLAIN_ENUM}
     assert "mode: expected 1, found 4" in probe(spec, Side("a72", **flags), Side("r5f", **flags))
     assert "offset of angle: expected 8, found 4" in probe(spec, Side("i386"), Side("r5f"))
+
+
+def test_command_counts_round_trips_and_repeats() -> None:
+    board("versal")
+    line = ["board", "exchange", "versal", "r5f", "a72", "--messages", "1000", "--counted", "--json"]
+    first, second = consort(*line), consort(*line)
+    assert first.returncode == 0, first.stderr
+    assert first.stdout == second.stdout
+    found = json.loads(first.stdout)
+    assert found["provenance"] == "counted" and sum(row["n"] for row in found["round_trips"]) == 1000
+    done = consort("board", "exchange", "mps2", "m4f", "x86-64", "--counted")
+    assert done.returncode == 2 and "x86-64 does not run in the board's counted time" in done.stderr

@@ -186,3 +186,71 @@ def count_instructions(store: bool, as_json: bool) -> None:
             click.echo(f"{c.core:<12} {c.operation:<32} {c.instructions:>8}")
     if changed := count.changes(counts, count.load(count.stored_file())):
         raise SystemFails("; ".join(changed))
+
+
+@command.command()
+@click.option("--jobs", type=click.IntRange(1, 50_000), default=2000, show_default=True)
+@click.option("--messages", type=click.IntRange(1000, 250_000), default=5000, show_default=True)
+@click.option("--root", type=click.Path(path_type=Path), help="Folder of recorded runs.")
+def demo(jobs: int, messages: int, root: Path | None) -> None:
+    """Run the servo and exchanges of messages on all boards; print one table, write one report.
+
+    Exit status 1: an output or a message was wrong, or a deadline was missed where time is counted.
+    """
+    from consort.board import demo as demonstration
+    from consort.commands.run import progress_bar
+
+    with progress_bar(False) as progress:
+        run = demonstration.demo(jobs, messages, root, ["consort", *sys.argv[1:]], progress)
+    for line in demonstration.table(run):
+        click.echo(line)
+    verdict = run.data["verdict"]
+    click.echo("\nall held" if verdict["ok"] else "\ndid not hold: " + "; ".join(verdict["reasons"]))
+    click.echo(f"report: {run.path / 'report.html'}")
+    if not verdict["ok"]:
+        sys.exit(1)
+
+
+@command.command("exchange")
+@click.argument("board", metavar="|".join([*BOARDS, *ALIASES]))
+@click.argument("asker")
+@click.argument("answerer")
+@click.option("--messages", type=click.IntRange(1, 2**32 - 1), default=10_000, show_default=True)
+@click.option("--on-chip", is_flag=True, help="Through on-chip memory instead of DDR.")
+@click.option("--counted", is_flag=True, help="Time is instructions executed; both sides on the board.")
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
+def exchange_messages(
+    board: str, asker: str, answerer: str, messages: int, on_chip: bool, counted: bool, as_json: bool
+) -> None:
+    """Exchange messages of 0 to 1024 bytes between two processors, check every byte, print round trips.
+
+    A side is a core of the board, a process of this machine (x86-64, armv7, aarch64, riscv64), or a72-linux.
+    Exit status 1: a content was wrong or a side refused the other.
+    """
+    import numpy as np
+
+    from consort.board.exchange import SIZES, exchange, pair, size_of
+
+    spec = board_named(board)
+    outside = [side for side in (asker, answerer) if side not in {core.name for core in spec.cores}]
+    if counted and outside:
+        raise BadInput(f"--counted: {outside[0]} does not run in the board's counted time")
+    who = pair(asker, answerer, on_chip=on_chip)
+    (found,) = exchange(spec, [who], messages, counted=counted, seconds=60 + messages / 100)
+    sizes = size_of(np.arange(1, len(found.ticks) + 1))
+    provenance = "counted" if counted else "emulated"
+    rows = []
+    for size in SIZES:
+        times = found.nanoseconds()[sizes == size]
+        if len(times):
+            p50, p99, p999 = (float(v) for v in np.percentile(times, [50, 99, 99.9], method="inverted_cdf"))
+            rows.append({"bytes": size, "n": len(times), "p50_ns": p50, "p99_ns": p99, "p999_ns": p999})
+    if as_json:
+        click.echo(
+            json.dumps({"messages": messages, "provenance": provenance, "round_trips": rows}, indent=1)
+        )
+        return
+    click.echo(f"{messages} messages {asker} to {answerer} and back, every byte as it should be")
+    click.echo(f"round trips, ns, {provenance}\n{'bytes':>8}{'n':>9}{'p50':>12}{'p99':>12}{'p99.9':>12}")
+    for row in rows:
+        click.echo("{bytes:>8}{n:>9}{p50_ns:>12.0f}{p99_ns:>12.0f}{p999_ns:>12.0f}".format(**row))
