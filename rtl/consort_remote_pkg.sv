@@ -93,4 +93,163 @@ package consort_remote_pkg;
     endcase
   endfunction
 
+  // ---- Frames of the compact packetization ----
+  // A frame of U units of 128 bits is U + 1 beats: header (64 bits), units, tail (64 bits), one after the other. So every
+  // unit lies half a beat further up, whatever the frame holds.
+
+  localparam int unsigned MaxUnits = 18;  // 16 beats of data and two units of strobes
+  localparam int unsigned MetaWidth = 72;  // of the frame's content: 40 bits in the header, 32 in the tail
+
+  typedef enum logic [2:0] {
+    FrameNone    = 3'd0,
+    FrameData    = 3'd1,
+    FrameAck     = 3'd2,
+    FrameNak     = 3'd3,
+    FrameInit    = 3'd4,
+    FrameInitAck = 3'd5
+  } frame_e;
+
+  typedef struct packed {
+    logic [39:0] meta;
+    logic [7:0]  ack;    // the sequence number that is expected next
+    logic [7:0]  seq;    // of data frames; the nonce of FrameInit and FrameInitAck
+    logic [4:0]  units;
+    frame_e      kind;
+  } header_t;
+
+  typedef struct packed {
+    logic [31:0] crc;
+    logic [31:0] meta;
+  } tail_t;
+
+  // What a receiver that lost the frames' boundaries waits for. Its low bits are no frame_e.
+  localparam logic [BeatWidth-1:0] ResyncBeat = 128'hC0A5_0F37_9E11_D24B_6A83_F05C_1B7E_44AF;
+
+  // CRC-32 (polynomial 04C11DB7) of one beat as a matrix over GF(2): one row of the next remainder for each bit. A loop
+  // over the bits would synthesise to a chain, the rows are XOR trees.
+  typedef logic [31:0][BeatWidth+31:0] crc_matrix_t;
+
+  function automatic crc_matrix_t crc_matrix();
+    crc_matrix_t matrix;
+    logic [31:0] rem;
+    for (int unsigned column = 0; column < BeatWidth + 32; column++) begin
+      // The remainder of a single set bit: in the register before (upper 32 columns), or in the data.
+      rem = column >= BeatWidth ? 32'd1 << (column - BeatWidth) : 32'd0;
+      for (int unsigned i = 0; i < BeatWidth; i++) begin
+        rem = (rem << 1) ^ ((rem[31] ^ (column == BeatWidth - 1 - i)) ? 32'h04C1_1DB7 : 32'd0);
+      end
+      for (int unsigned row = 0; row < 32; row++) matrix[row][column] = rem[row];
+    end
+    return matrix;
+  endfunction
+
+  localparam crc_matrix_t CrcMatrix = crc_matrix();
+
+  function automatic logic [31:0] crc_next(logic [31:0] crc, logic [BeatWidth-1:0] data);
+    logic [31:0] next;
+    for (int unsigned row = 0; row < 32; row++) next[row] = ^({crc, data} & CrcMatrix[row]);
+    return next;
+  endfunction
+
+  // ---- Messages ----
+
+  localparam int unsigned TagWidth = 8;
+  localparam int unsigned PortWidth = 2;  // upper bits of a tag: the port of the cBlock
+  localparam int unsigned IndexWidth = TagWidth - PortWidth;
+  localparam int unsigned OffsetWidth = 28;
+
+  typedef enum logic [1:0] {
+    OpNone        = 2'd0,
+    OpRead        = 2'd1,
+    OpWrite       = 2'd2,
+    OpWriteStrobe = 2'd3   // units of strobes, 8 beats in each, go before its data
+  } op_e;
+
+  typedef struct packed {
+    logic [3:0] generation;
+    logic [3:0] index;
+  } handle_t;
+
+  // 63 bits, in a slot of 64.
+  typedef struct packed {
+    logic [2:0]             prot;
+    logic                   more;    // of a write: another message of the same tag follows
+    logic [1:0]             burst;
+    logic [2:0]             size;
+    logic [7:0]             len;
+    logic [OffsetWidth-1:0] offset;  // within the segment
+    handle_t                handle;
+    logic [TagWidth-1:0]    tag;
+    op_e                    op;
+  } request_t;
+
+  localparam int unsigned MaxRequests = 15;  // in a frame
+
+  typedef struct packed {
+    logic [3:0] extra;  // requests in the frame beside this one
+    logic [4:0] zero;
+    request_t   first;
+  } request_meta_t;
+
+  typedef enum logic [1:0] {
+    RspNone  = 2'd0,
+    RspData  = 2'd1,  // len + 1 beats of a read, all with this resp
+    RspAck   = 2'd2,
+    RspError = 2'd3   // the rest of the read is SLVERR and has no data
+  } rsp_e;
+
+  typedef struct packed {
+    logic [4:0]          len;
+    logic [1:0]          resp;
+    logic [TagWidth-1:0] tag;
+    rsp_e                kind;
+  } response_t;
+
+  typedef struct packed {
+    logic [1:0]          resp;
+    logic [TagWidth-1:0] tag;
+    logic                valid;
+  } ack_t;
+
+  typedef struct packed {
+    logic [4:0]      zero;
+    ack_t [2:0]      acks;
+    response_t [1:0] parts;
+  } response_meta_t;
+
+  // Units of a write of so many beats.
+  function automatic logic [4:0] units_of(op_e op, logic [4:0] beats);
+    case (op)
+      OpWrite: return beats;
+      OpWriteStrobe: return beats + (beats > 5'd8 ? 5'd2 : 5'd1);
+      default: return 5'd0;
+    endcase
+  endfunction
+
+  // ---- Segments ----
+
+  localparam int unsigned PageWidth = AddrWidth - 12;
+
+  // Of a port of the cBlock: where the processor sees it.
+  typedef struct packed {
+    logic                 valid;
+    logic                 readable;
+    logic                 writable;
+    logic [1:0]           link;
+    handle_t              handle;
+    logic [PageWidth-1:0] first;  // pages of 4 KiB
+    logic [PageWidth-1:0] last;
+  } window_t;
+
+  // Of a link of the mBlock: where the memory is.
+  typedef struct packed {
+    logic                  valid;
+    logic                  readable;
+    logic                  writable;
+    logic [3:0]            generation;
+    logic [1:0]            memory;
+    logic [PageWidth-1:0]  base;
+    logic [OffsetWidth-13:0] last;  // last page, from the base
+  } segment_t;
+
 endpackage

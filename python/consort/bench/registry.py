@@ -29,6 +29,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "consort.bench.soundness",
         "three-phase bounds attacked: schedules above them looked for in random sets",
     ),
+    "remap": (
+        "consort.bench.remap",
+        "remote memory: use of the link in three packetizations, counted",
+    ),
     "table1": (
         "consort.bench.papers",
         "Orciari et al. 2024, Table I: the loopback test, beside the published",

@@ -18,7 +18,7 @@ MAKEFLAGS = (
     "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20 CFG_CXXFLAGS_STD=-std=gnu++20 "
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
 )
-PACKAGES = ("consort_remote_pkg.sv",)
+PACKAGES = ("consort_remote_pkg.sv", "consort_remote_regs_pkg.sv")
 
 
 def tools() -> Path:

@@ -29,6 +29,52 @@ def paper_beats() -> list[Beats]:
     return [Beats(**row) for row in _run(simulation("paper_pair", harness("paper.cpp")), [])]
 
 
+@dataclass(frozen=True)
+class Soak:
+    """Random traffic over a link with errors: chances are for a bit and for a beat."""
+
+    beats: int
+    bit_error_rate: float = 0
+    drop: float = 0
+    repeat: float = 0
+    # Bits beside the first that an error may flip.
+    span: int = 0
+    # Of the cycles in which a channel could do something.
+    pause_percent: int = 0
+    seed: int = 1
+
+
+def soak(load: Soak) -> dict[str, Any]:
+    """Runs it; SystemFails where a read differs, a write is lost or repeated, or something is stuck."""
+    words = [
+        load.beats,
+        load.bit_error_rate,
+        load.drop,
+        load.repeat,
+        load.span,
+        load.pause_percent,
+        load.seed,
+    ]
+    result: dict[str, Any] = _run(_pair(), ["soak", *map(str, words)])
+    return result
+
+
+def faults() -> dict[str, Any]:
+    """What accesses that cannot be answered end with, and after how many cycles."""
+    result: dict[str, Any] = _run(_pair(), ["faults"])
+    return result
+
+
+def compact_beats() -> list[dict[str, Any]]:
+    """Beats and cycles of the compact packetization on a link without errors."""
+    result: list[dict[str, Any]] = _run(_pair(), ["beats"])
+    return result
+
+
+def _pair() -> Path:
+    return simulation("remote_pair", harness("remote.cpp"))
+
+
 def harness(name: str) -> Path:
     """A C++ harness of rtl/sim."""
     return need_source_tree("simulating the hardware") / "rtl" / "sim" / name

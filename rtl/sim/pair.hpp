@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated pair of blocks with masters on its ports and memories behind it.
+#pragma once
+
+#include <memory>
+
+#include "Vtop.h"
+#include "axi.hpp"
+
+#ifndef PORTS
+#define PORTS 1
+#endif
+#ifndef LINKS
+#define LINKS 1
+#endif
+#ifndef MEMORIES
+#define MEMORIES 1
+#endif
+
+namespace sim {
+
+constexpr unsigned kPorts = PORTS;
+constexpr unsigned kLinks = LINKS;
+constexpr unsigned kMemories = MEMORIES;
+
+struct Phy {
+    unsigned rate = 0;  // beats a cycle, of 65536; 0 is one each cycle
+    unsigned latency = 0;
+    double flip = 0, drop = 0, repeat = 0;  // chances for a beat
+    unsigned flip_span = 0;
+};
+
+// The share of beats of 128 bits that a bit error rate harms.
+inline double of_beat(double bit_error_rate) {
+    double good = 1;
+    for (int i = 0; i < 128; ++i) good *= 1 - bit_error_rate;
+    return 1 - good;
+}
+
+class Pair {
+  public:
+    static constexpr std::uint64_t kLpa = 0x4'0000'0000;  // where port 0 sees its first segment
+
+    explicit Pair(const Phy& phy, const MemoryBehaviour& behaviour = {}, unsigned pause_percent = 0,
+                  std::uint64_t seed = 1)
+        : top_(std::make_unique<Vtop>(&context_)) {
+        for (unsigned m = 0; m < kMemories; ++m) memories.emplace_back(*top_, m, behaviour, seed * 16 + m);
+        for (unsigned p = 0; p < kPorts; ++p) masters.emplace_back(*top_, p, pause_percent, seed * 32 + p);
+        set(phy);
+        top_->clk_i = 0;
+        top_->rst_ni = 0;
+        top_->eval();
+        cycle();
+        cycle();
+        top_->rst_ni = 1;
+        cycle();
+    }
+
+    void set(const Phy& phy) {
+        const auto chance = [](double of) { return static_cast<std::uint32_t>(of * 4294967295.0); };
+        top_->rate_i = static_cast<std::uint16_t>(phy.rate);
+        top_->latency_i = static_cast<std::uint16_t>(phy.latency);
+        top_->flip_chance_i = chance(phy.flip);
+        top_->flip_span_i = static_cast<std::uint8_t>(phy.flip_span);
+        top_->drop_chance_i = chance(phy.drop);
+        top_->repeat_chance_i = chance(phy.repeat);
+    }
+    void cut(unsigned link, bool is_cut) { top_->cut_i[link] = is_cut; }
+
+    void cycle() {
+        for (auto& master : masters) master.drive();
+        for (auto& memory : memories) memory.drive();
+        top_->eval();
+        for (auto& master : masters) master.sample();
+        for (auto& memory : memories) memory.sample();
+        top_->clk_i = 1;
+        top_->eval();
+        top_->clk_i = 0;
+        top_->eval();
+        ++now;
+    }
+
+    // Links on, one window for each port and link: port p sees link l at kLpa + p * 4 GiB + l * 256 MiB, and
+    // it lies in memory (p + l) % memories at p * 256 MiB.
+    void bring_up(unsigned down_after = 65536, unsigned ack_timeout = 1024) {
+        for (const bool cblock : {true, false}) {
+            write(cblock, 0x010, ack_timeout);
+            write(cblock, 0x014, 2048);  // the silence before a start is as long
+        }
+        for (unsigned l = 0; l < kLinks; ++l) {
+            for (unsigned p = 0; p < kPorts; ++p) open(p, l, p, 0, true, true);
+        }
+        write(false, 0x008, (1U << kLinks) - 1);
+        write(true, 0x008, (1U << kLinks) - 1);
+        wait_up();
+        write(true, 0x014, down_after);
+        write(false, 0x014, down_after);
+    }
+    // Window l of port p to segment `index` of link l with this generation.
+    void open(unsigned p, unsigned l, unsigned index, unsigned generation, bool readable, bool writable) {
+        const std::uint32_t rights = (readable ? 2U : 0U) | (writable ? 4U : 0U) | 1U;
+        const std::uint32_t segment = 0x400 + l * 0x100 + index * 0x10;
+        write(false, segment, (p * 0x1000'0000U) >> 12);
+        write(false, segment + 4, 0xFFFF);
+        write(false, segment + 8, generation << 5 | ((p + l) % kMemories) << 3 | 7U);
+        const std::uint64_t first = at(p, l) >> 12;
+        const std::uint32_t window = 0x400 + p * 0x200 + l * 0x20;
+        write(true, window, static_cast<std::uint32_t>(first));
+        write(true, window + 4, static_cast<std::uint32_t>(first + 0xFFFF));
+        write(true, window + 8, generation << 9 | index << 5 | l << 3 | rights);
+    }
+    static std::uint64_t at(unsigned p, unsigned l) {
+        return kLpa + p * 0x1'0000'0000ULL + l * 0x1000'0000ULL;
+    }
+
+    void wait_up() {
+        for (unsigned waited = 0; read(true, 0x00C) != (1U << kLinks) - 1; ++waited) {
+            if (waited > 20'000) fail("the link does not come up");
+        }
+        for (unsigned i = 0; i < 100; ++i) cycle();
+    }
+
+    std::uint32_t read(bool cblock, std::uint32_t address) {
+        (cblock ? top_->ccfg_araddr_i : top_->mcfg_araddr_i) = static_cast<std::uint16_t>(address);
+        (cblock ? top_->ccfg_arvalid_i : top_->mcfg_arvalid_i) = 1;
+        (cblock ? top_->ccfg_rready_i : top_->mcfg_rready_i) = 1;
+        cycle();
+        (cblock ? top_->ccfg_arvalid_i : top_->mcfg_arvalid_i) = 0;
+        top_->eval();
+        if ((cblock ? top_->ccfg_rresp_o : top_->mcfg_rresp_o) != 0) fail("a register cannot be read");
+        const std::uint32_t value = cblock ? top_->ccfg_rdata_o : top_->mcfg_rdata_o;
+        cycle();
+        return value;
+    }
+    void write(bool cblock, std::uint32_t address, std::uint32_t value) {
+        (cblock ? top_->ccfg_awaddr_i : top_->mcfg_awaddr_i) = static_cast<std::uint16_t>(address);
+        (cblock ? top_->ccfg_wdata_i : top_->mcfg_wdata_i) = value;
+        (cblock ? top_->ccfg_awvalid_i : top_->mcfg_awvalid_i) = 1;
+        (cblock ? top_->ccfg_wvalid_i : top_->mcfg_wvalid_i) = 1;
+        (cblock ? top_->ccfg_bready_i : top_->mcfg_bready_i) = 1;
+        cycle();
+        (cblock ? top_->ccfg_awvalid_i : top_->mcfg_awvalid_i) = 0;
+        (cblock ? top_->ccfg_wvalid_i : top_->mcfg_wvalid_i) = 0;
+        top_->eval();
+        if ((cblock ? top_->ccfg_bresp_o : top_->mcfg_bresp_o) != 0) fail("a register cannot be written");
+        cycle();
+    }
+
+    // Until nothing is outstanding at any master.
+    void finish(unsigned limit = 1'000'000) {
+        for (unsigned waited = 0;; ++waited) {
+            bool busy = false;
+            for (const auto& master : masters) busy |= master.outstanding() != 0;
+            if (!busy) return;
+            if (waited > limit) fail("no answer: a transaction is stuck");
+            cycle();
+        }
+    }
+
+    [[nodiscard]] std::uint64_t request_beats(unsigned link = 0) const { return top_->request_beats_o[link]; }
+    [[nodiscard]] std::uint64_t response_beats(unsigned link = 0) const {
+        return top_->response_beats_o[link];
+    }
+    [[nodiscard]] std::uint64_t beats() const {
+        std::uint64_t sum = 0;
+        for (unsigned l = 0; l < kLinks; ++l) sum += top_->request_beats_o[l] + top_->response_beats_o[l];
+        return sum;
+    }
+    [[nodiscard]] std::uint64_t harmed() const {
+        std::uint64_t sum = 0;
+        for (unsigned l = 0; l < 2 * kLinks; ++l) sum += top_->harmed_o[l];
+        return sum;
+    }
+
+    std::deque<Memory<Vtop>> memories;
+    std::deque<Master<Vtop>> masters;
+    std::uint64_t now = 0;
+
+  private:
+    VerilatedContext context_;
+    std::unique_ptr<Vtop> top_;
+};
+
+}  // namespace sim

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort bench remap`: its goals, and that one of them can fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from consort.bench import remap
+from consort.bench.registry import Options
+from consort.remote.run import Beats
+
+
+@pytest.fixture(scope="module")
+def result():
+    return remap.run(Options("remap"))
+
+
+def test_every_goal_is_counted_and_met(result):
+    assert {g["name"]: g["met"] for g in result.goals} == dict.fromkeys(
+        (
+            "b2b_table1_mismatches",
+            "pipelined_table1_mismatches",
+            "compact_64B_idle",
+            "compact_64B_backlog",
+            "compact_256B_idle",
+            "compact_4096B_idle",
+            "read64_added_cycles",
+            "read64_stream_of_direction",
+        ),
+        True,
+    )
+
+
+def test_a_beat_too_many_is_a_mismatch(monkeypatch):
+    monkeypatch.setattr(remap, "paper_beats", lambda: [Beats("b2b", 3, 9, 7), Beats("pipelined", 3, 8, 7)])
+    _, mismatches = remap.paper_rows()
+    assert mismatches == {"b2b": 1, "pipelined": 0}

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The blocks in the compact packetization: nothing is lost over a bad link, faults end as they must."""
+
+from __future__ import annotations
+
+import pytest
+from consort.remote import run
+
+
+@pytest.mark.parametrize(
+    ("load", "minimum"),
+    [
+        # Every kind of error has to have happened, or the test says nothing.
+        (run.Soak(beats=100_000, seed=1), 0),
+        (run.Soak(beats=250_000, bit_error_rate=1e-6, seed=2), 10),
+        (run.Soak(beats=250_000, bit_error_rate=1e-5, span=20, pause_percent=20, seed=3), 200),
+        (run.Soak(beats=250_000, bit_error_rate=1e-4, seed=4), 2000),
+        (run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=5), 500),
+        (run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, drop=5e-4, repeat=5e-4, seed=6), 800),
+    ],
+)
+def test_random_traffic_over_a_link_with_errors(load, minimum):
+    result = run.soak(load)
+    assert result["beats"] >= load.beats
+    assert result["harmed"] >= minimum
+    assert result["downs"] == 0
+    assert all(count > 20 for count in result["covered"].values()), result["covered"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [1e-4, 1e-5, 1e-6])
+@pytest.mark.parametrize("kind", ["single", "bursts", "dropped and repeated"])
+def test_a_hundred_million_beats(rate, kind):
+    drop = {"dropped and repeated": rate * 50}.get(kind, 0)
+    span = 40 if kind == "bursts" else 0
+    load = run.Soak(
+        beats=11_200_000,
+        bit_error_rate=rate,
+        span=span,
+        drop=drop,
+        repeat=drop,
+        seed=int(1e6 * rate) + len(kind),
+    )
+    assert run.soak(load)["beats"] >= 11_200_000
+
+
+@pytest.fixture(scope="module")
+def faults():
+    return run.faults()
+
+
+@pytest.mark.parametrize("what", ["read", "write"])
+def test_what_is_not_mapped_is_decerr_within_8_cycles_and_never_on_the_link(faults, what):
+    assert faults[f"{what}_unmapped"]["resp"] == 3
+    assert faults[f"{what}_unmapped"]["cycles"] <= 8
+    assert faults[f"{what}_unmapped"]["beats"] == 0
+
+
+@pytest.mark.parametrize("what", ["read", "write"])
+def test_what_is_forbidden_is_slverr_within_8_cycles_and_never_on_the_link(faults, what):
+    assert faults[f"{what}_forbidden"]["resp"] == 2
+    assert faults[f"{what}_forbidden"]["cycles"] <= 8
+    assert faults[f"{what}_forbidden"]["beats"] == 0
+
+
+@pytest.mark.parametrize("what", ["read", "write"])
+def test_a_detached_segment_is_not_reached_by_a_late_request(faults, what):
+    # The harness itself fails if the memory saw a transaction.
+    assert faults[f"{what}_detached"]["resp"] == 2
+
+
+def test_on_a_cut_link_everything_outstanding_ends_in_time(faults):
+    cut = faults["cut"]
+    assert cut["outstanding"] > 100
+    assert cut["errors"] > 50
+    # The programmed time, and one cycle for each beat of the answers.
+    assert cut["down_after"] / 2 < cut["longest"] <= cut["down_after"] + 2048
+
+
+@pytest.fixture(scope="module")
+def beats():
+    return run.compact_beats()
+
+
+def test_single_accesses_take_the_beats_of_the_frame_format(beats):
+    for row in beats:
+        if row["load"] != "idle":
+            continue
+        burst = row["burst"]
+        parts = -(-burst // (16 if row["what"] == "writes" else 18))
+        assert (row["request_beats"] + row["response_beats"]) / row["count"] == burst + parts + 1, row
+
+
+def test_a_cache_line_read_adds_at_most_26_cycles(beats):
+    (row,) = (r for r in beats if (r["load"], r["what"], r["burst"]) == ("latency", "reads", 4))
+    assert 0 < row["cycles"] - row["memory_cycles"] <= 26
+
+
+def test_a_stream_of_cache_line_reads_fills_the_data_direction(beats):
+    (row,) = (r for r in beats if (r["load"], r.get("what"), r["burst"]) == ("backlog", "reads", 4))
+    assert 0.85 <= 4 * row["reads"] / (row["cycles"] * row["rate"]) <= 0.89
