@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import pytest
-
 from consort.bench import remap
 from consort.bench.registry import Options
 from consort.remote.run import Beats

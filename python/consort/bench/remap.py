@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort bench remap`: use of the link in three packetizations, counted in the RTL, and cycles of a read."""
+"""`consort bench remap`: use of the link in three packetizations, counted in the RTL, and read cycles."""
 
 from __future__ import annotations
 
