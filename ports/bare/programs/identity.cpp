@@ -3,6 +3,7 @@
 // Says who the core is, and that its clock, its memories and its arithmetic work. Arguments: none.
 // Results: 0 core id, 1 ticks per second, 2 ticks of 1000 reads of the clock, 3 bytes of on-chip memory
 // checked.
+#include <cstddef>
 #include <cstdint>
 
 #include "consort/bare/program.hpp"
@@ -44,7 +45,8 @@ int consort_program(Desk& desk) noexcept {
     // Each core its own part, so that the cores can do this at once.
     constexpr std::uint32_t words = 1024;
     if (unsigned char* memory = on_chip(); memory != nullptr) {
-        if (wrong_words(reinterpret_cast<volatile std::uint32_t*>(memory) + this_place * words, words) != 0) {
+        if (wrong_words(reinterpret_cast<volatile std::uint32_t*>(memory) + std::size_t{words} * this_place,
+                        words) != 0) {
             return fail(desk, "the on-chip memory does not hold what was written");
         }
         desk.result(3, 4 * words);

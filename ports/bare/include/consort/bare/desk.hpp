@@ -26,7 +26,7 @@ enum class State : std::uint32_t {
 class Desk {
   public:
     static constexpr std::uint32_t magic_number = 0x4b534443;  // "CDSK"
-    static constexpr std::uint32_t bytes = 4096;
+    static constexpr std::size_t bytes = 4096;
     static constexpr std::uint32_t arguments = 14;
     static constexpr std::uint32_t results = 16;
     static constexpr std::uint32_t text_bytes = 256;
@@ -95,6 +95,6 @@ class Desk {
 
 // The shared window begins with desks; everything else comes behind them.
 inline constexpr std::uint32_t desks = 8;
-inline constexpr std::uint32_t desks_bytes = desks * Desk::bytes;
+inline constexpr std::size_t desks_bytes = desks * Desk::bytes;
 
 }  // namespace consort::bare
