@@ -85,12 +85,18 @@ class Distribution:
     deadline_ns: int | None = None
 
 
+def _drawable(stored: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A histogram's values and counts. A logarithmic axis has no 0: what took no time is drawn at 1 ns."""
+    values, counts = buckets_of(stored)
+    return np.maximum(values, 1), counts
+
+
 def histogram_svg(distributions: Sequence[Distribution], ident: str, label: str) -> str:
     """How many samples fell where, counts on a logarithmic axis."""
     with mpl.rc_context(_RC):
         figure, axes = _new()
         for n, curve in enumerate(distributions):
-            values, counts = buckets_of(curve.stored)
+            values, counts = _drawable(curve.stored)
             edges = bin_edges(int(values[0]), int(values[-1]), curve.resolution_ns)
             heights = np.histogram(values, bins=edges, weights=counts)[0]
             # Empty bins would be drawn at minus infinity.
@@ -110,7 +116,7 @@ def tail_svg(distributions: Sequence[Distribution], ident: str, label: str) -> s
     with mpl.rc_context(_RC):
         figure, axes = _new()
         for n, curve in enumerate(distributions):
-            values, counts = buckets_of(curve.stored)
+            values, counts = _drawable(curve.stored)
             x, y = thin(*tail(values, counts))
             axes.step(x / 1e3, y, where="pre", color=SERIES[n], linestyle=DASHES[n], label=curve.name)
             axes.plot(x[-1] / 1e3, y[-1], marker="o", markersize=3.5, color=SERIES[n])

@@ -193,6 +193,7 @@ class TestChains:
         assert measured.age == max(ages, default=None)
         assert measured.reaction == max(reactions, default=None)
 
+    @pytest.mark.filterwarnings("error::UserWarning")
     def test_a_limit_that_is_not_kept_fails_the_run(self, tmp_path):
         found, data = run_command(
             tmp_path, small.local((3, 7), chains={"c": {"path": ["t0"], "reaction": "4us"}})
@@ -353,7 +354,7 @@ class TestBounds:
             st.lists(task_rows.map(lambda r: (r[0], r[1] + 2, r[1] + 2)), min_size=1, max_size=4),
             refuted,
             settings=settings(
-                max_examples=5000, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+                max_examples=2000, deadline=None, database=None, suppress_health_check=list(HealthCheck)
             ),
         )
         for i in range(len(example)):
