@@ -25,6 +25,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "figure7": ("consort.bench.figure7", "Tabish et al. 2016, Figure 7: schedulability over utilisation"),
     "icc": ("consort.bench.icc", "mailbox, queue and snapshot against floors and peers"),
     "loopback": ("consort.bench.papers", "there and back: 0 to 1024 bytes, interference off and on"),
+    "scratchpad": (
+        "consort.bench.scratchpad",
+        "Tabish et al. 2016, Table IV, Figures 5 and 6, Table V: three phases beside a stream",
+    ),
     "soundness": (
         "consort.bench.soundness",
         "three-phase bounds attacked: schedules above them looked for in random sets",

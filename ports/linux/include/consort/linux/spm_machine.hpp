@@ -43,7 +43,7 @@ struct SpmOptions {
     // With fewer processors than threads: share them instead of refusing. For trying things out; the slots
     // are then not kept.
     bool share_processors = false;
-    // The core reads its partition once before the job, so that the job finds it in its own cache.
+    // The core goes through its partition once before the job, so that the job finds it in its own cache.
     bool warm = true;
     std::size_t records = std::size_t{1} << 20U;  // jobs and events that can be kept
 };
@@ -85,6 +85,23 @@ inline CpuChoice spm_processors(std::size_t application_cores, bool share) {
         choice.cpus.push_back(choice.cpus[i % found]);
     }
     return choice;
+}
+
+// Brings a partition into the calling core's own cache: what the job reads by reading it, what it writes by
+// writing what is there, because a line that another core has written last is else fetched twice.
+inline void warm_partition(const spm::Partition& parts, const spm::Footprint& size) noexcept {
+    const std::byte* end = parts.code + spm::layout_of(size).bytes;
+    for (const volatile std::byte* at = parts.code; at < end; at += spm::part_alignment) {
+        (void)*at;
+    }
+    const auto write = [](std::byte* part, std::uint32_t bytes) {
+        volatile std::byte* at = part;
+        for (std::uint32_t i = 0; i < bytes; i += spm::part_alignment) {
+            at[i] = at[i];
+        }
+    };
+    write(parts.data, size.data);
+    write(parts.outputs, size.outputs);
 }
 
 namespace detail {
@@ -146,10 +163,7 @@ class SpmCoreBoard {
     [[nodiscard]] spm::Outcome execute(const spm::ReadyJob& ready, const spm::Partition& parts) noexcept {
         const SpmTask& task = (*tasks_)[ready.task];
         if (warm_) {
-            const std::uint32_t bytes = spm::layout_of(task.task.size).bytes;
-            for (std::uint32_t at = 0; at < bytes; at += spm::part_alignment) {
-                (void)*const_cast<const volatile std::byte*>(parts.code + at);
-            }
+            warm_partition(parts, task.task.size);
         }
         return guard_->run(JobGuard::id_of(ready.task, ready.job), task.job, parts);
     }
