@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves the assertions of a module of this folder by temporal induction; runs in the environment of the hardware tools.
+"""Proves the assertions of a module of this folder by induction, in the environment of the hardware tools.
 
 prove.py DUT.sv CHECK.sv TOP
 """
