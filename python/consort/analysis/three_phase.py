@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Literal
+from typing import Any, Literal
 
 from consort import _engine
 from consort.analysis.result import Bound, Step, in_words
@@ -29,8 +29,9 @@ _COMMON = (
     "two partitions a core; a completed task is unloaded oldest first",
     "execution times include context switches; DMA times include programming the DMA",
     "no release jitter",
-    "all tasks of the core that are listed above and below meet their deadlines",
+    "the tasks of the core that are more urgent meet their deadlines, and so did the task's earlier jobs",
 )
+_OVERRUN = "holds although tasks below may miss their deadlines and overrun"
 _ARBITRATION = {
     "corrected": "TDMA of the DMA: one load or unload in each own slot, which is charged whole",
     "literal": "TDMA of the DMA: one load or unload in each own slot, which is charged whole",
@@ -77,19 +78,23 @@ def bound_core(
     """Bounds of a core's tasks, which come in priority order, the most urgent first.
 
     The bound of a task rests on those above it meeting their deadlines, so after the first that is not
-    schedulable the rest have none. The iteration of a bound ends above `limit_factor` times the deadline.
-    ValueError for tasks that the analysis does not take (deadline above the period, an operation longer than
-    the slot).
+    schedulable the rest have none; the bounds of those above it then allow that tasks below overrun. The
+    iteration of a bound ends above `limit_factor` times the deadline. ValueError for tasks that the analysis
+    does not take (deadline above the period, an operation longer than the slot).
     """
     tick = gcd(share.slot, share.round, *(t for task in tasks for t in _times(task)))
-    found = _engine.spm_bounds(
-        [tuple(t // tick for t in _times(task)) for task in tasks],
-        share.round // tick,
-        share.slot // tick,
-        method,
-        limit_factor,
-        False,
-    )
+    times = [tuple(t // tick for t in _times(task)) for task in tasks]
+
+    def engine(overrun: bool) -> list[dict[str, Any]]:
+        return _engine.spm_bounds(
+            times, share.round // tick, share.slot // tick, method, limit_factor, overrun
+        )
+
+    found = engine(False)
+    late = found[-1]["response"] is None or found[-1]["response"] * tick > tasks[len(found) - 1].deadline
+    if late:
+        # Then two jobs of one task below may be in flight at once.
+        found = engine(True)
     results: list[Bound] = []
     for index, task in enumerate(tasks):
         common = {
@@ -105,7 +110,7 @@ def bound_core(
             results.append(Bound(response=None, notes=notes, **common))  # type: ignore[arg-type]
             continue
         raw = found[index]
-        notes = ()
+        notes = (_OVERRUN,) if late and index < len(found) - 1 else ()
         if method == "literal":
             notes = ("unsound: for comparison only (the documentation has four counterexamples)",)
         response = None if raw["response"] is None else raw["response"] * tick
