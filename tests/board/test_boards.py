@@ -150,10 +150,10 @@ def test_program_that_does_not_compile_says_why(tmp_path: Path) -> None:
         images(board("mps2"), str(source))
 
 
+@pytest.mark.parametrize(("name", "core"), [("versal", "a72"), ("versal", "r5f"), ("mps2", "m4f")])
 @pytest.mark.parametrize("program", ["identity", "exchange"])
-def test_own_programs_compile_without_a_warning(program: str) -> None:
-    for name in ("versal", "mps2"):
-        images(board(name), program, "-Werror")
+def test_own_programs_compile_without_a_warning(program: str, name: str, core: str) -> None:
+    images(board(name), program, "-Werror", cores=(core,))
 
 
 def test_global_constructors_are_refused(tmp_path: Path) -> None:
