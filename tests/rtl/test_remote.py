@@ -17,6 +17,12 @@ from consort.remote import run
         (run.Soak(beats=250_000, bit_error_rate=1e-4, seed=4), 2000),
         (run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=5), 500),
         (run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, drop=5e-4, repeat=5e-4, seed=6), 800),
+        (
+            run.Soak(
+                beats=300_000, bit_error_rate=2e-5, drop=1e-4, repeat=1e-4, pause_percent=10, seed=7, shape=2
+            ),
+            500,
+        ),
     ],
 )
 def test_random_traffic_over_a_link_with_errors(load, minimum):
@@ -75,6 +81,13 @@ def test_on_a_cut_link_everything_outstanding_ends_in_time(faults):
     assert cut["errors"] > 50
     # The programmed time, and one cycle for each beat of the answers.
     assert cut["down_after"] / 2 < cut["longest"] <= cut["down_after"] + 2048
+
+
+def test_of_two_links_one_is_cut():
+    # The harness fails if anything is stuck or wrong afterwards.
+    cut = run.faults(shape=2)["cut"]
+    assert 50 < cut["errors"] < cut["outstanding"]
+    assert cut["longest"] <= cut["down_after"] + 2048
 
 
 @pytest.fixture(scope="module")

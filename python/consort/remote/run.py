@@ -42,6 +42,8 @@ class Soak:
     # Of the cycles in which a channel could do something.
     pause_percent: int = 0
     seed: int = 1
+    # So many ports, links and memories each.
+    shape: int = 1
 
 
 def soak(load: Soak) -> dict[str, Any]:
@@ -55,13 +57,13 @@ def soak(load: Soak) -> dict[str, Any]:
         load.pause_percent,
         load.seed,
     ]
-    result: dict[str, Any] = _run(_pair(), ["soak", *map(str, words)])
+    result: dict[str, Any] = _run(_pair(load.shape), ["soak", *map(str, words)])
     return result
 
 
-def faults() -> dict[str, Any]:
+def faults(shape: int = 1) -> dict[str, Any]:
     """What accesses that cannot be answered end with, and after how many cycles."""
-    result: dict[str, Any] = _run(_pair(), ["faults"])
+    result: dict[str, Any] = _run(_pair(shape), ["faults"])
     return result
 
 
@@ -71,8 +73,13 @@ def compact_beats() -> list[dict[str, Any]]:
     return result
 
 
-def _pair() -> Path:
-    return simulation("remote_pair", harness("remote.cpp"))
+def _pair(shape: int = 1) -> Path:
+    if shape == 1:
+        return simulation("remote_pair", harness("remote.cpp"))
+    names = ("Ports", "Links", "Memories")
+    defines = " ".join(f"-D{name.upper()}={shape}" for name in names)
+    parameters: dict[str, int | str] = dict.fromkeys(names, shape)
+    return simulation("remote_pair", harness("remote.cpp"), parameters, ("-CFLAGS", defines))
 
 
 def harness(name: str) -> Path:
