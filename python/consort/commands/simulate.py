@@ -20,6 +20,7 @@ from consort.model.textvalue import WrongValue
 from consort.record.store import default_root
 
 if TYPE_CHECKING:
+    from consort.analysis.result import Bound
     from consort.record.store import Run
     from consort.simulate.chains import ChainFigures
     from consort.simulate.engine import Report, Simulation
@@ -125,11 +126,14 @@ def command(
 ) -> None:
     """Simulate a system description exactly: every release, preemption, DMA slot and message.
 
-    The same description, duration and seed give the same run everywhere. Exit status 1: a deadline was
-    missed, or a chain took longer than it is allowed to.
+    The same description, duration and seed give the same run everywhere. Responses, reaction times and data
+    ages are held against the bounds of `consort analyze`. Exit status 1: a deadline was missed, a chain took
+    longer than it is allowed to, or something took longer than its bound, which is a defect of Consort.
     """
+    from consort.analysis.system import analyze_system
     from consort.simulate.build import prepare
     from consort.simulate.chains import measure_chains
+    from consort.simulate.check import BoundExceeded, above_bounds
     from consort.simulate.engine import simulate
 
     system = _in_mode(load_system(description), mode)
@@ -156,13 +160,37 @@ def command(
         else:
             assert several is not None
             found = several
-    ok = found.misses == 0 and all(chain.kept for chain in chains.values())
+    bounds = analyze_system(system, waiting=master_waits)
+    excesses = above_bounds(prepared, bounds, found, execution)
+    late_chains = _chains_above(chains, bounds)
+    ok = found.misses == 0 and all(chain.kept for chain in chains.values()) and not (excesses or late_chains)
     if as_json:
-        click.echo(json.dumps(_json(found, chains, run, ok), indent=1))
+        exceeded = [str(excess) for excess in excesses] + late_chains
+        click.echo(json.dumps(_json(found, chains, bounds, exceeded, run, ok), indent=1))
     else:
-        _print(found, chains, run, ok)
+        _print(found, chains, bounds, run, ok)
+        for line in late_chains:
+            click.echo(line, err=True)
+    if excesses:
+        raise BoundExceeded(excesses)
     if not ok:
         sys.exit(1)
+
+
+def _chains_above(chains: dict[str, ChainFigures], bounds: list[Bound]) -> list[str]:
+    """The chains that took longer than their bounds."""
+    lines = []
+    for bound in bounds:
+        figures = chains.get(bound.task)
+        if figures is None or bound.kind not in ("reaction time", "data age") or bound.response is None:
+            continue
+        seen = figures.reaction if bound.kind == "reaction time" else figures.age
+        if seen is not None and seen > bound.response:
+            lines.append(
+                f"{bound.task}: simulated {bound.kind} {Duration(seen)} is above its bound"
+                f" {Duration(bound.response)} ({bound.source})"
+            )
+    return lines
 
 
 def _in_mode(system: System, mode: str | None) -> System:
@@ -224,7 +252,14 @@ def _record(
     return run
 
 
-def _json(found: Simulation, chains: dict[str, ChainFigures], run: Run | None, ok: bool) -> dict[str, Any]:
+def _json(
+    found: Simulation,
+    chains: dict[str, ChainFigures],
+    bounds: list[Bound],
+    exceeded: list[str],
+    run: Run | None,
+    ok: bool,
+) -> dict[str, Any]:
     return {
         "ok": ok,
         "run": None if run is None else run.data["id"],
@@ -236,39 +271,52 @@ def _json(found: Simulation, chains: dict[str, ChainFigures], run: Run | None, o
         "stopped_ps": found.stopped,
         "tasks": [figures.to_json() for figures in found.figures.values()],
         "chains": [chain.to_json() for chain in chains.values()],
+        "bounds": [
+            {"name": b.task, "kind": b.kind, "bound_ps": b.response, "provenance": "bound"} for b in bounds
+        ],
+        "above_bound": exceeded,
     }
 
 
-def _print(found: Simulation, chains: dict[str, ChainFigures], run: Run | None, ok: bool) -> None:
+def _print(
+    found: Simulation, chains: dict[str, ChainFigures], bounds: list[Bound], run: Run | None, ok: bool
+) -> None:
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
     # In a file or a pipe there is no width to respect.
-    console = console if console.is_terminal else Console(width=120)
+    console = console if console.is_terminal else Console(width=140)
 
     def us(ps: int | None) -> str:
         return "-" if ps is None else f"{ps / 1e6:.3f}"
 
     runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
     table = Table(
-        title=f"response times, us, simulated, {runs} of {Duration(found.duration)}", title_justify="left"
+        title=f"response times, us, simulated beside bound, {runs} of {Duration(found.duration)}",
+        title_justify="left",
     )
     for head in ("task", "core"):
         table.add_column(head)
-    for head in ("min", "max", "deadline", "jobs", "misses", "held", "fallbacks", "seed of max"):
+    heads = ("min", "max", "bound", "deadline", "jobs", "misses", "held", "fallbacks", "seed of max")
+    for head in heads:
         table.add_column(head, justify="right")
+    by_task = {bound.task: bound.response for bound in bounds if bound.kind == "response time"}
     for f in found.figures.values():
         counts = (str(n) for n in (f.jobs, f.misses, f.held, f.fallbacks, f.seed))
-        table.add_row(f.task, f.core, us(f.min_response), us(f.max_response), us(f.deadline), *counts)
+        times = (f.min_response, f.max_response, by_task.get(f.task), f.deadline)
+        table.add_row(f.task, f.core, *(us(time) for time in times), *counts)
     console.print(table)
     if chains:
-        table = Table(title="chains, us, simulated, in the recorded run", title_justify="left")
+        table = Table(title="chains, us, simulated in the recorded run beside bound", title_justify="left")
         table.add_column("chain")
-        for head in ("max reaction", "allowed", "max age", "allowed"):
+        for head in ("max reaction", "bound", "allowed", "max age", "bound", "allowed"):
             table.add_column(head, justify="right")
+        of_chain = {(bound.task, bound.kind): bound.response for bound in bounds}
         for c in chains.values():
-            table.add_row(c.chain, *(us(v) for v in (c.reaction, c.allowed_reaction, c.age, c.allowed_age)))
+            reaction, age = (of_chain.get((c.chain, kind)) for kind in ("reaction time", "data age"))
+            times_of_chain = (c.reaction, reaction, c.allowed_reaction, c.age, age, c.allowed_age)
+            table.add_row(c.chain, *(us(v) for v in times_of_chain))
         console.print(table)
     if found.stopped is not None:
         console.print(f"a miss stopped the system at {Duration(found.stopped)}", highlight=False)

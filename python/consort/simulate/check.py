@@ -59,32 +59,40 @@ def simulate_against_bounds(
     bound meets the deadline. Tasks without a bound are only simulated; so are those whose bound is above the
     deadline, where many analyses end their search, but for `late_too`.
     """
-    by_task = {bound.task: bound for bound in bounds if bound.kind == "response time"}
-    unknown = sorted(by_task.keys() - set(prepared.tasks))
+    bounds = list(bounds)
+    unknown = sorted({b.task for b in bounds if b.kind == "response time"} - set(prepared.tasks))
     if unknown:
         raise ValueError(f"there are bounds for {', '.join(unknown)}, which the system does not have")
     found = simulate(prepared, duration, seed, runs=runs, choice=choice)
-    excesses = []
-    for name, bound in by_task.items():
-        figures = found.figures[name]
-        if bound.response is None or figures.max_response is None:
-            continue
-        if not bound.schedulable and not late_too:
-            continue
-        given_up = bound.schedulable and figures.held + figures.fallbacks > 0
-        if figures.max_response > bound.response or given_up:
-            excesses.append(
-                Excess(
-                    name,
-                    bound,
-                    figures.max_response,
-                    figures.seed,
-                    _schedule(prepared, duration, figures.seed, choice, name, figures.worst_job),
-                )
-            )
+    excesses = above_bounds(prepared, bounds, found, choice, late_too=late_too)
     if excesses:
         raise BoundExceeded(excesses)
     return found
+
+
+def above_bounds(
+    prepared: Prepared,
+    bounds: Iterable[Bound],
+    found: Simulation,
+    choice: Choice,
+    *,
+    late_too: bool = False,
+) -> list[Excess]:
+    """The tasks whose simulated responses are above their bounds, as `simulate_against_bounds` counts them."""
+    excesses = []
+    for bound in bounds:
+        if bound.kind != "response time" or bound.response is None:
+            continue
+        figures = found.figures[bound.task]
+        if figures.max_response is None or not (bound.schedulable or late_too):
+            continue
+        given_up = bound.schedulable and figures.held + figures.fallbacks > 0
+        if figures.max_response > bound.response or given_up:
+            schedule = _schedule(
+                prepared, found.duration, figures.seed, choice, bound.task, figures.worst_job
+            )
+            excesses.append(Excess(bound.task, bound, figures.max_response, figures.seed, schedule))
+    return excesses
 
 
 def _schedule(
