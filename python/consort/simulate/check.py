@@ -78,7 +78,7 @@ def above_bounds(
     *,
     late_too: bool = False,
 ) -> list[Excess]:
-    """The tasks whose simulated responses are above their bounds, as `simulate_against_bounds` counts them."""
+    """The tasks that took longer than their bounds, as `simulate_against_bounds` counts them."""
     excesses = []
     for bound in bounds:
         if bound.kind != "response time" or bound.response is None:
