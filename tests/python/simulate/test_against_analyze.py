@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-
 from consort.analysis import system as analysis
 from consort.commands.simulate import command
 from consort.simulate.check import BoundExceeded
