@@ -107,7 +107,7 @@ module link
   logic [RxPtr:0] rx_spec_q, rx_commit_q, rx_read_q;
   logic [RxPtr:0] rx_used;
   logic room_q;
-  logic nak_due_q, ack_now_q;
+  logic nak_due_q, ack_now_q, nak_sent;
   logic [7:0] since_ack_q;   // frames accepted since an acknowledgement went
   logic [15:0] ack_wait_q;
   logic ack_sent;            // from the sender: a header with expected_q goes out
@@ -302,7 +302,7 @@ module link
   logic [ReplayPtr-1:0] next_start[256];
   logic [BeatWidth-1:0] replay_ram[ReplayDepth];
   logic [BeatWidth-1:0] replay_data_q;
-  logic replay_due_q, replay_start, nak_sent, space;
+  logic replay_due_q, replay_start, space;
   logic [15:0] ack_timer_q;
   logic [23:0] silent_q;
   logic keep_due;

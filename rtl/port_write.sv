@@ -169,7 +169,7 @@ module port_write
 
   // ---- Messages: sent when the mBlock has room for them ----
 
-  logic credit_enough, same_link, order_ready;
+  logic credit_enough, same_link, order_ready, unit_valid_any;
   logic [CreditWidth-1:0] credit_give;
   logic [1:0] order_link_q;
 
@@ -202,7 +202,7 @@ module port_write
   } order_t;
 
   order_t order;
-  logic order_valid, order_done, unit_valid_any;
+  logic order_valid, order_done;
   logic [4:0] sent_q;       // units of the order at hand that are sent
   logic [4:0] strobe_units;
   logic [DataWidth-1:0] ram[Room];

@@ -46,7 +46,7 @@ module request_framer
   logic [2*Ports-1:0] candidates, grant;
   logic [4:0] chosen_units, pairs_after, extra;
   request_t chosen;
-  logic takes, sends, straight;
+  logic takes, sends, straight, sending_q, frame_ready;
 
   assign pairs_after = (count_q + 5'd1) >> 1;  // with one more request
 
@@ -93,7 +93,7 @@ module request_framer
 
   // ---- Sending ----
 
-  logic sending_q, frame_ready, unit_ready, in_pairs, half_pair_q, unit_taken, message_ends;
+  logic unit_ready, in_pairs, half_pair_q, unit_taken, message_ends;
   logic [4:0] pairs_left_q, data_left_q, done_q;  // done_q: units of the message at hand
   logic [2:0] pair_q;
   logic [3:0] slot_q;

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 mapfile -t sources < <(git ls-files '*.hpp' '*.cpp' | grep -v '/generated/')
 clang-format --dry-run --Werror "${sources[@]}"
 cmake --preset clang > /dev/null
-mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp')
+mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp')
 # One at a time they take minutes.
 printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
 # Programs for boards, as they are for a process beside one.

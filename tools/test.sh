@@ -8,8 +8,7 @@ mode=${1:-}
 # Presets of which every test runs; each is one build of the whole tree.
 for preset in gcc clang tsan asan; do
     echo "== C++ tests, preset $preset"
-    cmake --preset "$preset" > "build/configure-$preset.log" 2>&1 || { cat "build/configure-$preset.log"; exit 1; }
-    cmake --build --preset "$preset" 2>&1 | tail -n 3
+    tools/build-preset.sh "$preset"
     # Some kernels place mappings where ThreadSanitizer cannot work; without randomisation they never do.
     run=()
     [ "$preset" = tsan ] && run=(setarch -R)

@@ -47,7 +47,7 @@ using Io = IoSubsystem<Device, 8, 8>;
 Packet packet(std::uint32_t flow, std::uint32_t number, std::size_t bytes) {
     Packet p{flow, std::vector<std::byte>(bytes)};
     for (std::size_t i = 0; i < bytes; ++i) {
-        p.payload[i] = static_cast<std::byte>(number * 31 + i);
+        p.payload[i] = static_cast<std::byte>(std::size_t{number} * 31 + i);
     }
     if (bytes >= 4) {
         std::memcpy(p.payload.data(), &number, 4);
@@ -117,10 +117,10 @@ struct Loopback {
     Loopback(Ticks slot, std::uint32_t capacity)
         : slot(slot),
           shape{capacity, 1000},
-          memory(4 * 4 * shape.bytes()),
+          memory(16 * std::size_t{shape.bytes()}),
           setups(setups_of()),
           io(device, setups.data(), 4, subscriptions, 4),
-          machine(tables(), equal_slots(2, slot), {}, behaviour(), 2 * shape.bytes() + 256) {
+          machine(tables(), equal_slots(2, slot), {}, behaviour(), 2 * std::size_t{shape.bytes()} + 256) {
         machine.board.on_inputs = [this](std::uint32_t c, std::uint32_t t) { return io.inputs(c, t); };
         machine.board.on_outputs = [this](std::uint32_t c, std::uint32_t t) { return io.outputs(c, t); };
         machine.board.on_delivered = [this](std::uint32_t c, std::uint32_t t) { io.delivered(c, t); };
@@ -129,8 +129,8 @@ struct Loopback {
         std::vector<MirrorSetup> result;
         for (std::uint32_t i = 0; i < 4; ++i) {
             result.push_back({i / 2, i % 2, shape, shape, OnFull::overwrite,
-                              memory.data() + (2 * i) * 2 * shape.bytes(),
-                              memory.data() + (2 * i + 1) * 2 * shape.bytes()});
+                              memory.data() + (4 * i) * std::size_t{shape.bytes()},
+                              memory.data() + (4 * i + 2) * std::size_t{shape.bytes()}});
         }
         return result;
     }
@@ -157,7 +157,7 @@ struct Loopback {
     void run(std::uint32_t packets) {
         for (std::uint32_t n = 0; n < packets; ++n) {
             device.input.push_back(packet(n % 4, n, 1000));
-            machine.run((n + 1) * 1000);
+            machine.run((n + 1) * Ticks{1000});
             while (io.serve()) {
             }
         }

@@ -230,8 +230,8 @@ struct Counterexample {
 
 constexpr Time once = 1'000'000;  // a gap that leaves one job
 
-void PrintTo(const Counterexample& example, std::ostream* out) {
-    *out << example.name;
+std::ostream& operator<<(std::ostream& out, const Counterexample& example) {
+    return out << example.name;
 }
 
 const std::vector<Counterexample> counterexamples{

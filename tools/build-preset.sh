@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Configures and builds one CMake preset quietly; where either fails, shows what the compiler said.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+preset=${1:?usage: build-preset.sh PRESET}
+mkdir -p build
+log=build/build-$preset.log
+if ! { cmake --preset "$preset" && cmake --build --preset "$preset"; } > "$log" 2>&1; then
+    # Each failing step, not the hundreds of lines of those beside it.
+    grep -n -A 30 -E '^FAILED:|error:|CMake Error' "$log" | head -n 120 || true
+    tail -n 20 "$log"
+    exit 1
+fi
+tail -n 1 "$log"
