@@ -31,7 +31,7 @@ _COMMON = (
     "no release jitter",
     "the tasks of the core that are more urgent meet their deadlines, and so did the task's earlier jobs",
 )
-_OVERRUN = "holds although tasks below may miss their deadlines and overrun"
+_OVERRUN = "tasks below may then be late too, and two jobs of one of them in flight: that is allowed for"
 _ARBITRATION = {
     "corrected": "TDMA of the DMA: one load or unload in each own slot, which is charged whole",
     "literal": "TDMA of the DMA: one load or unload in each own slot, which is charged whole",
@@ -110,7 +110,7 @@ def bound_core(
             results.append(Bound(response=None, notes=notes, **common))  # type: ignore[arg-type]
             continue
         raw = found[index]
-        notes = (_OVERRUN,) if late and index < len(found) - 1 else ()
+        notes = (_OVERRUN,) if late else ()
         if method == "literal":
             notes = ("unsound: for comparison only (the documentation has four counterexamples)",)
         response = None if raw["response"] is None else raw["response"] * tick
