@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "consort/icc.hpp"
@@ -156,6 +158,55 @@ TEST(Region, RefusesWhatIsNoRegion) {
     EXPECT_EQ(Region<>::attach(zeros.bytes.data(), size).refusal().reason, Reason::not_a_region);
     EXPECT_EQ(Region<>::attach(zeros.bytes.data(), 16).refusal().reason, Reason::too_small);
     EXPECT_EQ(Region<>::attach(zeros.bytes.data() + 4, size - 4).refusal().reason, Reason::misaligned);
+}
+
+// Attaches between any two stores of shared words that a maker does, as another processor may.
+struct Interrupted : consort::access::Coherent {
+    inline static Memory memory;
+    inline static std::vector<Reason> seen;
+
+    static void look() { seen.push_back(Region<>::attach(memory.bytes.data(), size).refusal().reason); }
+    template <consort::Edge E>
+    static void store(Word& word, std::uint32_t value) noexcept {
+        look();
+        consort::access::Coherent::store<E>(word, value);
+        look();
+    }
+};
+
+TEST(Region, WhoComesWhileItIsMadeIsToldToAskAgain) {
+    using enum Reason;
+    auto& memory = Interrupted::memory;
+    for (const Reason before : {not_a_region, not_ready}) {  // in fresh memory, and again in the same
+        Interrupted::seen.clear();
+        auto begun = RegionMaker<Interrupted>::begin(memory.bytes.data(), size, {});
+        ASSERT_TRUE(begun.ok());
+        ASSERT_TRUE(begun.value().publish().ok());
+        EXPECT_EQ(Interrupted::seen, (std::vector{before, not_ready, not_ready, not_ready, not_ready, none}));
+    }
+}
+
+TEST(Region, NobodyIsRefusedForGoodWhileOthersMakeIt) {
+    for (int round = 0; round < 200; ++round) {
+        Memory memory;
+        std::atomic<bool> begin{false};
+        std::thread maker([&] {
+            while (!begin.load()) {
+            }
+            ASSERT_TRUE(RegionMaker<>::begin(memory.bytes.data(), size, {}).value().publish().ok());
+        });
+        begin = true;
+        for (Reason reason = Reason::not_ready; reason != Reason::none;) {
+            reason = Region<>::attach(memory.bytes.data(), size).refusal().reason;
+            const bool again =
+                reason == Reason::none || reason == Reason::not_ready || reason == Reason::not_a_region;
+            EXPECT_TRUE(again) << static_cast<int>(reason);
+            if (!again) {
+                break;
+            }
+        }
+        maker.join();
+    }
 }
 
 template <class Change>

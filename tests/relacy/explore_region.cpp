@@ -12,6 +12,8 @@ using namespace consort::exploration;
 
 struct Attach : rl::test_suite<Attach, 2> {
     struct Region {
+        RelacyAccess::Word magic;
+        RelacyAccess::Cell<std::uint32_t> line;
         RelacyAccess::Word state;
         RelacyAccess::Cell<std::uint32_t> content;
     };
@@ -19,13 +21,22 @@ struct Attach : rl::test_suite<Attach, 2> {
 
     void thread(unsigned index) {
         if (index == 0) {
+            region.get().line.put(64);
+            RelacyAccess::store<Edge::region_publish>(region.get().magic, 1);
             region.get().content.put(7);
             RelacyAccess::store<Edge::region_publish>(region.get().state, 1);
         } else {
+            if (RelacyAccess::load<Edge::region_observe>(region.get().magic) == 1) {
+                std::uint32_t line = 0;
+                region.get().line.get(line);
+                check(line == 64, "region: a line size where there is a magic number");
+            }
             while (RelacyAccess::load<Edge::region_observe>(region.get().state) != 1) {
                 Yield::relax();
             }
             std::uint32_t got = 0;
+            check(RelacyAccess::load<Edge::region_observe>(region.get().magic) == 1,
+                  "region: magic before ready");
             region.get().content.get(got);
             check(got == 7, "region: complete when attached to");
         }

@@ -63,7 +63,7 @@ enum class Edge : std::uint8_t {
     snapshot_scan,
 
     // E8  region_publish -> region_observe: header, table and initial content of all objects happen before
-    // any attach.
+    // any attach; and a region's line size and version before its magic number is seen.
     region_publish,
     region_observe,
 

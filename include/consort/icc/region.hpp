@@ -190,6 +190,8 @@ struct RegionMap {
     static constexpr std::uint32_t table_offset = state_offset + line_bytes;
 
     [[nodiscard]] RegionHeader* header() const noexcept { return reinterpret_cast<RegionHeader*>(base); }
+    // A shared word of its own: it is stored after the fields that say how to read the rest.
+    [[nodiscard]] void* magic() const noexcept { return base; }
     [[nodiscard]] void* state() const noexcept { return base + state_offset; }
     [[nodiscard]] ObjectEntry* entries() const noexcept {
         return reinterpret_cast<ObjectEntry*>(base + table_offset);
@@ -283,12 +285,18 @@ class Region {
         const RegionHeader& header = *map.header();
         const auto& state = *static_cast<const typename A::Word*>(map.state());
         const auto now = static_cast<detail::RegionState>(A::template load<Edge::region_observe>(state));
+        const auto& magic_word = *static_cast<const typename A::Word*>(map.magic());
+        // In the maker's own order of bytes: that is how an unlike one is told.
+        const std::uint32_t magic = wire(A::template load<Edge::region_observe>(magic_word));
         A::observe_range(base, sizeof(RegionHeader));
-        if (header.magic == __builtin_bswap32(RegionHeader::magic_number)) {
+        if (magic == __builtin_bswap32(RegionHeader::magic_number)) {
             return Reason::wrong_endianness;
         }
-        if (header.magic != RegionHeader::magic_number) {
-            return {Reason::not_a_region, RegionHeader::magic_number, header.magic};
+        if (magic != RegionHeader::magic_number) {
+            if (now == detail::RegionState::making) {
+                return Reason::not_ready;
+            }
+            return {Reason::not_a_region, RegionHeader::magic_number, magic};
         }
         if (header.version != RegionHeader::format_version) {
             return {Reason::wrong_version, RegionHeader::format_version, header.version};
@@ -430,7 +438,7 @@ class RegionMaker {
         A::template store<Edge::region_publish>(*state,
                                                 static_cast<std::uint32_t>(detail::RegionState::making));
         *maker.map_.header() =
-            RegionHeader{RegionHeader::magic_number,
+            RegionHeader{0,
                          RegionHeader::format_version,
                          line_bytes,
                          size,
@@ -442,6 +450,10 @@ class RegionMaker {
                          0,
                          options.leaf_capacity,
                          0};
+        // Last, so that who sees it sees a line size and a version too: with none they would be refused for
+        // good, where they should ask again.
+        auto* magic = ::new (maker.map_.magic()) typename A::Word;
+        A::template store<Edge::region_publish>(*magic, wire(RegionHeader::magic_number));
         return maker;
     }
 
