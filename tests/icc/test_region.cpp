@@ -177,12 +177,13 @@ struct Interrupted : consort::access::Coherent {
 TEST(Region, WhoComesWhileItIsMadeIsToldToAskAgain) {
     using enum Reason;
     auto& memory = Interrupted::memory;
-    for (const Reason before : {not_a_region, not_ready}) {  // in fresh memory, and again in the same
+    for (const Reason before : {not_a_region, none}) {  // in fresh memory, and again in the same
         Interrupted::seen.clear();
         auto begun = RegionMaker<Interrupted>::begin(memory.bytes.data(), size, {});
         ASSERT_TRUE(begun.ok());
         ASSERT_TRUE(begun.value().publish().ok());
-        EXPECT_EQ(Interrupted::seen, (std::vector{before, not_ready, not_ready, not_ready, not_ready, none}));
+        EXPECT_EQ(Interrupted::seen, (std::vector{before, not_ready, not_ready, not_ready, not_ready,
+                                                  not_ready, not_ready, none}));
     }
 }
 

@@ -433,27 +433,25 @@ class RegionMaker {
         RegionMaker maker;
         maker.map_ = RegionMap{static_cast<unsigned char*>(base)};
         maker.next_ = first;
-        const RegionHeader old = *maker.map_.header();
-        auto* state = ::new (maker.map_.state()) typename A::Word;
-        A::template store<Edge::region_publish>(*state,
-                                                static_cast<std::uint32_t>(detail::RegionState::making));
-        *maker.map_.header() =
-            RegionHeader{0,
-                         RegionHeader::format_version,
-                         line_bytes,
-                         size,
-                         sizeof(void*) * 8,
-                         options.creator,
-                         (old.magic == RegionHeader::magic_number ? old.generation : 0U) + 1U,
-                         0,
-                         options.object_capacity,
-                         0,
-                         options.leaf_capacity,
-                         0};
+        RegionHeader& header = *maker.map_.header();
+        auto& magic = *static_cast<typename A::Word*>(maker.map_.magic());
+        const bool again = wire(A::template load<Edge::own>(magic)) == RegionHeader::magic_number;
+        maker.store_state(detail::RegionState::making);
+        A::template store<Edge::region_publish>(magic, 0);
+        header.version = RegionHeader::format_version;
+        header.line = line_bytes;
+        header.bytes = size;
+        header.pointer_bits = sizeof(void*) * 8;
+        header.creator = options.creator;
+        header.generation = (again ? header.generation : 0U) + 1U;
+        header.object_count = 0;
+        header.object_capacity = options.object_capacity;
+        header.leaf_count = 0;
+        header.leaf_capacity = options.leaf_capacity;
+        header.checksum = 0;
         // Last, so that who sees it sees a line size and a version too: with none they would be refused for
         // good, where they should ask again.
-        auto* magic = ::new (maker.map_.magic()) typename A::Word;
-        A::template store<Edge::region_publish>(*magic, wire(RegionHeader::magic_number));
+        A::template store<Edge::region_publish>(magic, wire(RegionHeader::magic_number));
         return maker;
     }
 
