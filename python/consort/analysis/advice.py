@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -48,14 +48,24 @@ class Advice:
         return lines
 
 
-def advise(system: System, *, waiting: Waiting = "suspend") -> list[Advice]:
-    """Every bound that does not hold, in the order of the analysis, with the changes that would mend it."""
+def advise(
+    system: System,
+    *,
+    waiting: Waiting = "suspend",
+    progress: Callable[[str, float], None] = lambda _what, _share: None,
+) -> list[Advice]:
+    """Every bound that does not hold, in the order of the analysis, with the changes that would mend it.
+
+    Each change that is tried is a whole analysis: seconds for a system of some ten tasks. `progress` is told what
+    is being looked at and the share that is done.
+    """
     before = analyze_system(system, waiting=waiting)
-    return [
-        Advice(bound, tuple(_Search(system, before, bound, waiting).changes()))
-        for bound in before
-        if not bound.schedulable
-    ]
+    failing = [bound for bound in before if not bound.schedulable]
+    advice = []
+    for index, bound in enumerate(failing):
+        progress(f"what would mend {bound.task}", index / len(failing))
+        advice.append(Advice(bound, tuple(_Search(system, before, bound, waiting).changes())))
+    return advice
 
 
 class _Search:
@@ -74,9 +84,26 @@ class _Search:
         return [] if chain is None else list(dict.fromkeys(chain.path))
 
     def changes(self) -> Iterator[Change]:
+        found = False
         for task in self.tasks():
             for attempts in (self.priorities, self.cores, self.wcets, self.slots, self.policies):
-                yield from attempts(task)
+                for change in attempts(task):
+                    found = True
+                    yield change
+        if found:
+            return
+        # Then those that its tasks wait for.
+        for other in self.beside():
+            for attempts in (self.cores, self.wcets):
+                yield from attempts(other)
+
+    def beside(self) -> list[str]:
+        """The other tasks on the cores of `tasks()`."""
+        own = self.tasks()
+        places = {self.system.tasks[name].released_by for name in own}
+        return [
+            name for name, task in self.system.tasks.items() if task.released_by in places and name not in own
+        ]
 
     def attempt(self, data: dict[str, Any]) -> bool | None:
         """None if the change does not mend the bound; else whether it mends everything."""

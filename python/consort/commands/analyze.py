@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 def command(file: Path, mode: str | None, explain: str | None, svg: Path | None, as_json: bool) -> None:
     from consort.analysis.advice import advise
     from consort.analysis.system import analyze_system
+    from consort.commands.run import progress_bar
     from consort.model import load_system
     from consort.model.problems import nearest
 
@@ -51,7 +52,10 @@ def command(file: Path, mode: str | None, explain: str | None, svg: Path | None,
         system = system.in_mode(mode)
     bounds = analyze_system(system)
     schedulable = all(bound.schedulable for bound in bounds)
-    advice = [] if schedulable or explain is not None else advise(system)
+    advice: list[Advice] = []
+    if not schedulable and explain is None:
+        with progress_bar(as_json) as progress:
+            advice = advise(system, progress=progress)
     chosen = _named(bounds, explain, file) if explain is not None else []
     if svg is not None:
         _draw(chosen[0], svg)

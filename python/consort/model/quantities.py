@@ -13,6 +13,7 @@ import difflib
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Self
 
 from consort.model.textvalue import TextValue, WrongValue, kind_of
@@ -49,7 +50,9 @@ class Quantity(TextValue):
             raise WrongValue(_without_unit(cls, str(value)))
         return super().from_yaml(value)
 
+    # A description is read again for each change that an analysis tries; it says the same few quantities.
     @classmethod
+    @lru_cache(maxsize=4096)
     def parse(cls, text: str) -> Self:
         shape = _SHAPE.fullmatch(text)
         if shape is None:

@@ -57,6 +57,8 @@ def test_a_deadline_that_may_be_missed(late):
     assert result["schedulable"] is False
     changes = {one["task"]: one["changes"] for one in result["advice"]}
     assert "battery" in changes and any(c["kind"] == "wcet" for c in changes["battery"])
+    # Nothing of its own mends it: what it waits for does.
+    assert any(c["text"].startswith("bring the execution time of battery to 3.31") for c in changes["abs"])
 
 
 def test_explanation_and_its_drawing(late, tmp_path):
