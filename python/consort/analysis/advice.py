@@ -56,8 +56,8 @@ def advise(
 ) -> list[Advice]:
     """Every bound that does not hold, in the order of the analysis, with the changes that would mend it.
 
-    Each change that is tried is a whole analysis: seconds for a system of some ten tasks. `progress` is told what
-    is being looked at and the share that is done.
+    Each change that is tried is a whole analysis: seconds for a system of some ten tasks. `progress` is told
+    what is being looked at and the share that is done.
     """
     before = analyze_system(system, waiting=waiting)
     failing = [bound for bound in before if not bound.schedulable]
