@@ -4,10 +4,9 @@
 //
 // A region holds a mailbox each way for every size; one side asks, the other answers. Both know from a
 // message's number which size it has and what must be in it. Role: bits, see `role` below; 0 = nothing to do.
-// Arguments: 0 memory (0 the window, 1 on-chip), 1 offset, 2 bytes, 3 messages, 4 policy of access, 5 the
-// message whose content is spoiled (0 none), 6 offset in the window of the asker's log of round trips, 7 its
-// capacity. Results: 0 messages, 1 sum of the words asked, 2 sum of the words answered, 3 ticks per second, 4
-// log entries.
+// Arguments: 0 memory (0 the window, 1 on-chip), 1 offset, 2 bytes, 3 messages, 4 the message whose content
+// is spoiled (0 none), 5 offset in the window of the asker's log of round trips, 6 its capacity. Results: 0
+// messages, 1 sum of the words asked, 2 sum of the words answered, 3 ticks per second, 4 log entries.
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -68,23 +67,30 @@ std::uint32_t index_of(std::uint32_t number) noexcept {
     return ((number * 2654435761U) >> 16U) % sizes;
 }
 
-// Fills the payload and returns the sum of its words.
-template <std::uint32_t N>
-std::uint32_t fill(Payload<N>& payload, std::uint32_t number, std::uint32_t direction) noexcept {
+// Fills `size` bytes and returns the sum of their words. One function for all sizes: what is timed is the
+// mailbox, and a copy of everything else for each size and policy would only keep the compiler busy.
+[[gnu::noinline]] std::uint32_t fill_bytes(std::uint8_t* bytes, std::uint32_t size, std::uint32_t number,
+                                           std::uint32_t direction) noexcept {
     std::uint32_t sum = 0;
-    if constexpr (N > 0) {
-        Words words{(number * 2 + direction) * 2654435761U | 1U};
-        for (std::uint32_t at = 0; at < N; at += 4) {
-            std::uint32_t word = words.next();
-            if constexpr (N < 4) {
-                word &= 0xffU;
-            }
-            sum += word;
-            word = consort::wire(word);
-            __builtin_memcpy(payload.bytes + at, &word, N < 4 ? N : 4);
+    Words words{(number * 2 + direction) * 2654435761U | 1U};
+    for (std::uint32_t at = 0; at < size; at += 4) {
+        std::uint32_t word = words.next();
+        if (size < 4) {
+            word &= 0xffU;
         }
+        sum += word;
+        word = consort::wire(word);
+        __builtin_memcpy(bytes + at, &word, size < 4 ? size : 4);
     }
     return sum;
+}
+
+template <std::uint32_t N>
+std::uint32_t fill(Payload<N>& payload, std::uint32_t number, std::uint32_t direction) noexcept {
+    if constexpr (N > 0) {
+        return fill_bytes(payload.bytes, N, number, direction);
+    }
+    return 0;
 }
 
 template <std::uint32_t N>
@@ -147,7 +153,7 @@ struct Chain<A, N, Rest...> {
 
     static Text<16> name(const char* way) noexcept { return Text<16>().add(way).number(N); }
 
-    static Refusal make(consort::RegionMaker<A>& maker) noexcept {
+    [[gnu::noinline]] static Refusal make(consort::RegionMaker<A>& maker) noexcept {
         for (const char* way : {"there-", "back-"}) {
             const auto added = maker.template add<Box>(name(way).view());
             if (!added.ok()) {
@@ -157,7 +163,7 @@ struct Chain<A, N, Rest...> {
         return Chain<A, Rest...>::make(maker);
     }
 
-    Refusal open(const consort::Region<A>& region, bool ask) noexcept {
+    [[gnu::noinline]] Refusal open(const consort::Region<A>& region, bool ask) noexcept {
         const auto out = region.template open<Box>(name(ask ? "there-" : "back-").view());
         const auto in = region.template open<Box>(name(ask ? "back-" : "there-").view());
         if (!out.ok() || !in.ok()) {
@@ -167,7 +173,7 @@ struct Chain<A, N, Rest...> {
         return rest.open(region, ask);
     }
 
-    Outcome ask(Task& task, std::uint32_t index, std::uint32_t number) noexcept {
+    [[gnu::noinline]] Outcome ask(Task& task, std::uint32_t index, std::uint32_t number) noexcept {
         if (index > 0) {
             return rest.ask(task, index - 1, number);
         }
@@ -191,7 +197,7 @@ struct Chain<A, N, Rest...> {
         return equal(got, expected) ? Outcome::good : Outcome::wrong_content;
     }
 
-    Outcome answer(Task& task, std::uint32_t index, std::uint32_t number) noexcept {
+    [[gnu::noinline]] Outcome answer(Task& task, std::uint32_t index, std::uint32_t number) noexcept {
         if (index > 0) {
             return rest.answer(task, index - 1, number);
         }
@@ -216,8 +222,23 @@ struct Chain<A, N, Rest...> {
     Chain<A, Rest...> rest;
 };
 
+#ifdef EXCHANGE_PROBE
+// Only attached and opened: what is compiled for a refusal.
+template <class A>
+using AllSizes = Chain<A, 0, 8>;
+#else
 template <class A>
 using AllSizes = Chain<A, 0, 1, 4, 8, 16, 48, 64, 128, 256, 512, 1024>;
+#endif
+
+// The policy of access: one a build.
+#if defined(EXCHANGE_DEVICE)
+using Access = consort::access::Device;
+#elif defined(EXCHANGE_NON_COHERENT)
+using Access = consort::access::NonCoherent<ThisPort>;
+#else
+using Access = consort::access::SystemBarrier;
+#endif
 
 int refused(Desk& desk, const consort::Refusal& refusal) noexcept {
     Text<Desk::text_bytes> text;
@@ -260,9 +281,9 @@ int exchange(Desk& desk) noexcept {
     const std::uint32_t messages = desk.argument(3);
     const bool ask = (todo & role::ask) != 0;
     Task task{desk};
-    task.spoiled = desk.argument(5);
-    auto* log = reinterpret_cast<volatile std::uint32_t*>(window() + desk.argument(6));
-    const std::uint32_t log_capacity = desk.argument(7);
+    task.spoiled = desk.argument(4);
+    auto* log = reinterpret_cast<volatile std::uint32_t*>(window() + desk.argument(5));
+    const std::uint32_t log_capacity = desk.argument(6);
 
     if ((todo & role::make) != 0) {
         if (const auto refusal = make<A>(memory, bytes); refusal.reason != consort::Reason::none) {
@@ -318,14 +339,5 @@ int consort_program(Desk& desk) noexcept {
     if (desk.role() == 0) {
         return 0;
     }
-    switch (desk.argument(4)) {
-        case 0:
-            return exchange<consort::access::SystemBarrier>(desk);
-        case 1:
-            return exchange<consort::access::Device>(desk);
-        case 2:
-            return exchange<consort::access::NonCoherent<ThisPort>>(desk);
-        default:
-            return fail(desk, "no such policy of access");
-    }
+    return exchange<Access>(desk);
 }

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from consort.board import image
 
 
 @pytest.fixture(autouse=True)
@@ -18,3 +20,23 @@ def boards_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv("CONSORT_BOARDS", folder)
         yield Path(folder)
         assert list(Path(folder).iterdir()) == [], "a board left something behind"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def each_source_is_preprocessed_once() -> Iterator[None]:
+    """What an image is made of is looked at anew by every build; no header changes while tests run."""
+    known: dict[tuple[object, ...], str] = {}
+    ask = image._output
+
+    def output(command: Sequence[str], name: str, scratch: str | None = None) -> str:
+        if command[1] != "--version" and "-E" not in command:
+            return ask(command, name, scratch)
+        source = Path(command[-1])
+        key = (os.environ["PATH"], *command, source.read_bytes() if source.is_file() else b"")
+        if key not in known:
+            known[key] = ask(command, name, scratch)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(image, "_output", output)
+        yield

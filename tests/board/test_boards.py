@@ -151,7 +151,7 @@ def test_program_that_does_not_compile_says_why(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "core"), [("versal", "a72"), ("versal", "r5f"), ("mps2", "m4f")])
-@pytest.mark.parametrize("program", ["identity", "exchange"])
+@pytest.mark.parametrize("program", ["identity", pytest.param("exchange", marks=pytest.mark.slow)])
 def test_own_programs_compile_without_a_warning(program: str, name: str, core: str) -> None:
     images(board(name), program, "-Werror", cores=(core,))
 
@@ -222,10 +222,9 @@ class TestCommand:
         os.kill(state[whom], signal.SIGKILL)
         end = time.monotonic() + PATIENCE
         # Killed with its owner; or its owner cleans up.
-        while Path(f"/proc/{state['qemu']}/stat").exists() or running():
+        while Path(f"/proc/{state['qemu']}/stat").exists() or running() or any(boards_folder.iterdir()):
             assert time.monotonic() < end
             time.sleep(0.02)
-        assert list(boards_folder.iterdir()) == []
 
     def test_interrupted_start_leaves_nothing(self, boards_folder: Path) -> None:
         board("mps2")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from board_support import board
+from board_support import board, consort
 from consort.board.count import OPERATIONS, Count, changes, count, load, store, stored_file
 from consort.errors import BadInput
 
@@ -33,6 +33,8 @@ def test_counts_repeat(counts: list[Count]) -> None:
 def test_the_step_fits_a_microcontroller(counts: list[Count]) -> None:
     assert 100 < of(counts, "Cortex-M4F", "step f32") <= 600
     assert 100 < of(counts, "Cortex-M4F", "step q31") <= 1800
+    # Beside it, what the master adds to offload the step: less than the step itself.
+    assert 50 < of(counts, "Cortex-M4F", "master's cycle, f32") < of(counts, "Cortex-M4F", "step f32")
     # The form without the model's structure, for comparison: 41 x 41 products.
     assert of(counts, "Cortex-M4F", "step dense f32") > 10 * of(counts, "Cortex-M4F", "step f32")
 
@@ -52,6 +54,14 @@ def test_a_change_above_two_percent_is_told(counts: list[Count], tmp_path: Path)
     assert changes(counts, counts[1:]) == ["Cortex-A72: step f32: nothing is stored"]
     store(counts, tmp_path / "counts.csv")
     assert load(tmp_path / "counts.csv") == counts
+    store(slower, tmp_path / "slower.csv")
+    same = consort("compare", str(tmp_path / "counts.csv"), str(tmp_path / "counts.csv"))
+    assert same.returncode == 0 and "+0.0%" in same.stdout
+    done = consort("compare", str(tmp_path / "counts.csv"), str(tmp_path / "slower.csv"))
+    assert done.returncode == 1 and "Cortex-A72: step f32: " in done.stderr
+    store(counts[1:], tmp_path / "fewer.csv")
+    done = consort("compare", str(tmp_path / "counts.csv"), str(tmp_path / "fewer.csv"))
+    assert done.returncode == 1 and "Cortex-A72: step f32: not counted" in done.stderr
     (tmp_path / "counts.csv").write_text("core,operation\nx,y\n")
     with pytest.raises(BadInput, match="not a table of counts"):
         load(tmp_path / "counts.csv")

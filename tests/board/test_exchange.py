@@ -129,6 +129,6 @@ def test_command_counts_round_trips_and_repeats() -> None:
     assert first.returncode == 0, first.stderr
     assert first.stdout == second.stdout
     found = json.loads(first.stdout)
-    assert found["provenance"] == "counted" and sum(row["n"] for row in found["round_trips"]) == 1000
+    assert found["provenance"] == "counted" and sum(row["n"] for row in found["round_trips"]) == 999
     done = consort("board", "exchange", "mps2", "m4f", "x86-64", "--counted")
     assert done.returncode == 2 and "x86-64 does not run in the board's counted time" in done.stderr

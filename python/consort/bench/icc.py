@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from consort.bench import board_icc
 from consort.bench.blocks import Block, Ratio, central, combine
 from consort.bench.programs import cpp_program, rust_peer
 from consort.bench.registry import BenchResult, Options, goal
@@ -24,6 +25,8 @@ IOX = "iceoryx2-pubsub"
 
 def run(options: Options) -> BenchResult:
     """Builds and runs the programs; goals are ratios of figures of this one run."""
+    if options.board is not None:
+        return board_icc.run(options)
     seconds = options.seconds or (QUICK_SECONDS if options.quick else SECONDS)
     progress = options.progress
     cpus = sorted(usable_cpus()[:2])

@@ -43,6 +43,14 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     ),
 }
 
+# Which of them can run on emulated boards, and on which (`--board`).
+BOARDS_OF: dict[str, tuple[str, ...]] = {
+    "icc": ("versal", "embedded-plus", "mps2", "processes", "all"),
+    "figure3": ("versal",),
+    "figure4": ("versal",),
+    "figure5": ("versal",),
+}
+
 
 @dataclass(frozen=True)
 class Options:
@@ -55,6 +63,7 @@ class Options:
     sizes: tuple[int, ...] = ()
     interference: str = "both"  # off, on, both
     scheduling: str = "both"  # ordinary, realtime, both
+    board: str | None = None  # icc: on this emulated board instead of this machine
     root: Path | None = None
     command: list[str] | None = None
     progress: Progress = lambda _what, _share: None

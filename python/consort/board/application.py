@@ -35,7 +35,7 @@ from consort.record.raw import MANIFEST
 from consort.runner.build import build_application, describe, identifier
 from consort.runner.data import golden_outputs, struct_dtype, task_inputs
 from consort.runner.golden import mark_output_errors
-from consort.runner.process import Progress
+from consort.runner.process import Progress, environment_errors
 from consort.source import cache_folder
 
 # Platform -> board, and which processor stands for which core. The STM32MP157's Cortex-M4 is the MPS2's; its
@@ -172,12 +172,13 @@ class BoardRun:
         return rtlinux.boot(self.linux_program, self.worker_place, folder)
 
 
+@environment_errors()
 def prepare_board(system: System, progress: Progress, *, rt_linux: bool = False) -> BoardRun:
     """Builds the images and computes what the outputs must be."""
     where = placement(system, rt_linux=rt_linux)
     task = system.tasks[where.task]
     progress("building", None)
-    layout = describe(build_application(system))["tasks"][0]
+    layout = describe(build_application(system, to_describe=True))["tasks"][0]
     inputs = task_inputs(system, task, struct_dtype(layout["in"]))
     out_dtype = struct_dtype(layout["out"])
     golden = None
@@ -368,6 +369,7 @@ def _write_manifest(run: BoardRun, raw: Path, records: NDArray[Any], hertz: int,
     (raw / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
 
+@environment_errors()
 def run_on_board(
     system: System,
     *,
@@ -380,14 +382,15 @@ def run_on_board(
     progress: Progress,
 ) -> Run:
     """Runs and records a system on its board; counts instructions if all sides are on it."""
-    run = prepare_board(system, progress, rt_linux=rt_linux)
-    counted = run.where.on_board
+    where = placement(system, rt_linux=rt_linux)
+    counted = where.on_board
     if must_count and not counted:
         raise BadInput(
-            f"--counted: {run.where.worker} does not run in the board's counted time",
+            f"--counted: {where.worker} does not run in the board's counted time",
             file=system.file,
-            field=f"tasks.{run.where.task}.on",
+            field=f"tasks.{where.task}.on",
         )
+    run = prepare_board(system, progress, rt_linux=rt_linux)
     jobs = iterations or system.run.iterations
     execution = "local" if run.where.worker is None else "offloaded"
     title = f"{execution}, {run.where.master}" + (f" and {run.where.worker}" if run.where.worker else "")

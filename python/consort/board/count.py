@@ -23,6 +23,7 @@ OPERATIONS = (
     "mailbox write and read, 48 B",
     "mailbox write and read, 256 B",
     "mailbox write and read, 1024 B",
+    "master's cycle, f32",
 )
 CALLS = 1000
 # A change above this share is reported.
@@ -85,13 +86,16 @@ def load(path: Path) -> list[Count]:
 
 
 def store(counts: list[Count], path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(
-            "# Instructions a call, counted by QEMU: consort board count --store. Provenance: counted.\n"
-        )
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(FIELDS)
-        writer.writerows((c.core, c.operation, c.instructions, c.compiler) for c in counts)
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.write(
+                "# Instructions a call, counted by QEMU: consort board count --store. Provenance: counted.\n"
+            )
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(FIELDS)
+            writer.writerows((c.core, c.operation, c.instructions, c.compiler) for c in counts)
+    except OSError as error:
+        raise BadInput(f"cannot be written ({error.strerror})", file=path) from error
 
 
 def changes(counts: list[Count], before: list[Count]) -> list[str]:
@@ -111,3 +115,9 @@ def changes(counts: list[Count], before: list[Count]) -> list[str]:
                 f" ({change:+.1f} %)"
             )
     return said
+
+
+def missing(counts: list[Count], before: list[Count]) -> list[str]:
+    """What was counted before and is not any more, a sentence each."""
+    here = {(c.core, c.operation) for c in counts}
+    return [f"{c.core}: {c.operation}: not counted" for c in before if (c.core, c.operation) not in here]

@@ -18,7 +18,7 @@ from consort.board.boards import board_named
 from consort.board.exchange import SIZES, Exchange, Pair, exchange, pair, size_of
 from consort.model import load_system
 from consort.record import RawRun, Run, RunWriter
-from consort.runner.process import Progress
+from consort.runner.process import Progress, environment_errors
 from consort.source import need_source_tree
 
 
@@ -48,6 +48,7 @@ EXCHANGES: tuple[tuple[str, tuple[Pair, ...], bool], ...] = (
 PERCENTILES = (50, 99, 99.9)
 
 
+@environment_errors()
 def demo(jobs: int, messages: int, root: Path | None, command: list[str], progress: Progress) -> Run:
     """Runs everything and records it; the run's verdict says whether all of it held."""
     servo = need_source_tree("the boards' demo") / "examples" / "servo"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,13 @@ from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
 
 SIZES = (0, 1, 4, 8, 16, 48, 64, 128, 256, 512, 1024)
-POLICIES = ("system-barrier", "device", "non-coherent")
+# How a side reaches the shared memory, and what its build needs for that.
+POLICIES: dict[str, tuple[str, ...]] = {
+    "system-barrier": (),
+    "device": ("-DEXCHANGE_DEVICE",),
+    "non-coherent": ("-DEXCHANGE_NON_COHERENT",),
+}
+PROBE_BUILD = "-DEXCHANGE_PROBE"
 MAKE, ASK, PROBE, WORK = 1, 2, 4, 8
 
 # Behind the desks: a region for each pair; then the askers' logs of round trips.
@@ -49,6 +55,25 @@ class Exchange:
     def nanoseconds(self) -> NDArray[np.float64]:
         return self.ticks.astype(np.float64) * (1e9 / self.ticks_per_second)
 
+    def round_trips(self) -> list[dict[str, Any]]:
+        """Quantiles of the logged round trips, a row for each size.
+
+        No maximum, also not under another name: it would be the host's. A quantile stands for at least one
+        sample above it (None else). The first round trip waits for the other side's start and is left out.
+        """
+        sizes = size_of(np.arange(2, len(self.ticks) + 1))
+        times = self.nanoseconds()[1:]
+        rows = []
+        for size in SIZES:
+            of_size = np.sort(times[sizes == size])
+            n = len(of_size)
+            row: dict[str, Any] = {"bytes": size, "n": n}
+            for name, above in (("p50_ns", 2), ("p99_ns", 100), ("p999_ns", 1000)):
+                at = -(-n * (above - 1) // above) - 1
+                row[name] = float(of_size[at]) if 0 <= at < n - 1 else None
+            rows.append(row)
+        return [row for row in rows if row["n"]]
+
 
 @dataclass(frozen=True)
 class Side:
@@ -57,6 +82,10 @@ class Side:
     name: str
     policy: str = "system-barrier"
     flags: tuple[str, ...] = ()
+
+    @property
+    def build_flags(self) -> tuple[str, ...]:
+        return (*POLICIES[self.policy], *self.flags)
 
 
 @dataclass(frozen=True)
@@ -93,7 +122,7 @@ class Arena:
         cores = {core.name: core for core in spec.cores}
         self.places: list[int] = []
         self.commands: dict[int, list[str]] = {}
-        flags = {side.name: side.flags for side in sides}
+        flags = {side.name: side.build_flags for side in sides}
         used = FIRST_PROCESS
         for side in sides:
             if side.name in cores:
@@ -102,7 +131,7 @@ class Arena:
                 self.places.append(cores["a72"].place)
                 self._boot(side)
             elif side.name in PROCESSES:
-                self.commands[used] = build_process(PROCESSES[side.name], self._source, *side.flags)
+                self.commands[used] = build_process(PROCESSES[side.name], self._source, *side.build_flags)
                 self.places.append(used)
                 used += 1
             else:
@@ -120,7 +149,7 @@ class Arena:
         }
 
     def _boot(self, side: Side) -> None:
-        program = rtlinux.program(self._source, *side.flags)
+        program = rtlinux.program(self._source, *side.build_flags)
         place = self.places[-1]
         self.linux = lambda folder: rtlinux.boot(program, place, folder)
 
@@ -149,8 +178,8 @@ def exchange(
         where = [int(each.on_chip), offset, REGION_BYTES, messages]
         rest = [each.spoil, LOGS + i * LOG_BYTES, entries]
         makes = (0, MAKE) if each.answerer_makes else (MAKE, 0)
-        orders[asker] = (WORK | ASK | makes[0], [*where, POLICIES.index(each.asker.policy), *rest])
-        orders[answerer] = (WORK | makes[1], [*where, POLICIES.index(each.answerer.policy), *rest])
+        orders[asker] = (WORK | ASK | makes[0], [*where, *rest])
+        orders[answerer] = (WORK | makes[1], [*where, *rest])
     with arena.board(orders, counted=counted) as board:
         arena.start_processes(board)
         board.wait(arena.places, seconds)
@@ -166,11 +195,11 @@ def exchange(
 
 def probe(spec: BoardSpec, maker: Side, other: Side, *, seconds: float = 60) -> str:
     """What `other` says of a region that `maker` makes: empty if it attaches and opens, else the refusal."""
-    arena = Arena(spec, (maker, other))
+    arena = Arena(spec, [replace(side, flags=(*side.flags, PROBE_BUILD)) for side in (maker, other)])
     where = [0, REGION, REGION_BYTES, 0]
     orders: dict[int, tuple[int, Sequence[int]]] = {
-        place: (WORK | PROBE | makes, [*where, POLICIES.index(side.policy), 0, 0, 0])
-        for place, side, makes in zip(arena.places, (maker, other), (MAKE, 0), strict=True)
+        place: (WORK | PROBE | makes, [*where, 0, 0, 0])
+        for place, makes in zip(arena.places, (MAKE, 0), strict=True)
     }
     with arena.board(orders) as board:
         arena.start_processes(board)

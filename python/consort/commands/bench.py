@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from consort.bench.registry import BENCHMARKS, BenchResult, Options, load
+from consort.bench.registry import BENCHMARKS, BOARDS_OF, BenchResult, Options, load
 from consort.commands.run import progress_bar
 
 LISTING = "\n".join(f"  {name:<12} {text}" for name, (_, text) in sorted(BENCHMARKS.items()))
@@ -43,6 +43,10 @@ LISTING = "\n".join(f"  {name:<12} {text}" for name, (_, text) in sorted(BENCHMA
     show_default=True,
 )
 @click.option(
+    "--board",
+    help="icc, figures 3 to 5: on emulated boards instead (versal, mps2, ...; icc: also all).",
+)
+@click.option(
     "--root",
     type=click.Path(path_type=Path),
     help="Folder of recorded runs (default: $CONSORT_RUNS or ./runs).",
@@ -57,6 +61,7 @@ def command(
     sizes: str | None,
     interference: str,
     scheduling: str,
+    board: str | None,
     root: Path | None,
 ) -> None:
     """Run benchmark NAME and hold its figures against their goals.
@@ -82,6 +87,7 @@ def command(
                 parse_sizes(sizes),
                 interference,
                 scheduling,
+                checked_board(name, board),
                 root,
                 ["consort", *sys.argv[1:]],
                 progress,
@@ -93,6 +99,15 @@ def command(
         show(result)
     if any(goal["met"] is False for goal in result.goals):
         sys.exit(1)
+
+
+def checked_board(name: str, board: str | None) -> str | None:
+    """The board, if there is one of that name that the benchmark runs on."""
+    known = BOARDS_OF.get(name, ())
+    if board is not None and board not in known:
+        said = f"is one of {', '.join(known)}" if known else f"{name} does not run on boards"
+        raise click.BadParameter(f"'{board}': {said}", param_hint="--board")
+    return board
 
 
 def parse_sizes(text: str | None) -> tuple[int, ...]:

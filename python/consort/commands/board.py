@@ -165,9 +165,10 @@ def gdb(board: str | None, core: str | None) -> None:
 
 @command.command("count")
 @click.option("--store", is_flag=True, help="Store the figures instead of comparing with those stored.")
+@click.option("--output", type=click.Path(path_type=Path), help="A table of the counts, for consort compare.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
-def count_instructions(store: bool, as_json: bool) -> None:
-    """Count instructions of the servo's step and of a mailbox on every emulated core.
+def count_instructions(store: bool, output: Path | None, as_json: bool) -> None:
+    """Count instructions of the servo's step, a mailbox and the master's cycle on every emulated core.
 
     Exit status 1: a count differs by more than 2 % from the one stored for the same compiler.
     """
@@ -178,6 +179,8 @@ def count_instructions(store: bool, as_json: bool) -> None:
     counts = count.count()
     if store:
         count.store(counts, count.stored_file())
+    if output is not None:
+        count.store(counts, output)
     if as_json:
         click.echo(json.dumps([asdict(c) for c in counts], indent=1))
     else:
@@ -227,9 +230,7 @@ def exchange_messages(
     A side is a core of the board, a process of this machine (x86-64, armv7, aarch64, riscv64), or a72-linux.
     Exit status 1: a content was wrong or a side refused the other.
     """
-    import numpy as np
-
-    from consort.board.exchange import SIZES, exchange, pair, size_of
+    from consort.board.exchange import exchange, pair
 
     spec = board_named(board)
     outside = [side for side in (asker, answerer) if side not in {core.name for core in spec.cores}]
@@ -237,14 +238,8 @@ def exchange_messages(
         raise BadInput(f"--counted: {outside[0]} does not run in the board's counted time")
     who = pair(asker, answerer, on_chip=on_chip)
     (found,) = exchange(spec, [who], messages, counted=counted, seconds=60 + messages / 100)
-    sizes = size_of(np.arange(1, len(found.ticks) + 1))
     provenance = "counted" if counted else "emulated"
-    rows = []
-    for size in SIZES:
-        times = found.nanoseconds()[sizes == size]
-        if len(times):
-            p50, p99, p999 = (float(v) for v in np.percentile(times, [50, 99, 99.9], method="inverted_cdf"))
-            rows.append({"bytes": size, "n": len(times), "p50_ns": p50, "p99_ns": p99, "p999_ns": p999})
+    rows = found.round_trips()
     if as_json:
         click.echo(
             json.dumps({"messages": messages, "provenance": provenance, "round_trips": rows}, indent=1)
@@ -253,4 +248,5 @@ def exchange_messages(
     click.echo(f"{messages} messages {asker} to {answerer} and back, every byte as it should be")
     click.echo(f"round trips, ns, {provenance}\n{'bytes':>8}{'n':>9}{'p50':>12}{'p99':>12}{'p99.9':>12}")
     for row in rows:
-        click.echo("{bytes:>8}{n:>9}{p50_ns:>12.0f}{p99_ns:>12.0f}{p999_ns:>12.0f}".format(**row))
+        times = ("" if row[key] is None else f"{row[key]:.0f}" for key in ("p50_ns", "p99_ns", "p999_ns"))
+        click.echo(f"{row['bytes']:>8}{row['n']:>9}" + "".join(f"{time:>12}" for time in times))

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from consort.errors import SystemFails
 from consort.record.compare import compare
 from consort.record.store import load_run
 from consort.report.units import number
@@ -28,8 +29,12 @@ from consort.report.units import number
 def command(a: str, b: str, as_json: bool, root: Path | None) -> None:
     """Compare run B with run A: ratios B/A of every metric that both have.
 
-    A run is named by its folder, its id, the beginning of its id, or `latest`.
+    A run is named by its folder, its id, the beginning of its id, or `latest`. Two tables of counts
+    (`consort board count --output`) are compared by name: exit status 1 says that one changed by above 2 %.
     """
+    if a.endswith(".csv") and b.endswith(".csv"):
+        _compare_counts(Path(a), Path(b), as_json)
+        return
     first, second = load_run(a, root), load_run(b, root)
     result = compare(first, second)
     if as_json:
@@ -50,6 +55,32 @@ def command(a: str, b: str, as_json: bool, root: Path | None) -> None:
     for row in result.rows:
         table.add_row(row["configuration"], row["metric"], *_cells(row))
     Console(width=None if Console().is_terminal else 200).print(table)
+
+
+def _compare_counts(a: Path, b: Path, as_json: bool) -> None:
+    from consort.board import count
+
+    before, now = count.load(a), count.load(b)
+    told = count.changes(now, before) + count.missing(now, before)
+    known = {(c.core, c.operation): c for c in before}
+    pairs = [(known[c.core, c.operation], c) for c in now if (c.core, c.operation) in known]
+    if as_json:
+        rows = [
+            {"core": y.core, "operation": y.operation, "a": x.instructions, "b": y.instructions}
+            | {"compilers": [x.compiler, y.compiler], "provenance": "counted"}
+            for x, y in pairs
+        ]
+        click.echo(json.dumps({"a": str(a), "b": str(b), "rows": rows, "changes": told}, indent=1))
+    else:
+        click.echo(f"{'instructions, counted':<46}{'A':>9}{'B':>9}{'change':>9}")
+        for x, y in pairs:
+            change = 100 * (y.instructions / max(x.instructions, 1) - 1)
+            other = "" if x.compiler == y.compiler else "  another compiler"
+            click.echo(
+                f"{y.core:<12} {y.operation:<33}{x.instructions:>9}{y.instructions:>9}{change:>+8.1f}%{other}"
+            )
+    if told:
+        raise SystemFails("; ".join(told))
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
