@@ -296,7 +296,8 @@ def _channels(system: System, bounds: dict[str, Bound]) -> list[Bound]:
             source, targets = (ends[0], [(name, ends[1])]) if end == "in" else (ends[1], [(name, ends[0])])
         elif writer in system.tasks:
             source = system.tasks[writer].released_by
-            targets = [(reader, system.tasks[reader].released_by) for reader in system.readers(name)]
+            readers = [reader for reader in system.readers(name) if reader in system.tasks]
+            targets = [(reader, system.tasks[reader].released_by) for reader in readers]
         else:
             continue  # from a device, whose accesses no figure describes
         described = system.channel(name).implemented_by

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort generate``: writes partition configurations for real boards."""
+"""``consort generate``: partition configurations for real boards, tables for the scratchpad kernel."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from pathlib import Path
 
 import click
 
-from consort.errors import BadInput, EnvironmentLacks
-from consort.generate import FORMATS, Wishes, files, make_plan
-from consort.model import load_system
-from consort.model.quantities import Size
+from consort.errors import BadInput
+from consort.generate import (
+    FORMATS,
+    TableWishes,
+    Wishes,
+    files,
+    make_plan,
+    make_tables,
+    summary,
+    table_files,
+    write_together,
+)
+from consort.generate.scratchpad import OnOverrun, with_symbols
+from consort.model import BadDescription, load_system
+from consort.model.quantities import DataRate, Duration, Quantity, Size
+
+TABLES = "scratchpad"
 
 
 class _Number(click.ParamType):  # type: ignore[type-arg]
@@ -25,66 +38,172 @@ class _Number(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"{value!r} is no number, such as 0x4000000", param, ctx)
 
 
-class _Bytes(click.ParamType):  # type: ignore[type-arg]
-    """A size with its unit."""
+class _Quantity(click.ParamType):  # type: ignore[type-arg]
+    """A quantity with its unit."""
 
-    name = "size"
+    def __init__(self, kind: type[Quantity]) -> None:
+        self.kind = kind
+        self.name = kind.what
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Quantity:
         try:
-            return value if isinstance(value, int) else Size.parse(str(value)).bytes
+            return value if isinstance(value, Quantity) else self.kind.parse(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
+class _Named(click.ParamType):  # type: ignore[type-arg]
+    """NAME=VALUE."""
+
+    def __init__(self, example: str) -> None:
+        self.name = example
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        name, equals, rest = str(value).partition("=")
+        if not name or not equals or not rest:
+            self.fail(f"{value!r} is not of the form {self.name}", param, ctx)
+        return name, rest
+
+
 @click.command(
-    epilog="Example: consort generate examples/servo/versal.yaml --for xen --window 0x4000000 --colors 4"
-    " --llc-size 1MiB --llc-ways 16",
+    epilog="Examples: consort generate examples/servo/versal.yaml --for xen --window 0x4000000 --colors 4"
+    " --llc-size 1MiB --llc-ways 16; consort generate examples/automotive/system.yaml --for scratchpad"
+    " --out generated",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("description", type=click.Path(path_type=Path))
-@click.option("--for", "form", required=True, type=click.Choice(sorted(FORMATS)), help="Whose form.")
-@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="Folder; default: this one.")
-@click.option("--window", required=True, type=_Number(), help="Where the shared window begins.")
-@click.option("--window-size", type=_Bytes(), default="2MiB", show_default=True)
 @click.option(
-    "--partition-size", type=_Bytes(), default="16MiB", show_default=True, help="Memory of a task's core."
+    "--for",
+    "form",
+    required=True,
+    type=click.Choice(sorted([*FORMATS, TABLES])),
+    help="Whose form; scratchpad: the tables of the scratchpad-centric kernel.",
+)
+@click.option("--out", type=click.Path(path_type=Path), default=Path(), help="Folder; default: this one.")
+@click.option("--window", type=_Number(), help="Partitions: where the shared window begins.")
+@click.option("--window-size", type=_Quantity(Size), default="2MiB", show_default=True)
+@click.option(
+    "--partition-size",
+    type=_Quantity(Size),
+    default="16MiB",
+    show_default=True,
+    help="Memory of a task's core.",
 )
 @click.option("--group", default="", help="The core group that is partitioned; default: the first task's.")
 @click.option("--colors", type=click.IntRange(0), default=0, help="Cache colours for each task's core.")
-@click.option("--llc-size", type=_Bytes(), default="0B", help="Of the last-level cache.")
+@click.option("--llc-size", type=_Quantity(Size), default="0B", help="Of the last-level cache.")
 @click.option("--llc-ways", type=click.IntRange(0), default=0, help="Of the last-level cache.")
 @click.option("--gicd", type=_Number(), default=0, help="Jailhouse: where the interrupt distributor is.")
 @click.option("--first-irq", type=int, default=136, show_default=True, help="Doorbells: two a core.")
+@click.option(
+    "--object",
+    "objects",
+    type=_Named("TASK=FILE"),
+    multiple=True,
+    help="Scratchpad: an object file of a task, whose size counts instead of the description's; may be given"
+    " again.",
+)
+@click.option(
+    "--scratchpad",
+    "scratchpads",
+    type=_Named("CORE=ADDRESS"),
+    multiple=True,
+    help="Scratchpad: where a core's begins; without it the linker places it.",
+)
+@click.option("--images", type=_Number(), help="Scratchpad: where tasks' images are in main memory.")
+@click.option("--dma-rate", type=_Quantity(DataRate), help="Scratchpad: the DMA's rate, not the platform's.")
+@click.option("--dma-setup", type=_Quantity(Duration), help="Scratchpad: what programming the DMA takes.")
+@click.option(
+    "--on-overrun",
+    type=click.Choice(["report", "stop-job", "stop-task"]),
+    default="report",
+    show_default=True,
+    help="Scratchpad: what becomes of a job that executes longer than its WCET.",
+)
+@click.option("--force", is_flag=True, help="Scratchpad: write tables of a set that is not schedulable too.")
 def command(
     description: Path,
     form: str,
     out: Path,
-    window: int,
-    window_size: int,
-    partition_size: int,
+    window: int | None,
+    window_size: Size,
+    partition_size: Size,
     group: str,
     colors: int,
-    llc_size: int,
+    llc_size: Size,
     llc_ways: int,
     gicd: int,
     first_irq: int,
+    objects: tuple[tuple[str, str], ...],
+    scratchpads: tuple[tuple[str, str], ...],
+    images: int | None,
+    dma_rate: DataRate | None,
+    dma_setup: Duration | None,
+    on_overrun: OnOverrun,
+    force: bool,
 ) -> None:
     """Write the configuration that gives the tasks' cores, and their memory, to the system alone.
 
     Cores, memory, interrupts and cache colours are planned once for all forms; overlaps and wishes that
     cannot be granted are refused (exit status 2).
+
+    --for scratchpad writes the static tables of the scratchpad-centric kernel instead: tasks, slots,
+    subscriptions, partitions, linker scripts. A set that is not schedulable is refused (exit status 1).
     """
-    wishes = Wishes(window, window_size, partition_size, group, colors, llc_size, llc_ways, first_irq, gicd)
-    written = files(make_plan(load_system(description), wishes), form)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for name, text in written.items():
-            (out / name).write_text(text, encoding="utf-8")
-            click.echo(out / name)
-    except FileExistsError as error:
-        raise BadInput("is no folder", file=out) from error
-    except OSError as error:
-        raise EnvironmentLacks(
-            f"{out} cannot be written ({error.strerror})", "choose another --out"
-        ) from error
+    if form == TABLES:
+        wishes = TableWishes(
+            _addresses(scratchpads),
+            images,
+            _files(objects),
+            dma_rate,
+            dma_setup,
+            on_overrun,
+            force,
+        )
+        try:
+            system = load_system(description)
+        except BadDescription as error:
+            raise with_symbols(error, wishes) from None
+        tables = make_tables(system, wishes)
+        written, said = table_files(tables), summary(tables)
+    else:
+        if window is None:
+            raise BadInput("says where the shared window begins; it is needed here", field="--window")
+        plan = Wishes(
+            window,
+            window_size.bytes,
+            partition_size.bytes,
+            group,
+            colors,
+            llc_size.bytes,
+            llc_ways,
+            first_irq,
+            gicd,
+        )
+        written, said = files(make_plan(load_system(description), plan), form), []
+    for path in write_together(out, written):
+        click.echo(path)
+    for line in said:
+        click.echo(line)
+
+
+def _addresses(given: tuple[tuple[str, str], ...]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for core, text in given:
+        try:
+            address = int(text, 0)
+        except ValueError:
+            raise BadInput(f"{text!r} is no address, such as 0xFFFC0000", field="--scratchpad") from None
+        if core in found:
+            raise BadInput(f"{core!r} is given twice", field="--scratchpad")
+        found[core] = address
+    return found
+
+
+def _files(given: tuple[tuple[str, str], ...]) -> dict[str, tuple[Path, ...]]:
+    found: dict[str, tuple[Path, ...]] = {}
+    for task, file in given:
+        found[task] = (*found.get(task, ()), Path(file))
+    return found

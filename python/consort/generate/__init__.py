@@ -1,7 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition configurations of real boards: planned once, written in the form of each system."""
+"""Partition configurations of real boards, and the static tables of the scratchpad-centric kernel."""
 
+from consort.generate.folder import write_together
 from consort.generate.plan import Plan, Wishes, make_plan
+from consort.generate.scratchpad import Tables, TableWishes, make_tables
+from consort.generate.tables import summary, table_files
 from consort.generate.write import FORMATS, files
 
-__all__ = ["FORMATS", "Plan", "Wishes", "files", "make_plan"]
+__all__ = [
+    "FORMATS",
+    "Plan",
+    "TableWishes",
+    "Tables",
+    "Wishes",
+    "files",
+    "make_plan",
+    "make_tables",
+    "summary",
+    "table_files",
+    "write_together",
+]

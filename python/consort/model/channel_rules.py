@@ -80,9 +80,15 @@ def _known_parts(view: View) -> Problems:
             )
         given = view.sequence(*here, "to")
         for index, reader in enumerate(given):
-            if isinstance(reader, str) and reader not in tasks:
+            if isinstance(reader, str) and reader not in tasks and reader not in sources:
                 yield view.problem(
-                    (*here, "to", index), f"{reader!r} is no task; {nearest(reader, tasks, 'tasks')}"
+                    (*here, "to", index),
+                    f"{reader!r} is no task; {nearest(reader, tasks, 'tasks')}",
+                )
+            elif reader in sources and writer in sources:
+                yield view.problem(
+                    (*here, "to", index),
+                    f"{writer!r} and {reader!r} are devices both; a channel has a task at one end",
                 )
             elif reader in given[:index]:
                 yield view.problem((*here, "to", index), f"{reader!r} stands twice; remove one of them")

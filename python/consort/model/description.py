@@ -357,7 +357,7 @@ class Channel(Described):
     )
     to: Names = Field(
         default=(),
-        description="The tasks that read it; or they say so under 'reads'.",
+        description="The tasks or devices that read it; or a task says so under 'reads'.",
         examples=["[servo]"],
     )
     memory: Name | None = Field(
@@ -652,12 +652,12 @@ class System(Described):
                 if tasks.get(owner, {}).get("execution") == "offloaded":
                     kept[name] = channel
                 continue
-            readers = [reader for reader in self.readers(name) if reader in tasks]
+            readers = [r for r in self.readers(name) if r in tasks or r not in self.tasks]
             writer = self.writer(name)
             if readers and (writer in tasks or writer not in self.tasks):
                 kept[name] = channel
                 if "to" in channel:
-                    kept[name] = {**channel, "to": [task for task in channel["to"] if task in tasks]}
+                    kept[name] = {**channel, "to": [reader for reader in channel["to"] if reader in readers]}
         return kept
 
     def figures(self) -> list[tuple[str, object, Provenance | None]]:

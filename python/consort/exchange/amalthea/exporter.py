@@ -83,7 +83,7 @@ def _channels(system: System) -> dict[str, tuple[str, list[str]]]:
     for name in system.channels:
         writer = system.writer(name)
         if "." not in name and writer in system.tasks:
-            found[name] = (writer, system.readers(name))
+            found[name] = (writer, [reader for reader in system.readers(name) if reader in system.tasks])
     return found
 
 
