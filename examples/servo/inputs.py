@@ -65,3 +65,13 @@ def load_inputs(
     rows["reference"] = CubicSpline(time, set_point)(at) * factor
     rows["position"] = CubicSpline(time, process_value)(at) * factor
     return convert(rows, arithmetic)
+
+
+def rows_f32(_dtype: Any) -> NDArray[Any]:
+    """The recorded joint as inputs of the float32 step, for a description's `input: {function: ...}`."""
+    return load_inputs(Path(__file__).parent / "data/lfj3_tracking_sine_a.csv")
+
+
+def rows_q31(_dtype: Any) -> NDArray[Any]:
+    """The same signal as inputs of the Q31 step."""
+    return load_inputs(Path(__file__).parent / "data/lfj3_tracking_sine_a.csv", arithmetic="q31")

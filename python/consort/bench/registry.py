@@ -18,6 +18,8 @@ Progress = Callable[[str, float | None], None]
 BENCHMARKS: dict[str, tuple[str, str]] = {
     "analysis": ("consort.bench.analysis", "sets and jobs a second of the analyses and the simulator"),
     "controller": ("consort.bench.controller", "the servo controller's step against a hand-unrolled loop"),
+    "edge-figure3": ("consort.bench.edge", "Orciari et al. 2024, Figure 3: the controller here and there"),
+    "edge-figure4": ("consort.bench.edge", "Orciari et al. 2024, Figure 4: the same, with quiet caches"),
     "figure2": ("consort.bench.papers", "Orciari et al. 2024, Figure 2: throughput over size"),
     "figure3": ("consort.bench.papers", "Coppik et al. 2025, Figure 3: one-byte signalling"),
     "figure4": ("consort.bench.papers", "Coppik et al. 2025, Figure 4: a signal to a sleeper"),

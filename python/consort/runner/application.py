@@ -112,19 +112,24 @@ def run_system(prepared: Prepared, options: Options, progress: Progress) -> Run:
         writer.add_description(system.file)
         for key in options.configurations or system.configurations():
             with scratch_folder(options.root if options.root is not None else default_root()) as scratch:
-                _run_configuration(prepared, key, options, scratch, writer, progress)
+                record_configuration(prepared, key, options, scratch, writer, progress)
         progress("writing the report", None)
         return writer.finish()
 
 
-def _run_configuration(
+def record_configuration(
     prepared: Prepared,
     key: Configuration,
     options: Options,
     scratch: Path,
     writer: RunWriter,
     progress: Progress,
+    *,
+    entry: str = "",
+    title: str = "",
 ) -> None:
+    """Runs one configuration and adds it to the run, as `entry` and `title` where these are given."""
+    entry, title = entry or key, title or NAMES[key]
     system = prepared.system
     config = app_config(prepared, key, options, scratch)
     config_file = scratch / "config.json"
@@ -145,7 +150,7 @@ def _run_configuration(
                 *("--parent", str(os.getpid())),
             ],
             seconds,
-            NAMES[key],
+            title,
             progress,
         )
     other = RawRun.load(state.raw) if state.raw is not None and (state.raw / MANIFEST).is_file() else None
@@ -155,7 +160,7 @@ def _run_configuration(
             raise BadInput(message, file=system.file)
         if status == 3:
             raise EnvironmentLacks(message, "see `consort doctor`")
-        raise SystemFails(f"{NAMES[key]}: {message}; nothing was recorded")
+        raise SystemFails(f"{title}: {message}; nothing was recorded")
     for note in state.notes:
         add_note(raw, note)
     if sources and not others:
@@ -164,11 +169,11 @@ def _run_configuration(
             "the machine has no CPU to spare: interference shares the CPUs of master and workers, and runs"
             " only in the time that the kernel keeps from real-time threads",
         )
-    progress(f"{NAMES[key]}: checking outputs", None)
+    progress(f"{title}: checking outputs", None)
     mark_output_errors(raw, prepared.golden, prepared.out_dtypes)
-    writer.add_configuration(key, NAMES[key], RawRun.load(raw), interference=other)
+    writer.add_configuration(entry, title, RawRun.load(raw), interference=other)
     if status != 0:
-        writer.fail(f"{NAMES[key]}: the run ended before its last job" + (f" ({words})" if words else ""))
+        writer.fail(f"{title}: the run ended before its last job" + (f" ({words})" if words else ""))
 
 
 def app_config(prepared: Prepared, key: Configuration, options: Options, scratch: Path) -> dict[str, Any]:
@@ -236,6 +241,7 @@ __all__ = [
     "app_config",
     "duration_estimate",
     "prepare",
+    "record_configuration",
     "run_system",
     "signals_to_exceptions",
 ]
