@@ -51,6 +51,8 @@ class BoardSpec:
     # The machine takes -m (others have the memory that their board has).
     sized: bool
     about: str = ""
+    # Further options of QEMU's.
+    options: tuple[str, ...] = ()
 
     def core(self, name: str) -> CoreSpec:
         for core in self.cores:
@@ -126,6 +128,8 @@ BOARDS = {
             cores=(A72, R5F),
             sized=True,
             about="Cortex-A72 and Cortex-R5F, bare metal",
+            # The boot firmware's PSCI, by hypervisor calls: what starts the second A72.
+            options=("-global", "arm-cpu.psci-conduit=2"),
         ),
         BoardSpec(
             name="mps2",

@@ -52,8 +52,11 @@ def program_source(name: str) -> Path:
     raise BadInput(f"no program '{name}'; give a .cpp file, or one of: identity, exchange")
 
 
-def build_image(core: CoreSpec, source: Path, *flags: str) -> Path:
-    """A program's image for a core, built if it is not cached; `BadInput` carries the compiler's words."""
+def build_image(core: CoreSpec, source: Path, *flags: str, beside: Sequence[Path] = ()) -> Path:
+    """A program's image for a core, built if it is not cached; `BadInput` carries the compiler's words.
+
+    `beside`: further sources of the program.
+    """
     root = need_source_tree("building for a board")
     if shutil.which(core.compiler) is None:
         raise EnvironmentLacks(
@@ -62,7 +65,8 @@ def build_image(core: CoreSpec, source: Path, *flags: str) -> Path:
         )
     port = root / "ports" / core.port
     includes = [root / "include", root / "ports/bare/include", port / "include", port / core.name, root]
-    sources = [*(port / s for s in core.sources), root / "ports/bare/runtime.cpp", source]
+    bare = [root / "ports/bare" / name for name in ("runtime.cpp", "memory.cpp")]
+    sources = [*(port / s for s in core.sources), *bare, *beside, source]
     script = port / core.name / f"{core.name}.ld"
     return build(
         core.compiler,

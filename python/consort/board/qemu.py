@@ -73,7 +73,7 @@ def command_line(
         if core.name in images and not linux:
             start = "" if core.starts is None else f",cpu-num={core.starts}"
             line += ["-device", f"loader,file={images[core.name]}{start}"]
-    line += linux
+    line += linux or board.options
     # A spinning core must not starve the others: with instruction counting they take turns.
     if counted:
         line += ["-icount", "shift=0,sleep=off"]

@@ -32,9 +32,23 @@ class Zdma {
         isa::system_barrier();
         return finished;
     }
+    // The channel met an error; the copy is not complete.
+    [[nodiscard]] bool failed() const noexcept { return (at(isr) & errors) != 0; }
+    // Stops a copy; false: the channel is busy all the same.
+    bool stop() noexcept {
+        at(control2) = 0;
+        isa::system_barrier();
+        return (at(status) & 3U) != busy;
+    }
+    // Tests: an access to a register that is not there, which the channel reports as an error.
+    void provoke_error() noexcept { at(0x1f0) = 0; }
 
   private:
     static constexpr std::uintptr_t isr = 0x100;
+    static constexpr std::uintptr_t status = 0x11c;
+    static constexpr std::uint32_t busy = 2;
+    // Of the register access, the counters and the bus (AM012, ZDMA ISR).
+    static constexpr std::uint32_t errors = 0x3f1;
     static constexpr std::uintptr_t control0 = 0x110;
     static constexpr std::uintptr_t source = 0x128;
     static constexpr std::uintptr_t source_size = 0x130;

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scratchpad-centric kernel on the A72: application cores. The first core's program starts the second;
+// both then execute what the R5F hands over, each from its own partitions.
+#include "consort/versal/scratchpad.hpp"
+
+#include <cstdint>
+
+#include "consort/bare/program.hpp"
+#include "consort/spm/application_core.hpp"
+#include "consort/versal/gic.hpp"
+
+namespace {
+
+using namespace consort;
+using namespace consort::versal::scratchpad;
+using consort::spm::Outcome;
+using consort::versal::PrivateTimer;
+
+// What jobs.S reads of the running core, in this order.
+struct Cpu {
+    std::uint64_t stack;
+    std::uint64_t tick;
+    const Word* stop;
+    std::uint32_t job;
+};
+static_assert(offsetof(Cpu, tick) == 8 && offsetof(Cpu, stop) == 16 && offsetof(Cpu, job) == 24);
+
+extern "C" {
+std::uint64_t consort_execute(std::uintptr_t entry, std::uintptr_t stack, const spm::Partition* parts);
+extern const char consort_job_vectors[];
+extern const char consort_job_page[];
+void consort_second_core();
+void consort_second_core_from_below();
+}
+
+// How consort_execute ends.
+constexpr std::uint64_t by_return = 0;
+constexpr std::uint64_t by_stop = 2;
+
+// --- what a job sees: one table for each level that leads to its partition and to the page with the way out
+
+constexpr std::uint64_t per_table = 512;
+struct alignas(4096) JobTables {
+    std::uint64_t gib[per_table];         // the first four are used
+    std::uint64_t low[per_table];         // of the first GiB
+    std::uint64_t low_pages[per_table];   // of the 2 MiB with the way out
+    std::uint64_t high[per_table];        // of the last GiB
+    std::uint64_t high_pages[per_table];  // of the 2 MiB with the on-chip memory
+};
+JobTables job_tables[application_cores];
+
+constexpr std::uint64_t table_or_page = 3;
+constexpr std::uint64_t accessed = 1U << 10U;
+constexpr std::uint64_t inner_shareable = 3U << 8U;
+constexpr std::uint64_t not_global = 1U << 11U;
+constexpr std::uint64_t user = 1U << 6U;
+constexpr std::uint64_t read_only = 1U << 7U;
+constexpr std::uint64_t privileged_never_executes = std::uint64_t{1} << 53U;
+// Attribute 1: normal memory without caches, as the kernel maps it.
+constexpr std::uint64_t partition_page =
+    table_or_page | 1U << 2U | accessed | inner_shareable | not_global | user | privileged_never_executes;
+constexpr std::uint64_t way_out_page =
+    table_or_page | accessed | inner_shareable | not_global | user | read_only;
+
+std::uint64_t address_of(const void* p) {
+    return reinterpret_cast<std::uintptr_t>(p);
+}
+
+// Shows `bytes` from `begin` in the on-chip memory, and nothing else there.
+void show(JobTables& tables, std::uintptr_t begin, std::uint32_t bytes) {
+    constexpr std::uintptr_t first = versal::on_chip & ~(versal::block - 1);
+    for (std::uintptr_t at = versal::on_chip; at - versal::on_chip < versal::on_chip_bytes; at += page) {
+        tables.high_pages[(at - first) / page] = at >= begin && at < begin + bytes ? at | partition_page : 0;
+    }
+    asm volatile("dsb ishst\n tlbi alle1\n dsb ish\n ic iallu\n dsb ish\n isb" ::: "memory");
+}
+
+void prepare_job_view(JobTables& tables) {
+    const std::uint64_t way_out = address_of(consort_job_page);
+    tables.gib[0] = address_of(tables.low) | table_or_page;
+    tables.low[way_out / versal::block] = address_of(tables.low_pages) | table_or_page;
+    tables.low_pages[way_out / page % per_table] = way_out | way_out_page;
+    tables.gib[3] = address_of(tables.high) | table_or_page;
+    tables.high[versal::on_chip / versal::block % per_table] = address_of(tables.high_pages) | table_or_page;
+    // 4 GiB from TTBR0, pages of 4 KiB, walks cached and inner shareable; nothing from TTBR1.
+    constexpr std::uint64_t translation = 32U | 1U << 8U | 1U << 10U | 3U << 12U | 1U << 23U;
+    asm volatile(
+        "msr mair_el1, %0\n msr tcr_el1, %1\n msr ttbr0_el1, %2\n msr vbar_el1, %3\n"
+        "msr cpacr_el1, %4\n msr sctlr_el1, %5\n msr scr_el3, %6\n isb" ::"r"(std::uint64_t{0x000444ff}),
+        "r"(translation), "r"(address_of(tables.gib)), "r"(way_out), "r"(std::uint64_t{3} << 20U),
+        // MMU and caches on, the reserved ones set; alignment and stacks checked, wfi and wfe trap.
+        "r"(std::uint64_t{0x30d0180d | 1U << 4U}),
+        // Below EL3 is AArch64; fast interrupts and system errors come to EL3.
+        "r"(std::uint64_t{1U << 10U | 1U << 3U | 1U << 2U})
+        : "memory");
+}
+
+// --- a core
+
+class Board {
+  public:
+    Board(std::uint32_t core, const Tables& tables) noexcept
+        : core_(core), tables_(&tables), control_(&on_chip_shared().control[core]) {
+        const auto* rows = in_window<const TaskRow>(tables.tasks_at);
+        for (std::uint32_t i = 0; i < tables.tasks; ++i) {
+            if (rows[i].core == core && count_ < most_tasks) {
+                row_[count_] = &rows[i];
+                task_[count_++].size = {rows[i].code, rows[i].data, rows[i].inputs, rows[i].outputs};
+            }
+        }
+        cpu_.tick = from_ns(tables.tick);
+        cpu_.stop = &control_->io.stop;
+        asm volatile("msr tpidr_el3, %0" ::"r"(&cpu_));
+    }
+
+    [[nodiscard]] spm::TaskTable tasks() const noexcept { return {task_, count_}; }
+
+    // Sets the clock by the I/O core's: of several answers the one that came quickest.
+    void set_clock() noexcept {
+        Ticks quickest = ~Ticks{0};
+        for (std::uint32_t n = 1; n <= 32; ++n) {
+            const Ticks asked = bare::ThisPort::timestamp();
+            Access::store<Edge::queue_release>(control_->core.asks, n);
+            while (Access::load<Edge::queue_observe>(control_->io.answers) != n) {
+                bare::ThisPort::relax();
+            }
+            const Ticks theirs = wide(control_->io.time_low, control_->io.time_high);
+            const Ticks took = bare::ThisPort::timestamp() - asked;
+            if (took < quickest) {
+                quickest = took;
+                own_ = asked + took / 2;
+                theirs_ = theirs;
+            }
+        }
+        round_trip_ = to_ns(quickest);
+        Access::store<Edge::queue_release>(control_->core.ready, 1);
+    }
+    [[nodiscard]] Ticks round_trip() const noexcept { return round_trip_; }
+    [[nodiscard]] std::uint32_t executed() const noexcept { return executed_; }
+
+    [[nodiscard]] Ticks now() const noexcept {
+        const auto since = static_cast<std::int64_t>(bare::ThisPort::timestamp() - own_);
+        return theirs_ + static_cast<Ticks>(since * ns_per_tick());
+    }
+
+    Outcome execute(const spm::ReadyJob& ready, const spm::Partition& parts) noexcept {
+        const Ticks handed =
+            wide(control_->io.ready_low[executed_ % 4], control_->io.ready_high[executed_ % 4]);
+        ++executed_;
+        const auto base = reinterpret_cast<std::uintptr_t>(parts.code);
+        const auto* header = reinterpret_cast<const ImageHeader*>(base);
+        show(job_tables[core_], partition_at(core_, ready.partition), partition_bytes);
+        cpu_.job = job_number(ready.task, ready.job);
+        spm::Partition* seen =
+            reinterpret_cast<spm::Partition*>(partition_at(core_, ready.partition) + partition_bytes) - 1;
+        *seen = parts;
+        seen->code += header->constants;
+        const std::uintptr_t stack = reinterpret_cast<std::uintptr_t>(seen) & ~std::uintptr_t{15};
+        PrivateTimer::after(cpu_.tick);
+        const std::uint64_t how = header->magic == ImageHeader::magic_number
+                                      ? consort_execute(base + header->entry, stack, seen)
+                                      : 1;
+        // Counted from when the job could have begun, so that the core's own delays do not add up.
+        const Ticks begin = handed > finish_ ? handed : finish_;
+        const TaskRow& row = *row_[ready.task];
+        bool stopped = how == by_stop;
+        if (how == by_return && row.lasting != 0) {
+            const std::uint32_t n = ready.job < row.lasting ? ready.job : row.lasting - 1;
+            stopped = !last_until(begin + in_window<const std::uint64_t>(row.lasting_at)[n]);
+        }
+        cpu_.job = 0;
+        finish_ = now();
+        return stopped ? Outcome::stopped : how == by_return ? Outcome::done : Outcome::fault;
+    }
+
+    // The timer wakes the core for its next look.
+    void relax() noexcept {
+        PrivateTimer::after(cpu_.tick);
+        asm volatile("wfi" ::: "memory");
+    }
+
+  private:
+    // False: the job is to be left before.
+    bool last_until(Ticks end) noexcept {
+        for (Ticks at = now(); at < end; at = now()) {
+            if (Access::load<Edge::diagnostic>(control_->io.stop) == cpu_.job) {
+                return false;
+            }
+            const Ticks left = from_ns(end - at);
+            PrivateTimer::after(left < cpu_.tick ? left : cpu_.tick);
+            asm volatile("wfi" ::: "memory");
+        }
+        return true;
+    }
+    static std::int64_t ns_per_tick() noexcept {
+        return static_cast<std::int64_t>(1000000000U / bare::ThisPort::ticks_per_second());
+    }
+    static Ticks to_ns(Ticks ticks) noexcept { return ticks * static_cast<Ticks>(ns_per_tick()); }
+    static Ticks from_ns(Ticks ns) noexcept { return ns / static_cast<Ticks>(ns_per_tick()) + 1; }
+    static Ticks wide(const Word& low, const Word& high) noexcept {
+        return Ticks{Access::load<Edge::own>(high)} << 32U | Access::load<Edge::own>(low);
+    }
+
+    std::uint32_t core_;
+    const Tables* tables_;
+    Control* control_;
+    Cpu cpu_{};
+    spm::Task task_[most_tasks];
+    const TaskRow* row_[most_tasks] = {};
+    std::uint32_t count_ = 0;
+    Ticks own_ = 0;
+    Ticks theirs_ = 0;
+    Ticks round_trip_ = 0;
+    Ticks finish_ = 0;
+    std::uint32_t executed_ = 0;
+};
+static_assert(spm::ExecutionBoard<Board>);
+
+int run(std::uint32_t core, bare::Desk& desk) noexcept {
+    asm volatile("msr vbar_el3, %0\n isb" ::"r"(consort_job_vectors));
+    prepare_job_view(job_tables[core]);
+    PrivateTimer::enable(core);
+    const auto& tables = *in_window<const Tables>(tables_at);
+    Board board(core, tables);
+    board.set_clock();
+    std::byte* const partition[spm::partitions] = {reinterpret_cast<std::byte*>(partition_at(core, 0)),
+                                                   reinterpret_cast<std::byte*>(partition_at(core, 1))};
+    spm::ApplicationCore<Board, Access> application(board, on_chip_shared().handover[core], board.tasks(),
+                                                    partition);
+    const Status status = application.run();
+    desk.result(0, board.executed());
+    desk.result(1, static_cast<std::uint32_t>(board.round_trip()));
+    return status == Status::ok ? 0 : bare::fail(desk, "what the I/O core handed over cannot be");
+}
+
+// The second core's desk.
+constexpr std::uint32_t second_place = 2;
+
+// The boot firmware's PSCI starts a core at EL2; from there a monitor call leads to EL3, whose vectors are at
+// 0 on a core that has just been reset. Behind the R5F's own vectors there is room for a jump. Returns 0, or
+// why the firmware refuses.
+std::int64_t start_second_core() noexcept {
+    constexpr std::uintptr_t call_from_below = 0x400;
+    auto* vector = reinterpret_cast<volatile std::uint32_t*>(call_from_below);
+    vector[0] = 0x58000050;  // ldr x16, .+8
+    vector[1] = 0xd61f0200;  // br x16
+    vector[2] = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&consort_second_core));
+    vector[3] = 0;
+    bare::ThisPort::clean(const_cast<std::uint32_t*>(vector), 16);
+    // Below EL3 is AArch64: what the firmware asks before it starts another core there.
+    asm volatile("msr scr_el3, %0\n isb" ::"r"(std::uint64_t{1U << 10U}));
+    register std::uint64_t function asm("x0") = 0xc4000003;  // CPU_ON
+    register std::uint64_t target asm("x1") = 1;
+    register std::uint64_t entry asm("x2") =
+        reinterpret_cast<std::uintptr_t>(&consort_second_core_from_below);
+    register std::uint64_t context asm("x3") = 0;
+    asm volatile("hvc #0" : "+r"(function) : "r"(target), "r"(entry), "r"(context) : "memory");
+    return static_cast<std::int64_t>(function);
+}
+
+}  // namespace
+
+extern "C" void consort_second_main() {
+    bare::Desk desk(bare::window() + second_place * bare::Desk::bytes);
+    desk.state(bare::State::running);
+    desk.state(run(1, desk) == 0 ? bare::State::done : bare::State::failed);
+}
+
+int consort_program(bare::Desk& desk) noexcept {
+    if (in_window<const Tables>(tables_at)->magic != magic) {
+        return bare::fail(desk, "no tables in the window");
+    }
+    auto* word = reinterpret_cast<volatile std::uint32_t*>(shared_at);
+    for (std::uint32_t i = 0; i < sizeof(OnChip) / 4; ++i) {
+        word[i] = 0;
+    }
+    Access::store<Edge::queue_release>(on_chip_shared().cleared, magic);
+    PrivateTimer::enable_distributor();
+    if (const std::int64_t refusal = start_second_core(); refusal != 0) {
+        bare::Text<80> text;
+        text.add("the boot firmware does not start the second core: -");
+        return bare::fail(desk, text.number(static_cast<std::uint32_t>(-refusal)).c_str());
+    }
+    return run(0, desk);
+}

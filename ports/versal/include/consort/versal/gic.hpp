@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The interrupt controller (GICv3) and the secure physical timer of an A72 at EL3: one interrupt, the
+// timer's, as a fast interrupt that is routed to EL3.
+#pragma once
+
+#include <cstdint>
+
+#include "consort/bare/registers.hpp"
+
+namespace consort::versal {
+
+class PrivateTimer {
+  public:
+    // Once, by the first core.
+    static void enable_distributor() noexcept { bare::reg(distributor) = 1U; }  // GICD_CTLR: group 0
+
+    // By each core for itself.
+    static void enable(std::uint32_t core) noexcept {
+        const std::uintptr_t redistributor = first_redistributor + core * redistributor_bytes;
+        bare::reg(redistributor + waker) &= ~2U;  // ProcessorSleep
+        while ((bare::reg(redistributor + waker) & 4U) != 0) {
+        }
+        const std::uintptr_t private_interrupts = redistributor + 0x10000;
+        bare::reg(private_interrupts + 0x80) = 0;  // IGROUPR0, IGRPMODR0: all of group 0
+        bare::reg(private_interrupts + 0xd00) = 0;
+        bare::reg(private_interrupts + 0x400 + 28) = 0;  // priorities of 28 to 31: the highest
+        bare::reg(private_interrupts + 0x100) = 1U << interrupt;
+        asm volatile(
+            "msr S3_6_C12_C12_5, %0\n isb\n"  // ICC_SRE_EL3: system registers
+            "msr S3_0_C4_C6_0, %1\n"          // ICC_PMR: all priorities
+            "msr S3_0_C12_C12_6, %2\n isb"    // ICC_IGRPEN0
+            ::"r"(std::uint64_t{0xf}),
+            "r"(std::uint64_t{0xff}), "r"(std::uint64_t{1})
+            : "memory");
+    }
+
+    // Interrupts `ticks` of the generic timer from now.
+    static void after(std::uint64_t ticks) noexcept {
+        asm volatile("msr cntps_tval_el1, %0\n msr cntps_ctl_el1, %1\n isb" ::"r"(ticks),
+                     "r"(std::uint64_t{1})
+                     : "memory");
+    }
+
+  private:
+    static constexpr std::uint32_t interrupt = 29;
+    static constexpr std::uintptr_t distributor = 0xf9000000;
+    static constexpr std::uintptr_t first_redistributor = 0xf9080000;
+    static constexpr std::uintptr_t redistributor_bytes = 0x20000;
+    static constexpr std::uintptr_t waker = 0x14;
+};
+
+}  // namespace consort::versal

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scratchpad-centric kernel on the Versal: what the R5F (I/O core) and the A72 (application cores) agree
+// on, and what the host writes into the shared window before they start and reads from it afterwards.
+// python/consort/board/scratchpad.py has the same offsets.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "consort/icc/access.hpp"
+#include "consort/spm/handover.hpp"
+#include "consort/versal/memory_map.hpp"
+
+namespace consort::versal::scratchpad {
+
+// The window and the on-chip memory are mapped without caches on all cores.
+using Access = access::SystemBarrier;
+using Word = Access::Word;
+
+// Application cores that execute, and cores that may own slots: what an analysis of four cores says can be
+// tried on two of them, the slots of the others pass unused.
+inline constexpr std::uint32_t application_cores = 2;
+inline constexpr std::uint32_t most_cores = 4;
+inline constexpr std::uint32_t most_tasks = 16;
+
+// --- on-chip memory: a partition is of whole pages, the last pages are the cores' hand-overs
+
+inline constexpr std::uint32_t page = 4096;
+inline constexpr std::uint32_t partition_bytes = 12 * page;
+// The job's stack is the end of its partition.
+inline constexpr std::uint32_t stack_bytes = 4096;
+
+[[nodiscard]] constexpr std::uintptr_t partition_at(std::uint32_t core, std::uint32_t partition) noexcept {
+    return on_chip + (core * spm::partitions + partition) * partition_bytes;
+}
+
+// How an application core learns the I/O core's time: it asks, and halves the time that the answer took.
+struct Control {
+    struct alignas(line_bytes) CoreLine {  // written by the application core
+        Word asks;
+        Word ready;  // its clock is set
+    } core;
+    struct alignas(line_bytes) IoLine {  // written by the I/O core
+        Word answers;
+        Word time_low;
+        Word time_high;
+        Word stop;          // the job that the core is to leave (job_number)
+        Word ready_low[4];  // when the n-th job of the core was handed over, for n modulo 4
+        Word ready_high[4];
+    } io;
+};
+
+struct OnChip {
+    alignas(line_bytes) Word cleared;  // `magic`, by the first A72, once all else here is 0
+    spm::Handover<Access>::Shared handover[most_cores];
+    Control control[most_cores];
+};
+inline constexpr std::uintptr_t shared_at = on_chip + application_cores * spm::partitions * partition_bytes;
+static_assert(shared_at - on_chip + sizeof(OnChip) <= on_chip_bytes);
+
+[[nodiscard]] inline OnChip& on_chip_shared() noexcept {
+    return *reinterpret_cast<OnChip*>(shared_at);
+}
+
+// Never 0, so that a stop word of 0 stops nothing.
+[[nodiscard]] constexpr std::uint32_t job_number(std::uint32_t task, std::uint32_t job) noexcept {
+    return (task + 1) << 16U | (job & 0xffffU);
+}
+
+// --- the window: tables that the host writes. Addresses are offsets from the window's begin, times
+// nanoseconds.
+
+inline constexpr std::uint32_t tables_at = 0x10000;
+inline constexpr std::uint32_t magic = 0x4d505343;  // "CSPM"
+
+struct Tables {
+    std::uint32_t magic;
+    std::uint32_t cores;  // that own slots
+    std::uint32_t arbitration;
+    std::uint32_t slots;  // entries of the table
+    std::uint32_t slots_at;
+    std::uint32_t tasks;  // of all cores, core by core in priority order
+    std::uint32_t tasks_at;
+    std::uint32_t requests;  // of sporadic tasks, in the order of their times
+    std::uint32_t requests_at;
+    std::uint32_t faults;  // to be injected
+    std::uint32_t faults_at;
+    std::uint32_t events_at;
+    std::uint32_t events;  // room
+    std::uint32_t jobs_at;
+    std::uint32_t jobs;  // room
+    std::uint32_t repeats;
+    std::uint32_t tolerance;
+    std::uint32_t tick;   // how often an application core looks whether it is to leave its job
+    std::uint64_t until;  // no releases from here on, counted from the first slot
+};
+
+struct SlotRow {
+    std::uint32_t core;
+    std::uint32_t length;
+};
+
+struct TaskRow {
+    std::uint64_t period;
+    std::uint64_t deadline;
+    std::uint64_t offset;
+    std::uint64_t budget;
+    std::uint32_t core;
+    std::uint32_t release;  // spm::Release
+    std::uint32_t on_overrun;
+    std::uint32_t on_miss;
+    std::uint32_t code;  // bytes, the image's header included
+    std::uint32_t data;
+    std::uint32_t inputs;
+    std::uint32_t outputs;
+    std::uint32_t code_at;
+    std::uint32_t data_at;
+    std::uint32_t inputs_at;  // rows of inputs, used again from the first
+    std::uint32_t input_rows;
+    std::uint32_t outputs_at;  // rows of outputs, filled again from the first
+    std::uint32_t output_rows;
+    // Executions last as long as this table says, for job n its n-th entry or the last one; empty: as long as
+    // they last.
+    std::uint32_t lasting_at;
+    std::uint32_t lasting;
+};
+static_assert(sizeof(TaskRow) == 96);
+
+struct RequestRow {
+    std::uint64_t at;
+    std::uint32_t core;
+    std::uint32_t task;
+};
+
+enum class Injected : std::uint32_t {
+    dma_error = 1,   // the n-th transfer meets an error of the channel
+    dma_silence,     // the n-th transfer is never begun
+    io_core_sleeps,  // the I/O core does not look at its clock from the n-th transfer on, for `length`
+};
+
+struct FaultRow {
+    std::uint32_t what;
+    std::uint32_t transfer;
+    std::uint32_t length;
+    std::uint32_t reserved;
+};
+
+// What the I/O core writes.
+struct EventRow {
+    std::uint64_t at;
+    std::uint32_t kind;
+    std::uint32_t core;
+    std::uint32_t task;
+    std::uint32_t job;
+};
+
+struct JobRow {
+    std::uint64_t release, load, ready, start, finish, unload, end;
+    std::uint32_t core, task, job, outcome;
+};
+static_assert(sizeof(EventRow) == 24 && sizeof(JobRow) == 72);
+
+// --- a task's image: this header, then instructions and constants, placed wherever a partition is free.
+// Nothing in it is an address: it counts from its own begin.
+struct ImageHeader {
+    static constexpr std::uint32_t magic_number = 0x474d4943;  // "CIMG"
+    std::uint32_t magic;
+    std::uint32_t bytes;      // of the code part
+    std::uint32_t entry;      // void entry(const spm::Partition&)
+    std::uint32_t constants;  // where they begin
+    std::uint32_t state;      // bytes of each other part
+    std::uint32_t inputs;
+    std::uint32_t outputs;
+    std::uint32_t hash;  // FNV-1a of all words but this one
+};
+
+[[nodiscard]] inline std::uint32_t hash_of(const std::uint32_t* words, std::uint32_t count) noexcept {
+    std::uint32_t hash = 2166136261U;
+    constexpr std::uint32_t own = offsetof(ImageHeader, hash) / 4;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        hash = i == own ? hash : (hash ^ words[i]) * 16777619U;
+    }
+    return hash;
+}
+
+template <class T>
+[[nodiscard]] T* in_window(std::uint32_t offset) noexcept {
+    return reinterpret_cast<T*>(window + offset);
+}
+
+}  // namespace consort::versal::scratchpad

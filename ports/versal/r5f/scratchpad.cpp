@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scratchpad-centric kernel on the R5F: I/O core and time master.
+#include "consort/versal/scratchpad.hpp"
+
+#include <cstdint>
+
+#include "consort/bare/program.hpp"
+#include "consort/spm/io_core.hpp"
+#include "consort/versal/zdma.hpp"
+
+namespace {
+
+using namespace consort;
+using namespace consort::versal::scratchpad;
+using consort::bare::ThisPort;
+using consort::spm::DmaState;
+
+constexpr std::uint32_t application_channel = 0;
+
+// The application DMA: the segments of a load or an unload one after the other on one channel.
+class ApplicationDma {
+  public:
+    void start(const spm::Transfer& transfer, bool silent) noexcept {
+        transfer_ = transfer;
+        at_ = 0;
+        silent_ = silent;
+        state_ = transfer.count == 0 ? DmaState::idle : DmaState::busy;
+        if (state_ == DmaState::busy && !silent) {
+            next();
+        }
+    }
+    // Called often: goes on to the next segment.
+    DmaState poll() noexcept {
+        if (state_ == DmaState::busy && !silent_) {
+            if (channel_.failed()) {
+                state_ = DmaState::error;
+            } else if (channel_.done()) {
+                ++at_;
+                if (at_ == transfer_.count) {
+                    state_ = DmaState::idle;
+                } else {
+                    next();
+                }
+            }
+        }
+        return state_;
+    }
+    bool abort() noexcept {
+        const bool stopped = channel_.stop();
+        if (stopped) {
+            state_ = DmaState::idle;
+        }
+        return stopped;
+    }
+    void disturb() noexcept { channel_.provoke_error(); }
+
+  private:
+    void next() noexcept {
+        const spm::Segment& s = transfer_.segment[at_];
+        channel_.start(s.to, s.from, s.bytes);
+    }
+    versal::Zdma channel_{application_channel};
+    spm::Transfer transfer_{};
+    std::uint32_t at_ = 0;
+    DmaState state_ = DmaState::idle;
+    bool silent_ = false;
+};
+
+struct PerTask {
+    const TaskRow* row;
+    std::uint32_t loads;
+    std::uint32_t unloads;
+};
+
+class Board {
+  public:
+    explicit Board(const Tables& tables) noexcept : tables_(&tables) {}
+
+    void dma_start(const spm::Transfer& transfer) noexcept {
+        const std::uint32_t n = transfers_++;
+        const FaultRow* fault = fault_of(n);
+        const auto what = fault != nullptr ? static_cast<Injected>(fault->what) : Injected{};
+        dma_.start(transfer, what == Injected::dma_silence);
+        if (what == Injected::dma_error) {
+            dma_.disturb();
+        } else if (what == Injected::io_core_sleeps) {
+            sleep_ = fault->length;
+        }
+    }
+    DmaState dma_state() noexcept { return dma_.poll(); }
+    bool dma_abort() noexcept { return dma_.abort(); }
+    const std::byte* inputs(std::uint32_t core, std::uint32_t task) noexcept {
+        PerTask& t = task_[core][task];
+        return t.row->inputs == 0 ? nullptr
+                                  : in_window<const std::byte>(t.row->inputs_at) +
+                                        t.loads++ % t.row->input_rows * spm::aligned_part(t.row->inputs);
+    }
+    std::byte* outputs(std::uint32_t core, std::uint32_t task) noexcept {
+        PerTask& t = task_[core][task];
+        return t.row->outputs == 0 ? nullptr
+                                   : in_window<std::byte>(t.row->outputs_at) +
+                                         t.unloads % t.row->output_rows * spm::aligned_part(t.row->outputs);
+    }
+    void delivered(std::uint32_t core, std::uint32_t task) noexcept { ++task_[core][task].unloads; }
+    void stop_job(std::uint32_t core, std::uint32_t task, std::uint32_t job) noexcept {
+        Access::store<Edge::queue_release>(on_chip_shared().control[core].io.stop, job_number(task, job));
+    }
+    void record(const spm::Event& event) noexcept {
+        const auto kind = static_cast<std::uint32_t>(event.kind);
+        ++counts_[kind];
+        if (event.kind == spm::Kind::load_end) {
+            Control::IoLine& io = on_chip_shared().control[event.core].io;
+            const std::uint32_t n = handed_[event.core]++ % 4;
+            Access::store<Edge::own>(io.ready_low[n], static_cast<std::uint32_t>(event.at));
+            Access::store<Edge::own>(io.ready_high[n], static_cast<std::uint32_t>(event.at >> 32U));
+        }
+        if (event.kind == spm::Kind::slot_wasted) {
+            return;
+        }
+        if (events_ < tables_->events) {
+            in_window<EventRow>(tables_->events_at)[events_] = {event.at - start_, kind, event.core,
+                                                                event.task, event.job};
+        }
+        ++events_;
+    }
+    void finished(const spm::JobRecord& j) noexcept {
+        if (jobs_ < tables_->jobs) {
+            in_window<JobRow>(tables_->jobs_at)[jobs_] = {j.release - start_,
+                                                          j.load - start_,
+                                                          j.ready - start_,
+                                                          j.start - start_,
+                                                          j.finish - start_,
+                                                          j.unload - start_,
+                                                          j.end - start_,
+                                                          j.core,
+                                                          j.task,
+                                                          j.job,
+                                                          static_cast<std::uint32_t>(j.outcome)};
+        }
+        ++jobs_;
+    }
+
+    // --- around the kernel
+
+    void add(std::uint32_t core, std::uint32_t task, const TaskRow& row) noexcept {
+        task_[core][task] = {&row, 0, 0};
+    }
+    void begin(Ticks start) noexcept { start_ = start; }
+    [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
+    [[nodiscard]] std::uint32_t jobs() const noexcept { return jobs_; }
+    [[nodiscard]] std::uint32_t count(spm::Kind kind) const noexcept {
+        return counts_[static_cast<std::uint32_t>(kind)];
+    }
+    [[nodiscard]] Ticks take_sleep() noexcept {
+        const Ticks length = sleep_;
+        sleep_ = 0;
+        return length;
+    }
+
+  private:
+    [[nodiscard]] const FaultRow* fault_of(std::uint32_t transfer) const noexcept {
+        const auto* rows = in_window<const FaultRow>(tables_->faults_at);
+        for (std::uint32_t i = 0; i < tables_->faults; ++i) {
+            if (rows[i].transfer == transfer) {
+                return &rows[i];
+            }
+        }
+        return nullptr;
+    }
+
+    const Tables* tables_;
+    ApplicationDma dma_;
+    PerTask task_[most_cores][most_tasks] = {};
+    std::uint32_t handed_[most_cores] = {};
+    std::uint32_t transfers_ = 0;
+    std::uint32_t events_ = 0;
+    std::uint32_t jobs_ = 0;
+    std::uint32_t counts_[static_cast<std::uint32_t>(spm::Kind::count)] = {};
+    Ticks start_ = 0;
+    Ticks sleep_ = 0;
+};
+static_assert(spm::IoBoard<Board>);
+
+using Kernel = spm::IoCore<Board, most_cores, most_tasks, Access, 64>;
+
+// Answers the application cores' questions for the time until all have set their clocks.
+bool set_clocks(bare::Desk& desk) noexcept {
+    std::uint32_t answered[application_cores] = {};
+    for (std::uint32_t ready = 0; ready != application_cores;) {
+        ready = 0;
+        for (std::uint32_t c = 0; c < application_cores; ++c) {
+            Control& control = on_chip_shared().control[c];
+            const std::uint32_t asks = Access::load<Edge::queue_observe>(control.core.asks);
+            if (asks != answered[c]) {
+                const Ticks now = ThisPort::now();
+                Access::store<Edge::own>(control.io.time_low, static_cast<std::uint32_t>(now));
+                Access::store<Edge::own>(control.io.time_high, static_cast<std::uint32_t>(now >> 32U));
+                Access::store<Edge::queue_release>(control.io.answers, asks);
+                answered[c] = asks;
+            }
+            ready += Access::load<Edge::queue_observe>(control.core.ready);
+        }
+        if (desk.told_to_stop()) {
+            return false;
+        }
+        ThisPort::relax();
+    }
+    return true;
+}
+
+// Until `at`. Away from it the clock is looked at rarely: emulated, reading it costs more than all else.
+void wait_until(Ticks at, Board& board) noexcept {
+    for (Ticks now = ThisPort::now(); now < at; now = ThisPort::now()) {
+        if (board.dma_state() == DmaState::busy || at - now < 2000) {
+            ThisPort::relax();
+            continue;
+        }
+        for (std::uint32_t i = 0; i < 256; ++i) {
+            asm volatile("nop" ::: "memory");
+        }
+        ThisPort::relax();
+    }
+}
+
+Ticks earlier(Ticks a, Ticks b) {
+    return a < b ? a : b;
+}
+
+}  // namespace
+
+int consort_program(bare::Desk& desk) noexcept {
+    const auto& tables = *in_window<const Tables>(tables_at);
+    if (tables.magic != magic || tables.cores > most_cores) {
+        return bare::fail(desk, "no tables in the window, or of too many cores");
+    }
+    static Board board(tables);
+    static spm::Task task[most_cores][most_tasks];
+    static spm::CoreSetup<Access> setup[most_cores];
+    static spm::Slot slot[64];
+    const auto* rows = in_window<const TaskRow>(tables.tasks_at);
+    for (std::uint32_t i = 0; i < tables.tasks; ++i) {
+        const TaskRow& row = rows[i];
+        const auto* image = in_window<const ImageHeader>(row.code_at);
+        const auto* words = in_window<const std::uint32_t>(row.code_at);
+        if (image->magic != ImageHeader::magic_number || image->bytes != row.code ||
+            image->hash != hash_of(words, row.code / 4)) {
+            return bare::fail(
+                desk, bare::Text<64>().add("the image of task ").number(i).add(" is damaged").c_str());
+        }
+        std::uint32_t& count = setup[row.core].tasks.count;
+        spm::Task& t = task[row.core][count];
+        t.period = row.period;
+        t.deadline = row.deadline;
+        t.offset = row.offset;
+        t.budget = row.budget;
+        t.release = static_cast<spm::Release>(row.release);
+        t.on_overrun = static_cast<spm::OnOverrun>(row.on_overrun);
+        t.on_miss = static_cast<spm::OnMiss>(row.on_miss);
+        t.size = {row.code, row.data, row.inputs, row.outputs};
+        t.code = in_window<const std::byte>(row.code_at);
+        t.data = in_window<std::byte>(row.data_at);
+        if (spm::layout_of(t.size).bytes > partition_bytes - stack_bytes) {
+            return bare::fail(desk,
+                              bare::Text<64>().add("task ").number(i).add(" exceeds its partition").c_str());
+        }
+        board.add(row.core, count++, row);
+    }
+    for (std::uint32_t c = 0; c < tables.cores; ++c) {
+        setup[c].tasks.tasks = task[c];
+        setup[c].handover = &on_chip_shared().handover[c];
+        for (std::uint32_t p = 0; c < application_cores && p < spm::partitions; ++p) {
+            setup[c].partition[p] = reinterpret_cast<std::byte*>(partition_at(c, p));
+        }
+    }
+    const auto* slots = in_window<const SlotRow>(tables.slots_at);
+    for (std::uint32_t i = 0; i < tables.slots; ++i) {
+        slot[i] = {slots[i].core, slots[i].length};
+    }
+    while (Access::load<Edge::queue_observe>(on_chip_shared().cleared) != magic) {
+        ThisPort::relax();
+    }
+    if (!set_clocks(desk)) {
+        return bare::fail(desk, "told to stop");
+    }
+    const Ticks start = ThisPort::now() + 100000;
+    board.begin(start);
+    spm::Schedule schedule;
+    schedule.arbitration = static_cast<spm::Arbitration>(tables.arbitration);
+    schedule.slots = slot;
+    schedule.count = tables.slots;
+    schedule.start = start;
+    schedule.tolerance = tables.tolerance;
+    schedule.repeats = tables.repeats;
+    static Kernel kernel(board, setup, tables.cores, schedule);
+    const auto* request = in_window<const RequestRow>(tables.requests_at);
+    std::uint32_t requested = 0;
+    bool closed = false;
+    Ticks longest_step = 0;
+    for (Ticks next = start;;) {
+        const Ticks now = ThisPort::now();
+        while (requested < tables.requests && start + request[requested].at <= now) {
+            kernel.request(request[requested].core, request[requested].task, start + request[requested].at);
+            ++requested;
+        }
+        if (!closed && now >= start + tables.until) {
+            kernel.close();
+            closed = true;
+        }
+        if (closed && kernel.empty()) {
+            break;
+        }
+        next = kernel.step(now);
+        const Ticks took = ThisPort::now() - now;
+        longest_step = took > longest_step ? took : longest_step;
+        if (const Ticks sleep = board.take_sleep(); sleep != 0) {
+            const Ticks awake = ThisPort::now() + sleep;
+            while (ThisPort::now() < awake) {
+                ThisPort::relax();
+            }
+        }
+        if (requested < tables.requests) {
+            next = earlier(next, start + request[requested].at);
+        }
+        if (!closed) {
+            next = earlier(next, start + tables.until);
+        }
+        wait_until(next, board);
+        desk.progress(board.jobs());
+        if (desk.told_to_stop()) {
+            return bare::fail(desk, "told to stop");
+        }
+    }
+    kernel.halt();
+    desk.result(0, board.events());
+    desk.result(1, board.jobs());
+    desk.result(2, board.count(spm::Kind::slot_wasted));
+    desk.result(3, static_cast<std::uint32_t>(longest_step));
+    return 0;
+}

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scratchpad-centric kernel on the emulated Versal: task images, the tables it starts from, what it did.
+
+The R5F is the I/O core, both A72 execute, the on-chip memory is their scratchpads, ZDMA channel 0 moves. The
+host leaves tables and images in the shared window (ports/versal/include/consort/versal/scratchpad.hpp has the
+same offsets) and reads events, job records and outputs when all cores are done.
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.board.boards import A72, BoardSpec, board_named
+from consort.board.image import BARE, COMMON, build, build_image, loaded_parts
+from consort.board.session import Board
+from consort.errors import BadInput, SystemFails
+from consort.source import need_source_tree
+
+MAGIC, IMAGE_MAGIC = 0x4D505343, 0x474D4943
+TABLES, CONTENTS = 0x10000, 0x11000
+APPLICATION_CORES, MOST_CORES, MOST_TASKS, MOST_SLOTS = 2, 4, 16, 64
+PAGE = 4096
+PARTITION_BYTES, STACK_BYTES = 12 * PAGE, 4096
+ALIGNMENT = 64
+HEADER, ENTRY = struct.Struct("<8I"), 64
+_TABLES = struct.Struct("<18IQ")
+_TASK = struct.Struct("<4Q16I")
+_REQUEST = struct.Struct("<Q2I")
+_FAULT = struct.Struct("<4I")
+
+# In the order of include/consort/spm/event.hpp.
+KINDS = (
+    "release", "load_begin", "load_end", "unload_begin", "unload_end", "slot_wasted", "slot_missed",
+    "slot_overrun", "dma_error", "dma_stuck", "transfer_failed", "early_request", "release_lost",
+    "execution_overrun", "deadline_missed", "job_dropped", "job_fault", "task_stopped", "core_fault",
+)  # fmt: skip
+OUTCOMES = ("done", "stopped", "fault")
+RELEASES = ("periodic", "sporadic")
+ON_OVERRUN = ("report", "stop_job", "stop_task")
+ON_MISS = ("report", "drop", "stop_task")
+FAULTS = ("dma_error", "dma_silence", "io_core_sleeps")
+
+EVENT = np.dtype([("at", "<i8"), ("kind", "<u4"), ("core", "<u4"), ("task", "<u4"), ("job", "<u4")])
+JOB = np.dtype(
+    [(n, "<i8") for n in ("release", "load", "ready", "start", "finish", "unload", "end")]
+    + [(n, "<u4") for n in ("core", "task", "job", "outcome")]
+)
+assert EVENT.itemsize == 24 and JOB.itemsize == 72
+
+
+def aligned(count: int) -> int:
+    """Bytes of a part of an image: a DMA moves whole lines."""
+    return (count + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+@dataclass(frozen=True)
+class TaskImage:
+    """A position-independent image: header, instructions, constants; and the sizes of the other parts."""
+
+    code: bytes
+    # What the task's data are before its first job.
+    state: bytes
+    inputs: int
+    outputs: int
+
+    @property
+    def partition_bytes(self) -> int:
+        """What it takes of a partition, its stack not included."""
+        parts = (len(self.code), len(self.state), self.inputs, self.outputs)
+        return sum(aligned(n) for n in parts)
+
+
+def compile_image(source: Path, include: Sequence[Path] = ()) -> bytes:
+    """Header's place, instructions and read-only data of a task for the A72, without any address in it.
+
+    The source defines `extern "C" void consort_entry(const consort::spm::Partition&)`, in the section
+    .text.consort_entry.
+    """
+    root = need_source_tree("building for a board")
+    script = root / "ports/versal/a72/task.ld"
+    flags = [*A72.flags[:2], *COMMON, *BARE, "-fpie", "-mcmodel=tiny", "-fno-asynchronous-unwind-tables"]
+    link = ["-nostdlib", "-pie", "-Wl,--no-dynamic-linker", "-Wl,--gc-sections", "-Wl,--build-id=none"]
+    link += ["-Wl,-z,max-page-size=64", "-Wl,--no-warn-rwx-segments", "-T", str(script)]
+    elf = build(
+        A72.compiler,
+        flags,
+        [root / "include", root, *include],
+        [source, root / "ports/bare/memory.cpp"],
+        link,
+        f"{source.stem}-task.elf",
+        script,
+    )
+    parts = [content for address, content in loaded_parts(elf) if address == 0]
+    if len(parts) != 1:
+        raise SystemFails(f"{elf}: the image does not begin at 0")
+    return _section(elf, ".image")
+
+
+def _section(path: Path, wanted: str) -> bytes:
+    content = path.read_bytes()
+    (table,) = struct.unpack_from("<Q", content, 40)
+    size, count, names = struct.unpack_from("<HHH", content, 58)
+    (text,) = struct.unpack_from("<Q", content, table + names * size + 24)
+    for at in range(table, table + size * count, size):
+        (name,) = struct.unpack_from("<I", content, at)
+        offset, length = struct.unpack_from("<QQ", content, at + 24)
+        if content[text + name :].split(b"\0", 1)[0].decode() == wanted:
+            return content[offset : offset + length]
+    raise SystemFails(f"{path}: no section {wanted}")
+
+
+def make_image(instructions: bytes, constants: bytes, state: bytes, inputs: int, outputs: int) -> TaskImage:
+    """The image of compiled instructions and of the constants that they read."""
+    body = instructions + bytes(aligned(len(instructions)) - len(instructions))
+    where = len(body)
+    body += constants + bytes(aligned(len(constants)) - len(constants))
+    sizes = (len(state), inputs, outputs)
+    head = [IMAGE_MAGIC, len(body), ENTRY, where, *sizes, 0]
+    words = [*head, *struct.unpack(f"<{(len(body) - HEADER.size) // 4}I", body[HEADER.size :])]
+    value = 2166136261
+    for i, word in enumerate(words):
+        if i != 7:
+            value = ((value ^ word) * 16777619) & 0xFFFFFFFF
+    head[7] = value
+    return TaskImage(HEADER.pack(*head) + body[HEADER.size :], state, inputs, outputs)
+
+
+@dataclass(frozen=True)
+class KernelTask:
+    """A task as the kernel has it. Times in nanoseconds."""
+
+    name: str
+    core: int
+    period: int
+    deadline: int
+    image: TaskImage
+    offset: int = 0
+    # Longest execution; 0: not watched.
+    budget: int = 0
+    release: str = "periodic"
+    on_overrun: str = "report"
+    on_miss: str = "report"
+    # Of each job in turn, used again from the first.
+    inputs: Sequence[bytes] = ()
+    # How many outputs are kept.
+    outputs: int = 1
+    # How long the n-th job is held on its core, the last entry for all others; empty: as long as it takes.
+    lasting: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A release of a sporadic task, counted from the first slot."""
+
+    at: int
+    core: int
+    task: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens at the n-th transfer; `length` of what lasts."""
+
+    what: str
+    transfer: int
+    length: int = 0
+
+
+@dataclass(frozen=True)
+class KernelRun:
+    """What the kernel on the board is to do. Tasks of each core in priority order."""
+
+    tasks: Sequence[KernelTask]
+    slots: Sequence[tuple[int, int]]  # core, nanoseconds
+    until: int
+    requests: Sequence[Request] = ()
+    faults: Sequence[Fault] = ()
+    repeats: int = 1
+    # An operation may begin so late in its slot.
+    tolerance: int = 20_000
+    # How often an application core looks whether it is to leave its job.
+    tick: int = 5_000
+    cores: int = APPLICATION_CORES
+
+
+@dataclass
+class KernelResult:
+    """What it did. Times from the first slot, of the I/O core's clock."""
+
+    events: NDArray[np.void]
+    jobs: NDArray[np.void]
+    outputs: dict[str, list[bytes]]
+    states: dict[str, bytes]
+    wasted: int
+    longest_step: int
+    # How exactly each application core knows the time.
+    round_trip: list[int] = field(default_factory=list)
+
+    def of_kind(self, *kinds: str) -> NDArray[np.void]:
+        return self.events[np.isin(self.events["kind"], [KINDS.index(k) for k in kinds])]
+
+
+class _Window:
+    """Places things in the shared window one behind the other."""
+
+    def __init__(self, room: int) -> None:
+        self.contents: dict[int, bytes] = {}
+        self.at = CONTENTS
+        self.room = room
+
+    def place(self, content: bytes) -> int:
+        where = self.reserve(len(content))
+        if content:
+            self.contents[where] = content
+        return where
+
+    def reserve(self, count: int) -> int:
+        where = self.at
+        self.at = aligned(where + count)
+        if self.at > self.room:
+            raise BadInput("tables, images and records do not fit into the board's window; run it for less")
+        return where
+
+
+def run_kernel(run: KernelRun, *, counted: bool = True, seconds: float = 300) -> KernelResult:
+    """Runs the kernel on the board until all that was released until `run.until` is over."""
+    spec = board_named("versal")
+    _check(run)
+    images = kernel_images(spec)
+    window = _Window(spec.window_bytes)
+    rows, kept = [], []
+    for task in run.tasks:
+        image = task.image
+        stride = aligned(image.inputs)
+        inputs = b"".join(row + bytes(stride - len(row)) for row in task.inputs)
+        inputs = inputs if image.inputs == 0 or inputs else bytes(stride)
+        outputs_at = window.reserve(aligned(image.outputs) * task.outputs)
+        data_at = window.place(image.state)
+        kept.append((task, outputs_at, data_at))
+        rows.append(
+            _TASK.pack(
+                *(task.period, task.deadline, task.offset, task.budget),
+                *(task.core, RELEASES.index(task.release)),
+                *(ON_OVERRUN.index(task.on_overrun), ON_MISS.index(task.on_miss)),
+                *(len(image.code), len(image.state), image.inputs, image.outputs),
+                *(window.place(image.code), data_at, window.place(inputs), max(1, len(task.inputs))),
+                *(outputs_at, task.outputs),
+                *(window.place(struct.pack(f"<{len(task.lasting)}Q", *task.lasting)), len(task.lasting)),
+            )
+        )
+    requests = sorted(run.requests, key=lambda r: r.at)
+    most_jobs = len(requests) + sum(
+        (run.until + t.period - 1) // t.period for t in run.tasks if t.release == "periodic"
+    )
+    most_events = 16 * most_jobs + 4096
+    faults = [_FAULT.pack(FAULTS.index(f.what) + 1, f.transfer, f.length, 0) for f in run.faults]
+    table = [
+        *(MAGIC, run.cores, 0),
+        *(len(run.slots), window.place(b"".join(struct.pack("<2I", *s) for s in run.slots))),
+        *(len(rows), window.place(b"".join(rows))),
+        *(len(requests), window.place(b"".join(_REQUEST.pack(r.at, r.core, r.task) for r in requests))),
+        *(len(faults), window.place(b"".join(faults))),
+        *(window.reserve(EVENT.itemsize * most_events), most_events),
+        *(window.reserve(JOB.itemsize * most_jobs), most_jobs),
+        *(run.repeats, run.tolerance, run.tick),
+    ]
+    contents = {**window.contents, TABLES: _TABLES.pack(*table, run.until)}
+    orders: dict[int, tuple[int, Sequence[int]]] = dict.fromkeys((0, 1, 2), (1, ()))
+    with Board(spec, images, orders=orders, contents=contents, counted=counted) as board:
+        board.wait([0, 1, 2], seconds)
+        events, jobs, wasted, longest = board.desks[1].results[:4]
+        if events > most_events or jobs > most_jobs:
+            raise SystemFails(f"{events} events and {jobs} jobs, more than there was room for")
+        return KernelResult(
+            np.frombuffer(board.read(table[11], events * EVENT.itemsize), EVENT).copy(),
+            np.frombuffer(board.read(table[13], jobs * JOB.itemsize), JOB).copy(),
+            {t.name: _rows(board, at, t) for t, at, _ in kept},
+            {t.name: board.read(at, len(t.image.state)) for t, _, at in kept},
+            wasted,
+            longest,
+            [board.desks[place].results[1] for place in (0, 2)],
+        )
+
+
+def _rows(board: Board, at: int, task: KernelTask) -> list[bytes]:
+    stride = aligned(task.image.outputs)
+    return [board.read(at + i * stride, task.image.outputs) for i in range(task.outputs if stride else 0)]
+
+
+def _check(run: KernelRun) -> None:
+    for task in run.tasks:
+        over = task.image.partition_bytes - (PARTITION_BYTES - STACK_BYTES)
+        if over > 0:
+            raise BadInput(f"task {task.name} is {over} bytes too large for a partition and its stack")
+        if task.core >= APPLICATION_CORES:
+            raise BadInput(f"task {task.name}: the board has {APPLICATION_CORES} application cores")
+    most = max((sum(t.core == c for t in run.tasks) for c in range(APPLICATION_CORES)), default=0)
+    if most > MOST_TASKS or len(run.slots) > MOST_SLOTS or run.cores > MOST_CORES:
+        raise BadInput(
+            f"the board's kernel takes up to {MOST_TASKS} tasks a core, {MOST_SLOTS} slots,"
+            f" {MOST_CORES} cores"
+        )
+
+
+def kernel_images(spec: BoardSpec) -> dict[str, Path]:
+    """The kernel's own programs: the I/O core's and the application cores'."""
+    port = need_source_tree("building for a board") / "ports/versal"
+    return {
+        "a72": build_image(spec.core("a72"), port / "a72/scratchpad.cpp", beside=[port / "a72/jobs.S"]),
+        "r5f": build_image(spec.core("r5f"), port / "r5f/scratchpad.cpp"),
+    }
+
+
+def image_of_text(text: str, include: Sequence[Path] = ()) -> bytes:
+    """`compile_image` of a source that is at hand as text."""
+    with tempfile.TemporaryDirectory(prefix="consort-task-") as folder:
+        source = Path(folder) / "task.cpp"
+        source.write_text(text, encoding="utf-8")
+        return compile_image(source, include)

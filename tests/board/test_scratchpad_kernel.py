@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scratchpad-centric kernel on the emulated Versal: images that move, faults that stay with a task."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from board_support import PATIENCE, board
+from consort.board.scratchpad import (
+    KINDS,
+    OUTCOMES,
+    PARTITION_BYTES,
+    Fault,
+    KernelResult,
+    KernelRun,
+    KernelTask,
+    TaskImage,
+    image_of_text,
+    make_image,
+    run_kernel,
+)
+from consort.errors import BadInput, SystemFails
+
+HERE = Path(__file__).resolve().parent
+US = 1000
+SLOT = 160 * US
+ON_CHIP = 0xFFFC0000
+CONSTANT = 0x1234
+WRITE, HANG, CALL, READ = 1, 2, 3, 4
+
+
+@pytest.fixture(scope="module")
+def image() -> TaskImage:
+    board("versal")
+    code = image_of_text('#include "tests/board/kernel_task.hpp"\n')
+    return make_image(code, struct.pack("<I", CONSTANT), bytes(4), 12, 12)
+
+
+def inputs(*jobs: tuple[int, ...]) -> list[bytes]:
+    """Of each job: what is added, and how it misbehaves."""
+    return [struct.pack("<3I", *job, *(0,) * (3 - len(job))) for job in jobs]
+
+
+def task(image: TaskImage, name: str, core: int, period: int, *jobs: tuple[int, ...]) -> KernelTask:
+    given = inputs(*jobs) if jobs else inputs(*((n + 1,) for n in range(20)))
+    return KernelTask(
+        name, core, period * US, period * US, image, inputs=given, outputs=20, lasting=[500 * US],
+        budget=600 * US, on_overrun="stop_job",
+    )  # fmt: skip
+
+
+def pair(image: TaskImage, core: int) -> list[KernelTask]:
+    return [task(image, f"a{core}", core, 5000), task(image, f"b{core}", core, 8000)]
+
+
+def run(tasks: list[KernelTask], *faults: Fault, until: int = 30_000) -> KernelResult:
+    slots = [(0, SLOT), (1, SLOT)]
+    return run_kernel(KernelRun(tasks, slots, until * US, faults=faults), seconds=PATIENCE)
+
+
+def kinds(result: KernelResult) -> dict[str, int]:
+    """How often each thing happened that is no job's ordinary life."""
+    ordinary = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
+    names = [KINDS[k] for k in result.events["kind"]]
+    return {k: names.count(k) for k in dict.fromkeys(names) if k not in ordinary}
+
+
+def outcomes(result: KernelResult, core: int, task: int) -> list[str]:
+    jobs = result.jobs[(result.jobs["core"] == core) & (result.jobs["task"] == task)]
+    return [OUTCOMES[o] for o in jobs["outcome"]]
+
+
+def sums(result: KernelResult, name: str, count: int) -> list[int]:
+    return [struct.unpack("<3I", out)[0] for out in result.outputs[name][:count]]
+
+
+def whole(result: KernelResult, name: str, count: int) -> bool:
+    """Whether each of the task's jobs has run once, in order, on what the one before has kept."""
+    return sums(result, name, count) == [n * (n + 1) // 2 for n in range(1, count + 1)]
+
+
+def test_jobs_run_from_whatever_partition_is_free(image: TaskImage):
+    result = run([*pair(image, 0), *pair(image, 1)])
+    assert kinds(result) == {}
+    for core in (0, 1):
+        assert whole(result, f"a{core}", 6) and whole(result, f"b{core}", 4)
+        bases = {struct.unpack("<3I", o)[2] for t in "ab" for o in result.outputs[f"{t}{core}"][:4]}
+        first = ON_CHIP + 2 * core * PARTITION_BYTES
+        assert bases == {first, first + PARTITION_BYTES}, "both partitions, and none of the other core"
+        constants = {struct.unpack("<3I", o)[1] for o in result.outputs[f"a{core}"][:6]}
+        assert constants == {CONSTANT}
+        assert result.states[f"a{core}"] == struct.pack("<I", 21), "the state is kept in main memory"
+    j = result.jobs
+    assert (j["release"] <= j["load"]).all() and (j["load"] < j["ready"]).all()
+    assert (j["ready"] <= j["start"]).all() and (j["start"] < j["finish"]).all()
+    assert (j["finish"] <= j["unload"]).all() and (j["unload"] < j["end"]).all()
+
+
+@pytest.mark.slow
+def test_the_same_run_twice_is_the_same_to_the_tick(image: TaskImage):
+    one, other = (run(pair(image, 0), until=12_000) for _ in range(2))
+    assert one.events.tobytes() == other.events.tobytes()
+    assert one.jobs.tobytes() == other.jobs.tobytes() and one.jobs.size == 5
+
+
+@pytest.mark.parametrize(
+    ("what", "address"),
+    [
+        pytest.param(WRITE, ON_CHIP, marks=pytest.mark.slow, id="write-to-a-partition-that-is-another-job's"),
+        pytest.param(
+            WRITE,
+            ON_CHIP + 3 * PARTITION_BYTES,
+            marks=pytest.mark.slow,
+            id="write-to-the-other-core's-scratchpad",
+        ),
+        pytest.param(
+            WRITE, ON_CHIP + 4 * PARTITION_BYTES, marks=pytest.mark.slow, id="write-to-the-hand-over"
+        ),
+        pytest.param(WRITE, 0x04010000, id="write-to-main-memory"),
+        pytest.param(WRITE, 0x00204000, marks=pytest.mark.slow, id="write-to-the-kernel's-code"),
+        pytest.param(READ, 0xFF000000, marks=pytest.mark.slow, id="read-a-device"),
+        pytest.param(CALL, 0, marks=pytest.mark.slow, id="call-the-monitor"),
+    ],
+)
+def test_a_job_that_leaves_its_partition_stops_its_task_only(image: TaskImage, what: int, address: int):
+    # The first task of core 0 is in the first partition when the second one's bad job runs from the second.
+    bad = task(image, "b0", 0, 8000, (1,), (2, what, address), (3,))
+    result = run([task(image, "a0", 0, 8000), bad, *pair(image, 1)])
+    assert kinds(result) == {"job_fault": 1, "task_stopped": 1}
+    assert outcomes(result, 0, 1) == ["done", "fault"]
+    assert sums(result, "b0", 3) == [1, 0, 0], "what the bad job computed is not written back"
+    assert whole(result, "a0", 4) and whole(result, "a1", 6) and whole(result, "b1", 4)
+
+
+def test_a_job_that_hangs_is_left_and_its_task_goes_on(image: TaskImage):
+    bad = task(image, "b0", 0, 8000, (1,), (2, HANG), (3,), (4,))
+    result = run([task(image, "a0", 0, 5000), bad, *pair(image, 1)])
+    assert kinds(result) == {"execution_overrun": 1}
+    assert outcomes(result, 0, 1) == ["done", "stopped", "done", "done"]
+    assert sums(result, "b0", 3) == [1, 4, 8], "the second job's 2 is lost with it"
+    assert whole(result, "a0", 6) and whole(result, "a1", 6) and whole(result, "b1", 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("policy", "expected", "found"),
+    [
+        ("report", ["done"] * 4, {"execution_overrun": 1}),
+        ("stop_job", ["done", "stopped", "done", "done"], {"execution_overrun": 1}),
+        ("stop_task", ["done", "stopped"], {"execution_overrun": 1, "task_stopped": 1}),
+    ],
+)
+def test_a_job_longer_than_its_budget(image: TaskImage, policy: str, expected: list[str], found: dict):
+    long = replace(task(image, "b0", 0, 8000), on_overrun=policy, lasting=[500 * US, 1500 * US, 500 * US])
+    result = run([task(image, "a0", 0, 5000), long, *pair(image, 1)])
+    assert kinds(result) == found
+    assert outcomes(result, 0, 1) == expected
+    assert whole(result, "a0", 6) and whole(result, "a1", 6) and whole(result, "b1", 4)
+
+
+@pytest.mark.parametrize(("what", "seen"), [("dma_error", "dma_error"), ("dma_silence", "slot_overrun")])
+def test_a_transfer_that_fails_once_is_repeated(image: TaskImage, what: str, seen: str):
+    result = run([*pair(image, 0), *pair(image, 1)], Fault(what, 5))
+    assert kinds(result) == {seen: 1}
+    for core in (0, 1):
+        assert whole(result, f"a{core}", 6) and whole(result, f"b{core}", 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("what", "seen"), [("dma_error", "dma_error"), ("dma_silence", "slot_overrun")])
+def test_a_transfer_that_keeps_failing_stops_its_task_only(image: TaskImage, what: str, seen: str):
+    # The first transfers: loads of a0, a1, b0, b1; b0's is tried again in core 0's next slot, which is the
+    # second after it.
+    result = run([*pair(image, 0), *pair(image, 1)], Fault(what, 2), Fault(what, 4))
+    assert kinds(result) == {seen: 2, "transfer_failed": 1, "task_stopped": 1}
+    assert outcomes(result, 0, 1) == []
+    assert whole(result, "a0", 6) and whole(result, "a1", 6) and whole(result, "b1", 4)
+
+
+@pytest.mark.slow
+def test_a_lost_slot_is_told_and_made_up_for(image: TaskImage):
+    result = run([*pair(image, 0), *pair(image, 1)], Fault("io_core_sleeps", 4, 2 * SLOT))
+    found = kinds(result)
+    # A transfer of several parts that was under way stood still as well, and is repeated.
+    assert found.keys() <= {"slot_missed", "slot_overrun"} and 1 <= found["slot_missed"] <= 2
+    for core in (0, 1):
+        assert whole(result, f"a{core}", 6) and whole(result, f"b{core}", 4)
+
+
+@pytest.mark.slow
+def test_an_image_that_is_damaged_is_not_run(image: TaskImage):
+    code = bytearray(image.code)
+    code[80] ^= 1
+    bad = replace(task(image, "a0", 0, 5000), image=replace(image, code=bytes(code)))
+    with pytest.raises(SystemFails, match="the image of task 0 is damaged"):
+        run([bad])
+
+
+def test_a_task_too_large_for_its_partition_is_refused(image: TaskImage):
+    large = replace(image, state=bytes(PARTITION_BYTES))
+    with pytest.raises(BadInput, match=r"task a0 is .* bytes too large"):
+        run([replace(task(image, "a0", 0, 5000), image=large)])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('int counter; extern const char* const names[]; const char* const names[]{"a", "b"};', "address"),
+        ("extern int counter; int counter;", "no variables but its state"),
+    ],
+)
+def test_an_image_that_cannot_be_moved_is_not_built(text: str, why: str):
+    board("versal")
+    entry = 'extern "C" __attribute__((section(".text.consort_entry"))) void consort_entry(int n) {'
+    use = 'asm volatile("" :: "r"(names[n]));' if "names" in text else "counter = n;"
+    with pytest.raises(BadInput, match=why):
+        image_of_text(f"{text} {entry} {use} }}")
+
+
+@pytest.mark.slow
+def test_times_are_of_one_clock(image: TaskImage):
+    result = run(pair(image, 0), until=10_000)
+    # Both cores know the I/O core's time to well within the tolerance for a late slot.
+    assert max(result.round_trip) < 2000
+    assert (np.abs(result.jobs["finish"] - result.jobs["start"] - 500 * US) < 5 * US).all()
