@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 from board_support import board, consort
-from consort.bench import board_icc
+from consort.bench import board_icc, board_one_way, one_way
 from consort.bench.registry import BOARDS_OF, Options
 from consort.board.exchange import SIZES
 
@@ -56,3 +59,36 @@ def test_a_board_that_is_none_is_refused() -> None:
     assert done.returncode == 2 and "is one of versal, embedded-plus, mps2, processes, all" in done.stderr
     done = consort("bench", "table1", "--board", "versal")
     assert done.returncode == 2 and "table1 does not run on boards" in done.stderr
+
+
+def test_one_way_times_are_counted_and_repeat() -> None:
+    board("versal")
+    first, wrong, offset = board_one_way.one_way_times(40)
+    again = board_one_way.one_way_times(40)
+    assert np.array_equal(first, again[0]) and (wrong, offset) == again[1:] and wrong == 0
+    rows = board_one_way.series_of(first)
+    assert {(r["what"], r["direction"]) for r in rows if r["bytes"] is None} == {
+        (f"one byte, {memory}", direction)
+        for memory in ("DDR", "OCM")
+        for direction in ("APU->RPU", "RPU->APU")
+    }
+    assert {r["provenance"] for r in rows} == {"counted"} and all(r["min"] > 0 for r in rows)
+    arrays = {r["bytes"]: r["median"] for r in rows if r["what"] == "array and flag, DDR"}
+    assert list(arrays) == list(one_way.SIZES)
+    # Copying is what takes: from 64 bytes on it grows with the size.
+    large = [arrays[size] for size in one_way.SIZES if size >= 64]
+    assert all(b > 1.2 * a for a, b in itertools.pairwise(large))
+
+
+def test_figure3_stands_beside_the_published_medians(tmp_path: Path) -> None:
+    board("versal")
+    line = ["bench", "figure3", "--board", "versal", "--iterations", "20", "--root", str(tmp_path)]
+    done = consort(*line)
+    assert done.returncode == 0, done.stderr
+    lines = [text for text in done.stdout.splitlines() if "one byte" in text]
+    assert sum("published" in text for text in lines) == 8 and sum("counted" in text for text in lines) == 4
+    assert any("1010.0" in text for text in lines)
+    (run,) = [p for p in tmp_path.iterdir() if not p.name.startswith(".")]
+    assert (run / "report.html").is_file()
+    done = consort("bench", "figure5", "--board", "versal", "--iterations", "100000")
+    assert done.returncode == 2 and "2 to 5000 iterations" in done.stderr

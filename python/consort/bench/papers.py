@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from consort.bench import board_one_way, one_way
 from consort.bench import loopback as loopback_test
-from consort.bench import one_way
 from consort.bench.pair import Class
 from consort.bench.published import Published
 from consort.bench.registry import BenchResult, Options
@@ -33,6 +33,8 @@ STATISTICS = {
 def run(options: Options) -> BenchResult:
     """Runs the experiment that `options.name` names."""
     signals_to_exceptions()
+    if options.board is not None:
+        return board_one_way.run(options)
     if options.name in one_way.EXPERIMENTS:
         return _run_one_way(options)
     return _run_loopback(options)

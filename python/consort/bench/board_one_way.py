@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort bench figure3` and `figure5` with `--board versal`: Coppik et al. 2025 on the emulated board.
+
+Between the Cortex-A72 (the paper's APU) and the Cortex-R5F (its RPU), through DDR and on-chip memory.
+Counted: an instruction of whichever core is a nanosecond, and two runs give the same figures. See
+experiments/low-latency-icc/*/README.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.bench.one_way import EXPERIMENTS, PAPER, SIZES
+from consort.bench.published import Published, experiment_folder, read_published
+from consort.bench.registry import BenchResult, Options, goal
+from consort.board import Board, board_named
+from consort.board.image import build_image, program_source
+from consort.errors import BadInput
+from consort.record import RunWriter
+from consort.record.summary import summarise
+from consort.runner.application import signals_to_exceptions
+from consort.runner.process import environment_errors
+
+ITERATIONS, QUICK, MOST = 1_000, 100, 5_000
+LOG = 0x100000
+MEMORIES = ("DDR", "OCM")
+TO_RPU, TO_APU = "APU->RPU", "RPU->APU"
+STATISTICS = ("min", "median", "mean", "p99", "max")
+SECONDS = 300.0
+
+
+def one_way_times(iterations: int) -> tuple[NDArray[np.int64], int, int]:
+    """All legs of one counted run (leg, iteration), from the sender's to the receiver's reading.
+
+    Also how many contents were wrong, and what was taken off for the two counters' different beginnings.
+    """
+    spec = board_named("versal")
+    source = program_source("one_way")
+    images = {core.name: build_image(core, source) for core in spec.cores}
+    orders = {core.place: (1, (iterations, LOG)) for core in spec.cores}
+    with Board(spec, images, orders=orders, counted=True) as board:
+        board.wait([core.place for core in spec.cores], SECONDS)
+        legs, wrong = board.desks[0].results[:2]
+        wrong += board.desks[1].results[1]
+        log = np.frombuffer(board.read(LOG, legs * iterations * 16), "<i8").reshape(legs, iterations, 2)
+    times = (log[:, :, 1] - log[:, :, 0]).astype(np.int64)
+    # The first one of each leg finds code that was not translated and a side that is not there yet.
+    times = times[:, 1:]
+    # Leg 0 is DDR to the R5F, leg 1 DDR to the A72: half the difference of their shortest times.
+    offset = int(times[0].min() - times[1].min()) // 2
+    to_apu = np.zeros(legs, dtype=bool)
+    to_apu[[1, 3]] = True
+    times = np.where(to_apu[:, None], times + offset, times - offset)
+    return times, int(wrong), offset
+
+
+def series_of(times: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """A row for each leg, in the order of bench/board/one_way.cpp."""
+    kinds = [
+        (f"one byte, {memory}", direction, None) for memory in MEMORIES for direction in (TO_RPU, TO_APU)
+    ]
+    kinds += [(f"array and flag, {memory}", TO_RPU, size) for memory in MEMORIES for size in SIZES]  # type: ignore[misc]
+    rows = []
+    for (what, direction, size), mine in zip(kinds, times, strict=True):
+        summary = summarise(mine, "instructions", "counted")
+        assert summary is not None
+        figures = {name: round(float(getattr(summary, name)), 1) for name in STATISTICS}
+        rows.append(
+            {"what": what, "direction": direction, "bytes": size, "n": summary.n, **figures}
+            | {"unit": "instructions", "provenance": "counted"}
+        )
+    return rows
+
+
+@environment_errors()
+def run(options: Options) -> BenchResult:
+    """The figure that `options.name` names, on the board."""
+    signals_to_exceptions()
+    if options.sizes:
+        raise BadInput(f"{options.name} has the paper's sizes; leave --sizes out", field="--sizes")
+    iterations = options.iterations or (QUICK if options.quick else ITERATIONS)
+    if not 2 <= iterations <= MOST:
+        raise BadInput(f"on a board 2 to {MOST} iterations are run", field="--iterations")
+    experiment = EXPERIMENTS[options.name]
+    published = read_published(experiment_folder(PAPER, options.name) / "published.csv")
+    options.progress("DDR and on-chip memory", None)
+    times, wrong, offset = one_way_times(iterations)
+    rows = series_of(times)
+    note = (
+        "Counted: instructions of both cores between the sender's and the receiver's reading of the clock,"
+        " the same in every run. No cache, no interconnect: both memories cost the same, and no direction"
+        " differs for the hardware's sake. The two cores' counters begin at different times:"
+        f" {offset} ns were taken off, so that both directions' shortest times through DDR are equal."
+    )
+    if options.name == "figure5":
+        rows = [row for row in rows if row["bytes"] is not None]
+    elif options.name == "figure3":
+        rows = [row for row in rows if row["bytes"] is None]
+    goals = [goal(f"{options.name}_board_content_errors", wrong, "messages", "<=", 0, provenance="counted")]
+    with RunWriter(f"{options.name}-board", "experiment", options.root, command=options.command) as writer:
+        table = table_of(rows, published)
+        writer.add_section(
+            f"{experiment.title}, on the emulated Versal",
+            columns=[{"name": head} for head in HEADS],
+            rows=table,
+            note=note,
+            source="Coppik et al. 2025, section 3",
+        )
+        writer.add_goals(goals)
+        finished = writer.finish()
+    return BenchResult(
+        goals,
+        rows,
+        finished.data["environment"],
+        [note, f"report: {finished.path / 'report.html'}"],
+        {"run": str(finished.path)},
+        lambda console: show(console, experiment.title, table),
+    )
+
+
+HEADS = ("what", "direction", "bytes", "n", *STATISTICS, "unit", "provenance")
+
+
+def table_of(rows: list[dict[str, Any]], published: list[Published]) -> list[list[Any]]:
+    """The published medians, idle, then what was counted."""
+    table: list[list[Any]] = []
+    for row in published:
+        if row.value is not None and row.of["load"] == "idle":
+            what = f"one byte, {row.of['memory']}" if row.of["memory"] else "inter-processor interrupt"
+            cells = [None, row.value if row.statistic == "median" else None, None, None, None]
+            table.append([what, row.of["direction"], None, None, *cells, row.unit, row.provenance])
+    return table + [[row[head] for head in HEADS] for row in rows]
+
+
+def show(console: Any, title: str, rows: list[list[Any]]) -> None:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for head in HEADS:
+        table.add_column(head, no_wrap=True)
+    for row in rows:
+        table.add_row(*("" if cell is None else str(cell) for cell in row))
+    console.print(table)
