@@ -76,7 +76,7 @@ def _wcet_where_placed(view: View) -> Problems:
             )
 
 
-def _cost_and_deadline(view: View) -> Problems:
+def _costs(view: View) -> Problems:
     for task in view.tasks():
         core, execution = view.core(task), view.execution(task)
         if core is None or execution is None:
@@ -84,26 +84,8 @@ def _cost_and_deadline(view: View) -> Problems:
         here = ("tasks", task)
         place, wcet = cost(view, Duration, (*here, "wcet"), core.processor_name, execution)
         low_place, bcet = cost(view, Duration, (*here, "bcet"), core.processor_name, execution)
-        deadline = view.parsed(Duration, *here, "deadline")
-        if deadline is None and "deadline" not in view.mapping(*here):
-            deadline = view.interval(task)
-        if deadline is not None and deadline.value == 0:
-            deadline = None
-        waits = view.parsed(Duration, *here, "self_suspension") or Duration(0)
         if wcet is not None and wcet.value == 0:
             yield view.problem(place, "the wcet is 0; more than 0 is needed")
-        elif wcet is not None and deadline is not None and wcet > deadline:
-            yield view.problem(
-                place,
-                f"the wcet {wcet} on {core.name!r} is longer than the deadline {deadline}; the task alone"
-                " misses it: shorten one, or place the task elsewhere",
-            )
-        elif wcet is not None and deadline is not None and wcet.value + waits.value > deadline.value:
-            yield view.problem(
-                (*here, "self_suspension"),
-                f"the wcet {wcet} and the waiting {waits} are longer than the deadline {deadline}; the task"
-                " alone misses it: shorten one of them",
-            )
         if wcet is not None and bcet is not None and bcet > wcet:
             yield view.problem(
                 low_place, f"the bcet {bcet} is longer than the wcet {wcet}; correct one of them"
@@ -291,7 +273,7 @@ def _footprint(view: View, task: str, scratchpad: Scratchpad) -> Problems:
 TASK_RULES: tuple[Callable[[View], Problems], ...] = (
     _cost_processors,
     _wcet_where_placed,
-    _cost_and_deadline,
+    _costs,
     _sporadic,
     _priorities,
     _scheduled_cores,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -59,6 +60,18 @@ def test_a_deadline_that_may_be_missed(late):
     assert "battery" in changes and any(c["kind"] == "wcet" for c in changes["battery"])
     # Nothing of its own mends it: what it waits for does.
     assert any(c["text"].startswith("bring the execution time of battery to 3.31") for c in changes["abs"])
+
+
+@pytest.mark.parametrize(
+    "wcet", ["{r5f: 400us}", "{a72: 3ms, x86: 1ms}", "{r5f: {three-phase: 600us, local: 1100us}}"]
+)
+def test_a_task_too_long_for_its_own_deadline_is_a_verdict(tmp_path, wcet):
+    text = VEHICLE.read_text()
+    assert wcet in text
+    file = tmp_path / "long.yaml"
+    file.write_text(text.replace(wcet, re.sub(r"\d+us|\d+ms", "999ms", wcet)))
+    done = analyze(file)
+    assert done.returncode == 1 and "no bound" in done.stdout and not done.stderr
 
 
 def test_explanation_and_its_drawing(late, tmp_path):

@@ -112,7 +112,6 @@ def _tasks(
         tasks[name] |= costs
         tasks[name]["on"] = mapping.place(key, element, tasks[name])
         _costs_where_placed(model, hardware, element, tasks[name])
-        _possible_deadline(model, hardware, element, tasks[name])
     return tasks, by_key
 
 
@@ -170,18 +169,6 @@ def _costs_where_placed(model: Model, hardware: Hardware, element: Element, task
         task.pop("bcet", None)
         text = f"placed on {processor}, for which it has none"
         model.report.leave("execution times of task", element.get("name"), text)
-
-
-def _possible_deadline(model: Model, hardware: Hardware, element: Element, task: dict[str, Any]) -> None:
-    """A deadline that the task misses even alone is no description; the verdict belongs to the user."""
-    if "wcet" not in task or "deadline" not in task:
-        return
-    text = task["wcet"][hardware.processor_of(task["on"])]
-    wcet, deadline = Duration.parse(text), Duration.parse(task["deadline"])
-    if wcet > deadline:
-        text = f"{deadline}, less than the {wcet} that it executes where placed: it misses it even alone"
-        model.report.leave("deadline of task", element.get("name"), text)
-        del task["deadline"]
 
 
 def _deadlines(model: Model) -> dict[str, Fraction]:

@@ -13,7 +13,7 @@ from consort.exchange.report import Report
 from consort.exchange.xmltree import Element, read_xml
 
 _NAMESPACE = re.compile(r"http://app4mc\.eclipse\.org/amalthea/([0-9]+)\.([0-9]+)(?:\.[0-9]+)?$")
-_OLD = re.compile(r"http://(www\.amalthea\.itea2\.org|app4mc\.eclipse\.org)/")
+_BEFORE = re.compile(r"http://(?:www\.)?amalthea\.itea2\.org/model/([0-9.]+)/")
 # The class of elements that name none, for the ids by which others refer to them.
 _CLASSES = {
     "tasks": "Task",
@@ -48,18 +48,21 @@ class Model:
     def _version(self) -> str:
         root = self.root
         found = _NAMESPACE.match(root.namespace)
-        if root.name != "Amalthea" or (found is None and not _OLD.match(root.namespace)):
+        old = _BEFORE.match(root.namespace)
+        release = (int(found[1]), int(found[2])) if found else (0, 0)
+        if old or (found and not OLDEST <= release <= NEWEST):
+            # Before APP4MC's 0.7 came ITEA2's 1.x.
+            said = f"ITEA2 release {old[1]}" if old else f"release {root.namespace.rpartition('/')[2]!r}"
             raise BadInput(
-                f"the root element is {root.name!r} of {root.namespace or 'no namespace'!r};"
-                " this is no Amalthea model",
+                f"the model is of {said}; releases 0.9 to 3.x are read, and APP4MC's model migration brings"
+                " others there",
                 file=self.path,
                 line=root.line,
             )
-        release = (int(found[1]), int(found[2])) if found else (0, 0)
-        if not OLDEST <= release <= NEWEST:
+        if root.name != "Amalthea" or found is None:
             raise BadInput(
-                f"the model is of release {root.namespace.rpartition('/')[2]!r}; releases 0.9 to 3.x are"
-                " read, and APP4MC's model migration brings others there",
+                f"the root element is {root.name!r} of {root.namespace or 'no namespace'!r};"
+                " this is no Amalthea model",
                 file=self.path,
                 line=root.line,
             )

@@ -49,6 +49,8 @@ class Reader:
         if element is None or not element.get("value"):
             return None
         unit = element.get("unit")
+        if not unit and self.number(element, element.get("value")) == 0:
+            return Fraction(0)
         factor = units.get(unit)
         if factor is None:
             known = ", ".join(units)
