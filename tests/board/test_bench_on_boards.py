@@ -66,7 +66,7 @@ def test_one_way_times_are_counted_and_repeat() -> None:
     first, wrong, offset = board_one_way.one_way_times(40)
     again = board_one_way.one_way_times(40)
     assert np.array_equal(first, again[0]) and (wrong, offset) == again[1:] and wrong == 0
-    rows = board_one_way.series_of(first)
+    rows = board_one_way.rows_of(board_one_way.LEGS, first)
     assert {(r["what"], r["direction"]) for r in rows if r["bytes"] is None} == {
         (f"one byte, {memory}", direction)
         for memory in ("DDR", "OCM")
@@ -92,3 +92,14 @@ def test_figure3_stands_beside_the_published_medians(tmp_path: Path) -> None:
     assert (run / "report.html").is_file()
     done = consort("bench", "figure5", "--board", "versal", "--iterations", "100000")
     assert done.returncode == 2 and "2 to 5000 iterations" in done.stderr
+
+
+def test_cores_interrupt_each_other() -> None:
+    board("versal")
+    first, wrong, offset = board_one_way.interrupt_times(40)
+    again = board_one_way.interrupt_times(40)
+    # Each interrupt came once, and as the one that was sent.
+    assert np.array_equal(first, again[0]) and (wrong, offset) == again[1:] and wrong == 0
+    rows = board_one_way.rows_of(board_one_way.INTERRUPT_LEGS, first)
+    assert [r["what"] for r in rows[:2]] == ["software-generated interrupt"] * 2
+    assert all(0 < r["min"] <= r["max"] for r in rows)

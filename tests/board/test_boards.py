@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from board_support import CONSORT, PATIENCE, board, consort, images
+from board_support import CONSORT, PATIENCE, ROOT, board, consort, images
 from consort.board import Board, State
-from consort.board.image import read_elf
+from consort.board.image import build_image, program_source, read_elf
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 
 
@@ -154,6 +154,14 @@ def test_program_that_does_not_compile_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize("program", ["identity", pytest.param("exchange", marks=pytest.mark.slow)])
 def test_own_programs_compile_without_a_warning(program: str, name: str, core: str) -> None:
     images(board(name), program, "-Werror", cores=(core,))
+
+
+@pytest.mark.slow
+def test_benchmarks_of_boards_alone_compile_without_a_warning() -> None:
+    versal = board("versal")
+    images(versal, "one_way", "-Werror")
+    second = ROOT / "ports/versal/a72/second_core.S"
+    build_image(versal.core("a72"), program_source("interrupt"), "-Werror", beside=[second])
 
 
 def test_global_constructors_are_refused(tmp_path: Path) -> None:

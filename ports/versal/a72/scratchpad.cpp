@@ -9,6 +9,7 @@
 #include "consort/bare/program.hpp"
 #include "consort/spm/application_core.hpp"
 #include "consort/versal/gic.hpp"
+#include "consort/versal/second_core.hpp"
 
 namespace {
 
@@ -30,8 +31,6 @@ extern "C" {
 std::uint64_t consort_execute(std::uintptr_t entry, std::uintptr_t stack, const spm::Partition* parts);
 extern const char consort_job_vectors[];
 extern const char consort_job_page[];
-void consort_second_core();
-void consort_second_core_from_below();
 }
 
 // How consort_execute ends.
@@ -237,28 +236,6 @@ int run(std::uint32_t core, bare::Desk& desk) noexcept {
 // The second core's desk.
 constexpr std::uint32_t second_place = 2;
 
-// The boot firmware's PSCI starts a core at EL2; from there a monitor call leads to EL3, whose vectors are at
-// 0 on a core that has just been reset. Behind the R5F's own vectors there is room for a jump. Returns 0, or
-// why the firmware refuses.
-std::int64_t start_second_core() noexcept {
-    constexpr std::uintptr_t call_from_below = 0x400;
-    auto* vector = reinterpret_cast<volatile std::uint32_t*>(call_from_below);
-    vector[0] = 0x58000050;  // ldr x16, .+8
-    vector[1] = 0xd61f0200;  // br x16
-    vector[2] = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&consort_second_core));
-    vector[3] = 0;
-    bare::ThisPort::clean(const_cast<std::uint32_t*>(vector), 16);
-    // Below EL3 is AArch64: what the firmware asks before it starts another core there.
-    asm volatile("msr scr_el3, %0\n isb" ::"r"(std::uint64_t{1U << 10U}));
-    register std::uint64_t function asm("x0") = 0xc4000003;  // CPU_ON
-    register std::uint64_t target asm("x1") = 1;
-    register std::uint64_t entry asm("x2") =
-        reinterpret_cast<std::uintptr_t>(&consort_second_core_from_below);
-    register std::uint64_t context asm("x3") = 0;
-    asm volatile("hvc #0" : "+r"(function) : "r"(target), "r"(entry), "r"(context) : "memory");
-    return static_cast<std::int64_t>(function);
-}
-
 }  // namespace
 
 extern "C" void consort_second_main() {
@@ -277,7 +254,7 @@ int consort_program(bare::Desk& desk) noexcept {
     }
     Access::store<Edge::queue_release>(on_chip_shared().cleared, magic);
     PrivateTimer::enable_distributor();
-    if (const std::int64_t refusal = start_second_core(); refusal != 0) {
+    if (const std::int64_t refusal = versal::start_second_core(); refusal != 0) {
         bare::Text<80> text;
         text.add("the boot firmware does not start the second core: -");
         return bare::fail(desk, text.number(static_cast<std::uint32_t>(-refusal)).c_str());

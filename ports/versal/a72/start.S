@@ -74,6 +74,8 @@ park:
     .endm
 
     .balign 0x800
+    .global consort_vectors
+consort_vectors:
 vectors:
     .irp    what, text_sync, text_irq, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror
     entry   \what

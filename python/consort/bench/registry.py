@@ -49,6 +49,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
 BOARDS_OF: dict[str, tuple[str, ...]] = {
     "icc": ("versal", "embedded-plus", "mps2", "processes", "all"),
     "figure3": ("versal",),
+    "figure4": ("versal",),
     "figure5": ("versal",),
 }
 

@@ -313,7 +313,11 @@ def kernel_images(spec: BoardSpec) -> dict[str, Path]:
     """The kernel's own programs: the I/O core's and the application cores'."""
     port = need_source_tree("building for a board") / "ports/versal"
     return {
-        "a72": build_image(spec.core("a72"), port / "a72/scratchpad.cpp", beside=[port / "a72/jobs.S"]),
+        "a72": build_image(
+            spec.core("a72"),
+            port / "a72/scratchpad.cpp",
+            beside=[port / f"a72/{name}.S" for name in ("jobs", "second_core")],
+        ),
         "r5f": build_image(spec.core("r5f"), port / "r5f/scratchpad.cpp"),
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The interrupt controller (GICv3) and the secure physical timer of an A72 at EL3: one interrupt, the
-// timer's, as a fast interrupt that is routed to EL3.
+// The interrupt controller (GICv3) and the secure physical timer of an A72 at EL3: the timer's interrupt, and
+// those that cores send each other, as fast interrupts that are routed to EL3.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,16 @@ class PrivateTimer {
             ::"r"(std::uint64_t{0xf}),
             "r"(std::uint64_t{0xff}), "r"(std::uint64_t{1})
             : "memory");
+    }
+
+    // A software-generated interrupt (0 to 15), by the core that is to get it; sent by any core.
+    static void enable_signal(std::uint32_t core, std::uint32_t number) noexcept {
+        bare::reg(first_redistributor + core * redistributor_bytes + 0x10000 + 0x100) = 1U << number;
+    }
+    static void send_signal(std::uint32_t core, std::uint32_t number) noexcept {
+        const std::uint64_t order = std::uint64_t{number} << 24U | std::uint64_t{1} << core;
+        // What was written before is there when it is taken.
+        asm volatile("dsb sy\n msr S3_0_C12_C11_7, %0\n isb" ::"r"(order) : "memory");  // ICC_SGI0R
     }
 
     // Interrupts `ticks` of the generic timer from now.
