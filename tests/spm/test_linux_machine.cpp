@@ -235,6 +235,36 @@ TEST(LinuxMachine, TooFewProcessorsIsSaidWithWhatWouldDo) {
     EXPECT_EQ(shared.cpus.size(), 4001U);
 }
 
+// The schedule of one core out of several, on two processors.
+TEST(LinuxMachine, ACoreWithoutTasksKeepsItsSlotsAndNeedsNoProcessor) {
+    Table table{};
+    Counter state{};
+    SpmOptions o = options();
+    o.slots = {ticks(150 * us), ticks(200 * us), ticks(350 * us)};
+    SpmMachine machine({{}, {task_of(table, state, 5000 * us)}, {}}, o);
+    Number in{1};
+    Result out{};
+    machine.connect([&](std::uint32_t, std::uint32_t) { return reinterpret_cast<const std::byte*>(&in); },
+                    [&](std::uint32_t, std::uint32_t) { return reinterpret_cast<std::byte*>(&out); });
+    const SpmRun run = machine.run(ticks(60'000 * us));
+    EXPECT_EQ(run.cpus.size(), 2U);
+    EXPECT_GT(state.jobs, 0U);
+    EXPECT_EQ(state.jobs, jobs_of(run, 1, 0));
+    for (const JobRecord& j : run.jobs) {
+        EXPECT_EQ(j.core, 1U);
+        // An operation begins in a slot of core 1, and ends at the end of it.
+        EXPECT_GE(j.ready - j.load, ticks(200 * us) / 2);
+        const consort::Ticks turn = ticks(150 * us) + ticks(200 * us) + ticks(350 * us);
+        for (const consort::Ticks begin : {j.load, j.unload}) {
+            const consort::Ticks into = (begin - run.start) % turn;
+            EXPECT_TRUE(into >= ticks(150 * us) && into < ticks(350 * us));
+        }
+    }
+    o.slots.pop_back();
+    EXPECT_THROW(SpmMachine({{}, {task_of(table, state, 5000 * us)}, {}}, o), std::invalid_argument);
+    EXPECT_THROW(SpmMachine({{}, {}}, options()), std::invalid_argument);
+}
+
 TEST(LinuxMachine, RefusesWhatIsNoTask) {
     EXPECT_THROW(SpmMachine({}, options()), std::invalid_argument);
     SpmOptions without = options();

@@ -19,6 +19,7 @@ from consort.model.description import CONFIGURATIONS
 from consort.record import Run
 from consort.runner.application import Options, prepare, run_system, signals_to_exceptions
 from consort.runner.process import Progress
+from consort.runner.three_phase import RESPONSES, only_three_phase, run_three_phase
 
 
 @click.command(
@@ -98,6 +99,11 @@ def command(
         elif counted or rt_linux:
             option = "--counted: only boards count instructions" if counted else "--rt-linux: only on boards"
             raise BadInput(option, file=description, field="platform")
+        elif only_three_phase(system):
+            if only or time_base is not None:
+                option = "--only" if only else "--time-base"
+                raise BadInput("three-phase systems have one configuration, timed by slots", field=option)
+            run = run_three_phase(system, options, progress)
         else:
             prepared = prepare(system, progress)
             run = run_system(prepared, options, progress)
@@ -148,6 +154,9 @@ def print_run(run: Run) -> None:
                 table.add_row(configuration["key"], *cells, str(figures["n"]))
         if table.row_count:
             console.print(table)
+    for section in run.data["sections"]:
+        if section["title"] == RESPONSES:
+            print_section(console, section)
     table = Table(title="counted", title_justify="left")
     table.add_column("configuration")
     counters = (
@@ -173,6 +182,19 @@ def print_run(run: Run) -> None:
     console.print(
         f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)", highlight=False, soft_wrap=True
     )
+
+
+def print_section(console: Any, section: dict[str, Any]) -> None:
+    """A section that is a table."""
+    from rich.table import Table
+
+    units = sorted({column["unit"] for column in section["columns"] if column.get("unit")})
+    table = Table(title=", ".join([section["title"], *units]), title_justify="left")
+    for column in section["columns"]:
+        table.add_column(column["name"], justify="right")
+    for row in section["rows"]:
+        table.add_row(*("-" if v is None else f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
+    console.print(table)
 
 
 @contextmanager

@@ -92,8 +92,11 @@ def build_application(system: System, *, to_describe: bool = False) -> Path:
 
     `to_describe`: it is not run, only asked for its types' layouts.
     """
-    flags = DESCRIBE_FLAGS if to_describe else FLAGS
-    source = program_source(system)
+    return build_program(system, program_source(system), DESCRIBE_FLAGS if to_describe else FLAGS)
+
+
+def build_program(system: System, source: str, flags: tuple[str, ...] = FLAGS) -> Path:
+    """The executable of an application's translation unit, built if it is not cached."""
     cxx = compiler()
     includes = [f"-I{folder}" for folder in include_folders()]
     with tempfile.TemporaryDirectory(prefix="consort-build-") as scratch:

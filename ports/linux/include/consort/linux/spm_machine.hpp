@@ -36,6 +36,8 @@ struct SpmTask {
 
 struct SpmOptions {
     Ticks slot = 0;  // of TDMA; round robin: the longest operation
+    // Of each core, where they differ; else empty.
+    std::vector<Ticks> slots;
     spm::Arbitration arbitration = spm::Arbitration::tdma;
     Ticks tolerance = 0;  // 0: half a slot
     std::uint32_t repeats = 1;
@@ -186,15 +188,15 @@ class SpmCoreBoard {
 
 class SpmMachine {
   public:
-    // Task lists in priority order, one a core. Throws TooFewProcessors, std::invalid_argument,
-    // std::system_error.
+    // Task lists in priority order, one a core. A core without tasks keeps its slots and needs no processor.
+    // Throws TooFewProcessors, std::invalid_argument, std::system_error.
     SpmMachine(std::vector<std::vector<SpmTask>> cores, SpmOptions options)
-        : options_(options), tasks_(std::move(cores)), board_(run_, guards_) {
+        : options_(std::move(options)), tasks_(std::move(cores)), board_(run_, guards_) {
         check();
         board_.on_inputs = [](std::uint32_t, std::uint32_t) { return nullptr; };
         board_.on_outputs = [](std::uint32_t, std::uint32_t) { return nullptr; };
         board_.on_delivered = [](std::uint32_t, std::uint32_t) {};
-        CpuChoice choice = spm_processors(tasks_.size(), options_.share_processors);
+        CpuChoice choice = spm_processors(busy(), options_.share_processors);
         run_.cpus = choice.cpus;
         run_.notes = choice.notes;
         std::vector<int> once = run_.cpus;
@@ -242,14 +244,17 @@ class SpmMachine {
         std::vector<std::thread> threads;
         std::atomic<std::size_t> here{0};
         for (std::size_t c = 0; c < tasks_.size(); ++c) {
-            threads.emplace_back([this, c, &here] { application_core(c, here); });
+            if (!tasks_[c].empty()) {
+                const int cpu = run_.cpus[1 + threads.size()];
+                threads.emplace_back([this, c, cpu, &here] { application_core(c, cpu, here); });
+            }
         }
         {
             RealtimeGuard realtime(realtime_options(run_.cpus[0]));
             for (const std::string& note : realtime.achieved().notes) {
                 run_.notes.push_back("I/O core: " + note);
             }
-            while (here.load(std::memory_order_acquire) != tasks_.size()) {
+            while (here.load(std::memory_order_acquire) != threads.size()) {
                 ::sched_yield();
             }
             io_core(duration);
@@ -267,7 +272,13 @@ class SpmMachine {
         if (tasks_.empty() || tasks_.size() > detail::spm_cores) {
             throw std::invalid_argument("1 to " + std::to_string(detail::spm_cores) + " application cores");
         }
-        if (options_.slot == 0) {
+        if (busy() == 0) {
+            throw std::invalid_argument("no core has a task");
+        }
+        if (!options_.slots.empty() && options_.slots.size() != tasks_.size()) {
+            throw std::invalid_argument("a slot for each core, or one for all");
+        }
+        if (shortest_slot() == 0) {
             throw std::invalid_argument("a slot needs a length");
         }
         for (const std::vector<SpmTask>& list : tasks_) {
@@ -282,6 +293,18 @@ class SpmMachine {
         }
     }
 
+    [[nodiscard]] std::size_t busy() const {
+        return static_cast<std::size_t>(
+            std::count_if(tasks_.begin(), tasks_.end(), [](const auto& list) { return !list.empty(); }));
+    }
+    [[nodiscard]] Ticks slot_of(std::size_t core) const {
+        return options_.slots.empty() ? options_.slot : options_.slots[core];
+    }
+    [[nodiscard]] Ticks shortest_slot() const {
+        return options_.slots.empty() ? options_.slot
+                                      : *std::min_element(options_.slots.begin(), options_.slots.end());
+    }
+
     [[nodiscard]] RealtimeOptions realtime_options(int cpu) const {
         RealtimeOptions options;
         options.cpu = cpu;
@@ -292,9 +315,9 @@ class SpmMachine {
         return options;
     }
 
-    void application_core(std::size_t c, std::atomic<std::size_t>& here) {
+    void application_core(std::size_t c, int cpu, std::atomic<std::size_t>& here) {
         // What is refused here is refused, and noted, on the I/O core too.
-        const RealtimeGuard realtime(realtime_options(run_.cpus[c + 1]));
+        const RealtimeGuard realtime(realtime_options(cpu));
         guards_[c]->attach();
         detail::SpmCoreBoard board(tasks_[c], *guards_[c], options_.warm, alone_);
         std::byte* const partition[spm::partitions] = {scratchpads_[c]->partition(0),
@@ -314,13 +337,13 @@ class SpmMachine {
             setups[c].handover = &handovers_[c];
             setups[c].partition[0] = scratchpads_[c]->partition(0);
             setups[c].partition[1] = scratchpads_[c]->partition(1);
-            slots.push_back({static_cast<std::uint32_t>(c), options_.slot});
+            slots.push_back({static_cast<std::uint32_t>(c), slot_of(c)});
         }
         spm::Schedule schedule;
         schedule.arbitration = options_.arbitration;
         schedule.slots = slots.data();
         schedule.count = static_cast<std::uint32_t>(slots.size());
-        schedule.tolerance = options_.tolerance != 0 ? options_.tolerance : options_.slot / 2;
+        schedule.tolerance = options_.tolerance != 0 ? options_.tolerance : shortest_slot() / 2;
         schedule.repeats = options_.repeats;
         schedule.start = Clock::now() + Clock::from_ns(1'000'000);
         run_.start = schedule.start;
