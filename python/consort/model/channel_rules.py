@@ -83,7 +83,8 @@ def _known_parts(view: View) -> Problems:
             if isinstance(reader, str) and reader not in tasks and reader not in sources:
                 yield view.problem(
                     (*here, "to", index),
-                    f"{reader!r} is no task; {nearest(reader, tasks, 'tasks')}",
+                    f"{reader!r} is no task and no device;"
+                    f" {nearest(reader, [*tasks, *sources], 'tasks and devices')}",
                 )
             elif reader in sources and writer in sources:
                 yield view.problem(

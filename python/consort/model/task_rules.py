@@ -265,7 +265,7 @@ def _footprint(view: View, task: str, scratchpad: Scratchpad) -> Problems:
             yield view.problem(
                 here,
                 f"a partition of the scratchpad has {Size(limit)} for {what}, and the task needs"
-                f" {Size(needed)}; make it smaller, or split it",
+                f" {Size(needed)}, {needed - limit} bytes too many; make it smaller, or split it",
                 at_key=True,
             )
 

@@ -564,7 +564,7 @@ def test_command_statuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     made = object_file(tmp_path, LARGE)
     assert run(big, "--for", "scratchpad", "--out", out, "--object", f"ttsprk={made}") == 2
     said = capsys.readouterr().err
-    assert "tasks.ttsprk.footprint" in said and "map 6000 (code)" in said
+    assert "tasks.ttsprk.footprint" in said and "22528 bytes too many" in said and "map 6000 (code)" in said
     assert run(AUTOMOTIVE, "--for", "zephyr", "--out", out) == 2
     assert "--window: says where" in capsys.readouterr().err
 
