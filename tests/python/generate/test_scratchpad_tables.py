@@ -551,7 +551,9 @@ def test_command_refuses_and_leaves_what_there_was(
 
 def test_command_statuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = AUTOMOTIVE.read_text()
-    late = tmp_path / "late.yaml"
+    described = tmp_path / "automotive"
+    shutil.copytree(AUTOMOTIVE.parent, described)
+    late = described / "late.yaml"
     late.write_text(text.replace("period: 10ms", "period: 2ms"))
     out = tmp_path / "out"
     assert run(late, "--for", "scratchpad", "--out", out) == 1 and not out.exists()
@@ -559,7 +561,7 @@ def test_command_statuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert run(late, "--for", "scratchpad", "--out", out, "--force") == 0
     assert "NOT SCHEDULABLE: ttsprk" in capsys.readouterr().out
     # The description itself says too much: its line, the bytes, and the object's symbols.
-    big = tmp_path / "big.yaml"
+    big = described / "big.yaml"
     big.write_text(text.replace("code: 896B", "code: 30KiB"))
     made = object_file(tmp_path, LARGE)
     assert run(big, "--for", "scratchpad", "--out", out, "--object", f"ttsprk={made}") == 2
