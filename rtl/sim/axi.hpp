@@ -305,6 +305,7 @@ class Master {
     Store expected;
     std::vector<Done> done;  // since it was last cleared by its user
     bool check_data = true;
+    std::vector<Data>* received = nullptr;  // beats of reads go here as well, where it is set
     std::uint64_t bytes_written = 0, beats = 0;
 
     std::uint64_t read(const Address& address) {
@@ -323,6 +324,24 @@ class Master {
                 if (!partial || random_.chance(70)) beat.strobes |= 1U << k;
             }
             for (auto& byte : beat.data) byte = static_cast<std::uint8_t>(random_.bits() >> 20);
+            beat.address = address.beat(i) & ~15ULL;
+            beat.last = i == address.len;
+            data_.push_back(beat);
+        }
+        return serial_;
+    }
+    // Given bytes, from the address on; the burst has to hold exactly these.
+    std::uint64_t write(const Address& address, const std::uint8_t* bytes, std::size_t count) {
+        writes_.push_back({address, ++serial_, 0, 0, 0});
+        for (unsigned i = 0; i <= address.len; ++i) {
+            Beat beat;
+            unsigned first = 0;
+            unsigned end = 0;
+            address.lanes(i, first, end);
+            for (unsigned k = first; k < end && count > 0; ++k, --count) {
+                beat.strobes |= 1U << k;
+                beat.data[k] = *bytes++;
+            }
             beat.address = address.beat(i) & ~15ULL;
             beat.last = i == address.len;
             data_.push_back(beat);
@@ -413,6 +432,7 @@ class Master {
             if (read.address.id != id) continue;
             if (resp > read.resp) read.resp = resp;
             const Data data = get_data(in, 19);
+            if (received != nullptr) received->push_back(data);
             if (check_data && resp == 0) {
                 unsigned first = 0;
                 unsigned end = 0;

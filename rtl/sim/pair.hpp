@@ -2,6 +2,7 @@
 // The simulated pair of blocks with masters on its ports and memories behind it.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "Vtop.h"
@@ -71,6 +72,7 @@ class Pair {
         for (auto& master : masters) master.drive();
         for (auto& memory : memories) memory.drive();
         top_->eval();
+        if (watch) watch(*top_);
         for (auto& master : masters) master.sample();
         for (auto& memory : memories) memory.sample();
         top_->clk_i = 1;
@@ -121,18 +123,26 @@ class Pair {
     }
 
     std::uint32_t read(bool cblock, std::uint32_t address) {
+        std::uint32_t value = 0;
+        if (!try_read(cblock, address, value)) fail("a register cannot be read");
+        return value;
+    }
+    void write(bool cblock, std::uint32_t address, std::uint32_t value) {
+        if (!try_write(cblock, address, value)) fail("a register cannot be written");
+    }
+    bool try_read(bool cblock, std::uint32_t address, std::uint32_t& value) {
         (cblock ? top_->ccfg_araddr_i : top_->mcfg_araddr_i) = static_cast<std::uint16_t>(address);
         (cblock ? top_->ccfg_arvalid_i : top_->mcfg_arvalid_i) = 1;
         (cblock ? top_->ccfg_rready_i : top_->mcfg_rready_i) = 1;
         cycle();
         (cblock ? top_->ccfg_arvalid_i : top_->mcfg_arvalid_i) = 0;
         top_->eval();
-        if ((cblock ? top_->ccfg_rresp_o : top_->mcfg_rresp_o) != 0) fail("a register cannot be read");
-        const std::uint32_t value = cblock ? top_->ccfg_rdata_o : top_->mcfg_rdata_o;
+        const bool good = (cblock ? top_->ccfg_rresp_o : top_->mcfg_rresp_o) == 0;
+        value = cblock ? top_->ccfg_rdata_o : top_->mcfg_rdata_o;
         cycle();
-        return value;
+        return good;
     }
-    void write(bool cblock, std::uint32_t address, std::uint32_t value) {
+    bool try_write(bool cblock, std::uint32_t address, std::uint32_t value) {
         (cblock ? top_->ccfg_awaddr_i : top_->mcfg_awaddr_i) = static_cast<std::uint16_t>(address);
         (cblock ? top_->ccfg_wdata_i : top_->mcfg_wdata_i) = value;
         (cblock ? top_->ccfg_awvalid_i : top_->mcfg_awvalid_i) = 1;
@@ -142,8 +152,9 @@ class Pair {
         (cblock ? top_->ccfg_awvalid_i : top_->mcfg_awvalid_i) = 0;
         (cblock ? top_->ccfg_wvalid_i : top_->mcfg_wvalid_i) = 0;
         top_->eval();
-        if ((cblock ? top_->ccfg_bresp_o : top_->mcfg_bresp_o) != 0) fail("a register cannot be written");
+        const bool good = (cblock ? top_->ccfg_bresp_o : top_->mcfg_bresp_o) == 0;
         cycle();
+        return good;
     }
 
     // Until nothing is outstanding at any master.
@@ -175,6 +186,11 @@ class Pair {
     std::deque<Memory<Vtop>> memories;
     std::deque<Master<Vtop>> masters;
     std::uint64_t now = 0;
+    // Called in every cycle with the values that the edge will see.
+    std::function<void(Vtop&)> watch;
+
+    [[nodiscard]] VerilatedContext& context() { return context_; }
+    [[nodiscard]] Vtop& top() { return *top_; }
 
   private:
     VerilatedContext context_;

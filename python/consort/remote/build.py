@@ -61,7 +61,8 @@ def simulation(
     files = sources(root)
     given = [f"-G{name}={value}" for name, value in sorted((parameters or {}).items())]
     digest = hashlib.sha256(repr((top, given, options)).encode())
-    shared = sorted(harness.parent.glob("*.hpp"))
+    shared = sorted([*harness.parent.glob("*.hpp"), *harness.parent.glob("*.vlt")])
+    shared += sorted((root / "include" / "consort" / "remote").glob("*.hpp"))
     for file in [*files, harness, *shared, root / "rtl" / "requirements.lock"]:
         digest.update(file.name.encode() + file.read_bytes())
     folder = root / "build" / "rtl" / f"{top}-{harness.stem}-{digest.hexdigest()[:12]}"

@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Made from rtl/remote.rdl by rtl/registers.py: do not edit.
+// Registers of the cBlock and the mBlock: places and layouts. Freestanding.
+// clang-format off
+#pragma once
+
+#include <cstdint>
+
+namespace consort::remote::cblock {
+
+inline constexpr std::uint32_t kMaxLinks = 4;
+inline constexpr std::uint32_t kMaxPorts = 4;
+inline constexpr std::uint32_t kMaxWindows = 8;
+
+// Kind of the block (ASCII "CB") and version of this register map. Read-only.
+struct Id {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x43420001;
+    static constexpr std::uint32_t at() { return 0x0; }
+
+    std::uint32_t bits = kReset;
+
+    // version
+    [[nodiscard]] constexpr std::uint32_t version() const { return bits & 0xFFFF; }
+    // "CB"
+    [[nodiscard]] constexpr std::uint32_t kind() const { return (bits >> 16) & 0xFFFF; }
+};
+static_assert(sizeof(Id) == 4);
+static_assert(Id::at() == 0x0);
+
+// How many there are of each. Read-only.
+struct Shape {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t at() { return 0x4; }
+
+    std::uint32_t bits = 0;
+
+    // AXI4 ports
+    [[nodiscard]] constexpr std::uint32_t ports() const { return bits & 0xFF; }
+    // links
+    [[nodiscard]] constexpr std::uint32_t links() const { return (bits >> 8) & 0xFF; }
+    // windows of each port
+    [[nodiscard]] constexpr std::uint32_t windows() const { return (bits >> 16) & 0xFF; }
+};
+static_assert(sizeof(Shape) == 4);
+static_assert(Shape::at() == 0x4);
+
+// Which links work; a link comes up when both ends are enabled.
+struct Enable {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x8; }
+
+    std::uint32_t bits = kReset;
+
+    // one bit for each link
+    [[nodiscard]] constexpr std::uint32_t links() const { return bits & 0xF; }
+    constexpr void set_links(std::uint32_t value) {
+        bits = (bits & ~0xFU) | ((value) & 0xFU);
+    }
+    static constexpr std::uint32_t kLinksMax = 0xF;
+};
+static_assert(sizeof(Enable) == 4);
+static_assert(Enable::at() == 0x8);
+
+// Which links are up. Read-only.
+struct Up {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t at() { return 0xC; }
+
+    std::uint32_t bits = 0;
+
+    // one bit for each link
+    [[nodiscard]] constexpr std::uint32_t links() const { return bits & 0xF; }
+};
+static_assert(sizeof(Up) == 4);
+static_assert(Up::at() == 0xC);
+
+// After how many cycles without acknowledgement a frame is sent again.
+struct AckTimeout {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x400;
+    static constexpr std::uint32_t at() { return 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // cycles
+    [[nodiscard]] constexpr std::uint32_t cycles() const { return bits & 0xFFFF; }
+    constexpr void set_cycles(std::uint32_t value) {
+        bits = (bits & ~0xFFFFU) | ((value) & 0xFFFFU);
+    }
+    static constexpr std::uint32_t kCyclesMax = 0xFFFF;
+};
+static_assert(sizeof(AckTimeout) == 4);
+static_assert(AckTimeout::at() == 0x10);
+
+// After how many cycles without a good frame a link is down.
+struct DownAfter {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x10000;
+    static constexpr std::uint32_t at() { return 0x14; }
+
+    std::uint32_t bits = kReset;
+
+    // cycles
+    [[nodiscard]] constexpr std::uint32_t cycles() const { return bits & 0xFFFFFF; }
+    constexpr void set_cycles(std::uint32_t value) {
+        bits = (bits & ~0xFFFFFFU) | ((value) & 0xFFFFFFU);
+    }
+    static constexpr std::uint32_t kCyclesMax = 0xFFFFFF;
+};
+static_assert(sizeof(DownAfter) == 4);
+static_assert(DownAfter::at() == 0x14);
+
+// Frames with a wrong CRC or number, since reset. Read-only.
+struct LinkBadFrames {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x100 + link * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(LinkBadFrames) == 4);
+static_assert(LinkBadFrames::at(3) == 0x130);
+
+// Repetitions sent, since reset. Read-only.
+struct LinkReplays {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x104 + link * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(LinkReplays) == 4);
+static_assert(LinkReplays::at(3) == 0x134);
+
+// How often the link went down, since reset. Read-only.
+struct LinkDowns {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x108 + link * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(LinkDowns) == 4);
+static_assert(LinkDowns::at(3) == 0x138);
+
+// Where the window begins, as the processor sees it.
+struct PortWindowFirst {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t port, std::uint32_t window) { return 0x400 + port * 0x200 + window * 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // number of its first page of 4 KiB
+    [[nodiscard]] constexpr std::uint32_t page() const { return bits & 0xFFFFFFF; }
+    constexpr void set_page(std::uint32_t value) {
+        bits = (bits & ~0xFFFFFFFU) | ((value) & 0xFFFFFFFU);
+    }
+    static constexpr std::uint32_t kPageMax = 0xFFFFFFF;
+};
+static_assert(sizeof(PortWindowFirst) == 4);
+static_assert(PortWindowFirst::at(3, 7) == 0xAE0);
+
+// Where the window ends.
+struct PortWindowLast {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t port, std::uint32_t window) { return 0x404 + port * 0x200 + window * 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // number of its last page of 4 KiB
+    [[nodiscard]] constexpr std::uint32_t page() const { return bits & 0xFFFFFFF; }
+    constexpr void set_page(std::uint32_t value) {
+        bits = (bits & ~0xFFFFFFFU) | ((value) & 0xFFFFFFFU);
+    }
+    static constexpr std::uint32_t kPageMax = 0xFFFFFFF;
+};
+static_assert(sizeof(PortWindowLast) == 4);
+static_assert(PortWindowLast::at(3, 7) == 0xAE4);
+
+// What the window is; written last when a window is opened, first when it is closed. Of windows that overlap the first counts.
+struct PortWindowControl {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t port, std::uint32_t window) { return 0x408 + port * 0x200 + window * 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // the window is there
+    [[nodiscard]] constexpr std::uint32_t valid() const { return bits & 0x1; }
+    constexpr void set_valid(std::uint32_t value) {
+        bits = (bits & ~0x1U) | ((value) & 0x1U);
+    }
+    static constexpr std::uint32_t kValidMax = 0x1;
+    // loads are allowed
+    [[nodiscard]] constexpr std::uint32_t readable() const { return (bits >> 1) & 0x1; }
+    constexpr void set_readable(std::uint32_t value) {
+        bits = (bits & ~0x2U) | ((value << 1) & 0x2U);
+    }
+    static constexpr std::uint32_t kReadableMax = 0x1;
+    // stores are allowed
+    [[nodiscard]] constexpr std::uint32_t writable() const { return (bits >> 2) & 0x1; }
+    constexpr void set_writable(std::uint32_t value) {
+        bits = (bits & ~0x4U) | ((value << 2) & 0x4U);
+    }
+    static constexpr std::uint32_t kWritableMax = 0x1;
+    // the link it goes over
+    [[nodiscard]] constexpr std::uint32_t link() const { return (bits >> 3) & 0x3; }
+    constexpr void set_link(std::uint32_t value) {
+        bits = (bits & ~0x18U) | ((value << 3) & 0x18U);
+    }
+    static constexpr std::uint32_t kLinkMax = 0x3;
+    // the segment of that link's table in the mBlock
+    [[nodiscard]] constexpr std::uint32_t segment() const { return (bits >> 5) & 0xF; }
+    constexpr void set_segment(std::uint32_t value) {
+        bits = (bits & ~0x1E0U) | ((value << 5) & 0x1E0U);
+    }
+    static constexpr std::uint32_t kSegmentMax = 0xF;
+    // must equal the segment's, or the mBlock refuses
+    [[nodiscard]] constexpr std::uint32_t generation() const { return (bits >> 9) & 0xF; }
+    constexpr void set_generation(std::uint32_t value) {
+        bits = (bits & ~0x1E00U) | ((value << 9) & 0x1E00U);
+    }
+    static constexpr std::uint32_t kGenerationMax = 0xF;
+};
+static_assert(sizeof(PortWindowControl) == 4);
+static_assert(PortWindowControl::at(3, 7) == 0xAE8);
+
+// Reads that were taken in this window, since reset. Read-only.
+struct PortWindowReads {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t port, std::uint32_t window) { return 0x40C + port * 0x200 + window * 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(PortWindowReads) == 4);
+static_assert(PortWindowReads::at(3, 7) == 0xAEC);
+
+// Writes that were taken in this window, since reset. Read-only.
+struct PortWindowWrites {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t port, std::uint32_t window) { return 0x410 + port * 0x200 + window * 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(PortWindowWrites) == 4);
+static_assert(PortWindowWrites::at(3, 7) == 0xAF0);
+
+}  // namespace consort::remote::cblock
+
+namespace consort::remote::mblock {
+
+inline constexpr std::uint32_t kMaxLinks = 4;
+inline constexpr std::uint32_t kMaxLinkTables = 4;
+inline constexpr std::uint32_t kMaxSegments = 16;
+
+// Kind of the block (ASCII "MB") and version of this register map. Read-only.
+struct Id {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x4D420001;
+    static constexpr std::uint32_t at() { return 0x0; }
+
+    std::uint32_t bits = kReset;
+
+    // version
+    [[nodiscard]] constexpr std::uint32_t version() const { return bits & 0xFFFF; }
+    // "MB"
+    [[nodiscard]] constexpr std::uint32_t kind() const { return (bits >> 16) & 0xFFFF; }
+};
+static_assert(sizeof(Id) == 4);
+static_assert(Id::at() == 0x0);
+
+// How many there are of each. Read-only.
+struct Shape {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t at() { return 0x4; }
+
+    std::uint32_t bits = 0;
+
+    // memory controllers
+    [[nodiscard]] constexpr std::uint32_t memories() const { return bits & 0xFF; }
+    // links
+    [[nodiscard]] constexpr std::uint32_t links() const { return (bits >> 8) & 0xFF; }
+    // segments of each link
+    [[nodiscard]] constexpr std::uint32_t segments() const { return (bits >> 16) & 0xFF; }
+};
+static_assert(sizeof(Shape) == 4);
+static_assert(Shape::at() == 0x4);
+
+// Which links work; a link comes up when both ends are enabled.
+struct Enable {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x8; }
+
+    std::uint32_t bits = kReset;
+
+    // one bit for each link
+    [[nodiscard]] constexpr std::uint32_t links() const { return bits & 0xF; }
+    constexpr void set_links(std::uint32_t value) {
+        bits = (bits & ~0xFU) | ((value) & 0xFU);
+    }
+    static constexpr std::uint32_t kLinksMax = 0xF;
+};
+static_assert(sizeof(Enable) == 4);
+static_assert(Enable::at() == 0x8);
+
+// Which links are up. Read-only.
+struct Up {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t at() { return 0xC; }
+
+    std::uint32_t bits = 0;
+
+    // one bit for each link
+    [[nodiscard]] constexpr std::uint32_t links() const { return bits & 0xF; }
+};
+static_assert(sizeof(Up) == 4);
+static_assert(Up::at() == 0xC);
+
+// After how many cycles without acknowledgement a frame is sent again.
+struct AckTimeout {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x400;
+    static constexpr std::uint32_t at() { return 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // cycles
+    [[nodiscard]] constexpr std::uint32_t cycles() const { return bits & 0xFFFF; }
+    constexpr void set_cycles(std::uint32_t value) {
+        bits = (bits & ~0xFFFFU) | ((value) & 0xFFFFU);
+    }
+    static constexpr std::uint32_t kCyclesMax = 0xFFFF;
+};
+static_assert(sizeof(AckTimeout) == 4);
+static_assert(AckTimeout::at() == 0x10);
+
+// After how many cycles without a good frame a link is down.
+struct DownAfter {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x10000;
+    static constexpr std::uint32_t at() { return 0x14; }
+
+    std::uint32_t bits = kReset;
+
+    // cycles
+    [[nodiscard]] constexpr std::uint32_t cycles() const { return bits & 0xFFFFFF; }
+    constexpr void set_cycles(std::uint32_t value) {
+        bits = (bits & ~0xFFFFFFU) | ((value) & 0xFFFFFFU);
+    }
+    static constexpr std::uint32_t kCyclesMax = 0xFFFFFF;
+};
+static_assert(sizeof(DownAfter) == 4);
+static_assert(DownAfter::at() == 0x14);
+
+// Frames with a wrong CRC or number, since reset. Read-only.
+struct LinkBadFrames {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x100 + link * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(LinkBadFrames) == 4);
+static_assert(LinkBadFrames::at(3) == 0x130);
+
+// Repetitions sent, since reset. Read-only.
+struct LinkReplays {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x104 + link * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(LinkReplays) == 4);
+static_assert(LinkReplays::at(3) == 0x134);
+
+// How often the link went down, since reset. Read-only.
+struct LinkDowns {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x108 + link * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(LinkDowns) == 4);
+static_assert(LinkDowns::at(3) == 0x138);
+
+// Requests that no segment allows, since reset. Read-only.
+struct LinkRefused {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x10C + link * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(LinkRefused) == 4);
+static_assert(LinkRefused::at(3) == 0x13C);
+
+// Where the segment begins in the memory.
+struct LinkTableSegmentBase {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link_table, std::uint32_t segment) { return 0x400 + link_table * 0x100 + segment * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // number of its first page of 4 KiB
+    [[nodiscard]] constexpr std::uint32_t page() const { return bits & 0xFFFFFFF; }
+    constexpr void set_page(std::uint32_t value) {
+        bits = (bits & ~0xFFFFFFFU) | ((value) & 0xFFFFFFFU);
+    }
+    static constexpr std::uint32_t kPageMax = 0xFFFFFFF;
+};
+static_assert(sizeof(LinkTableSegmentBase) == 4);
+static_assert(LinkTableSegmentBase::at(3, 15) == 0x7F0);
+
+// Where the segment ends.
+struct LinkTableSegmentLast {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link_table, std::uint32_t segment) { return 0x404 + link_table * 0x100 + segment * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // its last page, counted from its first
+    [[nodiscard]] constexpr std::uint32_t page() const { return bits & 0xFFFF; }
+    constexpr void set_page(std::uint32_t value) {
+        bits = (bits & ~0xFFFFU) | ((value) & 0xFFFFU);
+    }
+    static constexpr std::uint32_t kPageMax = 0xFFFF;
+};
+static_assert(sizeof(LinkTableSegmentLast) == 4);
+static_assert(LinkTableSegmentLast::at(3, 15) == 0x7F4);
+
+// What the segment is; written last when a segment is opened, first when it is closed.
+struct LinkTableSegmentControl {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link_table, std::uint32_t segment) { return 0x408 + link_table * 0x100 + segment * 0x10; }
+
+    std::uint32_t bits = kReset;
+
+    // the segment is there
+    [[nodiscard]] constexpr std::uint32_t valid() const { return bits & 0x1; }
+    constexpr void set_valid(std::uint32_t value) {
+        bits = (bits & ~0x1U) | ((value) & 0x1U);
+    }
+    static constexpr std::uint32_t kValidMax = 0x1;
+    // loads are allowed
+    [[nodiscard]] constexpr std::uint32_t readable() const { return (bits >> 1) & 0x1; }
+    constexpr void set_readable(std::uint32_t value) {
+        bits = (bits & ~0x2U) | ((value << 1) & 0x2U);
+    }
+    static constexpr std::uint32_t kReadableMax = 0x1;
+    // stores are allowed
+    [[nodiscard]] constexpr std::uint32_t writable() const { return (bits >> 2) & 0x1; }
+    constexpr void set_writable(std::uint32_t value) {
+        bits = (bits & ~0x4U) | ((value << 2) & 0x4U);
+    }
+    static constexpr std::uint32_t kWritableMax = 0x1;
+    // the memory controller it lies behind
+    [[nodiscard]] constexpr std::uint32_t memory() const { return (bits >> 3) & 0x3; }
+    constexpr void set_memory(std::uint32_t value) {
+        bits = (bits & ~0x18U) | ((value << 3) & 0x18U);
+    }
+    static constexpr std::uint32_t kMemoryMax = 0x3;
+    // a request with another is refused; change it to shut out late ones
+    [[nodiscard]] constexpr std::uint32_t generation() const { return (bits >> 5) & 0xF; }
+    constexpr void set_generation(std::uint32_t value) {
+        bits = (bits & ~0x1E0U) | ((value << 5) & 0x1E0U);
+    }
+    static constexpr std::uint32_t kGenerationMax = 0xF;
+};
+static_assert(sizeof(LinkTableSegmentControl) == 4);
+static_assert(LinkTableSegmentControl::at(3, 15) == 0x7F8);
+
+}  // namespace consort::remote::mblock
