@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "consort/linux/spm_machine.hpp"
+#include "consort/linux/spm_udp.hpp"
 
 namespace {
 
@@ -263,6 +264,37 @@ TEST(LinuxMachine, ACoreWithoutTasksKeepsItsSlotsAndNeedsNoProcessor) {
     o.slots.pop_back();
     EXPECT_THROW(SpmMachine({{}, {task_of(table, state, 5000 * us)}, {}}, o), std::invalid_argument);
     EXPECT_THROW(SpmMachine({{}, {}}, options()), std::invalid_argument);
+}
+
+TEST(UdpDevice, TakesDatagramsThatHaveAFlowAndFit) {
+    using consort::linux_port::UdpDevice;
+    using consort::linux_port::UdpSocket;
+    static_assert(IoDevice<UdpDevice>);
+    UdpSocket node;
+    UdpDevice device(node.port(), 8);
+    Message in{};
+    EXPECT_FALSE(device.receive(in));
+    const std::byte data[9] = {std::byte{0x34}, std::byte{0x12}, {}, {}, std::byte{7}};
+    for (const std::size_t bytes : {3U, 5U, 9U, 8U}) {
+        ASSERT_TRUE(node.send(device.port(), data, bytes));
+    }
+    // Without a flow, whole, too long, whole.
+    for (const std::uint32_t bytes : {5U, 8U}) {
+        ASSERT_TRUE(device.receive(in));
+        EXPECT_EQ(in.flow, 0x1234U);
+        EXPECT_EQ(in.bytes, bytes);
+        EXPECT_EQ(in.payload[4], std::byte{7});
+        Message again{};
+        ASSERT_TRUE(device.receive(again));
+        EXPECT_EQ(again.bytes, bytes) << "it stays until it is released";
+        device.release();
+    }
+    EXPECT_FALSE(device.receive(in));
+    EXPECT_EQ(device.refused(), 2U);
+    ASSERT_TRUE(device.send({0x1234, 9, data}));
+    std::byte back[16] = {};
+    EXPECT_EQ(node.receive(back, sizeof back), 9);
+    EXPECT_EQ(std::memcmp(back, data, sizeof data), 0);
 }
 
 TEST(LinuxMachine, RefusesWhatIsNoTask) {

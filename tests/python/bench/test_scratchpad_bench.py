@@ -151,3 +151,50 @@ def test_the_program_says_what_it_wants(arguments):
     )
     assert ended.returncode == 2
     assert ended.stderr
+
+
+def packets(simulated, measured, missed=0):
+    return [
+        {
+            "slot_us": slot,
+            "packets_a_load": many,
+            "simulated_mbps": simulated if many > 1 else 5.0,
+            "measured_mbps": measured if many > 1 else 5.0,
+            "slots_missed": missed,
+            "together": False,
+            "wrong": 0,
+        }
+        for slot in (800, 400)
+        for many in (1, 16)
+    ]
+
+
+def test_bandwidth_stands_beside_the_published_one_of_the_same_slot():
+    published = read_published(experiment_folder("spm-centric-os", "scratchpad") / "published.csv")
+    rows = scratchpad.bandwidth_rows(packets(80, 72), published)
+    assert [row["published_mbps"] for row in rows] == [4, 4, 8, 8]
+    simulated, measured = scratchpad.bandwidth_goals(rows)
+    assert (simulated["value"], simulated["met"], simulated["provenance"]) == (10, True, "simulated")
+    assert (measured["value"], measured["met"], measured["provenance"]) == (9, True, "measured")
+    _, low = scratchpad.bandwidth_goals(scratchpad.bandwidth_rows(packets(80, 20), published))
+    assert low["value"] == 2.5 and not low["met"]
+    # A machine that lost slots has shown nothing; one that carried enough all the same has.
+    _, lost = scratchpad.bandwidth_goals(scratchpad.bandwidth_rows(packets(80, 20, missed=3), published))
+    assert lost["value"] is None and lost["met"] is None and "6 slots missed" in lost["reason"]
+    _, enough = scratchpad.bandwidth_goals(scratchpad.bandwidth_rows(packets(80, 72, missed=3), published))
+    assert enough["met"]
+
+
+def test_packets_come_back_whole_and_batches_carry_more():
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("two processors are needed")
+    program = cpp_program("bandwidth", "bench/scratchpad")
+    ended = subprocess.run([program, "100"], capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    rows = {(row["slot_us"], row["packets_a_load"]): row for row in json.loads(ended.stdout)}
+    assert set(rows) == {(800, 1), (800, 16), (400, 1), (400, 16)}
+    assert all(row["wrong"] == 0 for row in rows.values())
+    # In virtual time nothing depends on the machine.
+    for slot in (800, 400):
+        assert rows[slot, 16]["simulated_mbps"] > 4 * rows[slot, 1]["simulated_mbps"] > 0
+    assert subprocess.run([program], capture_output=True).returncode == 2

@@ -260,6 +260,6 @@ def test_what_cannot_be_run_says_why() -> None:
     )
     with pytest.raises(BadDescription, match="only periodic tasks are run; write 'period'"):
         need_runnable(data("sporadic"))
-    with pytest.raises(BadDescription, match="tasks.tblook: to run the task its 'step' is needed"):
+    with pytest.raises(BadDescription, match=r"tasks\.tblook: to run the task its 'step' is needed"):
         need_runnable(data("three_phase"))
     need_runnable(load_system(ROOT / "examples" / "servo" / "system.yaml"))
