@@ -12,6 +12,7 @@ import json
 import numpy as np
 import pytest
 from board_support import board, consort
+from consort.bench import board_icc
 from consort.board.exchange import SIZES, Pair, Side, exchange, pair, probe, size_of
 from consort.errors import BadInput, SystemFails
 
@@ -34,6 +35,8 @@ PAIRS = [
     ("mps2", pair("m4f", "armv7")),
     ("mps2", pair("armv7", "m4f")),
 ]
+# Linux processes of unlike instruction sets among themselves, in the memory of a board whose core is idle.
+PROCESS_PAIRS = [("mps2", pairs[0]) for _, pairs in board_icc.MATRIX[board_icc.PROCESSES_ONLY]]
 
 
 def title(value: object) -> str | None:
@@ -53,8 +56,17 @@ def test_messages_arrive_whole(name: str, who: Pair) -> None:
     assert set(size_of(np.arange(1, MESSAGES + 1))) == set(SIZES)
 
 
+def test_processes_of_unlike_instruction_sets() -> None:
+    # One after the other round the ring: each instruction set asks and answers.
+    spec = board("mps2")
+    ring = board_icc.USER_MODE
+    for asker, answerer in zip(ring, (*ring[1:], ring[0]), strict=True):
+        (found,) = exchange(spec, [pair(asker, answerer)], MESSAGES)
+        assert len(found.ticks) == MESSAGES
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "who"), PAIRS, ids=title)
+@pytest.mark.parametrize(("name", "who"), [*PAIRS, *PROCESS_PAIRS], ids=title)
 def test_a_million_messages_arrive_whole(name: str, who: Pair) -> None:
     exchange(board(name), [who], MILLION, seconds=1800)
 

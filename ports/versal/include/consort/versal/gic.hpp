@@ -18,7 +18,7 @@ class PrivateTimer {
     // By each core for itself.
     static void enable(std::uint32_t core) noexcept {
         const std::uintptr_t redistributor = first_redistributor + core * redistributor_bytes;
-        bare::reg(redistributor + waker) &= ~2U;  // ProcessorSleep
+        bare::reg(redistributor + waker) = bare::reg(redistributor + waker) & ~2U;  // ProcessorSleep
         while ((bare::reg(redistributor + waker) & 4U) != 0) {
         }
         const std::uintptr_t private_interrupts = redistributor + 0x10000;
