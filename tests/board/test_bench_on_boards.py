@@ -37,7 +37,7 @@ def test_counted_pairs_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert len(counted) == 4
     monkeypatch.setitem(board_icc.MATRIX, "versal", counted[1:3])
-    options = Options("icc", iterations=600, board="versal")
+    options = Options("icc", iterations=300, board="versal")
     first, second = board_icc.run(options), board_icc.run(options)
     assert first.rows == second.rows and {r["provenance"] for r in first.rows} == {"counted"}
     assert {r["memory"] for r in first.rows} == {"DDR", "OCM"}

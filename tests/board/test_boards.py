@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -217,6 +218,16 @@ class TestCommand:
         try:
             done = consort("board", "gdb", "mps2", env={**os.environ, "PATH": str(tmp_path)})
             assert done.returncode == 3 and "apt-get install gdb-multiarch" in done.stderr
+        finally:
+            consort("board", "down", "mps2")
+
+    @pytest.mark.skipif(shutil.which("gdb-multiarch") is None, reason="apt-get install gdb-multiarch")
+    def test_debugger_attaches(self) -> None:
+        board("mps2")
+        assert consort("board", "up", "mps2").returncode == 0
+        try:
+            done = consort("board", "gdb", "mps2", input="info symbol $pc\nquit\ny\n")
+            assert "in section .text" in done.stdout, done.stdout + done.stderr
         finally:
             consort("board", "down", "mps2")
 

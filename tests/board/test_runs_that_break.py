@@ -12,7 +12,9 @@ from pathlib import Path
 
 import pytest
 from board_support import CONSORT, PATIENCE, ROOT, board, consort
+from consort.board.application import prepare_board
 from consort.board.session import running
+from consort.model import load_system
 
 SYSTEM = str(ROOT / "examples" / "servo" / "stm32mp157.yaml")
 
@@ -28,11 +30,11 @@ def left(runs: Path) -> list[str]:
 
 @pytest.mark.parametrize("whom", ["qemu", "owner"])
 def test_a_board_killed_in_a_run_is_told_and_leaves_nothing(
-    runs: Path, boards_folder: Path, tmp_path: Path, whom: str
+    runs: Path, boards_folder: Path, whom: str
 ) -> None:
     board("mps2")
     # Long enough to be killed in its midst; built before, so that it soon is there.
-    assert consort("run", SYSTEM, "--iterations", "50", "--root", str(tmp_path / "first")).returncode == 0
+    prepare_board(load_system(SYSTEM), lambda _what, _share: None)
     line = [str(CONSORT), "run", SYSTEM, "--iterations", "50000", "--root", str(runs)]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     end = time.monotonic() + PATIENCE
