@@ -176,6 +176,8 @@ class BoardRun:
 def prepare_board(system: System, progress: Progress, *, rt_linux: bool = False) -> BoardRun:
     """Builds the images and computes what the outputs must be."""
     where = placement(system, rt_linux=rt_linux)
+    # Told before everything is built for it.
+    find(where.board.qemu)
     task = system.tasks[where.task]
     progress("building", None)
     layout = describe(build_application(system, to_describe=True))["tasks"][0]
