@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "consort/linux/spm_machine.hpp"
@@ -103,7 +104,7 @@ void moves_everything_whole(SpmOptions o) {
     Number in{42};
     SpmMachine machine({{task_of(table, state[0][0], 3000 * us), task_of(table, state[0][1], 5000 * us)},
                         {task_of(table, state[1][0], 4000 * us), task_of(table, state[1][1], 7000 * us)}},
-                       o);
+                       std::move(o));
     machine.connect(
         [&in](std::uint32_t, std::uint32_t) { return reinterpret_cast<const std::byte*>(&in); },
         [&last](std::uint32_t c, std::uint32_t t) { return reinterpret_cast<std::byte*>(&last[c][t]); },

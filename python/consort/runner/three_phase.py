@@ -107,7 +107,7 @@ def run_three_phase(system: System, options: Options, progress: Progress) -> Run
                 for core in busy:
                     number = cores.index(core)
                     observed += _record(system, planned[core], number, result, scratch, config, writer)
-        _judge(writer, observed, broken)
+        _judge(writer, observed, broken, options.realtime)
         progress("writing the report", None)
         return writer.finish()
 
@@ -420,7 +420,22 @@ def _raw(
     return RawRun.load(folder)
 
 
-def _judge(writer: RunWriter, observed: list[Observed], broken: dict[str, int]) -> None:
+def throttled(root: Path = Path("/proc/sys/kernel")) -> str:
+    """What the kernel takes from real-time threads that never sleep; empty where it takes nothing."""
+    try:
+        runtime = int((root / "sched_rt_runtime_us").read_text(encoding="ascii"))
+        period = int((root / "sched_rt_period_us").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return ""
+    if not 0 <= runtime < period:
+        return ""
+    taken = f"{(period - runtime) / 1000:g} ms of each {period / 1000:g} ms"
+    return (
+        f"kernel.sched_rt_runtime_us = {runtime} takes {taken} from the real-time threads that play the cores"
+    )
+
+
+def _judge(writer: RunWriter, observed: list[Observed], broken: dict[str, int], realtime: bool) -> None:
     """The table of responses and bounds, and what of it makes the run fail."""
 
     def us(ps: int | None) -> float | None:
@@ -476,9 +491,9 @@ def _judge(writer: RunWriter, observed: list[Observed], broken: dict[str, int]) 
             writer.fail(f"{said} bound of {us(limit):.3f} us, which is a defect of Consort")
     above, jobs = sum(one.above for one in observed), sum(one.jobs for one in observed)
     if above:
-        lost = ", ".join(f"{broken[kind]} {text}" for kind, text in BROKEN.items() if broken[kind])
-        writer.fail(
-            f"{above} of {jobs} jobs took longer than their bounds; the machine: {lost or 'a core late'}"
-        )
+        said = ", ".join(f"{broken[kind]} {text}" for kind, text in BROKEN.items() if broken[kind])
+        writer.fail(f"{above} of {jobs} jobs took longer than their bounds: {said or 'a core came late'}")
+        if realtime and throttled():
+            writer.fail(f"{throttled()}; `consort doctor` says what to do")
     if broken["release lost"]:
         writer.fail(f"{broken['release lost']} releases lost")

@@ -14,7 +14,7 @@ from consort.cli import main
 from consort.errors import BadInput
 from consort.model import load_system
 from consort.record.store import open_run
-from consort.runner.three_phase import RESPONSES, disturbances, task_rows
+from consort.runner.three_phase import RESPONSES, disturbances, task_rows, throttled
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,13 +79,13 @@ tasks:
     footprint: {code: 64B, outputs: 4B}
     on: core-1
     execution: three-phase
-run: {iterations: 20}
+run: {iterations: 30}
 """
 # Beside the two a task whose outputs cannot be right.
 HIDDEN = """
   hidden:
     step: step.hpp::filter::Hidden::step
-    period: 40ms
+    period: 20ms
     wcet: 1ms
     footprint: {code: 64B, outputs: 4B}
     on: core-1
@@ -127,7 +127,7 @@ def test_every_job_is_recorded_and_every_wrong_output_found(
     system: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     system.write_text(SYSTEM.replace("\nrun:", f"{HIDDEN}run:"))
-    status, out, _ = run(capsys, system, "--ordinary", "--json", "--name", "three")
+    status, out, _ = run(capsys, system, "--json", "--name", "three")
     told: dict[str, Any] = json.loads(out)
     recorded = open_run(Path(told["path"]))
     # A machine whose processors others use may miss deadlines; that is all it may do.
@@ -138,7 +138,7 @@ def test_every_job_is_recorded_and_every_wrong_output_found(
     assert list(configurations) == ["sum", "plain", "hidden"]
     for key, period in (("sum", 10_000_000), ("plain", 20_000_000)):
         table = pq.read_table(recorded.path / key / "jobs.parquet").to_pydict()
-        assert 1 <= len(table["seq"]) <= 200_000_000 // period + 1
+        assert 1 <= len(table["seq"]) <= 300_000_000 // period + 1
         assert table["seq"] == sorted(table["seq"])
         assert set(np.diff(table["release_ns"]) % period) <= {0, 1, period - 1}
         for release, load, ready, start, executed, unload, finish in zip(
@@ -152,7 +152,7 @@ def test_every_job_is_recorded_and_every_wrong_output_found(
     (section,) = (s for s in recorded.data["sections"] if s["title"] == RESPONSES)
     for row in section["rows"]:
         _, _, jobs, undisturbed, _, response, as_seen, bound, deadline, longest = row
-        assert undisturbed <= jobs and deadline in (10_000, 20_000, 40_000) and bound is not None
+        assert undisturbed <= jobs and deadline in (10_000, 20_000) and bound is not None
         assert undisturbed == 0 or (response <= bound and response <= longest)
         assert as_seen is not None and as_seen <= bound
     assert (recorded.path / "trace.pftrace").is_file()
@@ -170,7 +170,7 @@ def test_every_job_is_recorded_and_every_wrong_output_found(
         (("period: 20ms", "min_interarrival: 20ms"), [], "tasks.plain.min_interarrival: only periodic"),
         (("period: 20ms", "period: 20000000500ps"), [], "tasks.plain.period: is not a whole number of nano"),
         (("wcet: 1ms", ""), [], "tasks.sum.wcet: no WCET for three-phase execution"),
-        (("iterations: 20", "iterations: 4000000000"), [], "run.iterations: so many jobs take"),
+        (("iterations: 30", "iterations: 4000000000"), [], "run.iterations: so many jobs take"),
         (
             ("run: {", LOCAL),
             [],
@@ -204,6 +204,23 @@ def test_inputs_are_as_many_bytes_as_the_step_takes(system: Path) -> None:
     system.write_text(SYSTEM.replace("first: 7", "second: 7"))
     with pytest.raises(BadInput, match=r"inputs.py: inputs raised TypeError"):
         task_rows(load_system(system), "sum", 4)
+
+
+@pytest.mark.parametrize(
+    ("runtime", "period", "said"),
+    [
+        ("950000", "1000000", "takes 50 ms of each 1000 ms"),
+        ("-1", "1000000", ""),
+        ("1000000", "1000000", ""),
+        ("", "1000000", ""),
+    ],
+)
+def test_what_the_kernel_takes_is_named(tmp_path: Path, runtime: str, period: str, said: str) -> None:
+    (tmp_path / "sched_rt_runtime_us").write_text(runtime)
+    (tmp_path / "sched_rt_period_us").write_text(period)
+    found = throttled(tmp_path)
+    assert said in found and bool(said) == bool(found)
+    assert throttled(tmp_path / "gone") == ""
 
 
 def test_one_processor_is_too_few(system: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
