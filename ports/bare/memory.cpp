@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+// Or the compiler makes a call of memset out of memset's loop.
+#pragma GCC optimize("no-tree-loop-distribute-patterns")
+
 extern "C" {
 
 void* memcpy(void* to, const void* from, std::size_t bytes) {

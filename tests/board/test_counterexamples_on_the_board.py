@@ -16,9 +16,6 @@ from consort.board.scratchpad import KernelRun, KernelTask, Request, image_of_te
 
 TENTH = 20_000  # ns
 SLOT = 10
-# A core needs time to begin and to end: an execution is so much shorter than it may be. Jobs that follow one
-# another are early by the sum, which has to stay below a tenth.
-EARLY = 2_000
 # How late the I/O core may be when it notes an end: it looks at its clock, and its clock is in whole steps.
 NOTED = 5_000
 ONCE = 1_000_000
@@ -100,7 +97,7 @@ def test_a_schedule_beyond_the_printed_bound_is_the_kernels_and_the_corrected_bo
         times = releases(period, arrivals, example.until)
         requests += [Request(at * TENTH, 0, n) for at in times]
         cut = [arrivals.shorter[k] if k < len(arrivals.shorter) else 0 for k in range(len(times))]
-        lasting = [(execution - c) * TENTH - EARLY for c in cut]
+        lasting = [(execution - c) * TENTH for c in cut]
         tasks.append(
             KernelTask(f"t{n}", 0, period * TENTH, period * TENTH, image, release="sporadic", lasting=lasting)
         )

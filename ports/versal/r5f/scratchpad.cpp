@@ -209,15 +209,19 @@ bool set_clocks(bare::Desk& desk) noexcept {
     return true;
 }
 
+void idle(std::uint32_t turns) noexcept {
+    for (std::uint32_t i = 0; i < turns; ++i) {
+        asm volatile("nop" ::: "memory");
+    }
+}
+
 // Until `at`. Away from it the clock is looked at rarely: emulated, reading it costs more than all else.
 void wait_until(Ticks at, Board& board) noexcept {
+    constexpr Ticks far = 10000;
+    constexpr Ticks near = 1500;
     for (Ticks now = ThisPort::now(); now < at; now = ThisPort::now()) {
-        if (board.dma_state() == DmaState::busy || at - now < 2000) {
-            ThisPort::relax();
-            continue;
-        }
-        for (std::uint32_t i = 0; i < 256; ++i) {
-            asm volatile("nop" ::: "memory");
+        if (board.dma_state() != DmaState::busy && at - now > near) {
+            idle(at - now > far ? 1000 : 200);
         }
         ThisPort::relax();
     }

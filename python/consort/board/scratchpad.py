@@ -85,7 +85,17 @@ def compile_image(source: Path, include: Sequence[Path] = ()) -> bytes:
     """
     root = need_source_tree("building for a board")
     script = root / "ports/versal/a72/task.ld"
-    flags = [*A72.flags[:2], *COMMON, *BARE, "-fpie", "-mcmodel=tiny", "-fno-asynchronous-unwind-tables"]
+    # What is one instruction (fabs, sqrt) needs no library.
+    flags = [
+        *A72.flags[:2],
+        *COMMON,
+        *BARE,
+        "-fbuiltin",
+        "-fno-math-errno",
+        "-fpie",
+        "-mcmodel=tiny",
+        "-fno-asynchronous-unwind-tables",
+    ]
     link = ["-nostdlib", "-pie", "-Wl,--no-dynamic-linker", "-Wl,--gc-sections", "-Wl,--build-id=none"]
     link += ["-Wl,-z,max-page-size=64", "-Wl,--no-warn-rwx-segments", "-T", str(script)]
     elf = build(
