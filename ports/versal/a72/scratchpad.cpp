@@ -33,8 +33,8 @@ extern const char consort_job_vectors[];
 extern const char consort_job_page[];
 }
 
-// A job that is to last for a time is let go a tick and so much earlier. An emulator that runs one core at a time
-// comes back to this one within a tick; what the core then still does falls into the job's time as well.
+// A job that is to last for a time is let go a tick and so much earlier, with the end as its time: an
+// emulator that runs one core at a time comes back to this one within a tick.
 constexpr Ticks end_of_job = 200;
 
 // How consort_execute ends.
@@ -142,9 +142,11 @@ class Board {
     [[nodiscard]] Ticks round_trip() const noexcept { return round_trip_; }
     [[nodiscard]] std::uint32_t executed() const noexcept { return executed_; }
 
+    // Never before the end of the last job that was to last for a time.
     [[nodiscard]] Ticks now() const noexcept {
         const auto since = static_cast<std::int64_t>(bare::ThisPort::timestamp() - own_);
-        return theirs_ + static_cast<Ticks>(since * ns_per_tick());
+        const Ticks at = theirs_ + static_cast<Ticks>(since * ns_per_tick());
+        return at > finish_ ? at : finish_;
     }
 
     Outcome execute(const spm::ReadyJob& ready, const spm::Partition& parts) noexcept {
@@ -175,8 +177,7 @@ class Board {
             stopped = !last_until(end - tables_->tick - end_of_job);
         }
         cpu_.job = 0;
-        const Ticks now = this->now();
-        finish_ = stopped || now > end ? now : end;
+        finish_ = stopped ? now() : end;
         return stopped ? Outcome::stopped : how == by_return ? Outcome::done : Outcome::fault;
     }
 

@@ -112,8 +112,8 @@ class Board {
         if (event.kind == spm::Kind::load_end) {
             Control::IoLine& io = on_chip_shared().control[event.core].io;
             const std::uint32_t n = handed_[event.core]++ % 4;
-            Access::store<Edge::own>(io.ready_low[n], static_cast<std::uint32_t>(event.at));
-            Access::store<Edge::own>(io.ready_high[n], static_cast<std::uint32_t>(event.at >> 32U));
+            Access::store<Edge::own>(io.ready_low[n], static_cast<std::uint32_t>(boundary_));
+            Access::store<Edge::own>(io.ready_high[n], static_cast<std::uint32_t>(boundary_ >> 32U));
         }
         if (event.kind == spm::Kind::slot_wasted) {
             return;
@@ -147,6 +147,8 @@ class Board {
         task_[core][task] = {&row, 0, 0};
     }
     void begin(Ticks start) noexcept { start_ = start; }
+    // The next slot's begin: what ends then has ended then, however late the I/O core looks.
+    void boundary(Ticks at) noexcept { boundary_ = at; }
     [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
     [[nodiscard]] std::uint32_t jobs() const noexcept { return jobs_; }
     [[nodiscard]] std::uint32_t count(spm::Kind kind) const noexcept {
@@ -178,6 +180,7 @@ class Board {
     std::uint32_t jobs_ = 0;
     std::uint32_t counts_[static_cast<std::uint32_t>(spm::Kind::count)] = {};
     Ticks start_ = 0;
+    Ticks boundary_ = 0;
     Ticks sleep_ = 0;
 };
 static_assert(spm::IoBoard<Board>);
@@ -301,6 +304,7 @@ int consort_program(bare::Desk& desk) noexcept {
     std::uint32_t requested = 0;
     bool closed = false;
     Ticks longest_step = 0;
+    board.boundary(start);
     for (Ticks next = start;;) {
         const Ticks now = ThisPort::now();
         while (requested < tables.requests && start + request[requested].at <= now) {
@@ -315,6 +319,7 @@ int consort_program(bare::Desk& desk) noexcept {
             break;
         }
         next = kernel.step(now);
+        board.boundary(next);
         const Ticks took = ThisPort::now() - now;
         longest_step = took > longest_step ? took : longest_step;
         if (const Ticks sleep = board.take_sleep(); sleep != 0) {

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a three-phase system on the emulated Versal, whatever its platform: the kernel, its tasks, its times.
+"""Runs a three-phase system on the emulated Versal, whatever its platform: kernel, images, counted time.
 
-Each core of the description is one of the two A72, the I/O core is the R5F. Instructions of an A72 say nothing
-about the processor that the description means, so each job is held on its core until its WCET is over: what is
-tried is the kernel with the executions that the bounds are for. The steps are the real ones, from images that
-move, and their outputs are held against the same steps in a row on this machine.
+Each core of the description is one of the two A72, the I/O core is the R5F. Instructions of an A72 say
+nothing about the processor that the description means, so each job is held on its core until its WCET is
+over: what is tried is the kernel, with the executions that the bounds are for. The steps are the real ones,
+from images that move, and their outputs are held against the same steps in a row on this machine.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ BEFORE = 1000
 STAMPS = ("release", "start", "sent", "received", "finish")
 MORE_STAMPS = ("load", "ready", "executed", "unload")
 ORDINARY = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
-RESPONSES = "Longest executions and responses on the board; bounds"
-TICK = KernelRun.tick
+RESPONSES = "Longest executions and responses on the board, counted; bounds"
 # Outputs of so many jobs of a task are kept and checked.
 KEPT = 16
 
@@ -100,8 +99,7 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
                     period=task.interval.nanoseconds,
                     deadline=task.deadline.nanoseconds,
                     offset=task.offset.nanoseconds,
-                    # A job may begin while the one before is still held, by a tick; it ends when it should.
-                    budget=-(-planned.execution // 1000) + 2 * TICK,
+                    budget=-(-planned.execution // 1000),
                     image=image,
                     inputs=rows,
                     outputs=kept,
@@ -109,7 +107,7 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
                 )
             )
     slots = [(number, -(-core.share.slot // 1000)) for number, core in enumerate(cores)]
-    return Planned(system, cores, duration, KernelRun(tasks, slots, duration, tick=TICK), expected)
+    return Planned(system, cores, duration, KernelRun(tasks, slots, duration), expected)
 
 
 def _cores(system: System) -> list[ThreePhaseCore]:
@@ -319,24 +317,23 @@ def run_three_phase_on_board(
     name: str | None,
     root: Path | None,
     command: list[str] | None,
-    counted: bool,
     progress: Progress,
 ) -> Run:
-    """Runs and records the system; the run's verdict says whether bounds, outputs and order of events held."""
+    """Runs and records the system; the run's verdict says whether bounds, outputs and order held."""
     planned = plan_board(system, iterations, progress)
     label = name or system.file.resolve().parent.name or system.file.stem
     progress(f"{planned.duration / 1e9:g} s on the board", None)
     with RunWriter(label, "application", root, command=command, source=system.file.parent) as writer:
         writer.add_description(system.file)
-        result = run_kernel(planned.run, counted=counted, seconds=120 + planned.duration / 1e6)
+        result = run_kernel(planned.run, seconds=120 + planned.duration / 1e6)
         wrong = {task: _wrong(planned, result, task) for task in planned.expected}
         with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
             for core, plan in enumerate(planned.cores):
                 for task, one in enumerate(plan.tasks):
                     rows = _rows(system, one.name, result, core, task, wrong[one.name])
-                    raw = _raw(system, one.name, rows, Path(folder), counted)
+                    raw = _raw(system, one.name, rows, Path(folder))
                     writer.add_configuration(one.name, one.name, raw)
-        _judge(writer, planned, result, counted=counted)
+        _judge(writer, planned, result)
         return writer.finish()
 
 
@@ -371,7 +368,7 @@ def _rows(
     return rows
 
 
-def _raw(system: System, name: str, rows: NDArray[Any], folder: Path, counted: bool) -> RawRun:
+def _raw(system: System, name: str, rows: NDArray[Any], folder: Path) -> RawRun:
     folder = folder / name
     folder.mkdir()
     rows.tofile(folder / "jobs.bin")
@@ -379,7 +376,7 @@ def _raw(system: System, name: str, rows: NDArray[Any], folder: Path, counted: b
     fields = []
     for field in rows.dtype.names:
         dtype, offset = rows.dtype.fields[field][:2]
-        kind = {"compute": "duration", "seq": "", "status": ""}.get(field, "timestamp")
+        kind = {"compute": "duration", "seq": None, "status": None}.get(field, "timestamp")
         fields.append(
             {
                 "name": field,
@@ -403,8 +400,8 @@ def _raw(system: System, name: str, rows: NDArray[Any], folder: Path, counted: b
         "clock": {
             "name": "r5f counter",
             "ticks_per_second": 1e9,
-            "provenance": "counted" if counted else "emulated",
-            "source": "one nanosecond for each instruction executed" if counted else "the emulator's clock",
+            "provenance": "counted",
+            "source": "one nanosecond for each instruction executed",
         },
         "tables": [
             {
@@ -423,8 +420,8 @@ def _raw(system: System, name: str, rows: NDArray[Any], folder: Path, counted: b
     return RawRun.load(folder)
 
 
-def _judge(writer: RunWriter, planned: Planned, result: KernelResult, *, counted: bool) -> None:
-    source = "counted" if counted else "emulated"
+def _judge(writer: RunWriter, planned: Planned, result: KernelResult) -> None:
+    source = "counted"
     rows = []
     for core, plan, bound in _bounds(planned):
         task = [t.name for t in plan.tasks].index(bound.task)
@@ -434,14 +431,13 @@ def _judge(writer: RunWriter, planned: Planned, result: KernelResult, *, counted
         limit = bound.response
         rows.append(
             [bound.task, plan.core, int(jobs.size), execution / 1e3, response / 1e3,
-             None if limit is None else limit / 1e6, bound.deadline / 1e6]
+             *(None if ps is None else ps / 1e6 for ps in (limit, bound.deadline))]
         )  # fmt: skip
         if not jobs.size:
             writer.fail(f"{bound.task}: no job ended")
         elif limit is None:
             writer.fail(f"{bound.task}: it has no bound; `consort analyze` says why")
-        elif counted and response * 1000 > limit:
-            # Emulated time is the host's: it says nothing about the kernel.
+        elif response * 1000 > limit:
             writer.fail(
                 f"{bound.task}: a response of {response / 1e3} us is above its bound of {limit / 1e6} us"
             )
@@ -460,9 +456,9 @@ def _judge(writer: RunWriter, planned: Planned, result: KernelResult, *, counted
         rows=rows,
     )
     happened = [KINDS[k] for k in result.events["kind"] if KINDS[k] not in ORDINARY]
-    for kind in dict.fromkeys(happened) if counted else ():
+    for kind in dict.fromkeys(happened):
         writer.fail(f"{kind.replace('_', ' ')}: {happened.count(kind)} times")
-    order = first_difference(planned, result) if counted else None
+    order = first_difference(planned, result)
     if order is not None:
         writer.fail(order)
     kernel = board_events(result)[0]
@@ -471,8 +467,8 @@ def _judge(writer: RunWriter, planned: Planned, result: KernelResult, *, counted
         "table",
         columns=[{"name": "what"}, {"name": "count", "provenance": source}],
         rows=[
-            ["transfers begun and ended, in the simulator's order", len(kernel) if counted else None],
-            ["first difference", order or "none" if counted else "not compared: time is the emulator's"],
+            ["transfers begun and ended", len(kernel)],
+            ["first difference", order or "none"],
             ["slots without an operation", result.wasted],
             ["longest step of the I/O core [ns]", result.longest_step],
         ],

@@ -13,6 +13,8 @@ from typing import Any
 import click
 
 from consort.board.application import platform_of, run_on_board
+from consort.board.three_phase import RESPONSES as RESPONSES_ON_BOARD
+from consort.board.three_phase import run_three_phase_on_board
 from consort.errors import BadInput
 from consort.model import load_system
 from consort.model.description import CONFIGURATIONS
@@ -45,6 +47,11 @@ from consort.runner.three_phase import RESPONSES, only_three_phase, run_three_ph
     help="Boards: time is instructions executed, and runs repeat to the tick; refused where that cannot be.",
 )
 @click.option(
+    "--board",
+    type=click.Choice(["versal"]),
+    help="Three-phase systems: on this emulated board's scratchpad kernel, in counted time.",
+)
+@click.option(
     "--rt-linux", is_flag=True, help="Boards: PREEMPT_RT Linux on the worker's core a72-0, not bare metal."
 )
 @click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
@@ -61,6 +68,7 @@ def command(
     only: tuple[Any, ...],
     time_base: str | None,
     counted: bool,
+    board: str | None,
     rt_linux: bool,
     ordinary: bool,
     name: str | None,
@@ -85,7 +93,19 @@ def command(
         command=["consort", *sys.argv[1:]],
     )
     with progress_bar(as_json) as progress:
-        if platform_of(system) is not None:
+        if board is not None:
+            if only or time_base is not None or rt_linux:
+                option = "--only" if only else "--time-base" if time_base is not None else "--rt-linux"
+                raise BadInput("the board's scratchpad kernel has no such choice", field=option)
+            run = run_three_phase_on_board(
+                system,
+                iterations=iterations,
+                name=name,
+                root=root,
+                command=options.command,
+                progress=progress,
+            )
+        elif platform_of(system) is not None:
             run = run_on_board(
                 system,
                 iterations=iterations,
@@ -155,7 +175,7 @@ def print_run(run: Run) -> None:
         if table.row_count:
             console.print(table)
     for section in run.data["sections"]:
-        if section["title"] == RESPONSES:
+        if section["title"] in (RESPONSES, RESPONSES_ON_BOARD):
             print_section(console, section)
     table = Table(title="counted", title_justify="left")
     table.add_column("configuration")

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort run --board versal`: a three-phase system on the board's kernel, beside bounds and simulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from board_support import ROOT, board, consort
+from consort.analysis.result import Bound
+from consort.board import three_phase
+from consort.board.scratchpad import KINDS, run_kernel
+from consort.board.three_phase import first_difference, plan_board, run_three_phase_on_board
+from consort.errors import BadInput
+from consort.model import System, load_system
+
+HEADER = """
+#include "consort/spm/step.hpp"
+struct Sum {
+    struct Constants { unsigned factor; };
+    struct In { unsigned n; };
+    struct State { unsigned total = 7; };
+    struct Out { unsigned total; };
+    static Constants constants() { return {3}; }
+    static void step(const Constants& c, const In& in, State& s, Out& out) noexcept {
+        s.total += c.factor * in.n;
+        out.total = s.total;
+    }
+};
+"""
+TASK = """
+  {name}:
+    step: step.hpp::Sum::step
+    input: {{function: inputs.py::inputs}}
+    period: {period}
+    wcet: {{e200z710: {{three-phase: {wcet}}}}}
+    footprint: {{code: 256B, data: 8B, inputs: 4B, outputs: 4B}}
+    on: {core}
+    execution: three-phase
+"""
+SYSTEM = """
+consort: 1
+name: Sums
+platform: mpc5777m
+scheduling:
+  app: {{policy: three-phase, slot: 100us, arbitration: {arbitration}, context_switch: 0.5us}}
+tasks:{tasks}
+run: {{iterations: 4}}
+"""
+TASKS = [("a", "2ms", "300us", "app-0"), ("b", "3ms", "500us", "app-0"), ("c", "2ms", "700us", "app-1")]
+
+
+def described(folder: Path, *, arbitration: str = "tdma", change: tuple[str, str] = ("", "")) -> Path:
+    (folder / "step.hpp").write_text(HEADER, encoding="utf-8")
+    rows = "import numpy as np\n\n\ndef inputs(dtype):\n    return np.arange(1, 4, dtype='<u4').view(dtype)\n"
+    (folder / "inputs.py").write_text(rows, encoding="utf-8")
+    tasks = "".join(TASK.format(name=n, period=p, wcet=w, core=c) for n, p, w, c in TASKS)
+    file = folder / "system.yaml"
+    text = SYSTEM.format(arbitration=arbitration, tasks=tasks)
+    text = text.replace(*change) if change[0] else text
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def quiet(_what: str, _share: float | None) -> None:
+    pass
+
+
+@pytest.fixture
+def system(tmp_path: Path) -> System:
+    board("versal")
+    return load_system(described(tmp_path))
+
+
+def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
+    system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    planned = plan_board(system, None, quiet)
+    result = run_kernel(planned.run)
+    assert first_difference(planned, result) is None
+    assert [KINDS[k] for k in result.events["kind"]].count("load_begin") == result.jobs.size == 4 + 3 + 4
+    # Jobs of the 4th row on use the inputs again, on the state that the 3rd has left.
+    totals = [int.from_bytes(out, "little") for out in result.outputs["a"]]
+    assert totals == [7 + 3, 7 + 9, 7 + 18, 7 + 21]
+
+    swapped = replace(result, events=result.events.copy())
+    loads = np.flatnonzero(swapped.events["kind"] == KINDS.index("load_begin"))
+    swapped.events[loads[[0, 1]]] = swapped.events[loads[[1, 0]]]
+    difference = first_difference(planned, swapped)
+    assert difference is not None and "load begin of" in difference and "in the simulation" in difference
+    shorter = replace(result, jobs=result.jobs[:-1])
+    assert first_difference(planned, shorter) is not None
+
+    def recorded() -> dict:
+        def again(*_: object, **__: object) -> object:
+            return result
+
+        monkeypatch.setattr(three_phase, "run_kernel", again)
+        run = run_three_phase_on_board(
+            system, iterations=None, name=None, root=tmp_path / "runs", command=["test"], progress=quiet
+        )
+        return dict(run.data)
+
+    data = recorded()
+    assert data["verdict"] == {"ok": True, "reasons": []}
+    assert [c["key"] for c in data["configurations"]] == ["a", "b", "c"]
+    assert {c["clock"]["provenance"] for c in data["configurations"]} == {"counted"}
+
+    result.outputs["b"][1] = b"\0\0\0\0"
+    assert any("wrong output" in reason for reason in recorded()["verdict"]["reasons"])
+
+    bounds = three_phase.bound_core
+
+    def tight(*arguments: object, **named: object) -> list[Bound]:
+        return [replace(b, response=100_000_000) for b in bounds(*arguments, **named)]  # type: ignore[arg-type]
+
+    monkeypatch.setattr(three_phase, "bound_core", tight)
+    assert any("above its bound" in reason for reason in recorded()["verdict"]["reasons"])
+
+
+@pytest.mark.parametrize(
+    ("arbitration", "change", "why"),
+    [
+        ("round-robin", ("", ""), "scheduling.*slots: tdma"),
+        ("tdma", ("period: 3ms", "min_interarrival: 3ms"), "only periodic tasks are run"),
+        ("tdma", ("step: step.hpp::Sum::step", "step: step.hpp::step"), "static function of a class"),
+    ],
+)
+def test_what_the_board_does_not_run_is_refused(
+    tmp_path: Path, arbitration: str, change: tuple[str, str], why: str
+):
+    system = load_system(described(tmp_path, arbitration=arbitration, change=change))
+    with pytest.raises(BadInput) as refused:
+        plan_board(system, None, quiet)
+    assert re.search(why, str(refused.value))
+
+
+def test_options_that_the_board_does_not_know_are_refused(tmp_path: Path):
+    done = consort("run", str(described(tmp_path)), "--board", "versal", "--rt-linux")
+    assert done.returncode == 2 and "--rt-linux" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_fourteen_kernels_hold_on_the_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Each response within its bound, each kept output right, the order of events the simulator's."""
+    board("versal")
+    system = load_system(ROOT / "examples" / "automotive" / "system.yaml")
+    run = run_three_phase_on_board(
+        system, iterations=int(os.environ.get("CONSORT_BOARD_JOBS", "30")), name=None,
+        root=tmp_path / "runs", command=["test"], progress=quiet,
+    )  # fmt: skip
+    assert run.data["verdict"] == {"ok": True, "reasons": []}, json.dumps(run.data["verdict"])
+    assert len(run.data["configurations"]) == 14
