@@ -113,6 +113,11 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
     help="Scratchpad: where a core's begins; without it the linker places it.",
 )
 @click.option("--images", type=_Number(), help="Scratchpad: where tasks' images are in main memory.")
+@click.option(
+    "--region",
+    default="",
+    help="Scratchpad: the MEMORY region of the program's linker script for what has no address.",
+)
 @click.option("--dma-rate", type=_Quantity(DataRate), help="Scratchpad: the DMA's rate, not the platform's.")
 @click.option("--dma-setup", type=_Quantity(Duration), help="Scratchpad: what programming the DMA takes.")
 @click.option(
@@ -139,6 +144,7 @@ def command(
     objects: tuple[tuple[str, str], ...],
     scratchpads: tuple[tuple[str, str], ...],
     images: int | None,
+    region: str,
     dma_rate: DataRate | None,
     dma_setup: Duration | None,
     on_overrun: OnOverrun,
@@ -161,6 +167,7 @@ def command(
             dma_setup,
             on_overrun,
             force,
+            region,
         )
         try:
             system = load_system(description)

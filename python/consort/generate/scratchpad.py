@@ -49,6 +49,8 @@ class TableWishes:
     setup: Duration | None = None
     on_overrun: OnOverrun = "report"
     force: bool = False
+    # The memory region of the program's linker script that takes what has no address; empty: it has none.
+    region: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ class Tables:
     bounds: tuple[Bound, ...]
     notes: tuple[str, ...]
     late: tuple[str, ...]  # tasks without a bound within their deadline: forced
+    region: str = ""
 
 
 def aligned(size: int) -> int:
@@ -177,10 +180,13 @@ def make_tables(system: System, wishes: TableWishes) -> Tables:
         tuple(bounds),
         tuple(notes),
         late,
+        wishes.region,
     )
 
 
 def _known(system: System, names: list[str], wishes: TableWishes) -> None:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*|", wishes.region):
+        raise BadInput(f"{wishes.region!r} is no name of a linker script's memory", field="--region")
     for core in wishes.scratchpads:
         if core not in names:
             raise BadInput(

@@ -288,7 +288,7 @@ def _shape(box: Box | None) -> str:
 
 
 def _memory(tables: Tables) -> str:
-    text = _script_head(tables, "Beside the program's own script: -T program.ld -T consort-memory.ld.")
+    text = _script_head(tables, "Before the program's own script: -T consort-memory.ld -T program.ld.")
     for core in tables.cores:
         if core.address is not None:
             text += f"\n/* {core.name}: {PARTITIONS} x {core.partition_bytes} bytes */\n"
@@ -306,21 +306,22 @@ def _memory(tables: Tables) -> str:
     for _, _, _, task in () if tables.images else _places(tables):
         for part in PARTS[:2]:
             if task.size[part]:
-                sections += _image_section(task, part)
+                sections += _image_section(task, part, tables.region)
                 checks += _check(f".consort.{task.name}.{part}", task.size[part], f"{task.name}: its {part}")
     if sections:
         text += f"\nSECTIONS\n{{\n{sections}}}\nINSERT AFTER .data;\n{checks}"
-    sections = "".join(_scratchpad_section(core) for core in tables.cores if core.address is None)
+    unplaced = [core for core in tables.cores if core.address is None]
+    sections = "".join(_scratchpad_section(core, tables.region) for core in unplaced)
     if sections:
         text += f"\nSECTIONS\n{{\n{sections}}}\nINSERT AFTER .bss;\n"
     return text
 
 
-def _image_section(task: PlannedTask, part: str) -> str:
+def _image_section(task: PlannedTask, part: str, region: str) -> str:
     section = f".consort.{task.name}.{part}"
     return (
         f"  {section} : ALIGN(64)\n  {{\n    consort_{identifier(task.name)}_{part} = .;\n"
-        f"    KEEP(*({section}))\n    . = MAX(., {task.size[part]});\n  }}\n"
+        f"    KEEP(*({section}))\n    . = MAX(., {task.size[part]});\n  }}{_in(region)}\n"
     )
 
 
@@ -330,13 +331,17 @@ def _check(section: str, size: int, what: str) -> str:
     )
 
 
-def _scratchpad_section(core: PlannedCore) -> str:
+def _in(region: str) -> str:
+    return f" > {region}" if region else ""
+
+
+def _scratchpad_section(core: PlannedCore, region: str) -> str:
     name = identifier(core.name)
     places = "".join(
         f"    consort_{name}_partition_{p} = .;\n    . += {core.partition_bytes};\n"
         for p in range(PARTITIONS)
     )
-    return f"  .consort.{core.name}.scratchpad (NOLOAD) : ALIGN(64)\n  {{\n{places}  }}\n"
+    return f"  .consort.{core.name}.scratchpad (NOLOAD) : ALIGN(64)\n  {{\n{places}  }}{_in(region)}\n"
 
 
 def _image(tables: Tables, core: PlannedCore, task: PlannedTask) -> str:

@@ -261,6 +261,33 @@ def test_places_that_were_given_are_the_linkers(tmp_path: Path) -> None:
     ]
 
 
+def test_a_board_program_takes_images_and_scratchpads_into_its_region(tmp_path: Path) -> None:
+    folder = written(tmp_path, make_tables(small(), TableWishes(region="ddr")))
+    source = '#include "consort-io.hpp"\nnamespace t = consort::tables;\n'
+    source += "extern const void* volatile used[];\n"
+    source += "const void* volatile used[] = {t::task_table<1000000000>, t::partition, t::plain_inputs};\n"
+    source += (
+        '__attribute__((section(".consort.filter.code"), used)) static const char code[4] = {1, 2, 3, 4};\n'
+    )
+    source += "static char zero[1000];\n"
+    source += 'extern "C" void _start() { zero[5] = 1; for (;;) { (void)used[0]; } }\n'
+    done = compiled("Cortex-R5F", folder, source)
+    assert done.returncode == 0, done.stderr
+    program = tmp_path / "program.elf"
+    scripts = ["-T", folder / "consort-memory.ld", "-T", ROOT / "ports/versal/r5f/r5f.ld"]
+    command = ["arm-none-eabi-g++", "-nostdlib", folder / "program.o", *scripts, "-o", program]
+    # The linker itself refuses sections that overlap.
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    found = symbols(program, "arm-none-eabi-nm")
+    places = [found[f"consort_{n}"] for n in ("filter_code", "filter_data", "core_0_partition_0")]
+    assert places == sorted(places) and all(0x110000 <= place < 0x200000 for place in places)
+    assert found["consort_core_0_partition_1"] - found["consort_core_0_partition_0"] == 8192
+    assert found["consort_filter_data"] - found["consort_filter_code"] >= 1000
+    with pytest.raises(BadInput, match="--region: 'a b' is no name"):
+        make_tables(small(), TableWishes(region="a b"))
+
+
 # --- what is refused
 
 
