@@ -3,6 +3,7 @@
 // and a master that checks every answer against what the memory must hold.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -142,6 +143,7 @@ struct MemoryBehaviour {
     unsigned latency = 1;        // cycles from the last beat of a request to the first of its answer
     unsigned spread = 0;         // up to so many more, drawn for each request: answers overtake each other
     unsigned pause_percent = 0;  // of cycles in which a channel does nothing
+    unsigned rate = 0;           // beats a cycle, reads and writes together, of 65536; 0 is one of each
     std::uint64_t bad_from = 0, bad_to = 0;  // addresses that answer SLVERR
 };
 
@@ -155,6 +157,8 @@ class Memory {
 
     Store store;
     std::uint64_t bytes_written = 0, write_bursts = 0, read_bursts = 0, read_beats = 0;
+    [[nodiscard]] std::size_t waiting_reads() const { return reads_.size(); }
+    [[nodiscard]] std::size_t waiting_acks() const { return acks_.size(); }
 
     // Takes what the edge that is about to come transfers, as the signals are now.
     void sample() {
@@ -162,7 +166,10 @@ class Memory {
             writes_.push_back(Address::unpack(top_.m_aw_o[port_]));
             ++write_bursts;
         }
-        if (top_.m_w_valid_o[port_] && top_.m_w_ready_i[port_]) data_.push_back(top_.m_w_o[port_]);
+        if (top_.m_w_valid_o[port_] && top_.m_w_ready_i[port_]) {
+            data_.push_back(top_.m_w_o[port_]);
+            budget_ -= 65536;
+        }
         while (!writes_.empty() && !data_.empty()) take_write();
         if (top_.m_ar_valid_o[port_] && top_.m_ar_ready_i[port_]) {
             reads_.push_back({Address::unpack(top_.m_ar_o[port_]), due(), 0});
@@ -171,6 +178,7 @@ class Memory {
         if (top_.m_r_valid_i[port_] && top_.m_r_ready_o[port_]) {
             auto& read = reads_[chosen_];
             ++read_beats;
+            budget_ -= 65536;
             if (read.done++ == read.address.len) reads_.erase(reads_.begin() + static_cast<long>(chosen_));
             r_shown_ = false;
         }
@@ -184,9 +192,12 @@ class Memory {
     // Sets the inputs of the next cycle.
     void drive() {
         top_.m_aw_ready_i[port_] = writes_.size() < 64 && !pause();
-        top_.m_w_ready_i[port_] = data_.size() < 256 && !pause();
+        // What was not used is lost but for a beat of each.
+        if (behaviour_.rate != 0) budget_ = std::min<std::int64_t>(budget_ + behaviour_.rate, 2 * 65536);
+        const bool serves = behaviour_.rate == 0 || budget_ >= 65536;
+        top_.m_w_ready_i[port_] = data_.size() < 256 && serves && !pause();
         top_.m_ar_ready_i[port_] = reads_.size() < 64 && !pause();
-        if (!r_shown_ && !reads_.empty() && !pause()) {
+        if (!r_shown_ && !reads_.empty() && serves && !pause()) {
             // The first that is due and not behind another of its id.
             for (std::size_t i = 0; i < reads_.size() && !r_shown_; ++i) {
                 bool behind = false;
@@ -283,6 +294,7 @@ class Memory {
     std::vector<Ack> acks_;
     std::size_t chosen_ = 0, chosen_ack_ = 0;
     bool r_shown_ = false, b_shown_ = false;
+    std::int64_t budget_ = 0;
     unsigned written_ = 0;
     std::uint8_t resp_ = 0;
 };

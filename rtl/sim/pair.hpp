@@ -100,11 +100,15 @@ class Pair {
     }
     // Window l of port p to segment `index` of link l with this generation.
     void open(unsigned p, unsigned l, unsigned index, unsigned generation, bool readable, bool writable) {
+        open(p, l, index, generation, readable, writable, (p + l) % kMemories);
+    }
+    void open(unsigned p, unsigned l, unsigned index, unsigned generation, bool readable, bool writable,
+              unsigned memory) {
         const std::uint32_t rights = (readable ? 2U : 0U) | (writable ? 4U : 0U) | 1U;
         const std::uint32_t segment = 0x400 + l * 0x100 + index * 0x10;
         write(false, segment, (p * 0x1000'0000U) >> 12);
         write(false, segment + 4, 0xFFFF);
-        write(false, segment + 8, generation << 5 | ((p + l) % kMemories) << 3 | 7U);
+        write(false, segment + 8, generation << 5 | memory << 3 | 7U);
         const std::uint64_t first = at(p, l) >> 12;
         const std::uint32_t window = 0x400 + p * 0x200 + l * 0x20;
         write(true, window, static_cast<std::uint32_t>(first));

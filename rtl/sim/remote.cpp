@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pair of blocks in the compact packetization: beats and cycles counted on a link without errors, random
 // traffic over one with errors, and faults. Prints JSON.
-#include "pair.hpp"
+#include "load.hpp"
 
 namespace {
 
@@ -384,13 +384,20 @@ void all_beats() {
 
 }  // namespace
 
-// remote beats | faults | soak BEATS BIT-ERROR-RATE DROP REPEAT SPAN PAUSE-PERCENT SEED
+// remote WHAT ARGUMENT...: see the usage below.
 int main(int argc, char** argv) {
     const std::string what = argc > 1 ? argv[1] : "";
+    const auto number = [&](int i) { return static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10)); };
     if (what == "beats")
         all_beats();
     else if (what == "faults")
         faults();
+    else if (what == "outstanding")
+        sim::outstanding();
+    else if (what == "worst" && argc == 7)
+        sim::worst(number(2), number(3), number(4), number(5), number(6));
+    else if (what == "configurations" && argc == 7)
+        sim::configurations(number(2), number(3), number(4), number(5), number(6));
     else if (what == "soak" && argc == 9) {
         soak({.beats = std::strtoull(argv[2], nullptr, 10),
               .bit_error_rate = std::strtod(argv[3], nullptr),
@@ -400,9 +407,12 @@ int main(int argc, char** argv) {
               .pause = static_cast<unsigned>(std::strtoul(argv[7], nullptr, 10)),
               .seed = std::strtoull(argv[8], nullptr, 10)});
     } else {
-        std::fprintf(
-            stderr,
-            "usage: beats | faults | soak BEATS BIT-ERROR-RATE DROP REPEAT SPAN PAUSE-PERCENT SEED\n");
+        std::fprintf(stderr,
+                     "usage: beats | faults | outstanding | worst COUNT LATENCY MEMORY-LATENCY RATE SEED | "
+                     "configurations "
+                     "MEMORY-LATENCY MEMORY-RATE LINK-LATENCY LINK-RATE IN-FLIGHT | soak BEATS "
+                     "BIT-ERROR-RATE DROP REPEAT "
+                     "SPAN PAUSE-PERCENT SEED\n");
         return 2;
     }
     return 0;

@@ -25,6 +25,12 @@ def test_every_goal_is_counted_and_met(result):
             "compact_4096B_idle",
             "read64_added_cycles",
             "read64_stream_of_direction",
+            "outstanding_reads",
+            "outstanding_writes",
+            "refused_cycles",
+            "refused_link_beats",
+            "cut_link_last_error_cycles",
+            "worst64_of_bound",
         ),
         True,
     )

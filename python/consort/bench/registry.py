@@ -39,6 +39,14 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "consort.bench.remap",
         "remote memory: use of the link in three packetizations, counted",
     ),
+    "remap-size": (
+        "consort.bench.remap_size",
+        "remote memory: LUTs, block RAMs and LUT levels of the smallest cBlock, estimated (minutes)",
+    ),
+    "remap-system": (
+        "consort.bench.remap_system",
+        "remote memory, Figures 12 and 13, Table II: STREAM and latencies, published beside simulated",
+    ),
     "table1": (
         "consort.bench.papers",
         "Orciari et al. 2024, Table I: the loopback test, beside the published",

@@ -8,7 +8,11 @@ from typing import Any
 from consort.bench.registry import BenchResult, Options, goal
 from consort.record import environment
 from consort.remote import formulas
-from consort.remote.run import compact_beats, paper_beats
+from consort.remote.run import FullLoad, compact_beats, faults, outstanding, paper_beats, worst
+from consort.remote.worst_case import bound
+
+# On a link as fast as the blocks, and on one of 20 Gb/s with 50 cycles of wire.
+FULL_LOADS = (FullLoad(150), FullLoad(150, link_latency=50, rate=31775, seed=2))
 
 
 def run(options: Options) -> BenchResult:
@@ -47,6 +51,8 @@ def run(options: Options) -> BenchResult:
             provenance="counted",
         )
     )
+    options.progress("what is outstanding, errors, full load", None)
+    goals += limits()
     notes = [
         "Utilisation: payload over all beats of both directions, as the paper's Figure 7 has it; "
         "acknowledgements count.",
@@ -54,6 +60,36 @@ def run(options: Options) -> BenchResult:
         "direction idles and its beats are not packed, see the rows.",
     ]
     return BenchResult(goals, rows, environment(), notes, {"latency": latencies})
+
+
+def limits() -> list[dict[str, Any]]:
+    """Goals of what is outstanding at once, of errors, and of the longest access under full load."""
+    most = outstanding()
+    ends = faults()
+    refused = [ends[f"{what}_{why}"] for what in ("read", "write") for why in ("unmapped", "forbidden")]
+    cut = ends["cut"]
+    over = max(
+        row[longest] / bound(load.ports, 65536 / (load.rate or 65536), load.link_latency, load.memory_latency)
+        for load in FULL_LOADS
+        for row in worst(load)
+        for longest in ("longest_read", "longest_write")
+    )
+    return [
+        goal("outstanding_reads", most["reads"], "transactions", ">=", 32, provenance="counted"),
+        goal("outstanding_writes", most["writes"], "transactions", ">=", 32, provenance="counted"),
+        goal("refused_cycles", max(r["cycles"] for r in refused), "cycles", "<=", 8, provenance="counted"),
+        goal("refused_link_beats", sum(r["beats"] for r in refused), "beats", "<=", 0, provenance="counted"),
+        # The programmed time, and a cycle for each beat of the answers.
+        goal(
+            "cut_link_last_error_cycles",
+            cut["longest"],
+            "cycles",
+            "<=",
+            cut["down_after"] + 2048,
+            provenance="simulated",
+        ),
+        goal("worst64_of_bound", over, "ratio", "<=", 1, provenance="simulated"),
+    ]
 
 
 def paper_rows() -> tuple[list[dict[str, Any]], dict[str, int]]:

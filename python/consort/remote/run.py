@@ -92,3 +92,37 @@ def _run(program: Path, arguments: list[str], timeout: float = 3600) -> Any:
     if result.returncode != 0:
         raise SystemFails(f"the simulated hardware fails: {result.stderr.strip()[-2000:]}")
     return json.loads(result.stdout)
+
+
+def outstanding() -> dict[str, int]:
+    """Reads and writes of 64 bytes that are at the memory at once, none of them answered."""
+    result: dict[str, int] = _run(_pair(), ["outstanding"])
+    return result
+
+
+@dataclass(frozen=True)
+class FullLoad:
+    """Accesses of 64 bytes at one port while all others do what they can."""
+
+    accesses: int  # of each kind and load
+    link_latency: int = 0  # cycles of the wire, one way
+    memory_latency: int = 20
+    rate: int = 0  # beats a cycle, of 65536; 0 is one each cycle
+    seed: int = 1
+    ports: int = 2
+
+
+def worst(load: FullLoad) -> list[dict[str, int]]:
+    """The longest accesses under five loads."""
+    words = [load.accesses, load.link_latency, load.memory_latency, load.rate, load.seed]
+    result: list[dict[str, int]] = _run(_pair(load.ports), ["worst", *map(str, words)])
+    return result
+
+
+def configurations(
+    memory_latency: int, memory_rate: int, link_latency: int, link_rate: int, in_flight: int
+) -> dict[str, Any]:
+    """Cycles of streams of lines and of single reads: the memory alone, behind the blocks, and a wire too."""
+    words = [memory_latency, memory_rate, link_latency, link_rate, in_flight]
+    result: dict[str, Any] = _run(_pair(), ["configurations", *map(str, words)])
+    return result

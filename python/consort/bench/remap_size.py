@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort bench remap-size`: what the smallest cBlock costs, estimated as experiments/remap/size says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from consort.bench.published import experiment_folder, read_published
+from consort.bench.registry import BenchResult, Options, goal
+from consort.record import environment
+from consort.remote.synthesis import estimate
+
+# One port, one link, reliable; with one window, and with as many as the simulations have.
+WINDOWS = (1, 8)
+
+
+def run(options: Options) -> BenchResult:
+    """Synthesises with Yosys; nothing is placed or routed."""
+    rows: list[dict[str, Any]] = []
+    for windows in WINDOWS[:1] if options.quick else WINDOWS:
+        options.progress(f"cBlock of one port, one link, windows: {windows}", None)
+        cost = estimate("cblock", {"Windows": windows})
+        rows.append(
+            {
+                "block": "cblock",
+                "windows": windows,
+                "luts": cost.luts,
+                "ram_luts": cost.ram_luts,
+                "flip_flops": cost.flip_flops,
+                "ramb36": cost.ramb36,
+                "levels": cost.levels,
+                "path_from": cost.path_from,
+                "path_to": cost.path_to,
+                "provenance": "counted",
+            }
+        )
+    smallest = rows[0]
+    goals = [
+        goal("cblock_luts", smallest["luts"], "LUTs", "<=", 6000, provenance="counted"),
+        goal("cblock_ramb36", smallest["ramb36"], "RAMB36", "<=", 8, provenance="counted"),
+        goal("cblock_levels", smallest["levels"], "LUT levels", "<=", 4, provenance="counted"),
+    ]
+    published = read_published(experiment_folder("remap", "size") / "published.csv")
+    notes = [
+        f"Published: {row.statistic} {row.text} {row.unit} ({row.source}; {row.note})" for row in published
+    ]
+    return BenchResult(goals, rows, environment(), notes)
