@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
     "import": ("consort.commands.import_", "Make a description from AMALTHEA, rt-app or a device tree."),
     "region": ("consort.commands.region", "Show what a shared-memory region holds."),
+    "remote": ("consort.commands.remote", "Attach windows of remote memory in simulated hardware."),
     "report": ("consort.commands.report", "Write the HTML report and the trace of a recorded run."),
     "run": ("consort.commands.run", "Run a system description and record every sample."),
     "runs": ("consort.commands.runs", "List the recorded runs."),

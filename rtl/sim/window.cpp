@@ -258,7 +258,7 @@ class Hardware {
         master.received = nullptr;
         const sim::Done done = master.done.back();
         master.done.clear();
-        total_ = done.finished - done.issued;
+        keep_hops(done.finished - done.issued);
         for (unsigned i = 0; i < kSettle; ++i) pair_.cycle();
         if (done.resp != 0) return done.resp == 3 ? "decerr" : "slverr";
         if (write) return "ok";
@@ -272,17 +272,22 @@ class Hardware {
         return answer;
     }
 
-    [[nodiscard]] std::string hops() const {
-        if (!hops_.complete()) return "error the last access did not come to the memory, or there was none";
+    // After an access that came to the memory.
+    void keep_hops(std::uint64_t total) {
+        if (!hops_.complete()) return;
         std::ostringstream out;
-        out << R"({"access": ")" << (hops_.write ? "store" : "load") << R"(", "cycles": )" << total_
+        out << R"({"access": ")" << (hops_.write ? "store" : "load") << R"(", "cycles": )" << total
             << R"(, "hops": [)";
         for (unsigned i = 0; i < 7; ++i) {
             out << (i == 0 ? "" : ", ") << R"({"hop": ")" << Hops::kNames[i] << R"(", "cycles": )"
                 << hops_.at[i + 1] - hops_.at[i] << "}";
         }
         out << "]}";
-        return out.str();
+        last_[hops_.write ? 1 : 0] = out.str();
+    }
+
+    [[nodiscard]] std::string hops() const {
+        return "[" + last_[0] + (last_[0].empty() || last_[1].empty() ? "" : ", ") + last_[1] + "]";
     }
 
     sim::Pair pair_;
@@ -290,7 +295,7 @@ class Hardware {
     consort::remote::Windows<Bus> windows_{bus_};
     std::map<std::string, Named> named_;
     Hops hops_;
-    std::uint64_t total_ = 0;
+    std::string last_[2];  // hops of the last load and of the last store
     VerilatedFstC fst_;
 };
 

@@ -3,12 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import json
+import os
+import socket
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from consort.errors import EnvironmentLacks
+from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.remote.build import simulation
 from consort.remote.run import harness
 from consort.source import need_source_tree
+
+# An access takes milliseconds; what takes this long is stuck.
+PATIENCE_S = 60.0
 
 
 def program() -> Path:
@@ -18,3 +29,107 @@ def program() -> Path:
         raise EnvironmentLacks("liblz4-dev is not installed", "install it: apt-get install liblz4-dev")
     options = ("--trace-fst", "rtl/sim/window.vlt", "-CFLAGS", f"-I{root / 'include'}")
     return simulation("remote_pair", harness("window.cpp"), options=options)
+
+
+def folder() -> Path:
+    """Where the state lies: a folder of this user alone."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    base = Path(runtime) / "consort" if runtime else Path("/tmp") / f"consort-{os.getuid()}"
+    base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if base.stat().st_uid != os.getuid():
+        raise EnvironmentLacks(f"{base} belongs to another user", "set XDG_RUNTIME_DIR to a folder of yours")
+    made = base / "remote"
+    made.mkdir(mode=0o700, exist_ok=True)
+    return made
+
+
+class Hardware:
+    """A connection to the process that holds the model."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.connection = connection
+
+    def ask(self, order: str) -> str:
+        """One order; SystemFails where the process ends over it."""
+        try:
+            self.connection.send(order.encode())
+            answer = self.connection.recv(1 << 16).decode()
+        except OSError as error:
+            raise SystemFails(f"the simulated hardware does not answer: {error}") from error
+        if not answer:
+            raise SystemFails(f"the simulated hardware ended: {_last_words()}")
+        return answer
+
+    def expect(self, order: str) -> str:
+        """What comes after `ok`; BadInput with the hardware's words otherwise."""
+        answer = self.ask(order)
+        if not answer.startswith("ok"):
+            raise BadInput(answer.removeprefix("error "))
+        return answer.removeprefix("ok").strip()
+
+    def list(self) -> dict[str, Any]:
+        """Cycle, links, windows with their counters."""
+        listed: dict[str, Any] = json.loads(self.ask("list"))
+        return listed
+
+    def hops(self) -> list[dict[str, Any]]:
+        """Cycles of each hop of the last load and the last store that came to the memory."""
+        listed: list[dict[str, Any]] = json.loads(self.ask("hops"))
+        return listed
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Nobody else starts or ends the hardware meanwhile."""
+    with (folder() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def running() -> Hardware | None:
+    """The hardware, None where there is none; what a crashed one left is removed."""
+    path = folder() / "hardware"
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.settimeout(PATIENCE_S)
+    try:
+        connection.connect(str(path))
+    except FileNotFoundError:
+        connection.close()
+        return None
+    except ConnectionRefusedError:
+        connection.close()
+        path.unlink(missing_ok=True)
+        return None
+    return Hardware(connection)
+
+
+def start(wave: Path | None) -> Hardware:
+    """Starts the hardware with its links up; call it `alone`."""
+    simulated = program()
+    words = [str(simulated), "serve", str(folder() / "hardware")]
+    if wave is not None:
+        words.append(str(wave.resolve()))
+    with (folder() / "log").open("w") as log:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            cwd="/",
+            start_new_session=True,
+        )
+    assert process.stdout is not None
+    with process.stdout:
+        said = process.stdout.readline()
+    hardware = running() if said == b"ready\n" else None
+    if hardware is None:
+        process.wait()
+        raise SystemFails(f"the simulated hardware does not start: {_last_words()}")
+    return hardware
+
+
+def _last_words() -> str:
+    try:
+        return (folder() / "log").read_text(errors="replace").strip()[-500:] or "without a word"
+    except OSError:
+        return "without a word"
