@@ -112,7 +112,7 @@ def detach(name: str) -> None:
 def list_windows(as_json: bool) -> None:
     """List the attached windows, with the counters of their registers."""
     hardware = window.running()
-    listed: dict[str, Any] = {"windows": []} if hardware is None else hardware.list()
+    listed: dict[str, Any] = {"windows": []} if hardware is None else hardware.listing()
     if as_json:
         click.echo(json.dumps(listed, indent=1))
         return

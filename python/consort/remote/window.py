@@ -67,7 +67,7 @@ class Hardware:
             raise BadInput(answer.removeprefix("error "))
         return answer.removeprefix("ok").strip()
 
-    def list(self) -> dict[str, Any]:
+    def listing(self) -> dict[str, Any]:
         """Cycle, links, windows with their counters."""
         listed: dict[str, Any] = json.loads(self.ask("list"))
         return listed
