@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The FIFO against a word that any user may mark: it comes out as it went in, after exactly those that went in before it; it
+// is never fuller than its depth and shows something whenever it holds something.
+module fifo_check (
+    input logic       clk,
+    input logic       rst_n,
+    input logic       clear,
+    input logic [3:0] data_in,
+    input logic       valid_in,
+    input logic       ready_out,
+    input logic       mark      // follow the word that goes in now
+);
+  localparam int unsigned Depth = 4;
+  logic ready_in, valid_out;
+  logic [3:0] data_out;
+  logic past_valid = 1'b0;
+
+  fifo #(
+      .T(logic [3:0]),
+      .Depth(Depth)
+  ) dut (
+      .clk_i(clk), .rst_ni(rst_n), .clear_i(clear), .data_i(data_in), .valid_i(valid_in), .ready_o(ready_in),
+      .data_o(data_out), .valid_o(valid_out), .ready_i(ready_out)
+  );
+
+  logic [2:0] count_q;   // held, counted apart
+  logic follows_q;       // the marked word is inside
+  logic [2:0] before_q;  // words that come out before it
+  logic [3:0] word_q;
+  logic goes_in, goes_out;
+
+  assign goes_in  = valid_in && ready_in;
+  assign goes_out = valid_out && ready_out;
+
+  always_ff @(posedge clk) past_valid <= 1'b1;
+  always_comb begin
+    if (!past_valid) assume (!rst_n);
+    else assume (rst_n);
+  end
+
+  always_ff @(posedge clk) begin
+    if (!rst_n || clear) begin
+      count_q <= '0;
+      follows_q <= 1'b0;
+      before_q <= '0;
+    end else begin
+      count_q <= count_q + 3'(goes_in) - 3'(goes_out);
+      if (mark && goes_in && !follows_q) begin
+        follows_q <= 1'b1;
+        before_q <= count_q - 3'(goes_out);
+        word_q <= data_in;
+      end else if (follows_q && goes_out) begin
+        follows_q <= before_q != '0;
+        before_q <= before_q - 3'd1;
+      end
+    end
+  end
+
+  logic [2:0] place;
+  assign place = dut.read_q + before_q;
+
+  always_comb begin
+    if (past_valid && rst_n) begin
+      assert (count_q <= 3'(Depth));
+      assert (valid_out == (count_q != '0));
+      assert (ready_in == (count_q != 3'(Depth)));
+      assert (dut.write_q - dut.read_q == count_q);
+      if (follows_q) begin
+        assert (before_q < count_q);
+        assert (dut.memory[place[1:0]] == word_q);
+        if (before_q == '0) assert (valid_out && data_out == word_q);
+      end
+    end
+  end
+endmodule
