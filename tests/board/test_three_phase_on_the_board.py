@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -111,6 +110,10 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
     assert [c["key"] for c in data["configurations"]] == ["a", "b", "c"]
     assert {c["clock"]["provenance"] for c in data["configurations"]} == {"counted"}
 
+    whole = result.jobs
+    result.jobs = whole[:-1]
+    assert any("jobs of 4 ended" in reason for reason in recorded()["verdict"]["reasons"])
+    result.jobs = whole
     result.outputs["b"][1] = b"\0\0\0\0"
     assert any("wrong output" in reason for reason in recorded()["verdict"]["reasons"])
 
@@ -151,7 +154,7 @@ def test_the_fourteen_kernels_hold_on_the_board(tmp_path: Path, monkeypatch: pyt
     board("versal")
     system = load_system(ROOT / "examples" / "automotive" / "system.yaml")
     run = run_three_phase_on_board(
-        system, iterations=int(os.environ.get("CONSORT_BOARD_JOBS", "30")), name=None,
+        system, iterations=30, name=None,
         root=tmp_path / "runs", command=["test"], progress=quiet,
     )  # fmt: skip
     assert run.data["verdict"] == {"ok": True, "reasons": []}, json.dumps(run.data["verdict"])

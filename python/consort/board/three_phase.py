@@ -55,7 +55,7 @@ STAMPS = ("release", "start", "sent", "received", "finish")
 MORE_STAMPS = ("load", "ready", "executed", "unload")
 ORDINARY = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
 RESPONSES = "Longest executions and responses on the board, counted; bounds"
-# Outputs of so many jobs of a task are kept and checked.
+# The last outputs of a task, so many, are kept and checked; each rests on all before by the task's state.
 KEPT = 16
 
 Events = list[tuple[str, int, int, int]]  # what, core, task, job
@@ -70,8 +70,9 @@ class Planned:
     # Nanoseconds; jobs are released until then.
     duration: int
     run: KernelRun
-    # What each task's first outputs must be.
+    # What each task's last outputs must be, in the order of the jobs, and how many jobs there must be.
     expected: dict[str, list[bytes]]
+    jobs: dict[str, int]
 
 
 def plan_board(system: System, iterations: int | None, progress: Progress) -> Planned:
@@ -81,7 +82,7 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
     duration = (iterations or system.run.iterations) * first.interval.nanoseconds
     progress("building", None)
     program = _host_program(system)
-    tasks, expected = [], {}
+    tasks, expected, released = [], {}, {}
     for number, core in enumerate(cores):
         for planned in core.tasks:
             name = planned.name
@@ -91,7 +92,8 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
             rows = _inputs(system, name, image.inputs)
             jobs = -(-(duration - task.offset.nanoseconds) // task.interval.nanoseconds)
             kept = max(1, min(jobs, KEPT))
-            expected[name] = _golden(program, name, rows, image.outputs, kept)
+            released[name] = jobs
+            expected[name] = _golden(program, name, rows, image.outputs, jobs)[-kept:]
             tasks.append(
                 KernelTask(
                     name=name,
@@ -107,7 +109,7 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
                 )
             )
     slots = [(number, -(-core.share.slot // 1000)) for number, core in enumerate(cores)]
-    return Planned(system, cores, duration, KernelRun(tasks, slots, duration), expected)
+    return Planned(system, cores, duration, KernelRun(tasks, slots, duration), expected, released)
 
 
 def _cores(system: System) -> list[ThreePhaseCore]:
@@ -338,15 +340,10 @@ def run_three_phase_on_board(
 
 
 def _wrong(planned: Planned, result: KernelResult, task: str) -> list[bool]:
-    """Of the kept outputs, oldest first; the board keeps the last ones in a ring."""
-    found, expected = result.outputs[task], planned.expected[task]
-    core, number = next(
-        (c, n) for c, p in enumerate(planned.cores) for n, t in enumerate(p.tasks) if t.name == task
-    )
-    jobs = int(np.count_nonzero((result.jobs["core"] == core) & (result.jobs["task"] == number)))
-    if jobs > len(found):
-        return []
-    return [a != b for a, b in zip(found[:jobs], expected[:jobs], strict=True)]
+    """Of the last outputs, in the order of the jobs; the board keeps them in a ring."""
+    found, expected, jobs = result.outputs[task], planned.expected[task], planned.jobs[task]
+    first = jobs - len(expected)
+    return [found[(first + n) % len(found)] != right for n, right in enumerate(expected)] if found else []
 
 
 def _rows(
@@ -364,7 +361,9 @@ def _rows(
     rows["seq"] = jobs["job"]
     late = jobs["end"] - jobs["release"] > system.tasks[name].deadline.nanoseconds
     rows["status"][late] |= STATUS["deadline_misses"]
-    rows["status"][: len(wrong)][wrong] |= STATUS["output_errors"]
+    # Fewer jobs than there must be make the run fail by themselves.
+    last = rows["status"][-len(wrong) :] if wrong else rows["status"][:0]
+    last[wrong[: last.size]] |= STATUS["output_errors"]
     return rows
 
 
@@ -433,9 +432,9 @@ def _judge(writer: RunWriter, planned: Planned, result: KernelResult) -> None:
             [bound.task, plan.core, int(jobs.size), execution / 1e3, response / 1e3,
              *(None if ps is None else ps / 1e6 for ps in (limit, bound.deadline))]
         )  # fmt: skip
-        if not jobs.size:
-            writer.fail(f"{bound.task}: no job ended")
-        elif limit is None:
+        if jobs.size != planned.jobs[bound.task]:
+            writer.fail(f"{bound.task}: {jobs.size} jobs of {planned.jobs[bound.task]} ended")
+        if limit is None:
             writer.fail(f"{bound.task}: it has no bound; `consort analyze` says why")
         elif response * 1000 > limit:
             writer.fail(
