@@ -129,8 +129,8 @@ struct Loopback {
         std::vector<MirrorSetup> result;
         for (std::uint32_t i = 0; i < 4; ++i) {
             result.push_back({i / 2, i % 2, shape, shape, OnFull::overwrite,
-                              memory.data() + (4 * i) * std::size_t{shape.bytes()},
-                              memory.data() + (4 * i + 2) * std::size_t{shape.bytes()}});
+                              memory.data() + 4 * std::size_t{i} * shape.bytes(),
+                              memory.data() + (4 * std::size_t{i} + 2) * shape.bytes()});
         }
         return result;
     }
