@@ -14,7 +14,9 @@ module link
     parameter int unsigned HeadDepth   = 128,  // frames received and not taken, a power of two
     parameter int unsigned ReplayDepth = 512,  // beats, a power of two
     parameter int unsigned AckDelay    = 512,  // cycles that an acknowledgement waits for a frame to travel in
-    parameter int unsigned AckFrames   = 32    // frames without acknowledgement after which it goes by itself
+    parameter int unsigned AckFrames   = 32,   // frames without acknowledgement after which it goes by itself
+    parameter int unsigned SeqWidth    = 8,    // of the header's 8 bits; fewer for the exploration of all states
+    parameter int unsigned TimerWidth  = 24
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -58,7 +60,9 @@ module link
 
   localparam int unsigned RxPtr = $clog2(RxDepth);
   localparam int unsigned ReplayPtr = $clog2(ReplayDepth);
-  localparam int unsigned MaxInFlight = 127;
+  localparam int unsigned MaxInFlight = 2 ** (SeqWidth - 1) - 1;
+  typedef logic [SeqWidth-1:0] seq_t;
+  typedef logic [TimerWidth-1:0] timer_t;
   localparam logic [3:0] MaxRetries = 4'd15;
 
   // ---- What both directions know ----
@@ -70,15 +74,17 @@ module link
   } state_e;
 
   state_e state_q;
-  logic [7:0] nonce_q;
-  logic [23:0] quiet_q;     // cycles since the last good frame; while down, since it went down
+  seq_t nonce_q;
+  timer_t down_after;
+  timer_t quiet_q;          // cycles since the last good frame; while down, since it went down
   logic start_now, failed;
   logic got_init, got_init_ack, good_frame;  // from the receiver, one cycle
-  logic [7:0] got_seq, got_ack;
+  seq_t got_seq, got_ack;
   logic init_due_q, init_ack_due_q;
   logic [3:0] retries_q;
   logic up;
 
+  assign down_after = TimerWidth'(down_after_i);
   assign up = state_q == Up;
   assign up_o = up;
   assign drain_o = !Initiator && !up;
@@ -103,12 +109,12 @@ module link
   logic end_q;
   logic [31:0] tail_meta_q, tail_crc_q;
   logic bad_header, bad_crc, frame_ok, accept, duplicate, ahead, refused_q, refused_now;
-  logic [7:0] expected_q;
+  seq_t expected_q, ahead_of;
   logic [RxPtr:0] rx_spec_q, rx_commit_q, rx_read_q;
   logic [RxPtr:0] rx_used;
   logic room_q;
   logic nak_due_q, ack_now_q, nak_sent;
-  logic [7:0] since_ack_q;   // frames accepted since an acknowledgement went
+  seq_t since_ack_q;         // frames accepted since an acknowledgement went
   logic [15:0] ack_wait_q;
   logic ack_sent;            // from the sender: a header with expected_q goes out
   logic head_ready;
@@ -122,13 +128,14 @@ module link
   assign bad_header = in_valid_q && rx_state_q == Boundary && !in_resync && !header_good;
   assign bad_crc = end_q && rx_crc_q != tail_crc_q;
   assign frame_ok = end_q && !bad_crc;
-  assign accept = frame_ok && ended_q.kind == FrameData && up && ended_q.seq == expected_q && !refused_q && head_ready;
-  assign duplicate = frame_ok && ended_q.kind == FrameData && up && !accept && $signed(ended_q.seq - expected_q) < 0;
+  assign accept = frame_ok && ended_q.kind == FrameData && up && got_seq == expected_q && !refused_q && head_ready;
+  assign duplicate = frame_ok && ended_q.kind == FrameData && up && !accept && ahead_of[SeqWidth-1];
   assign ahead = frame_ok && ended_q.kind == FrameData && up && !accept && !duplicate;
 
+  assign ahead_of = got_seq - expected_q;
   assign good_frame = frame_ok;
-  assign got_seq = ended_q.seq;
-  assign got_ack = ended_q.ack;
+  assign got_seq = ended_q.seq[SeqWidth-1:0];
+  assign got_ack = ended_q.ack[SeqWidth-1:0];
   assign got_init = frame_ok && ended_q.kind == FrameInit;
   assign got_init_ack = frame_ok && ended_q.kind == FrameInitAck;
 
@@ -252,19 +259,19 @@ module link
     end else begin
       if (bad_header || bad_crc || ahead) begin
         // No request where there was no room: the sender's time must run out, or it would repeat at once and in vain.
-        nak_due_q <= up && !(ahead && ended_q.seq == expected_q);
+        nak_due_q <= up && !(ahead && got_seq == expected_q);
         bad_frames_o <= bad_frames_o + 1'b1;
       end else if (nak_sent) begin
         nak_due_q <= 1'b0;
       end
       ack_wait_q <= since_ack_q == '0 ? '0 : ack_wait_q + 1'b1;
       if (ack_sent) begin
-        since_ack_q <= 8'(accept);
+        since_ack_q <= SeqWidth'(accept);
         ack_now_q <= 1'b0;
         ack_wait_q <= '0;
       end else begin
-        since_ack_q <= since_ack_q + 8'(accept);
-        if (since_ack_q >= 8'(AckFrames) || ack_wait_q >= 16'(AckDelay)) ack_now_q <= 1'b1;
+        since_ack_q <= since_ack_q + SeqWidth'(accept);
+        if (since_ack_q >= SeqWidth'(AckFrames) || ack_wait_q >= 16'(AckDelay)) ack_now_q <= 1'b1;
       end
       if (duplicate) ack_now_q <= 1'b1;
       if (accept) expected_q <= expected_q + 1'b1;
@@ -291,20 +298,19 @@ module link
   logic advance;                 // the pipeline moves
   logic [BeatWidth-1:0] a_beat, a_beat_q;
   logic a_valid, a_valid_q, a_first, a_first_q, a_last, a_last_q, a_new, a_new_q, a_raw, a_raw_q, a_replay, a_replay_q;
-  logic [7:0] seq_q, oldest_q, a_seq_q;
-  logic [7:0] in_flight;
+  seq_t seq_q, oldest_q, a_seq_q, a_next_seq, in_flight;
   logic [4:0] tx_left_q;
   logic [63:0] tx_half_q;
   logic [31:0] tx_meta_q;
   logic [39:0] tx_head_q;
   logic [31:0] tx_crc_q, tx_crc;
   logic [ReplayPtr-1:0] replay_write_q, replay_oldest_q, replay_read_q;
-  logic [ReplayPtr-1:0] next_start[256];
+  logic [ReplayPtr-1:0] next_start[2**SeqWidth];
   logic [BeatWidth-1:0] replay_ram[ReplayDepth];
   logic [BeatWidth-1:0] replay_data_q;
   logic replay_due_q, replay_start, space;
   logic [15:0] ack_timer_q;
-  logic [23:0] silent_q;
+  timer_t silent_q;
   logic keep_due;
   frame_e control_kind, control_q;
   header_t header_out;
@@ -313,13 +319,14 @@ module link
 
   assign advance = !phy_tx_valid_o || phy_tx_ready_i;
   assign in_flight = seq_q - oldest_q;
-  assign space = in_flight < 8'(MaxInFlight) &&
+  assign a_next_seq = a_seq_q + 1'b1;
+  assign space = in_flight < SeqWidth'(MaxInFlight) &&
       (replay_write_q - replay_oldest_q) <= ReplayPtr'(ReplayDepth - 3 * (MaxUnits + 1));
   assign new_ack = frame_ok && up && ended_q.kind inside {FrameData, FrameAck, FrameNak} &&
       got_ack != oldest_q && (got_ack - oldest_q) <= in_flight;
   assign pipe_empty = !a_valid_q;
   // An eighth of the time after which the other end gives up, so several must be lost.
-  assign keep_due = up && silent_q >= {3'd0, down_after_i[23:3]};
+  assign keep_due = up && silent_q >= down_after >> 3;
 
   always_comb begin
     control_kind = FrameNone;
@@ -330,7 +337,7 @@ module link
   end
 
   always_comb begin
-    header_out = '{meta: tx_meta_i[71:32], ack: expected_q, seq: seq_q, units: tx_units_i, kind: FrameData};
+    header_out = '{meta: tx_meta_i[71:32], ack: 8'(expected_q), seq: 8'(seq_q), units: tx_units_i, kind: FrameData};
     a_beat = {tx_unit_i[63:0], header_out};
     a_valid = 1'b0;
     a_first = 1'b0;
@@ -345,7 +352,7 @@ module link
       TxIdle: begin
         if (control_kind == FrameAck && !keep_due) begin
           // Between frames the other end is at a boundary or hunts anyway: no ResyncBeat.
-          header_out = '{meta: '0, ack: expected_q, seq: '0, units: '0, kind: FrameAck};
+          header_out = '{meta: '0, ack: 8'(expected_q), seq: '0, units: '0, kind: FrameAck};
           a_beat = {64'd0, header_out};
           a_valid = 1'b1;
           a_first = 1'b1;
@@ -390,8 +397,8 @@ module link
       TxControl: begin
         header_out = '{
             meta: '0,
-            ack: expected_q,
-            seq: control_q inside {FrameInit, FrameInitAck} ? nonce_q : '0,
+            ack: 8'(expected_q),
+            seq: control_q inside {FrameInit, FrameInitAck} ? 8'(nonce_q) : '0,
             units: '0,
             kind: control_q
         };
@@ -424,7 +431,7 @@ module link
       ack_timer_q <= '0;
       retries_q <= '0;
     end else begin
-      silent_q <= silent_q + 24'd1;
+      silent_q <= silent_q + 1'b1;
       if (advance) begin
         if (a_valid && a_first) silent_q <= '0;
         case (tx_state_q)
@@ -534,16 +541,16 @@ module link
       if (a_valid_q) tx_crc_q <= tx_crc;
       if (a_valid_q && a_new_q) begin
         replay_ram[replay_write_q] <= b_beat;
-        if (a_last_q) next_start[a_seq_q+8'd1] <= replay_write_q + 1'b1;
+        if (a_last_q) next_start[a_next_seq] <= replay_write_q + 1'b1;
       end
     end
   end
 
   // ---- Up and down ----
 
-  assign failed = up && (quiet_q > down_after_i || retries_q == MaxRetries || !enable_i);
+  assign failed = up && (quiet_q > down_after || retries_q == MaxRetries || !enable_i);
   // Silent long enough for the other end to be down too, whatever it heard last.
-  assign start_now = quiet_q > down_after_i + {1'b0, down_after_i[23:1]} && enable_i;
+  assign start_now = quiet_q > down_after + (down_after >> 1) && enable_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -554,7 +561,7 @@ module link
       init_ack_due_q <= 1'b0;
       downs_o <= '0;
     end else begin
-      quiet_q <= good_frame && up ? '0 : (quiet_q == '1 ? quiet_q : quiet_q + 24'd1);
+      quiet_q <= good_frame && up ? '0 : (quiet_q == '1 ? quiet_q : quiet_q + 1'b1);
       if (tx_state_q == TxControl && advance) begin
         if (control_q == FrameInit) init_due_q <= 1'b0;
         if (control_q == FrameInitAck) init_ack_due_q <= 1'b0;
@@ -577,7 +584,7 @@ module link
             if (got_init_ack && got_seq == nonce_q) begin
               state_q <= Up;
               quiet_q <= '0;
-            end else if (quiet_q > {3'd0, down_after_i[23:3]}) begin
+            end else if (quiet_q > down_after >> 3) begin
               quiet_q <= '0;
               init_due_q <= 1'b1;
             end
