@@ -5,7 +5,26 @@
 
 #include <nanobind/nanobind.h>
 
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
 namespace consort::engine {
+
+// The value that a name from Python stands for; ValueError there with the known names where there is none.
+template <class Enum>
+Enum choose(const char* what, const std::string& name,
+            std::initializer_list<std::pair<const char*, Enum>> choices) {
+    std::string known;
+    for (const auto& [text, value] : choices) {
+        if (name == text) {
+            return value;
+        }
+        known += (known.empty() ? "" : ", ") + std::string(text);
+    }
+    throw std::invalid_argument(std::string(what) + " '" + name + "' is not known; one of " + known);
+}
 
 void bind_inspect(nanobind::module_& module);
 void bind_rta(nanobind::module_& module);

@@ -22,19 +22,6 @@ namespace {
 
 using Times = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-template <class Enum>
-Enum choose(const char* what, const std::string& name,
-            std::initializer_list<std::pair<const char*, Enum>> choices) {
-    std::string known;
-    for (const auto& [text, value] : choices) {
-        if (name == text) {
-            return value;
-        }
-        known += (known.empty() ? "" : ", ") + std::string(text);
-    }
-    throw std::invalid_argument(std::string(what) + " '" + name + "' is not known; one of " + known);
-}
-
 sim::Policy policy_of(const std::string& name) {
     return choose<sim::Policy>("the policy", name,
                                {{"fixed-priority", sim::Policy::preemptive},

@@ -50,19 +50,6 @@ nb::list rows_of(std::span<const spm::Task> tasks) {
     return rows;
 }
 
-template <class Enum>
-Enum choose(const char* what, const std::string& name,
-            const std::vector<std::pair<const char*, Enum>>& choices) {
-    std::string known;
-    for (const auto& [text, value] : choices) {
-        if (name == text) {
-            return value;
-        }
-        known += (known.empty() ? "" : ", ") + std::string(text);
-    }
-    throw std::invalid_argument(std::string(what) + " '" + name + "' is not known; one of " + known);
-}
-
 spm::Method method_of(const std::string& name) {
     return choose<spm::Method>("the method", name,
                                {{"literal", spm::Method::literal},

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,8 +13,11 @@ from consort.analysis.offload import Waiting
 from consort.analysis.result import Bound, in_words
 from consort.analysis.system import analyze_system
 from consort.model import BadDescription, System, system_from_data
+from consort.progress import Progress, silent
 
 ChangeKind = Literal["priority", "core", "wcet", "slot", "arbitration", "policy"]
+# A description as text, and which of its bounds hold.
+Tried = dict[str, dict[tuple[str, str], bool]]
 # Cores of one group are alike: so many of those that are not in use are tried.
 _UNUSED_CORES = 1
 # Halvings in the search for an execution time: to a four-thousandth.
@@ -52,7 +56,7 @@ def advise(
     system: System,
     *,
     waiting: Waiting = "suspend",
-    progress: Callable[[str, float], None] = lambda _what, _share: None,
+    progress: Progress = silent,
 ) -> list[Advice]:
     """Every bound that does not hold, in the order of the analysis, with the changes that would mend it.
 
@@ -61,16 +65,20 @@ def advise(
     """
     before = analyze_system(system, waiting=waiting)
     failing = [bound for bound in before if not bound.schedulable]
+    tried: Tried = {}
     advice = []
     for index, bound in enumerate(failing):
         progress(f"what would mend {bound.task}", index / len(failing))
-        advice.append(Advice(bound, tuple(_Search(system, before, bound, waiting).changes())))
+        advice.append(Advice(bound, tuple(_Search(system, before, bound, waiting, tried).changes())))
     return advice
 
 
 class _Search:
-    def __init__(self, system: System, before: list[Bound], failing: Bound, waiting: Waiting) -> None:
+    def __init__(
+        self, system: System, before: list[Bound], failing: Bound, waiting: Waiting, tried: Tried
+    ) -> None:
         self.system = system
+        self.tried = tried
         self.failing = failing
         self.waiting = waiting
         self.held = {(b.task, b.kind) for b in before if b.schedulable}
@@ -107,15 +115,23 @@ class _Search:
 
     def attempt(self, data: dict[str, Any]) -> bool | None:
         """None if the change does not mend the bound; else whether it mends everything."""
-        try:
-            system = system_from_data(data, file=self.system.file, platform=self.system.platform_description)
-        except BadDescription:
-            return None
-        after = {(b.task, b.kind): b.schedulable for b in analyze_system(system, waiting=self.waiting)}
+        # Two bounds of one task, or two tasks that wait for the same one, lead to the same changes.
+        key = json.dumps(data, sort_keys=True)
+        if key not in self.tried:
+            self.tried[key] = self.verdicts(data)
+        after = self.tried[key]
         wanted = (self.failing.task, self.failing.kind)
         if not after.get(wanted, False) or not all(after.get(key, True) for key in self.held):
             return None
         return all(after.values())
+
+    def verdicts(self, data: dict[str, Any]) -> dict[tuple[str, str], bool]:
+        """Whether each bound of the changed description holds; empty where it is none."""
+        try:
+            system = system_from_data(data, file=self.system.file, platform=self.system.platform_description)
+        except BadDescription:
+            return {}
+        return {(b.task, b.kind): b.schedulable for b in analyze_system(system, waiting=self.waiting)}
 
     def changed(self, task: str, **fields: object) -> dict[str, Any]:
         data = deepcopy(self.data)

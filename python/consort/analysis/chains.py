@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from consort import _engine
-from consort.analysis.result import Bound, Step, in_words
+from consort.analysis.result import Bound, Step, Steps, in_words
 
 _DOC = "docs/explanation/analyses.md"
 REACTION_SOURCE = f"{_DOC}, theorem 11 (after Davare et al. 2007; Dürr, von der Brüggen, Chen & Chen 2019)"
@@ -99,32 +99,25 @@ def _unbounded(links: Sequence[Link]) -> str:
 
 
 def _steps(links: Sequence[Link], kind: str) -> tuple[Step, ...]:
-    steps: list[Step] = []
-    at = 0
-
-    def put(label: str, length: int, note: str = "") -> None:
-        nonlocal at
-        if length:
-            steps.append(Step("communication" if "waits" in label else "own", label, at, length, 1, note))
-            at += length
-
+    steps = Steps()
     for i, link in enumerate(links):
         assert link.period is not None and link.response is not None
         wait = "the stimulus waits for" if i == 0 else f"{links[i - 1].name}'s data waits for"
         if kind == "data age":
             wait = f"what {link.name} wrote waits to be replaced:"
-            put(f"{wait} a period of {link.name}", link.period)
+            steps.put("communication", f"{wait} a period of {link.name}", link.period)
         else:
-            put(f"{wait} {link.name}: its period", link.period)
+            steps.put("communication", f"{wait} {link.name}: its period", link.period)
         if i + 1 < len(links) and _goes_before(link, links[i + 1]):
-            put(
+            steps.put(
+                "own",
                 f"{link.name} comes late",
                 link.jitter,
-                f"not its response time: {links[i + 1].name} begins only when it is done",
+                note=f"not its response time: {links[i + 1].name} begins only when it is done",
             )
         else:
-            put(f"{link.name}: its response time", link.response)
-    return tuple(steps)
+            steps.put("own", f"{link.name}: its response time", link.response)
+    return steps.done()
 
 
 def _age_note(links: Sequence[Link], kind: str, steps: Sequence[Step]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from math import gcd
 from typing import Any, Literal
 
 from consort import _engine
-from consort.analysis.result import Bound, Step, in_words
+from consort.analysis.result import Bound, Step, Steps, in_words
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 
 # How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the
@@ -386,30 +386,22 @@ def _explain(
     task = tasks[index]
     oblivious = raw["method"] == "oblivious"
     earlier = raw["job"]
-    at = -earlier * task.period
-    steps: list[Step] = []
-
-    def put(kind: Any, label: str, length: int, count: int = 1, note: str = "") -> None:
-        nonlocal at
-        if length:
-            steps.append(Step(kind, label, at, length, count, note))
-            at += length
-
-    put("jitter", f"{task.name} comes late", task.jitter)
-    put("blocking", "what holds the core", blocking)
+    steps = Steps(-earlier * task.period)
+    steps.put("jitter", f"{task.name} comes late", task.jitter)
+    steps.put("blocking", "what holds the core", blocking)
     for k, other in enumerate(tasks):
         count = raw["jobs"][k]
         each = execution[k] + (waits[k] if oblivious else 0)
         note = "its suspension counts as execution" if oblivious and waits[k] else ""
         if raw["delayed"][k] and waits[k]:
             note = "its suspension counts as delay"
-        put("interference", f"{count} x {other.name}", count * each, count, note)
+        steps.put("interference", f"{count} x {other.name}", count * each, count, note)
     if earlier:
         whole = earlier * (execution[index] + waits[index])
-        put("own", f"{earlier} earlier x {task.name}", whole, earlier)
-    put("suspension", f"{task.name} waits", waits[index])
-    put("own", task.name, execution[index])
-    return tuple(steps)
+        steps.put("own", f"{earlier} earlier x {task.name}", whole, earlier)
+    steps.put("suspension", f"{task.name} waits", waits[index])
+    steps.put("own", task.name, execution[index])
+    return steps.done()
 
 
 def _end_to_end(

@@ -43,6 +43,23 @@ class Step:
         }
 
 
+class Steps:
+    """Collects the parts of a worst case, each beginning where the one before it ended [ps]."""
+
+    def __init__(self, at: int = 0) -> None:
+        self._at = at
+        self._steps: list[Step] = []
+
+    def put(self, kind: StepKind, label: str, length: int, count: int = 1, note: str = "") -> None:
+        """Appends a step; one of no length is left out."""
+        if length:
+            self._steps.append(Step(kind, label, self._at, length, count, note))
+            self._at += length
+
+    def done(self) -> tuple[Step, ...]:
+        return tuple(self._steps)
+
+
 @dataclass(frozen=True)
 class Bound:
     """An upper bound of a task's response time, from release to the end of its last part [ps].

@@ -13,7 +13,7 @@ from math import gcd
 from typing import Any
 
 from consort import _engine
-from consort.analysis.result import Bound, Step, in_words
+from consort.analysis.result import Bound, Step, Steps, in_words
 
 _DOC = "docs/explanation/analyses.md"
 FP_PREEMPTIVE = f"{_DOC}, theorem 1 (Joseph & Pandya 1986; Lehoczky 1990; Tindell, Burns & Wellings 1994)"
@@ -261,16 +261,8 @@ def _explain(
     earlier = raw["job"]
     # The window begins when its first job comes, late by the jitter; the worst job is due that many periods
     # later.
-    at = -earlier * task.period
-    steps: list[Step] = []
-
-    def put(kind: Any, label: str, length: int, count: int = 1, note: str = "") -> None:
-        nonlocal at
-        if length:
-            steps.append(Step(kind, label, at, length, count, note))
-            at += length
-
-    put(
+    steps = Steps(-earlier * task.period)
+    steps.put(
         "jitter",
         f"{task.name} comes late" if not earlier else "the window's first job comes late",
         task.jitter,
@@ -278,17 +270,17 @@ def _explain(
     lower = [other for k, other in enumerate(tasks) if levels[k] > levels[index]]
     longest = max(lower, key=lambda other: other.execution, default=None)
     if not preemptive and longest is not None and longest.execution > task.blocking:
-        put("blocking", longest.name, longest.execution, note="began just before")
+        steps.put("blocking", longest.name, longest.execution, note="began just before")
     else:
-        put("blocking", "what holds the core", task.blocking)
+        steps.put("blocking", "what holds the core", task.blocking)
     jobs = [(other, count) for other, count in zip(tasks, raw["jobs"], strict=True) if count]
     for other, count in jobs:
-        put("interference", f"{count} x {other.name}", count * other.execution, count)
+        steps.put("interference", f"{count} x {other.name}", count * other.execution, count)
     if earlier:
         note = f"job {earlier + 1} of the busy window is the worst"
-        put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier, note)
-    put("own", task.name, task.execution)
-    return tuple(steps)
+        steps.put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier, note)
+    steps.put("own", task.name, task.execution)
+    return steps.done()
 
 
 def _explain_edf(tasks: Sequence[UniTask], index: int, raw: dict[str, Any], tick: int) -> tuple[Step, ...]:
@@ -296,25 +288,17 @@ def _explain_edf(tasks: Sequence[UniTask], index: int, raw: dict[str, Any], tick
     if raw["bound"] is None:
         return ()
     task = tasks[index]
-    at = -raw["arrival"] * tick
-    steps: list[Step] = []
-
-    def put(kind: Any, label: str, length: int, count: int = 1, note: str = "") -> None:
-        nonlocal at
-        if length:
-            steps.append(Step(kind, label, at, length, count, note))
-            at += length
-
-    if at > 0:
-        at, late = 0, at
-        put("jitter", f"{task.name} comes late", late)
+    late = -raw["arrival"] * tick
+    steps = Steps(min(late, 0))
+    if late > 0:
+        steps.put("jitter", f"{task.name} comes late", late)
     blocking = raw["blocking"] * tick
-    put("blocking", "a job with a later deadline" if raw["open"] else "what holds the core", blocking)
+    steps.put("blocking", "a job with a later deadline" if raw["open"] else "what holds the core", blocking)
     for k, (other, count) in enumerate(zip(tasks, raw["jobs"], strict=True)):
         if k != index:
             label = f"{count} x {other.name}"
-            put("interference", label, count * other.execution, count, "due no later")
+            steps.put("interference", label, count * other.execution, count, "due no later")
     earlier = raw["jobs"][index] - 1
-    put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
-    put("own", task.name, task.execution)
-    return tuple(steps)
+    steps.put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
+    steps.put("own", task.name, task.execution)
+    return steps.done()

@@ -16,9 +16,10 @@ from consort.bench.floor import Ratio, ratio_to_floor
 from consort.bench.pair import Class, Recording, moved_bytes_per_second, record, spare_cpus
 from consort.bench.published import Published, experiment_folder, read_published
 from consort.bench.registry import goal
+from consort.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.store import default_root
-from consort.runner.process import Progress, environment_errors
+from consort.runner.process import environment_errors
 from consort.runner.scratch import scratch_folder
 
 PAPER = "taming-edge-computing"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.columns import ACTIVITY
 from consort.record.raw import MANIFEST
@@ -24,7 +25,7 @@ from consort.record.writer import SOURCES
 from consort.runner.build import compiler, include_folders
 from consort.runner.cpus import usable_cpus
 from consort.runner.interference import interfering
-from consort.runner.process import Progress, add_note, execute
+from consort.runner.process import add_note, execute
 from consort.source import cache_folder, need_source_tree
 
 Class = Literal["ordinary", "realtime"]

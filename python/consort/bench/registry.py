@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# What is being done, and how much of it (0 to 1; None: not known).
-Progress = Callable[[str, float | None], None]
+from consort.progress import Progress, silent
 
 BENCHMARKS: dict[str, tuple[str, str]] = {
     "analysis": ("consort.bench.analysis", "sets and jobs a second of the analyses and the simulator"),
@@ -76,7 +75,7 @@ class Options:
     board: str | None = None  # icc: on this emulated board instead of this machine
     root: Path | None = None
     command: list[str] | None = None
-    progress: Progress = lambda _what, _share: None
+    progress: Progress = silent
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ judged.
 
 from __future__ import annotations
 
-import json
-import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,13 +27,14 @@ from consort.board.qemu import find, version
 from consort.board.session import Board
 from consort.errors import BadInput
 from consort.model import System, Tolerance
+from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import STATUS
-from consort.record.raw import MANIFEST
+from consort.record.raw_writer import write_manifest, write_table
 from consort.runner.build import build_application, describe, identifier
 from consort.runner.data import golden_outputs, struct_dtype, task_inputs
 from consort.runner.golden import mark_output_errors
-from consort.runner.process import Progress, environment_errors
+from consort.runner.process import environment_errors
 from consort.source import cache_folder
 
 # Platform -> board, and which processor stands for which core. The STM32MP157's Cortex-M4 is the MPS2's; its
@@ -57,15 +56,16 @@ FALLBACK_SHARE = 5
 # Offsets in the window, behind the desks.
 REGION, REGION_BYTES = 0x10000, 0x10000
 DATA = 0x20000
-RECORD_FIELDS = (
-    *((name, "u8", "timestamp") for name in ("release", "start", "sent", "received", "finish")),
-    ("compute", "u8", "duration"),
-    *((name, "u8", "timestamp") for name in ("worker_receive", "worker_send")),
-    *((name, "u4", "") for name in ("seq", "status")),
-    *((name, "u2", "") for name in ("worker", "kind")),
-    ("step", "u4", ""),
+# As the boards and processes write it (ports/bare: app.hpp).
+STAMPS = ("release", "start", "sent", "received", "finish", "worker_receive", "worker_send")
+RECORD = np.dtype(
+    [
+        *((name, "<u8") for name in (*STAMPS[:5], "compute", *STAMPS[5:])),
+        *((name, "<u4") for name in ("seq", "status")),
+        *((name, "<u2") for name in ("worker", "kind")),
+        ("step", "<u4"),
+    ]
 )
-RECORD = np.dtype([(name, "<" + code) for name, code, _ in RECORD_FIELDS])
 assert RECORD.itemsize == 80
 
 
@@ -296,9 +296,11 @@ def record_raw(run: BoardRun, raw: Path, jobs: int, *, counted: bool, seconds: f
         if run.worker_place is not None:
             _to_master_clock(records, hertz, board.desks[run.worker_place])
     name = run.where.task
-    (raw / "jobs.bin").write_bytes(records.tobytes())
-    (raw / f"outputs-{name}.bin").write_bytes(outputs)
-    _write_manifest(run, raw, records, hertz, counted)
+    tables = [
+        write_table(raw, "jobs", records, stamps=STAMPS, durations=("compute",)),
+        write_table(raw, f"outputs-{name}", np.frombuffer(outputs, run.out_dtype)),
+    ]
+    _write_manifest(run, raw, tables, records, hertz, counted)
     if run.golden is not None:
         expected, tolerance = run.golden
         mark_output_errors(raw, {0: (name, expected, tolerance)}, {0: run.out_dtype})
@@ -311,54 +313,38 @@ def _to_master_clock(records: NDArray[Any], hertz: int, worker: Desk) -> None:
     records["compute"][remote] = records["compute"][remote] * hertz // theirs
 
 
-def _write_manifest(run: BoardRun, raw: Path, records: NDArray[Any], hertz: int, counted: bool) -> None:
+def _write_manifest(
+    run: BoardRun,
+    raw: Path,
+    tables: list[dict[str, Any]],
+    records: NDArray[Any],
+    hertz: int,
+    counted: bool,
+) -> None:
     status = records["status"]
 
     def count(key: str) -> int:
         return int(np.count_nonzero(status & STATUS[key]))
 
-    fields = []
-    offset = 0
-    for name, code, kind in RECORD_FIELDS:
-        field: dict[str, Any] = {"name": name, "type": code, "offset": offset}
-        if kind:
-            field |= {"unit": "tick", "kind": kind}
-        fields.append(field)
-        offset += int(code[1:])
-    outputs = [
-        {"name": re.sub(r"[^A-Za-z0-9_]", "_", key), "type": run.out_dtype[key].str[1:], "offset": where}
-        for key, (where) in ((k, v[1]) for k, v in (run.out_dtype.fields or {}).items())
-        if run.out_dtype[key].shape == ()
-    ]
     task = run.system.tasks[run.where.task]
-    tables = [
-        {"name": "jobs", "file": "jobs.bin", "rows": len(records), "record_bytes": 80, "fields": fields},
-        {
-            "name": f"outputs-{run.where.task}",
-            "file": f"outputs-{run.where.task}.bin",
-            "rows": len(records),
-            "record_bytes": run.out_dtype.itemsize,
-            "fields": outputs,
+    write_manifest(
+        raw,
+        "board",
+        tables,
+        clock={
+            "name": f"{run.where.master} counter",
+            "ticks_per_second": float(hertz),
+            "provenance": "counted" if counted else "emulated",
+            "source": "one nanosecond for each instruction executed" if counted else "the emulator's clock",
         },
-    ]
-    manifest = {
-        "format": 1,
-        "program": "board",
-        "config": {
+        config={
             "deadline_ns": task.deadline.nanoseconds,
             "board": run.where.board.name,
             "master": run.where.master,
             "worker": run.where.worker,
             "emulator": version(find(run.where.board.qemu)),
         },
-        "clock": {
-            "name": f"{run.where.master} counter",
-            "ticks_per_second": float(hertz),
-            "provenance": "counted" if counted else "emulated",
-            "source": "one nanosecond for each instruction executed" if counted else "the emulator's clock",
-        },
-        "tables": tables,
-        "counters": {
+        counters={
             "jobs": len(records),
             "deadline_misses": count("deadline_misses"),
             "releases_skipped": 0,
@@ -367,8 +353,7 @@ def _write_manifest(run: BoardRun, raw: Path, records: NDArray[Any], hertz: int,
             "worker_deaths": 0,
             "records_lost": 0,
         },
-    }
-    (raw / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    )
 
 
 @environment_errors()

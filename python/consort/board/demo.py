@@ -15,8 +15,9 @@ from consort.board.application import prepare_board, record_raw
 from consort.board.boards import board_named
 from consort.board.exchange import SIZES, Exchange, Pair, exchange, pair
 from consort.model import load_system
+from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
-from consort.runner.process import Progress, environment_errors
+from consort.runner.process import environment_errors
 from consort.source import need_source_tree
 
 

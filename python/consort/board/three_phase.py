@@ -9,7 +9,6 @@ from images that move, and their outputs are held against the same steps in a ro
 
 from __future__ import annotations
 
-import json
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -38,12 +37,13 @@ from consort.board.scratchpad import (
 )
 from consort.errors import BadInput
 from consort.model import System
+from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import STATUS
-from consort.record.raw import MANIFEST
+from consort.record.raw_writer import write_manifest, write_table
+from consort.record.three_phase import DURATIONS, JOB, STAMPS
 from consort.runner.build import identifier
-from consort.runner.data import task_inputs
-from consort.runner.process import Progress
+from consort.runner.three_phase import task_rows
 from consort.simulate.build import prepare as prepare_simulation
 from consort.simulate.engine import simulate
 from consort.simulate.rows import DOING
@@ -51,8 +51,6 @@ from consort.source import need_source_tree
 
 # The recording's clock begins before the first slot: a stamp of 0 means that the thing did not happen.
 BEFORE = 1000
-STAMPS = ("release", "start", "sent", "received", "finish")
-MORE_STAMPS = ("load", "ready", "executed", "unload")
 ORDINARY = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
 RESPONSES = "Longest executions and responses on the board, counted; bounds"
 # The last outputs of a task, so many, are kept and checked; each rests on all before by the task's state.
@@ -224,10 +222,7 @@ def _ask(program: Path, task: str, what: str, given: bytes = b"") -> bytes:
 
 
 def _inputs(system: System, name: str, size: int) -> list[bytes]:
-    task = system.tasks[name]
-    if task.input is None or size == 0:
-        return [bytes(size)]
-    return [row.tobytes() for row in task_inputs(system, task, np.dtype(f"V{size}"))[: 4 * KEPT]]
+    return [row.tobytes()[:size] for row in task_rows(system, name, size)[: 4 * KEPT]]
 
 
 def _golden(program: Path, name: str, rows: list[bytes], size: int, jobs: int) -> list[bytes]:
@@ -350,8 +345,7 @@ def _rows(
     system: System, name: str, result: KernelResult, core: int, task: int, wrong: list[bool]
 ) -> NDArray[Any]:
     jobs = result.jobs[(result.jobs["core"] == core) & (result.jobs["task"] == task)]
-    dtype = [(n, "<u8") for n in (*STAMPS, "compute", *MORE_STAMPS)] + [("seq", "<u4"), ("status", "<u4")]
-    rows = np.zeros(jobs.size, dtype=dtype)
+    rows = np.zeros(jobs.size, dtype=JOB)
     for field, source in (
         ("release", "release"), ("start", "start"), ("finish", "end"), ("load", "load"),
         ("ready", "ready"), ("executed", "finish"), ("unload", "unload"),
@@ -370,53 +364,28 @@ def _rows(
 def _raw(system: System, name: str, rows: NDArray[Any], folder: Path) -> RawRun:
     folder = folder / name
     folder.mkdir()
-    rows.tofile(folder / "jobs.bin")
-    assert rows.dtype.fields is not None and rows.dtype.names is not None
-    fields = []
-    for field in rows.dtype.names:
-        dtype, offset = rows.dtype.fields[field][:2]
-        kind = {"compute": "duration", "seq": None, "status": None}.get(field, "timestamp")
-        fields.append(
-            {
-                "name": field,
-                "type": dtype.str[1:],
-                "offset": offset,
-                "unit": "tick" if kind else "",
-                "kind": kind,
-            }
-        )
     status = rows["status"]
-    manifest = {
-        "format": 1,
-        "program": "board",
-        "config": {
+    return write_manifest(
+        folder,
+        "board",
+        [write_table(folder, "jobs", rows, stamps=STAMPS, durations=DURATIONS)],
+        clock={
+            "name": "r5f counter",
+            "ticks_per_second": 1e9,
+            "provenance": "counted",
+            "source": "one nanosecond for each instruction executed",
+        },
+        config={
             "deadline_ns": system.tasks[name].deadline.nanoseconds,
             "core": system.tasks[name].on,
             "execution": "three-phase",
             "board": "versal",
             "emulator": version(find("qemu-system-aarch64")),
         },
-        "clock": {
-            "name": "r5f counter",
-            "ticks_per_second": 1e9,
-            "provenance": "counted",
-            "source": "one nanosecond for each instruction executed",
-        },
-        "tables": [
-            {
-                "name": "jobs",
-                "file": "jobs.bin",
-                "rows": int(rows.size),
-                "record_bytes": rows.dtype.itemsize,
-                "fields": fields,
-            }
-        ],
-        "counters": {
+        counters={
             key: int(np.count_nonzero(status & STATUS[key])) for key in ("deadline_misses", "output_errors")
         },
-    }
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-    return RawRun.load(folder)
+    )
 
 
 def _judge(writer: RunWriter, planned: Planned, result: KernelResult) -> None:

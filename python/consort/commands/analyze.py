@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 def command(file: Path, mode: str | None, explain: str | None, svg: Path | None, as_json: bool) -> None:
     from consort.analysis.advice import advise
     from consort.analysis.system import analyze_system
-    from consort.commands.run import progress_bar
     from consort.model import load_system
     from consort.model.problems import nearest
+    from consort.progress import progress_bar
 
     if svg is not None and explain is None:
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from consort.bench.registry import BENCHMARKS, BOARDS_OF, BenchResult, Options, load
-from consort.commands.run import progress_bar
+from consort.progress import progress_bar
 
 LISTING = "\n".join(f"  {name:<12} {text}" for name, (_, text) in sorted(BENCHMARKS.items()))
 

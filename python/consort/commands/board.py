@@ -201,7 +201,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
     Exit status 1: an output or a message was wrong, or a deadline was missed where time is counted.
     """
     from consort.board import demo as demonstration
-    from consort.commands.run import progress_bar
+    from consort.progress import progress_bar
 
     with progress_bar(False) as progress:
         run = demonstration.demo(jobs, messages, root, ["consort", *sys.argv[1:]], progress)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +16,9 @@ from consort.board.three_phase import run_three_phase_on_board
 from consort.errors import BadInput
 from consort.model import load_system
 from consort.model.description import CONFIGURATIONS
+from consort.progress import progress_bar
 from consort.record import Run
 from consort.runner.application import Options, prepare, run_system, signals_to_exceptions
-from consort.runner.process import Progress
 from consort.runner.three_phase import RESPONSES, only_three_phase, run_three_phase
 
 
@@ -215,30 +213,3 @@ def print_section(console: Any, section: dict[str, Any]) -> None:
     for row in section["rows"]:
         table.add_row(*("-" if v is None else f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
     console.print(table)
-
-
-@contextmanager
-def progress_bar(quiet: bool) -> Iterator[Progress]:
-    """A bar on a terminal; nothing elsewhere, and nothing beside JSON."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _what, _share: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    with Bar(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        row = bar.add_task("", total=None)
-
-        def show(what: str, share: float | None) -> None:
-            bar.update(
-                row, description=what, total=1.0 if share is not None else None, completed=share or 0.0
-            )
-
-        yield show

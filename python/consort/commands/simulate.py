@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ import click
 from consort.errors import BadInput
 from consort.model import Duration, System, load_system
 from consort.model.textvalue import WrongValue
+from consort.progress import progress_bar, silent
 from consort.record.store import default_root
 
 if TYPE_CHECKING:
@@ -336,22 +336,6 @@ def _print(
 @contextmanager
 def _bar(quiet: bool) -> Iterator[Report | None]:
     """A bar on a terminal once a simulation has taken a while; nothing elsewhere."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TimeElapsedColumn
-
-    bar = Progress(BarColumn(), TimeElapsedColumn(), console=Console(stderr=True), transient=True)
-    row = bar.add_task("simulating", total=1.0)
-    began = time.monotonic()
-
-    def show(share: float) -> None:
-        if not bar.live.is_started and time.monotonic() - began > BAR_AFTER_S:
-            bar.start()
-        bar.update(row, completed=share)
-
-    try:
-        yield show
-    finally:
-        bar.stop()
+    with progress_bar(quiet, after=BAR_AFTER_S) as show:
+        # Nobody is told where nobody watches: the simulation then runs in this thread.
+        yield None if show is silent else lambda share: show("simulating", share)

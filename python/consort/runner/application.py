@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.model import Configuration, System, Tolerance, need_runnable
+from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
 from consort.record.raw import MANIFEST
 from consort.record.store import default_root
@@ -24,7 +25,7 @@ from consort.runner.cpus import place, usable_cpus
 from consort.runner.data import golden_outputs, struct_dtype, task_inputs
 from consort.runner.golden import mark_output_errors
 from consort.runner.interference import interfering
-from consort.runner.process import Progress, add_note, environment_errors, execute
+from consort.runner.process import add_note, environment_errors, execute
 from consort.runner.scratch import scratch_folder
 from consort.source import cache_folder
 

@@ -9,15 +9,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from consort.errors import EnvironmentLacks
+from consort.progress import Progress
 from consort.record.raw import MANIFEST
-
-# Progress: what is being done, and how much of it (0 to 1; None: not known).
-Progress = Callable[[str, float | None], None]
 
 # What the machine, not Consort and not the user's description, is to blame for.
 LACKING = {

@@ -8,6 +8,7 @@ slots of the others pass empty: under TDMA what a core sees does not depend on t
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,19 +22,19 @@ from consort.analysis.scratchpad import NotAnalysable, ThreePhaseCore, core_of, 
 from consort.analysis.three_phase import bound_core
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.model import System, need_runnable
+from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import STATUS
-from consort.record.raw import MANIFEST
+from consort.record.raw_writer import write_manifest, write_table
 from consort.record.store import default_root
+from consort.record.three_phase import DURATIONS, JOB, STAMPS
 from consort.runner.application import Options
 from consort.runner.build import build_program, identifier
 from consort.runner.cpus import usable_cpus
 from consort.runner.data import task_inputs
-from consort.runner.process import Progress, environment_errors, execute
+from consort.runner.process import environment_errors, execute
 from consort.runner.scratch import scratch_folder
 
-STAMPS = ("release", "start", "sent", "received", "finish")
-MORE_STAMPS = ("load", "ready", "executed", "unload")
 # Longer than this a run is more likely a slip than wished for.
 MOST_SECONDS = 24 * 3600
 # Events that say that the machine did not give what the bounds take for granted, and what they are called.
@@ -171,8 +172,6 @@ def program_source(system: System) -> str:
 
 
 def _described(program: Path) -> list[dict[str, Any]]:
-    import subprocess
-
     text = subprocess.run([str(program), "--describe"], check=True, capture_output=True, text=True).stdout
     described: list[dict[str, Any]] = json.loads(text)
     return described
@@ -274,12 +273,9 @@ def _record(
         return -(-int(ticks) * 10**12 // hertz)
 
     kinds = list(system.tasks)
-    dtype = np.dtype(
-        [(name, "<u8") for name in (*STAMPS, "compute", *MORE_STAMPS)] + [("seq", "<u4"), ("status", "<u4")]
-    )
-    assert dtype.itemsize == result["record_bytes"]
+    assert JOB.itemsize == result["record_bytes"]
     rows = {
-        task.name: np.fromfile(scratch / "raw" / f"{kinds.index(task.name)}.jobs", dtype=dtype)
+        task.name: np.fromfile(scratch / "raw" / f"{kinds.index(task.name)}.jobs", dtype=JOB)
         for task in plan.tasks
     }
     events = np.fromfile(scratch / "raw" / "disturbances", dtype=DISTURBANCE)
@@ -370,27 +366,14 @@ def _raw(
 ) -> RawRun:
     folder = scratch / f"recorded-{task}"
     folder.mkdir()
-    rows.tofile(folder / "jobs.bin")
-    assert rows.dtype.fields is not None and rows.dtype.names is not None
-    fields = []
-    for name in rows.dtype.names:
-        dtype, offset = rows.dtype.fields[name][:2]
-        kind = "timestamp" if name in (*STAMPS, *MORE_STAMPS) else "duration" if name == "compute" else None
-        fields.append(
-            {
-                "name": name,
-                "type": dtype.str[1:],
-                "offset": offset,
-                "unit": "tick" if kind else "",
-                "kind": kind,
-            }
-        )
     described = system.tasks[task]
     status = rows["status"]
-    manifest = {
-        "format": 1,
-        "program": "consort run",
-        "config": {
+    return write_manifest(
+        folder,
+        "consort run",
+        [write_table(folder, "jobs", rows, stamps=STAMPS, durations=DURATIONS)],
+        clock=result["clock"],
+        config={
             "deadline_ns": described.deadline.nanoseconds,
             "core": described.on,
             "execution": described.execution,
@@ -398,26 +381,14 @@ def _raw(
             "arbitration": config["arbitration"],
             "cpus": result["cpus"],
         },
-        "clock": result["clock"],
-        "tables": [
-            {
-                "name": "jobs",
-                "file": "jobs.bin",
-                "rows": int(rows.size),
-                "record_bytes": rows.dtype.itemsize,
-                "fields": fields,
-            }
-        ],
-        "events": [{"tick": result["start"], "name": "first-slot"}],
-        "counters": {
+        counters={
             "deadline_misses": int(np.count_nonzero(status & STATUS["deadline_misses"])),
             "output_errors": int(np.count_nonzero(status & STATUS["output_errors"])),
             "records_lost": int(result["records_lost"]),
         },
-        "realtime": {"notes": result["notes"]},
-    }
-    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
-    return RawRun.load(folder)
+        events=[{"tick": result["start"], "name": "first-slot"}],
+        realtime={"notes": result["notes"]},
+    )
 
 
 def throttled(root: Path = Path("/proc/sys/kernel")) -> str:

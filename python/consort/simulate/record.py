@@ -7,7 +7,6 @@ drawn from them.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from consort.model import Duration
 from consort.record import RawRun, RunWriter
+from consort.record.raw_writer import write_manifest, write_table
 from consort.record.store import Run
 from consort.runner.scratch import scratch_folder
 from consort.simulate.chains import ChainFigures
@@ -173,31 +173,13 @@ def _raw(
     events: list[dict[str, Any]],
 ) -> RawRun:
     folder.mkdir()
-    rows.tofile(folder / f"{table}.bin")
-    assert rows.dtype.fields is not None and rows.dtype.names is not None
-    fields = []
-    for name in rows.dtype.names:
-        dtype, offset = rows.dtype.fields[name][:2]
-        kind = "timestamp" if name in stamps else "duration" if name in durations else None
-        unit = "tick" if kind else ""
-        fields.append({"name": name, "type": dtype.str[1:], "offset": offset, "unit": unit, "kind": kind})
-    manifest = {
-        "format": 1,
-        "program": "consort simulate",
-        "config": config,
-        "clock": _CLOCK,
-        "tables": [
-            {
-                "name": table,
-                "file": f"{table}.bin",
-                "rows": int(rows.size),
-                "record_bytes": rows.dtype.itemsize,
-                "fields": fields,
-            }
-        ],
+    return write_manifest(
+        folder,
+        "consort simulate",
+        [write_table(folder, table, rows, stamps=stamps, durations=durations)],
+        clock=_CLOCK,
+        config=config,
+        counters=counters,
         # Time 0 of the simulation: times in the run folder count from it.
-        "events": [{"tick": FIRST_TICK, "name": "simulation-started"}, *events],
-        "counters": counters,
-    }
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    return RawRun.load(folder)
+        events=[{"tick": FIRST_TICK, "name": "simulation-started"}, *events],
+    )

@@ -67,7 +67,7 @@ def play(chain: list[tuple[int, int, int]], until: int) -> list[tuple[int, int]]
     return outputs
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(let_chains())
 def test_let_agrees_with_play(chain: list[tuple[int, int, int]]) -> None:
     common = lcm(*(t for t, _, _ in chain))
@@ -146,7 +146,7 @@ def implicit_systems(draw: st.DrawFn) -> tuple[list[tuple[int, int, int, int, in
     return tasks, draw(st.permutations(range(len(tasks))))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(implicit_systems(), st.booleans(), st.data())
 def test_no_played_chain_exceeds_the_bounds(
     system: tuple[list[tuple[int, int, int, int, int]], list[int]], preemptive: bool, data: st.DataObject

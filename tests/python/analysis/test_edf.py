@@ -125,7 +125,7 @@ def test_no_simulation_exceeds_the_bound(rows: list[Row], preemptive: bool, data
         assert bound is None or simulated.get(i, 0) <= bound
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(task_sets(most=2, period=6))
 def test_some_offsets_attain_the_bound(rows: list[Row]) -> None:
     """Preemptive EDF without jitter: among all offsets of small sets is the worst case, with ties going its

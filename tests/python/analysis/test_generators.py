@@ -31,7 +31,7 @@ def test_uunifast_is_uniform_on_the_simplex():
         assert stats.kstest(part, stats.beta(1, 3).cdf).pvalue > 1e-4
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.data())
 def test_bounded_utilisations_keep_their_bounds(data):
     n = data.draw(st.integers(2, 5))

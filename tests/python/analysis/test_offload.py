@@ -151,7 +151,7 @@ def draw_parts(data: st.DataObject, c: int, s: int) -> list[Part]:
     return [part for part in parts if part.length]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(suspending_sets(), st.data())
 def test_no_suspending_simulation_exceeds_the_bound(
     rows: list[tuple[int, int, int]], data: st.DataObject
@@ -229,7 +229,7 @@ def test_an_overloaded_worker_gives_no_bounds() -> None:
     assert any(bound.notes for bounds in found.values() for bound in bounds)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data(), st.sampled_from(("priority", "fifo")))
 def test_no_offloaded_simulation_exceeds_the_bound(data: st.DataObject, discipline: Discipline) -> None:
     """Two masters with two tasks each, two workers."""
@@ -263,7 +263,7 @@ def test_no_offloaded_simulation_exceeds_the_bound(data: st.DataObject, discipli
         assert simulated[i] <= (bounds[name].response or 0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.data(), st.sampled_from(("priority", "fifo")))
 def test_a_busy_worker(data: st.DataObject, discipline: Discipline) -> None:
     """Four masters with a task each, one worker near its limit, many jobs."""

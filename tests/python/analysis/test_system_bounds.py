@@ -170,7 +170,7 @@ def task_of(**fields: int | bool) -> Any:
     return task
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(cores(), st.integers(0, 2**32))
 def test_no_core_exceeds_its_bounds(core: tuple[str, int, list[dict[str, int]]], seed: int) -> None:
     policy, switch, rows = core
@@ -199,7 +199,7 @@ def test_no_core_exceeds_its_bounds(core: tuple[str, int, list[dict[str, int]]],
                 assert task["max_response"] is None or task["max_response"] <= bound.response, (bound, task)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data(), st.integers(0, 2**32))
 def test_no_offloaded_system_exceeds_its_bounds(data: st.DataObject, seed: int) -> None:
     """Two masters and two workers, with local tasks beside the offloaded ones."""

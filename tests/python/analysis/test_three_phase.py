@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from consort import _engine
@@ -107,7 +109,7 @@ class TestExact:
         """Above the exact 33 by less than a quarter where the heavy task's next release comes at once."""
         assert bounds(sets((17, 36), (1, 40), (1, 60), (1, 120)), 4, "corrected", sigma=1)[:2] == [36, 40]
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
     @given(st.data())
     def test_never_above_the_corrected_bound(self, data):
         cores = data.draw(st.integers(1, 3))
@@ -247,7 +249,10 @@ class TestSoundness:
             return found["ratio"] > 1
 
         try:
-            cores, tasks = find(attacked(), exceeds, settings=settings(max_examples=400, deadline=None))
+            # A search, not a property: the same one each time, and long enough to succeed from any seed.
+            cores, tasks = find(
+                attacked(), exceeds, settings=settings(max_examples=5000, database=None), random=Random(1)
+            )
         except NoSuchExample:
             pytest.fail("no counterexample found")
         assert len(tasks) == 4 and exceeds((cores, tasks))
@@ -265,7 +270,7 @@ def systems(draw):
 
 
 class TestProperties:
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(systems(), st.data())
     def test_longer_execution_never_lowers_a_bound(self, system, data):
         cores, tasks = system
@@ -276,7 +281,7 @@ class TestProperties:
         kept = zip(before, after, strict=False)
         assert len(after) < len(before) or all(b is None or (a is not None and a <= b) for a, b in kept)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=150)
     @given(systems(), st.data())
     def test_round_robin_with_whole_slots_never_waits_longer_than_its_delays(self, system, data):
         """One core alone: round robin and TDMA of one slot differ by what TDMA wastes."""

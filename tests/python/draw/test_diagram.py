@@ -208,7 +208,7 @@ def systems(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(systems())
 def test_any_system(described: dict[str, Any]) -> None:
     system: System = system_from_data(described)

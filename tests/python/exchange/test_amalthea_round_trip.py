@@ -35,7 +35,7 @@ def same(first: System, second: System) -> None:
     assert first.platform_description.to_json() == second.platform_description.to_json()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(systems())
 def test_round_trip(system: System) -> None:
     same(back(export_amalthea(system, Report()), system), system)
@@ -86,7 +86,7 @@ def test_elements_alone_hold_the_timing() -> None:
     assert read.chains == system.chains
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(systems())
 def test_elements_alone_never_understate_times(system: System) -> None:
     """Where a time is no whole number of cycles the elements have the worse."""

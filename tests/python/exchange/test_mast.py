@@ -114,7 +114,7 @@ def microseconds(picoseconds: int) -> Fraction:
     return Fraction(picoseconds, 10**6)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(systems())
 def test_text_says_what_the_system_does(system: System) -> None:
     objects = Parser(export_mast(system, Report())).model()

@@ -124,7 +124,7 @@ def test_errors(tmp_path: Path, text: str, message: str) -> None:
     assert "load.json" in str(caught.value) and message in str(caught.value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """What rt-app can say comes back; times are whole microseconds there."""

@@ -103,7 +103,7 @@ def test_offsets_lengthen_the_window() -> None:
     assert [job[0] for job in jobs].count(1) == 5 and [job[0] for job in jobs].count(2) == 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from([4, 8, 16])), min_size=1, max_size=3))
 def test_worst_finish_is_that_of_the_system(tasks: list[tuple[int, int]]) -> None:
     """All jobs of the file, tried exhaustively, respond as a schedule of the system tick by tick."""

@@ -173,7 +173,7 @@ def with_junk(data: Any, place: tuple[Any, ...], junk: Any) -> str:
     return json.dumps(data).replace("-Infinity", "-.inf").replace("Infinity", ".inf").replace("NaN", ".nan")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(PLACES), JUNK)
 def test_junk_anywhere_is_reported_and_never_crashes(folder: Path, place: tuple[Any, ...], junk: Any) -> None:
     Path("system.yaml").write_text(with_junk(PLAIN, place, junk), encoding="utf-8")
@@ -183,7 +183,7 @@ def test_junk_anywhere_is_reported_and_never_crashes(folder: Path, place: tuple[
         assert all(problem.message for problem in error.problems)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, len(BASE) - 1), st.integers(0, 12), st.text(max_size=6))
 def test_damaged_text_is_reported_and_never_crashes(folder: Path, at: int, lost: int, put: str) -> None:
     Path("system.yaml").write_text(
@@ -199,7 +199,7 @@ DESIGN_PLAIN = YAML(typ="safe").load(DESIGN["system.yaml"])
 CHIP_PLAIN = YAML(typ="safe").load(DESIGN["chip.yaml"])
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([place for place in places(DESIGN_PLAIN) if place]), JUNK)
 def test_junk_anywhere_in_a_design(folder: Path, place: tuple[Any, ...], junk: Any) -> None:
     Path("chip.yaml").write_text(DESIGN["chip.yaml"], encoding="utf-8")
@@ -210,7 +210,7 @@ def test_junk_anywhere_in_a_design(folder: Path, place: tuple[Any, ...], junk: A
         assert all(problem.message for problem in error.problems)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from([place for place in places(CHIP_PLAIN) if place]), JUNK)
 def test_junk_anywhere_in_a_platform(folder: Path, place: tuple[Any, ...], junk: Any) -> None:
     Path("chip.yaml").write_text(with_junk(CHIP_PLAIN, place, junk), encoding="utf-8")

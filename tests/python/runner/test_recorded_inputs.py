@@ -132,7 +132,7 @@ def test_few_rows_for_a_spline(csv: Path) -> None:
         resample(read_recording(csv, "t", "s", ["a"]), Fraction(1, 2), "cubic")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.integers(1, 10**6), min_size=1, max_size=20),
     st.floats(-100, 100),

@@ -159,7 +159,7 @@ class TestCounterexamples:
         assert worst(result)[3] == best["worst"][3] >= response > rows[3][1]
 
 
-small = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+small = settings(max_examples=300, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

@@ -153,7 +153,7 @@ class TestChains:
         found = measure_chains(simulate(prepare(small.system(tasks, chains=chains)), 10**12, trace=True))
         assert found["chain"].reaction == reaction * 1000 * US
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(
         st.lists(st.tuples(st.integers(2, 9), st.integers(0, 8), st.integers(1, 5)), min_size=1, max_size=3),
         st.booleans(),
@@ -204,7 +204,7 @@ class TestChains:
 
 task_rows = st.tuples(st.integers(1, 6), st.integers(4, 30), st.integers(6, 40))
 task_sets = st.lists(task_rows, min_size=1, max_size=4)
-searched = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+searched = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 
 
 def of_core(rows: Any, policy: str, jitters: Any, switch: int = 0) -> Any:
@@ -353,9 +353,7 @@ class TestBounds:
         example = find(
             st.lists(task_rows.map(lambda r: (r[0], r[1] + 2, r[1] + 2)), min_size=1, max_size=4),
             refuted,
-            settings=settings(
-                max_examples=2000, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-            ),
+            settings=settings(max_examples=2000, database=None, suppress_health_check=list(HealthCheck)),
         )
         for i in range(len(example)):
             assert len(example) == 1 or not refuted(example[:i] + example[i + 1 :]), "not the smallest"

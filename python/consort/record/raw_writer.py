@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a raw run folder from arrays that the simulator, a board or the three-phase runner left in memory.
+
+What it writes is what `RawRun.load` reads (docs/reference/run-record.md). The manifest goes last, so that its
+presence means that the recording is complete.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.record.raw import FORMAT, MANIFEST, RawRun
+
+
+def write_table(
+    folder: Path,
+    name: str,
+    rows: NDArray[np.void],
+    *,
+    stamps: Collection[str] = (),
+    durations: Collection[str] = (),
+) -> dict[str, Any]:
+    """Writes a table's file into `folder` and returns its entry of the manifest.
+
+    `rows` is one-dimensional, little-endian, of named fields; a field that is an array stays in the file
+    without being described. `stamps` and `durations` name the fields that are times, in ticks (u8).
+    """
+    file = f"{name}.bin"
+    rows.tofile(folder / file)
+    assert rows.dtype.fields is not None and rows.dtype.names is not None
+    fields = []
+    for field in rows.dtype.names:
+        dtype, offset = rows.dtype.fields[field][:2]
+        if dtype.shape:
+            continue
+        kind = "timestamp" if field in stamps else "duration" if field in durations else None
+        fields.append(
+            {
+                # The name of a member of a C++ struct may be a path, such as motor.angle.
+                "name": re.sub(r"[^A-Za-z0-9_]", "_", field),
+                "type": dtype.str[1:],
+                "offset": offset,
+                "unit": "tick" if kind else "",
+                "kind": kind,
+            }
+        )
+    return {
+        "name": name,
+        "file": file,
+        "rows": int(rows.size),
+        "record_bytes": rows.dtype.itemsize,
+        "fields": fields,
+    }
+
+
+def write_manifest(
+    folder: Path,
+    program: str,
+    tables: Sequence[Mapping[str, Any]],
+    *,
+    clock: Mapping[str, Any],
+    config: Mapping[str, Any],
+    counters: Mapping[str, int],
+    events: Sequence[Mapping[str, Any]] = (),
+    realtime: Mapping[str, Any] | None = None,
+) -> RawRun:
+    """Completes a raw run folder whose tables are written, and reads it back, which checks it."""
+    manifest = {
+        "format": FORMAT,
+        "program": program,
+        "config": config,
+        "clock": clock,
+        "tables": tables,
+        "events": events,
+        "counters": counters,
+        "realtime": realtime or {},
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    return RawRun.load(folder)
