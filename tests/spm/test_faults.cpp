@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "simulated.hpp"
@@ -272,6 +273,38 @@ TEST(Faults, ALateIoCoreMissesSlotsAndSaysSo) {
     EXPECT_EQ(machine.board.count(Kind::slot_missed), 3U);
     EXPECT_EQ(machine.board.jobs.size(), 20U);
     EXPECT_EQ(machine.board.count(Kind::deadline_missed), 0U);
+}
+
+TEST(Faults, ALateIoCoreLosesNothingWhileThereIsNothingToDo) {
+    Schedule schedule;
+    schedule.tolerance = 3;
+    Machine machine({{periodic(200)}, {periodic(200)}}, equal_slots(2, slot), schedule, steady(15));
+    // Everything is over by 60; asleep from 100 to the releases at 200, then through a load of core 1.
+    machine.run(1'000, [](Ticks at) { return at == 100 ? Ticks{95} : at == 610 ? Ticks{8} : Ticks{0}; });
+    EXPECT_EQ(machine.board.count(Kind::slot_missed), 1U);
+    ASSERT_EQ(machine.board.jobs.size(), 10U);
+    EXPECT_EQ(machine.board.jobs[2].load, 200U);
+}
+
+TEST(Faults, HowLongTheIoCoreMaySleep) {
+    Machine machine({{periodic(200), sporadic(300, 300)}, {periodic(300)}}, equal_slots(2, slot), {},
+                    steady(15));
+    machine.request(130, 0, 1);
+    std::map<Ticks, Ticks> quiet;
+    machine.run(990, [&](Ticks at) {
+        quiet[at] = machine.kernel->quiet_until(at);
+        return Ticks{0};
+    });
+    // Asked before the slot that begins then. The first jobs end at 50 and at 60.
+    EXPECT_EQ(quiet[20], 20U);
+    EXPECT_EQ(quiet[60], 60U);
+    EXPECT_EQ(quiet[70], 200U);
+    EXPECT_EQ(quiet[140], 140U) << "the sporadic job";
+    EXPECT_EQ(quiet[200], 200U);
+    EXPECT_EQ(quiet[280], 300U);
+    machine.kernel->close();
+    ASSERT_TRUE(machine.kernel->empty());
+    EXPECT_EQ(machine.kernel->quiet_until(1'000), never);
 }
 
 TEST(Faults, SporadicTasksCannotComeMoreOftenThanTheySaid) {

@@ -152,6 +152,22 @@ TEST(LinuxMachine, MovesEverythingWholeUnderRoundRobin) {
     moves_everything_whole(o);
 }
 
+// Else Linux takes the processors away from its cores.
+TEST(LinuxMachine, SleepsWhileNothingIsDue) {
+    Table table{};
+    Counter state{};
+    SpmMachine machine({{task_of(table, state, 50'000 * us)}}, options());
+    Number in{1};
+    Result out{};
+    machine.connect([&](std::uint32_t, std::uint32_t) { return reinterpret_cast<const std::byte*>(&in); },
+                    [&](std::uint32_t, std::uint32_t) { return reinterpret_cast<std::byte*>(&out); });
+    const std::uint64_t busy = consort::linux_port::clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const SpmRun run = machine.run(ticks(500'000 * us));
+    const std::uint64_t used = consort::linux_port::clock_ns(CLOCK_PROCESS_CPUTIME_ID) - busy;
+    EXPECT_EQ(jobs_of(run, 0, 0), 10U);
+    EXPECT_LT(used, 250'000 * us) << "two cores that spin take up to a second";
+}
+
 TEST(LinuxMachine, ATransferThatDoesNotFitItsSlotStopsItsTaskOnly) {
     static std::byte image[64U << 20U];
     Table table{};

@@ -134,6 +134,24 @@ class IoCore {
         }
         return true;
     }
+    // Until then there is nothing to move, to execute or to watch: whoever calls step() may sleep. `now`
+    // while a job is pending or in flight; requests of sporadic tasks are not known before.
+    [[nodiscard]] Ticks quiet_until(Ticks now) const noexcept {
+        if (!empty()) {
+            return now;
+        }
+        Ticks next = never;
+        for (std::uint32_t c = 0; c < count_ && !closed_; ++c) {
+            for (std::uint32_t t = 0; t < cores_[c].setup.tasks.count; ++t) {
+                const TaskState& state = cores_[c].state[t];
+                if (task_of(cores_[c], t).release == Release::periodic && !state.stopped &&
+                    state.next < next) {
+                    next = state.next;
+                }
+            }
+        }
+        return next;
+    }
     // Tells every core to leave its loop.
     void halt() noexcept {
         for (std::uint32_t c = 0; c < count_; ++c) {
@@ -255,15 +273,36 @@ class IoCore {
         return (core.loaded < partitions && begin_load(c, at, now)) || begin_unload(c, at, now);
     }
 
+    // Rule 1 applies to this task.
+    [[nodiscard]] bool loadable(const Core& core, std::uint32_t t, Ticks at) const noexcept {
+        const TaskState& state = core.state[t];
+        return state.pending != 0 && state.queue[state.head].release <= at &&
+               (task_of(core, t).size.data == 0 || state.in_flight == 0);
+    }
+
+    // Whether begin_operation() would begin one.
+    [[nodiscard]] bool wanted(std::uint32_t c, Ticks at) const noexcept {
+        const Core& core = cores_[c];
+        if (core.faulted || core.doing != Doing::nothing) {
+            return !core.faulted;
+        }
+        for (std::uint32_t t = 0; core.loaded < partitions && t < core.setup.tasks.count; ++t) {
+            if (loadable(core, t, at)) {
+                return true;
+            }
+        }
+        Ticks finish = 0;
+        return core.loaded != 0 && core.hand.finished(0, finish) == Status::ok && finish <= at;
+    }
+
     bool begin_load(std::uint32_t c, Ticks at, Ticks now) noexcept {
         Core& core = cores_[c];
         for (std::uint32_t t = 0; t < core.setup.tasks.count; ++t) {
-            TaskState& state = core.state[t];
-            const Task& task = task_of(core, t);
-            if (state.pending == 0 || state.queue[state.head].release > at ||
-                (task.size.data != 0 && state.in_flight != 0)) {
+            if (!loadable(core, t, at)) {
                 continue;
             }
+            TaskState& state = core.state[t];
+            const Task& task = task_of(core, t);
             const Pending next = state.queue[state.head];
             pop(state);
             ++state.in_flight;
@@ -420,7 +459,8 @@ class IoCore {
         boundary_ += slot.length;
         release_until(slot.core, begin);
         if (now - begin > schedule_.tolerance || !unstuck()) {
-            tell(now, Kind::slot_missed, slot.core);
+            // Nothing is lost with a slot in which there was nothing to do.
+            tell(now, stuck_ || wanted(slot.core, begin) ? Kind::slot_missed : Kind::slot_wasted, slot.core);
             return;
         }
         if (begin_operation(slot.core, begin, now)) {

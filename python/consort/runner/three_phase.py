@@ -402,7 +402,8 @@ def throttled(root: Path = Path("/proc/sys/kernel")) -> str:
         return ""
     taken = f"{(period - runtime) / 1000:g} ms of each {period / 1000:g} ms"
     return (
-        f"kernel.sched_rt_runtime_us = {runtime} takes {taken} from the real-time threads that play the cores"
+        f"kernel.sched_rt_runtime_us = {runtime} takes {taken} from the real-time threads that play the"
+        " cores, unless they sleep as long"
     )
 
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <sched.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -106,6 +107,33 @@ inline void warm_partition(const spm::Partition& parts, const spm::Footprint& si
     write(parts.outputs, size.outputs);
 }
 
+// A core that spins without end starves the ordinary threads of its processor, and Linux then takes the
+// processor away from it, 50 ms of each second as it comes. So the I/O core says until when nothing is due,
+// and all cores sleep that long. They wake early: a thread does not run at the very time that its timer says.
+class Rest {
+  public:
+    explicit Rest(Ticks early = Clock::from_ns(300'000)) noexcept : early_(early) {}
+
+    void nothing_before(Ticks at) noexcept { at_.store(at, std::memory_order_relaxed); }
+    // False: it is not worth it.
+    bool take(Ticks now) const noexcept {
+        const Ticks at = at_.load(std::memory_order_relaxed);
+        if (at < now || at - now < 2 * early_) {
+            return false;
+        }
+        const std::uint64_t ns = Clock::to_ns(at - early_ - now);
+        timespec time{};
+        time.tv_sec = static_cast<decltype(time.tv_sec)>(ns / 1'000'000'000U);
+        time.tv_nsec = static_cast<decltype(time.tv_nsec)>(ns % 1'000'000'000U);
+        ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+        return true;
+    }
+
+  private:
+    Ticks early_;
+    std::atomic<Ticks> at_{0};
+};
+
 namespace detail {
 
 inline constexpr std::size_t spm_cores = 16;
@@ -158,8 +186,8 @@ class SpmBoard {
 // An application core's board.
 class SpmCoreBoard {
   public:
-    SpmCoreBoard(const std::vector<SpmTask>& tasks, JobGuard& guard, bool warm, bool alone)
-        : tasks_(&tasks), guard_(&guard), warm_(warm), alone_(alone) {}
+    SpmCoreBoard(const std::vector<SpmTask>& tasks, JobGuard& guard, const Rest& rest, bool warm, bool alone)
+        : tasks_(&tasks), guard_(&guard), rest_(&rest), warm_(warm), alone_(alone) {}
 
     [[nodiscard]] Ticks now() noexcept { return Clock::now(); }
     [[nodiscard]] spm::Outcome execute(const spm::ReadyJob& ready, const spm::Partition& parts) noexcept {
@@ -170,6 +198,9 @@ class SpmCoreBoard {
         return guard_->run(JobGuard::id_of(ready.task, ready.job), task.job, parts);
     }
     void relax() noexcept {
+        if (rest_->take(Clock::now())) {
+            return;
+        }
         if (alone_) {
             isa::relax();
         } else {
@@ -180,6 +211,7 @@ class SpmCoreBoard {
   private:
     const std::vector<SpmTask>* tasks_;
     JobGuard* guard_;
+    const Rest* rest_;
     bool warm_;
     bool alone_;
 };
@@ -319,7 +351,7 @@ class SpmMachine {
         // What is refused here is refused, and noted, on the I/O core too.
         const RealtimeGuard realtime(realtime_options(cpu));
         guards_[c]->attach();
-        detail::SpmCoreBoard board(tasks_[c], *guards_[c], options_.warm, alone_);
+        detail::SpmCoreBoard board(tasks_[c], *guards_[c], rest_, options_.warm, alone_);
         std::byte* const partition[spm::partitions] = {scratchpads_[c]->partition(0),
                                                        scratchpads_[c]->partition(1)};
         spm::ApplicationCore<detail::SpmCoreBoard> core(
@@ -372,6 +404,10 @@ class SpmMachine {
                 }
             }
             if (!board_.engine.advance() && !(serve_ && serve_())) {
+                // A device is looked at all the time.
+                if (!serve_ && now >= schedule.start && rest(*kernel, now, closed ? now : close)) {
+                    continue;
+                }
                 if (alone_) {
                     isa::relax();
                 } else {
@@ -380,6 +416,15 @@ class SpmMachine {
             }
         }
         kernel->halt();
+    }
+
+    bool rest(const Kernel& kernel, Ticks now, Ticks close) noexcept {
+        const Ticks until = std::min(kernel.quiet_until(now), close);
+        if (until <= now) {
+            return false;
+        }
+        rest_.nothing_before(until);
+        return rest_.take(now);
     }
 
     SpmOptions options_;
@@ -391,6 +436,7 @@ class SpmMachine {
     SpmRun run_;
     detail::SpmBoard board_;
     std::function<bool()> serve_;
+    Rest rest_;
     bool alone_ = true;
 };
 
