@@ -9,8 +9,10 @@
 
 struct In {
     std::uint32_t n;
-    std::uint32_t what;  // 0: nothing; 1: write to `address`; 2: hang; 3: call the monitor; 4: read `address`
-    std::uint32_t address;  // 0: of this very partition's other half of the scratchpad
+    // 0: nothing; 1: write to `address`; 2: hang; 3: call the monitor; 4: read `address`; 5: write to its own
+    // code, 6: to its own constants; 7: execute what it has written to its data, 8: to its stack
+    std::uint32_t what;
+    std::uint32_t address;
 };
 struct State {
     std::uint32_t sum;
@@ -20,6 +22,13 @@ struct Out {
     std::uint32_t constant;
     std::uint32_t base;  // where the image was
 };
+
+// Where to write and to execute: a return, which does no harm where it may be executed.
+inline void execute(volatile std::uint32_t* there) {
+    *there = 0xd65f03c0;
+    asm volatile("dsb ish\n isb" ::: "memory");
+    reinterpret_cast<void (*)()>(reinterpret_cast<std::uintptr_t>(there))();
+}
 
 extern "C" __attribute__((section(".text.consort_entry"))) void consort_entry(
     const consort::spm::Partition& p) {
@@ -44,6 +53,21 @@ extern "C" __attribute__((section(".text.consort_entry"))) void consort_entry(
         case 4:
             out.sum = *there;
             break;
+        case 5:
+            *reinterpret_cast<volatile std::uint32_t*>(reinterpret_cast<std::uintptr_t>(&consort_entry)) =
+                0xdead;
+            break;
+        case 6:
+            *reinterpret_cast<volatile std::uint32_t*>(const_cast<std::byte*>(p.code)) = 0xdead;
+            break;
+        case 7:
+            execute(&out.sum);
+            break;
+        case 8: {
+            std::uint32_t word = 0;
+            execute(&word);
+            break;
+        }
         default:
             break;
     }

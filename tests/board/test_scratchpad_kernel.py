@@ -30,7 +30,7 @@ US = 1000
 SLOT = 160 * US
 ON_CHIP = 0xFFFC0000
 CONSTANT = 0x1234
-WRITE, HANG, CALL, READ = 1, 2, 3, 4
+WRITE, HANG, CALL, READ, OWN_CODE, OWN_CONSTANTS, RUN_DATA, RUN_STACK = range(1, 9)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +124,10 @@ def test_the_same_run_twice_is_the_same_to_the_tick(image: TaskImage):
         pytest.param(WRITE, 0x00204000, marks=pytest.mark.slow, id="write-to-the-kernel's-code"),
         pytest.param(READ, 0xFF000000, marks=pytest.mark.slow, id="read-a-device"),
         pytest.param(CALL, 0, marks=pytest.mark.slow, id="call-the-monitor"),
+        pytest.param(OWN_CODE, 0, id="write-to-its-own-code"),
+        pytest.param(OWN_CONSTANTS, 0, marks=pytest.mark.slow, id="write-to-its-own-constants"),
+        pytest.param(RUN_DATA, 0, id="execute-its-own-data"),
+        pytest.param(RUN_STACK, 0, marks=pytest.mark.slow, id="execute-its-own-stack"),
     ],
 )
 def test_a_job_that_leaves_its_partition_stops_its_task_only(image: TaskImage, what: int, address: int):

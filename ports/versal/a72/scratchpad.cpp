@@ -60,9 +60,12 @@ constexpr std::uint64_t not_global = 1U << 11U;
 constexpr std::uint64_t user = 1U << 6U;
 constexpr std::uint64_t read_only = 1U << 7U;
 constexpr std::uint64_t privileged_never_executes = std::uint64_t{1} << 53U;
-// Attribute 1: normal memory without caches, as the kernel maps it.
-constexpr std::uint64_t partition_page =
+constexpr std::uint64_t never_executes = std::uint64_t{1} << 54U;
+// Attribute 1: normal memory without caches, as the kernel maps it. What a job may write it may not execute.
+constexpr std::uint64_t own_page =
     table_or_page | 1U << 2U | accessed | inner_shareable | not_global | user | privileged_never_executes;
+constexpr std::uint64_t code_page = own_page | read_only;
+constexpr std::uint64_t data_page = own_page | never_executes;
 constexpr std::uint64_t way_out_page =
     table_or_page | accessed | inner_shareable | not_global | user | read_only;
 
@@ -70,11 +73,13 @@ std::uint64_t address_of(const void* p) {
     return reinterpret_cast<std::uintptr_t>(p);
 }
 
-// Shows `bytes` from `begin` in the on-chip memory, and nothing else there.
-void show(JobTables& tables, std::uintptr_t begin, std::uint32_t bytes) {
+// Shows the partition that begins there in the on-chip memory, and nothing else there. Its code, whole pages,
+// ends where its data begin.
+void show(JobTables& tables, std::uintptr_t begin, std::uintptr_t data) {
     constexpr std::uintptr_t first = versal::on_chip & ~(versal::block - 1);
     for (std::uintptr_t at = versal::on_chip; at - versal::on_chip < versal::on_chip_bytes; at += page) {
-        tables.high_pages[(at - first) / page] = at >= begin && at < begin + bytes ? at | partition_page : 0;
+        const bool shown = at >= begin && at < begin + partition_bytes;
+        tables.high_pages[(at - first) / page] = !shown ? 0 : at | (at < data ? code_page : data_page);
     }
     asm volatile("dsb ishst\n tlbi alle1\n dsb ish\n ic iallu\n dsb ish\n isb" ::: "memory");
 }
@@ -155,7 +160,7 @@ class Board {
         ++executed_;
         const auto base = reinterpret_cast<std::uintptr_t>(parts.code);
         const auto* header = reinterpret_cast<const ImageHeader*>(base);
-        show(job_tables[core_], partition_at(core_, ready.partition), partition_bytes);
+        show(job_tables[core_], base, reinterpret_cast<std::uintptr_t>(parts.data));
         cpu_.job = job_number(ready.task, ready.job);
         spm::Partition* seen =
             reinterpret_cast<spm::Partition*>(partition_at(core_, ready.partition) + partition_bytes) - 1;

@@ -255,6 +255,10 @@ int consort_program(bare::Desk& desk) noexcept {
             return bare::fail(
                 desk, bare::Text<64>().add("the image of task ").number(i).add(" is damaged").c_str());
         }
+        if (row.code % page != 0) {
+            return bare::fail(
+                desk, bare::Text<64>().add("the code of task ").number(i).add(" is no whole pages").c_str());
+        }
         std::uint32_t& count = setup[row.core].tasks.count;
         spm::Task& t = task[row.core][count];
         t.period = row.period;

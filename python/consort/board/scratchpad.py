@@ -130,7 +130,9 @@ def make_image(instructions: bytes, constants: bytes, state: bytes, inputs: int,
     """The image of compiled instructions and of the constants that they read."""
     body = instructions + bytes(aligned(len(instructions)) - len(instructions))
     where = len(body)
-    body += constants + bytes(aligned(len(constants)) - len(constants))
+    body += constants
+    # Whole pages: a job may read and execute them, and write all behind them.
+    body += bytes(-len(body) % PAGE)
     sizes = (len(state), inputs, outputs)
     head = [IMAGE_MAGIC, len(body), ENTRY, where, *sizes, 0]
     words = [*head, *struct.unpack(f"<{(len(body) - HEADER.size) // 4}I", body[HEADER.size :])]
