@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +131,11 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
 @pytest.mark.parametrize(
     ("arbitration", "change", "why"),
     [
-        ("round-robin", ("", ""), "scheduling.*slots: tdma"),
+        (
+            "round-robin",
+            ("app: {", "app-1: {policy: three-phase, slot: 100us}\n  app: {"),
+            "scheduling.*one DMA has one arbitration",
+        ),
         ("tdma", ("period: 3ms", "min_interarrival: 3ms"), "only periodic tasks are run"),
         ("tdma", ("step: step.hpp::Sum::step", "step: step.hpp::step"), "static function of a class"),
     ],
@@ -148,11 +154,42 @@ def test_options_that_the_board_does_not_know_are_refused(tmp_path: Path):
     assert done.returncode == 2 and "--rt-linux" in done.stderr
 
 
+def test_cores_in_turn_do_what_the_simulator_does_and_stay_within_their_bounds(tmp_path: Path):
+    board("versal")
+    planned = plan_board(load_system(described(tmp_path, arbitration="round-robin")), None, quiet)
+    result = run_kernel(planned.run)
+    assert first_difference(planned, result) is None
+    assert result.jobs.size == 4 + 3 + 4 and result.wasted == 0
+    jobs = result.jobs
+    for number, core in enumerate(planned.cores):
+        for place, bound in enumerate(three_phase.bound_core(core.tasks, core.share, method=core.method)):
+            mine = jobs[(jobs["core"] == number) & (jobs["task"] == place)]
+            (one,) = (t for t in planned.run.tasks if t.name == bound.task)
+            # Each operation has lasted as long as described, to the tick.
+            assert set(mine["ready"] - mine["load"]) == {one.load} != {0}
+            assert set(mine["end"] - mine["unload"]) == {one.unload} != {0}
+            assert bound.response is not None
+            assert int((mine["end"] - mine["release"]).max()) * 1000 <= bound.response
+    # None is begun while the DMA is not free.
+    operations = sorted(zip(jobs["load"], jobs["ready"], strict=True)) + sorted(
+        zip(jobs["unload"], jobs["end"], strict=True)
+    )
+    operations.sort()
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(operations))
+
+
 @pytest.mark.slow
-def test_the_fourteen_kernels_hold_on_the_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("arbitration", ["tdma", "round-robin"])
+def test_the_fourteen_kernels_hold_on_the_board(tmp_path: Path, arbitration: str):
     """Each response within its bound, each kept output right, the order of events the simulator's."""
     board("versal")
-    system = load_system(ROOT / "examples" / "automotive" / "system.yaml")
+    folder = tmp_path / "automotive"
+    shutil.copytree(ROOT / "examples" / "automotive", folder)
+    text = (folder / "system.yaml").read_text(encoding="utf-8")
+    assert "arbitration: tdma" in text
+    text = text.replace("arbitration: tdma", f"arbitration: {arbitration}")
+    (folder / "system.yaml").write_text(text, encoding="utf-8")
+    system = load_system(folder / "system.yaml")
     run = run_three_phase_on_board(
         system, iterations=30, name=None,
         root=tmp_path / "runs", command=["test"], progress=quiet,

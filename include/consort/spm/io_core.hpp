@@ -152,6 +152,20 @@ class IoCore {
         }
         return next;
     }
+    // Round robin: when the earliest finish was that waits for the DMA; `never` where the DMA is not free, or
+    // none is known of.
+    [[nodiscard]] Ticks next_finish() const noexcept {
+        Ticks earliest = never;
+        for (std::uint32_t c = 0; c < count_ && active_ == nobody; ++c) {
+            const Core& core = cores_[c];
+            Ticks finish = 0;
+            if (core.loaded != 0 && core.doing == Doing::nothing && !core.faulted &&
+                core.hand.finished(0, finish) == Status::ok && finish < earliest) {
+                earliest = finish;
+            }
+        }
+        return earliest;
+    }
     // Tells every core to leave its loop.
     void halt() noexcept {
         for (std::uint32_t c = 0; c < count_; ++c) {

@@ -241,6 +241,7 @@ int run(std::uint32_t core, bare::Desk& desk) noexcept {
     spm::ApplicationCore<Board, Access> application(board, on_chip_shared().handover[core], board.tasks(),
                                                     partition);
     const Status status = application.run();
+    PrivateTimer::stop();
     desk.result(0, board.executed());
     desk.result(1, static_cast<std::uint32_t>(board.round_trip()));
     return status == Status::ok ? 0 : bare::fail(desk, "what the I/O core handed over cannot be");

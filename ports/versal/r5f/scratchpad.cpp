@@ -5,9 +5,9 @@
 
 #include <cstdint>
 
+#include "application_dma.hpp"
 #include "consort/bare/program.hpp"
 #include "consort/spm/io_core.hpp"
-#include "consort/versal/zdma.hpp"
 
 namespace {
 
@@ -15,57 +15,6 @@ using namespace consort;
 using namespace consort::versal::scratchpad;
 using consort::bare::ThisPort;
 using consort::spm::DmaState;
-
-constexpr std::uint32_t application_channel = 0;
-
-// The application DMA: the segments of a load or an unload one after the other on one channel.
-class ApplicationDma {
-  public:
-    void start(const spm::Transfer& transfer, bool silent) noexcept {
-        transfer_ = transfer;
-        at_ = 0;
-        silent_ = silent;
-        state_ = transfer.count == 0 ? DmaState::idle : DmaState::busy;
-        if (state_ == DmaState::busy && !silent) {
-            next();
-        }
-    }
-    // Called often: goes on to the next segment.
-    DmaState poll() noexcept {
-        if (state_ == DmaState::busy && !silent_) {
-            if (channel_.failed()) {
-                state_ = DmaState::error;
-            } else if (channel_.done()) {
-                ++at_;
-                if (at_ == transfer_.count) {
-                    state_ = DmaState::idle;
-                } else {
-                    next();
-                }
-            }
-        }
-        return state_;
-    }
-    bool abort() noexcept {
-        const bool stopped = channel_.stop();
-        if (stopped) {
-            state_ = DmaState::idle;
-        }
-        return stopped;
-    }
-    void disturb() noexcept { channel_.provoke_error(); }
-
-  private:
-    void next() noexcept {
-        const spm::Segment& s = transfer_.segment[at_];
-        channel_.start(s.to, s.from, s.bytes);
-    }
-    versal::Zdma channel_{application_channel};
-    spm::Transfer transfer_{};
-    std::uint32_t at_ = 0;
-    DmaState state_ = DmaState::idle;
-    bool silent_ = false;
-};
 
 struct PerTask {
     const TaskRow* row;
@@ -81,14 +30,14 @@ class Board {
         const std::uint32_t n = transfers_++;
         const FaultRow* fault = fault_of(n);
         const auto what = fault != nullptr ? static_cast<Injected>(fault->what) : Injected{};
-        dma_.start(transfer, what == Injected::dma_silence);
+        dma_.start(transfer, what == Injected::dma_silence, instant_, lasting_);
         if (what == Injected::dma_error) {
             dma_.disturb();
         } else if (what == Injected::io_core_sleeps) {
             sleep_ = fault->length;
         }
     }
-    DmaState dma_state() noexcept { return dma_.poll(); }
+    DmaState dma_state() noexcept { return dma_.poll(instant_); }
     bool dma_abort() noexcept { return dma_.abort(); }
     const std::byte* inputs(std::uint32_t core, std::uint32_t task) noexcept {
         PerTask& t = task_[core][task];
@@ -109,6 +58,10 @@ class Board {
     void record(const spm::Event& event) noexcept {
         const auto kind = static_cast<std::uint32_t>(event.kind);
         ++counts_[kind];
+        if (event.kind == spm::Kind::load_begin || event.kind == spm::Kind::unload_begin) {
+            const TaskRow& row = *task_[event.core][event.task].row;
+            lasting_ = event.kind == spm::Kind::load_begin ? row.load : row.unload;
+        }
         if (event.kind == spm::Kind::load_end) {
             Control::IoLine& io = on_chip_shared().control[event.core].io;
             const std::uint32_t n = handed_[event.core]++ % 4;
@@ -147,8 +100,12 @@ class Board {
         task_[core][task] = {&row, 0, 0};
     }
     void begin(Ticks start) noexcept { start_ = start; }
-    // The next slot's begin: what ends then has ended then, however late the I/O core looks.
+    // What ends has ended then, however late the I/O core looks: at the next slot's begin, or in turns at the
+    // instant of the kernel's step.
     void boundary(Ticks at) noexcept { boundary_ = at; }
+    // The time of the kernel's next step. Operations that last so long as told end by it.
+    void instant(Ticks at) noexcept { instant_ = at; }
+    [[nodiscard]] Ticks operation_end() noexcept { return dma_.end(); }
     [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
     [[nodiscard]] std::uint32_t jobs() const noexcept { return jobs_; }
     [[nodiscard]] std::uint32_t count(spm::Kind kind) const noexcept {
@@ -181,6 +138,8 @@ class Board {
     std::uint32_t counts_[static_cast<std::uint32_t>(spm::Kind::count)] = {};
     Ticks start_ = 0;
     Ticks boundary_ = 0;
+    Ticks instant_ = 0;
+    Ticks lasting_ = 0;  // the operation that was begun last
     Ticks sleep_ = 0;
 };
 static_assert(spm::IoBoard<Board>);
@@ -232,6 +191,28 @@ void wait_until(Ticks at, Board& board) noexcept {
 
 Ticks earlier(Ticks a, Ticks b) {
     return a < b ? a : b;
+}
+
+// In turns: until the next instant at which there is something to decide. The kernel's step is for that very
+// instant, so that its delays do not add up. Now and then it is looked whether something hangs.
+Ticks wait_for_instant(Ticks next, Ticks last, Board& board, const Kernel& kernel) noexcept {
+    constexpr Ticks look = 50000;
+    constexpr Ticks near = 3000;
+    for (;;) {
+        const Ticks now = ThisPort::now();
+        const Ticks at = earlier(next, earlier(board.operation_end(), kernel.next_finish()));
+        if (at <= now) {
+            return at > last ? at : last;
+        }
+        if (now - last > look) {
+            return now;
+        }
+        // A core tells the end of a job that is to last for a time before it has come.
+        if (at - now > near) {
+            idle(400);
+        }
+        ThisPort::relax();
+    }
 }
 
 }  // namespace
@@ -309,8 +290,15 @@ int consort_program(bare::Desk& desk) noexcept {
     bool closed = false;
     Ticks longest_step = 0;
     board.boundary(start);
+    const bool in_turn = schedule.arbitration == spm::Arbitration::round_robin;
+    Ticks instant = ThisPort::now();
     for (Ticks next = start;;) {
-        const Ticks now = ThisPort::now();
+        const Ticks looked = ThisPort::now();
+        const Ticks now = in_turn ? instant : looked;
+        board.instant(now);
+        if (in_turn) {
+            board.boundary(now);
+        }
         while (requested < tables.requests && start + request[requested].at <= now) {
             kernel.request(request[requested].core, request[requested].task, start + request[requested].at);
             ++requested;
@@ -323,8 +311,10 @@ int consort_program(bare::Desk& desk) noexcept {
             break;
         }
         next = kernel.step(now);
-        board.boundary(next);
-        const Ticks took = ThisPort::now() - now;
+        if (!in_turn) {
+            board.boundary(next);
+        }
+        const Ticks took = ThisPort::now() - looked;
         longest_step = took > longest_step ? took : longest_step;
         if (const Ticks sleep = board.take_sleep(); sleep != 0) {
             const Ticks awake = ThisPort::now() + sleep;
@@ -338,7 +328,11 @@ int consort_program(bare::Desk& desk) noexcept {
         if (!closed) {
             next = earlier(next, start + tables.until);
         }
-        wait_until(next, board);
+        if (in_turn) {
+            instant = wait_for_instant(next, now, board, kernel);
+        } else {
+            wait_until(next, board);
+        }
         desk.progress(board.jobs());
         if (desk.told_to_stop()) {
             return bare::fail(desk, "told to stop");

@@ -31,7 +31,7 @@ PARTITION_BYTES, STACK_BYTES = 12 * PAGE, 4096
 ALIGNMENT = 64
 HEADER, ENTRY = struct.Struct("<8I"), 64
 _TABLES = struct.Struct("<18IQ")
-_TASK = struct.Struct("<4Q16I")
+_TASK = struct.Struct("<4Q18I")
 _REQUEST = struct.Struct("<Q2I")
 _FAULT = struct.Struct("<4I")
 
@@ -43,6 +43,7 @@ KINDS = (
 )  # fmt: skip
 OUTCOMES = ("done", "stopped", "fault")
 RELEASES = ("periodic", "sporadic")
+ARBITRATIONS = ("tdma", "round-robin")
 ON_OVERRUN = ("report", "stop_job", "stop_task")
 ON_MISS = ("report", "drop", "stop_task")
 FAULTS = ("dma_error", "dma_silence", "io_core_sleeps")
@@ -165,6 +166,9 @@ class KernelTask:
     outputs: int = 1
     # How long the n-th job is held on its core, the last entry for all others; empty: as long as it takes.
     lasting: Sequence[int] = ()
+    # In turns: how long a load and an unload last at least; the emulated DMA takes no time.
+    load: int = 0
+    unload: int = 0
 
 
 @dataclass(frozen=True)
@@ -190,7 +194,7 @@ class KernelRun:
     """What the kernel on the board is to do. Tasks of each core in priority order."""
 
     tasks: Sequence[KernelTask]
-    slots: Sequence[tuple[int, int]]  # core, nanoseconds
+    slots: Sequence[tuple[int, int]]  # core, nanoseconds; in turns: the core's longest operation
     until: int
     requests: Sequence[Request] = ()
     faults: Sequence[Fault] = ()
@@ -200,6 +204,7 @@ class KernelRun:
     # How often an application core looks whether it is to leave its job.
     tick: int = 5_000
     cores: int = APPLICATION_CORES
+    arbitration: str = "tdma"
 
 
 @dataclass
@@ -265,6 +270,7 @@ def run_kernel(run: KernelRun, *, counted: bool = True, seconds: float = 300) ->
                 *(window.place(image.code), data_at, window.place(inputs), max(1, len(task.inputs))),
                 *(outputs_at, task.outputs),
                 *(window.place(struct.pack(f"<{len(task.lasting)}Q", *task.lasting)), len(task.lasting)),
+                *(task.load, task.unload),
             )
         )
     requests = sorted(run.requests, key=lambda r: r.at)
@@ -274,7 +280,7 @@ def run_kernel(run: KernelRun, *, counted: bool = True, seconds: float = 300) ->
     most_events = 16 * most_jobs + 4096
     faults = [_FAULT.pack(FAULTS.index(f.what) + 1, f.transfer, f.length, 0) for f in run.faults]
     table = [
-        *(MAGIC, run.cores, 0),
+        *(MAGIC, run.cores, ARBITRATIONS.index(run.arbitration)),
         *(len(run.slots), window.place(b"".join(struct.pack("<2I", *s) for s in run.slots))),
         *(len(rows), window.place(b"".join(rows))),
         *(len(requests), window.place(b"".join(_REQUEST.pack(r.at, r.core, r.task) for r in requests))),

@@ -20,7 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.analysis.result import Bound
-from consort.analysis.scratchpad import NotAnalysable, ThreePhaseCore, core_of, three_phase_cores
+from consort.analysis.scratchpad import (
+    METHODS,
+    NotAnalysable,
+    ThreePhaseCore,
+    core_of,
+    moved,
+    three_phase_cores,
+)
 from consort.analysis.three_phase import bound_core
 from consort.board.image import COMMON, build
 from consort.board.qemu import find, version
@@ -90,6 +97,7 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
             rows = _inputs(system, name, image.inputs)
             jobs = -(-(duration - task.offset.nanoseconds) // task.interval.nanoseconds)
             kept = max(1, min(jobs, KEPT))
+            load, unload = _operations(system, name, core)
             released[name] = jobs
             expected[name] = _golden(program, name, rows, image.outputs, jobs)[-kept:]
             tasks.append(
@@ -104,10 +112,25 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
                     inputs=rows,
                     outputs=kept,
                     lasting=[planned.execution // 1000],
+                    load=load,
+                    unload=unload,
                 )
             )
     slots = [(number, -(-core.share.slot // 1000)) for number, core in enumerate(cores)]
-    return Planned(system, cores, duration, KernelRun(tasks, slots, duration), expected, released)
+    run = KernelRun(tasks, slots, duration, arbitration=_arbitration(cores))
+    return Planned(system, cores, duration, run, expected, released)
+
+
+def _arbitration(cores: list[ThreePhaseCore]) -> str:
+    return next(kind for kind, method in METHODS.items() if method == cores[0].method)
+
+
+def _operations(system: System, name: str, core: ThreePhaseCore) -> tuple[int, int]:
+    """How long the DMA is at a task, as the simulator has it; under TDMA a slot is a slot."""
+    if core.method != "round-robin":
+        return 0, 0
+    load, unload = moved(system, name) or (core.share.slot, core.share.slot)
+    return -(-load // 1000), -(-unload // 1000)
 
 
 def _cores(system: System) -> list[ThreePhaseCore]:
@@ -132,9 +155,8 @@ def _cores(system: System) -> list[ThreePhaseCore]:
         cores = [core_of(system, name) for name in names]
     except NotAnalysable as error:
         raise BadInput(str(error), file=system.file) from None
-    for core in cores:
-        if core.method != "corrected":
-            raise refuse("the board's DMA is shared by slots: tdma", f"scheduling.{core.core}.arbitration")
+    if len({core.method for core in cores}) > 1:
+        raise refuse("one DMA has one arbitration: tdma or round-robin", f"scheduling.{names[0]}.arbitration")
     return cores
 
 

@@ -51,6 +51,8 @@ class PrivateTimer {
                      "r"(std::uint64_t{1})
                      : "memory");
     }
+    // No more of them. A core that waits for good with its timer's interrupt pending would never sleep.
+    static void stop() noexcept { asm volatile("msr cntps_ctl_el1, xzr\n isb" ::: "memory"); }
 
   private:
     static constexpr std::uint32_t interrupt = 29;

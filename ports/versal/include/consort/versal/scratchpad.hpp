@@ -124,8 +124,11 @@ struct TaskRow {
     // they last.
     std::uint32_t lasting_at;
     std::uint32_t lasting;
+    // How long a load and an unload last at least, in turns.
+    std::uint32_t load;
+    std::uint32_t unload;
 };
-static_assert(sizeof(TaskRow) == 96);
+static_assert(sizeof(TaskRow) == 104);
 
 struct RequestRow {
     std::uint64_t at;
