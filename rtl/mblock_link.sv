@@ -159,7 +159,7 @@ module mblock_link
   axi_a_t transaction;
   logic unit_valid, take_data, drop_write_q;
   logic read_error, read_error_ready, write_error, write_error_ready;
-  logic same_multi_done, start_write;
+  logic same_multi_done, start_write, w_free;
 
   // Answers to reads that were refused, and to writes that were.
   assign segment = segments_i[request.handle.index];
@@ -182,20 +182,17 @@ module mblock_link
   assign unit_valid = rx_unit_valid_i && split_q == SplitData && !drain_i;
   assign data_there = drop_write_q || unit_valid;
   assign read_error = request_valid && issue_q == IssueIdle && !is_write && !good && !drain_i;
+  // Data are taken before the next address is shown: it may go to another memory.
   assign start_write = request_valid && issue_q == IssueIdle && is_write && !drain_i && same_multi_done &&
-      (!aw_valid_o || aw_ready_i);
+      (!aw_valid_o || aw_ready_i) && w_free;
   assign request_done = !drain_i && ((request_valid && issue_q == IssueIdle && !is_write &&
       (good ? !ar_valid_o || ar_ready_i : read_error_ready)) || start_write);
 
   // A refused write's data go nowhere; one whose link went down is filled up without strobes.
-  assign w_valid_o = issue_q == IssueData && good_q && data_there;
-  assign take_data = issue_q == IssueData && data_there && (good_q ? w_ready_i : left_q != '0 || write_error_ready);
+  // A beat once shown stays as it is, also when the link goes down: it waits in a register.
+  assign w_free = !w_valid_o || w_ready_i;
+  assign take_data = issue_q == IssueData && data_there && (good_q ? w_free : left_q != '0 || write_error_ready);
   assign write_error = issue_q == IssueData && !good_q && data_there && left_q == '0;
-  assign w_o = '{
-          data: rx_unit_i,
-          strb: drop_write_q ? '0 : strobed_q ? strobes_q[16*lane_q+:16] : '1,
-          last: left_q == '0
-      };
   assign pop_unit = (unit_valid && issue_q == IssueStrobes) || (take_data && !drop_write_q);
   assign rx_unit_ready_o = pop_unit || (split_q == SplitOdd && queue_ready);
 
@@ -204,6 +201,7 @@ module mblock_link
       issue_q <= IssueIdle;
       ar_valid_o <= 1'b0;
       aw_valid_o <= 1'b0;
+      w_valid_o <= 1'b0;
       drop_write_q <= 1'b0;
       refused_o <= 1'b0;
     end else begin
@@ -212,6 +210,7 @@ module mblock_link
       if (aw_ready_i) aw_valid_o <= 1'b0;
       if (request_done && !is_write && good) ar_valid_o <= 1'b1;
       if (start_write && good) aw_valid_o <= 1'b1;
+      if (w_free) w_valid_o <= issue_q == IssueData && good_q && data_there;
       case (issue_q)
         IssueIdle: if (start_write) issue_q <= request.op == OpWriteStrobe ? IssueStrobes : IssueData;
         IssueStrobes: if (drop_write_q || (unit_valid && !two_strobes_q)) issue_q <= IssueData;
@@ -244,6 +243,13 @@ module mblock_link
       two_strobes_q <= 1'b0;
       strobes_q <= lane_q[0] ? {rx_unit_i, strobes_q[127:0]} : {128'd0, rx_unit_i};
       lane_q <= two_strobes_q ? 4'd1 : 4'd0;
+    end
+    if (w_free) begin
+      w_o <= '{
+          data: rx_unit_i,
+          strb: drop_write_q ? '0 : strobed_q ? strobes_q[16*lane_q+:16] : '1,
+          last: left_q == '0
+      };
     end
     if (take_data) begin
       left_q <= left_q - 4'd1;
@@ -519,7 +525,7 @@ module mblock_link
 
   logic [9:0] reads_q, writes_q;
 
-  assign drained_o = reads_q == '0 && writes_q == '0 && issue_q == IssueIdle && !ar_valid_o && !aw_valid_o;
+  assign drained_o = reads_q == '0 && writes_q == '0 && issue_q == IssueIdle && !ar_valid_o && !aw_valid_o && !w_valid_o;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -52,18 +52,35 @@ def sources(root: Path) -> list[Path]:
     return packages + sorted(path for path in rtl.glob("*.sv") if path not in packages)
 
 
+def checkers(root: Path) -> list[Path]:
+    """What watches the blocks in every simulation of them, and is no part of the hardware."""
+    return sorted((root / "rtl" / "check").glob("*.sv"))
+
+
 def simulation(
-    top: str, harness: Path, parameters: dict[str, int | str] | None = None, options: tuple[str, ...] = ()
+    top: str,
+    harness: Path,
+    parameters: dict[str, int | str] | None = None,
+    options: tuple[str, ...] = (),
+    more: tuple[Path, ...] = (),
 ) -> Path:
-    """The program of a C++ harness around a top module, built where it is not up to date."""
+    """The program of a C++ harness around a top module, built where it is not up to date.
+
+    `more` are sources and control files beside those of rtl/; one of a name that rtl/ has replaces that.
+    """
     root = need_source_tree("simulating the hardware")
     env = environment()
-    files = sources(root)
+    names = {file.name for file in more}
+    files = [file for file in sources(root) + checkers(root) if file.name not in names]
+    files += [file for file in more if file.suffix == ".sv"]
+    # Packages come first, wherever they are from.
+    files.sort(key=lambda file: PACKAGES.index(file.name) if file.name in PACKAGES else len(PACKAGES))
+    controls = [root / "rtl" / "lint.vlt", *(file for file in more if file.suffix == ".vlt")]
     given = [f"-G{name}={value}" for name, value in sorted((parameters or {}).items())]
     digest = hashlib.sha256(repr((top, given, options)).encode())
     shared = sorted([*harness.parent.glob("*.hpp"), *harness.parent.glob("*.vlt")])
     shared += sorted((root / "include" / "consort" / "remote").glob("*.hpp"))
-    for file in [*files, harness, *shared, root / "rtl" / "requirements.lock"]:
+    for file in [*files, *controls, harness, *shared, root / "rtl" / "requirements.lock"]:
         digest.update(file.name.encode() + file.read_bytes())
     folder = root / "build" / "rtl" / f"{top}-{harness.stem}-{digest.hexdigest()[:12]}"
     program = folder / "simulation"
@@ -85,7 +102,7 @@ def simulation(
         command += [
             *given,
             *options,
-            str(root / "rtl" / "lint.vlt"),
+            *map(str, controls),
             *map(str, files),
             str(harness),
             "-o",

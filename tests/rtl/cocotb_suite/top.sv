@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pair of blocks with flat signals for Python on every side.
+module top
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned Ports    = 2,
+    parameter int unsigned Links    = 2,
+    parameter int unsigned Memories = 2
+) (
+    input logic clk,
+    input logic rst_n
+);
+  axi_a_t s_aw[Ports], s_ar[Ports], m_aw[Memories], m_ar[Memories];
+  axi_w_t s_w[Ports], m_w[Memories];
+  axi_b_t s_b[Ports], m_b[Memories];
+  axi_r_t s_r[Ports], m_r[Memories];
+  logic s_aw_valid[Ports], s_aw_ready[Ports], s_w_valid[Ports], s_w_ready[Ports], s_b_valid[Ports], s_b_ready[Ports];
+  logic s_ar_valid[Ports], s_ar_ready[Ports], s_r_valid[Ports], s_r_ready[Ports];
+  logic m_aw_valid[Memories], m_aw_ready[Memories], m_w_valid[Memories], m_w_ready[Memories];
+  logic m_b_valid[Memories], m_b_ready[Memories], m_ar_valid[Memories], m_ar_ready[Memories];
+  logic m_r_valid[Memories], m_r_ready[Memories];
+
+  for (genvar p = 0; p < Ports; p++) begin : port
+    axi_master_pins axi (
+        .aw_o(s_aw[p]), .aw_valid_o(s_aw_valid[p]), .aw_ready_i(s_aw_ready[p]),
+        .w_o(s_w[p]), .w_valid_o(s_w_valid[p]), .w_ready_i(s_w_ready[p]),
+        .b_i(s_b[p]), .b_valid_i(s_b_valid[p]), .b_ready_o(s_b_ready[p]),
+        .ar_o(s_ar[p]), .ar_valid_o(s_ar_valid[p]), .ar_ready_i(s_ar_ready[p]),
+        .r_i(s_r[p]), .r_valid_i(s_r_valid[p]), .r_ready_o(s_r_ready[p])
+    );
+  end
+  for (genvar m = 0; m < Memories; m++) begin : memory
+    axi_slave_pins axi (
+        .aw_i(m_aw[m]), .aw_valid_i(m_aw_valid[m]), .aw_ready_o(m_aw_ready[m]),
+        .w_i(m_w[m]), .w_valid_i(m_w_valid[m]), .w_ready_o(m_w_ready[m]),
+        .b_o(m_b[m]), .b_valid_o(m_b_valid[m]), .b_ready_i(m_b_ready[m]),
+        .ar_i(m_ar[m]), .ar_valid_i(m_ar_valid[m]), .ar_ready_o(m_ar_ready[m]),
+        .r_o(m_r[m]), .r_valid_o(m_r_valid[m]), .r_ready_i(m_r_ready[m])
+    );
+  end
+
+  logic [11:0] c_awaddr, c_araddr, m_awaddr, m_araddr;
+  logic [31:0] c_wdata, c_rdata, m_wdata, m_rdata;
+  logic [3:0] c_wstrb, m_wstrb;  // the registers are written whole
+  logic [1:0] c_bresp, c_rresp, m_bresp, m_rresp;
+  logic c_awvalid, c_awready, c_wvalid, c_wready, c_bvalid, c_bready, c_arvalid, c_arready, c_rvalid, c_rready;
+  logic m_awvalid, m_awready, m_wvalid, m_wready, m_bvalid, m_bready, m_arvalid, m_arready, m_rvalid, m_rready;
+
+  logic [15:0] rate;
+  logic [9:0] latency;
+  logic [31:0] flip_chance, drop_chance, repeat_chance;
+  logic [6:0] flip_span;
+  logic [Links-1:0] cut;
+  logic cut_of[Links];
+  logic [63:0] request_beats[Links], response_beats[Links], harmed[2*Links];
+  for (genvar l = 0; l < Links; l++) begin : gen_cut
+    assign cut_of[l] = cut[l];
+  end
+
+  remote_pair #(
+      .Ports(Ports),
+      .Links(Links),
+      .Memories(Memories)
+  ) pair (
+      .clk_i(clk), .rst_ni(rst_n),
+      .s_aw_i(s_aw), .s_aw_valid_i(s_aw_valid), .s_aw_ready_o(s_aw_ready),
+      .s_w_i(s_w), .s_w_valid_i(s_w_valid), .s_w_ready_o(s_w_ready),
+      .s_b_o(s_b), .s_b_valid_o(s_b_valid), .s_b_ready_i(s_b_ready),
+      .s_ar_i(s_ar), .s_ar_valid_i(s_ar_valid), .s_ar_ready_o(s_ar_ready),
+      .s_r_o(s_r), .s_r_valid_o(s_r_valid), .s_r_ready_i(s_r_ready),
+      .m_aw_o(m_aw), .m_aw_valid_o(m_aw_valid), .m_aw_ready_i(m_aw_ready),
+      .m_w_o(m_w), .m_w_valid_o(m_w_valid), .m_w_ready_i(m_w_ready),
+      .m_b_i(m_b), .m_b_valid_i(m_b_valid), .m_b_ready_o(m_b_ready),
+      .m_ar_o(m_ar), .m_ar_valid_o(m_ar_valid), .m_ar_ready_i(m_ar_ready),
+      .m_r_i(m_r), .m_r_valid_i(m_r_valid), .m_r_ready_o(m_r_ready),
+      .ccfg_awaddr_i(c_awaddr), .ccfg_awvalid_i(c_awvalid), .ccfg_awready_o(c_awready),
+      .ccfg_wdata_i(c_wdata), .ccfg_wvalid_i(c_wvalid), .ccfg_wready_o(c_wready),
+      .ccfg_bresp_o(c_bresp), .ccfg_bvalid_o(c_bvalid), .ccfg_bready_i(c_bready),
+      .ccfg_araddr_i(c_araddr), .ccfg_arvalid_i(c_arvalid), .ccfg_arready_o(c_arready),
+      .ccfg_rdata_o(c_rdata), .ccfg_rresp_o(c_rresp), .ccfg_rvalid_o(c_rvalid), .ccfg_rready_i(c_rready),
+      .mcfg_awaddr_i(m_awaddr), .mcfg_awvalid_i(m_awvalid), .mcfg_awready_o(m_awready),
+      .mcfg_wdata_i(m_wdata), .mcfg_wvalid_i(m_wvalid), .mcfg_wready_o(m_wready),
+      .mcfg_bresp_o(m_bresp), .mcfg_bvalid_o(m_bvalid), .mcfg_bready_i(m_bready),
+      .mcfg_araddr_i(m_araddr), .mcfg_arvalid_i(m_arvalid), .mcfg_arready_o(m_arready),
+      .mcfg_rdata_o(m_rdata), .mcfg_rresp_o(m_rresp), .mcfg_rvalid_o(m_rvalid), .mcfg_rready_i(m_rready),
+      .rate_i(rate), .latency_i(latency), .flip_chance_i(flip_chance), .flip_span_i(flip_span),
+      .drop_chance_i(drop_chance), .repeat_chance_i(repeat_chance), .cut_i(cut_of),
+      .request_beats_o(request_beats), .response_beats_o(response_beats), .harmed_o(harmed)
+  );
+endmodule
