@@ -63,6 +63,49 @@ def test_a_core_that_faults_says_where(tmp_path: Path) -> None:
                 assert core.title in up.log(core.name).read_text()
 
 
+def program(folder: Path, body: str) -> Path:
+    source = folder / "own.cpp"
+    source.write_text(
+        '#include "consort/bare/program.hpp"\n'
+        "int consort_program(consort::bare::Desk& desk) noexcept {\n"
+        "    using Port = consort::bare::ThisPort;\n" + body + "    return 0;\n}\n"
+    )
+    return source
+
+
+def test_only_a_standstill_is_given_up(tmp_path: Path) -> None:
+    spec = board("mps2")
+    # Moves a little, again and again, for much longer than the patience of one wait; then never again.
+    source = program(
+        tmp_path,
+        "    for (std::uint32_t n = 1; n <= desk.argument(0); ++n) {\n"
+        "        const auto begin = Port::now();\n"
+        "        while (Port::now() - begin < Port::ticks_per_second() / 20) {\n"
+        "            Port::relax();\n        }\n"
+        "        desk.progress(n);\n    }\n"
+        "    while (desk.argument(1) != 0 && !desk.told_to_stop()) {\n        Port::relax();\n    }\n",
+    )
+    given = images(spec, str(source))
+    with Board(spec, given, orders={0: (0, (60, 0))}) as up:
+        begin = time.monotonic()
+        up.wait([0], 2)
+        assert time.monotonic() - begin > 2
+    told = pytest.raises(SystemFails, match=r"nothing has moved for 2 s \(desk 0 running at 3\)")
+    with Board(spec, given, orders={0: (0, (3, 1))}) as up, told:
+        up.wait([0], 2)
+
+
+def test_cores_take_turns_where_processors_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = board("versal")
+    for processors, threads in ((2, "single"), (3, "single"), (4, "multi"), (16, "multi")):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=processors: set(range(n)))
+        with all_ordered("versal") as up:
+            assert up.machine is not None
+            line = Path(f"/proc/{up.machine.pid}/cmdline").read_bytes().split(b"\0")
+            assert f"tcg,thread={threads}".encode() in line
+            up.wait([core.place for core in spec.cores], PATIENCE)
+
+
 def test_two_boards_at_once_share_nothing() -> None:
     with all_ordered("versal") as a, all_ordered("mps2") as b, all_ordered("versal") as c:
         for up in (a, b, c):

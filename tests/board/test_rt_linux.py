@@ -39,14 +39,13 @@ def test_linux_and_the_r5f_exchange_messages() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("who", [("r5f", "a72-linux"), ("a72-linux", "x86-64")], ids="-".join)
 def test_a_million_messages_with_linux(who: tuple[str, str]) -> None:
-    exchange(board("versal"), [pair(*who)], 1_000_000, seconds=1800)
+    (found,) = exchange(board("versal"), [pair(*who)], 1_000_000, seconds=120)
+    assert found.messages == 1_000_000
 
 
 @pytest.mark.slow
 def test_linux_the_r5f_and_x86_at_once() -> None:
-    found = exchange(
-        board("versal"), [pair("a72-linux", "x86-64"), pair("r5f", "x86-64")], 10_000, seconds=600
-    )
+    found = exchange(board("versal"), [pair("a72-linux", "x86-64"), pair("r5f", "x86-64")], 10_000)
     assert [each.messages for each in found] == [10_000, 10_000]
 
 

@@ -69,9 +69,7 @@ def run(options: Options) -> BenchResult:
             options.progress(title, None)
             counted = is_counted(who, board)
             try:
-                (found,) = exchange(
-                    board_named(board), [who], messages, counted=counted, seconds=60 + messages / 100
-                )
+                (found,) = exchange(board_named(board), [who], messages, counted=counted)
             except EnvironmentLacks as error:
                 notes.append(f"not run: {title}: {error}")
                 continue

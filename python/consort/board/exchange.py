@@ -153,9 +153,22 @@ class Arena:
         place = self.places[-1]
         self.linux = lambda folder: rtlinux.boot(program, place, folder)
 
-    def board(self, orders: dict[int, tuple[int, Sequence[int]]], *, counted: bool = False) -> Board:
+    def board(
+        self,
+        orders: dict[int, tuple[int, Sequence[int]]],
+        *,
+        counted: bool = False,
+        threads: bool | None = None,
+    ) -> Board:
         idle = {core.place: (0, ()) for core in self.spec.cores if core.starts is not None}
-        return Board(self.spec, self.images, orders={**idle, **orders}, counted=counted, linux=self.linux)
+        return Board(
+            self.spec,
+            self.images,
+            orders={**idle, **orders},
+            counted=counted,
+            linux=self.linux,
+            threads=threads,
+        )
 
     def start_processes(self, board: Board) -> None:
         if self.linux is not None:
@@ -165,9 +178,18 @@ class Arena:
 
 
 def exchange(
-    spec: BoardSpec, pairs: Sequence[Pair], messages: int, *, counted: bool = False, seconds: float = 60
+    spec: BoardSpec,
+    pairs: Sequence[Pair],
+    messages: int,
+    *,
+    counted: bool = False,
+    seconds: float = 60,
+    threads: bool | None = None,
 ) -> list[Exchange]:
-    """Runs the pairs at once; `SystemFails` if a content is wrong, a side refuses, or the board dies."""
+    """Runs the pairs at once; `SystemFails` if a content is wrong, a side refuses, or the board dies.
+
+    `seconds`: how long no message may move. `threads`: as `Board` has it.
+    """
     arena = Arena(spec, [side for pair in pairs for side in (pair.asker, pair.answerer)])
     places = list(zip(arena.places[::2], arena.places[1::2], strict=True))
     entries = min(messages, LOG_BYTES // 4)
@@ -180,7 +202,7 @@ def exchange(
         makes = (0, MAKE) if each.answerer_makes else (MAKE, 0)
         orders[asker] = (WORK | ASK | makes[0], [*where, *rest])
         orders[answerer] = (WORK | makes[1], [*where, *rest])
-    with arena.board(orders, counted=counted) as board:
+    with arena.board(orders, counted=counted, threads=threads) as board:
         arena.start_processes(board)
         board.wait(arena.places, seconds)
         found = []

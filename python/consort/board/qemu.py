@@ -52,10 +52,12 @@ def command_line(
     gdb: Path,
     *,
     counted: bool,
+    threads: bool,
     linux: Sequence[str] = (),
 ) -> list[str]:
     """What starts the board. `counted`: time is instructions executed, one a nanosecond.
 
+    `threads`: each core in a thread of its own; else they take turns, one handing over where it waits.
     `linux`: options that boot Linux; images are then put into memory by who started the board, once it is up.
     """
     line = [str(program), "-M", f"{board.machine},memory-backend=ddr"]
@@ -77,5 +79,7 @@ def command_line(
     # A spinning core must not starve the others: with instruction counting they take turns.
     if counted:
         line += ["-icount", "shift=0,sleep=off"]
+    else:
+        line += ["-accel", f"tcg,thread={'multi' if threads else 'single'}"]
     line += ["-chardev", f"socket,id=gdb,path={gdb},server=on,wait=off", "-gdb", "chardev:gdb"]
     return line

@@ -100,6 +100,8 @@ class Board:
     contents: Mapping[int, bytes] = field(default_factory=dict)
     # Linux on the core that starts first: given the folder for its files, what QEMU is to boot.
     linux: Callable[[Path], LinuxBoot] | None = None
+    # A thread of this machine for each core; None: where there are processors for that.
+    threads: bool | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or f"{self.spec.name}-{secrets.token_hex(3)}"
@@ -194,6 +196,7 @@ class Board:
             consoles,
             self.folder / GDB,
             counted=self.counted,
+            threads=enough_processors(self.spec) if self.threads is None else self.threads,
             linux=self.linux(self.folder).options() if self.linux is not None else (),
         )
         with (self.logs / "qemu.log").open("wb") as output:
@@ -280,9 +283,16 @@ class Board:
         return how + (f": {said[-500:]}" if said else "")
 
     def wait(self, places: Sequence[int], seconds: float, watch: Callable[[], None] | None = None) -> None:
-        """Waits until the programs at these desks are done; `SystemFails` says which is not, and why."""
-        end = time.monotonic() + seconds
+        """Waits until the programs at these desks are done; `SystemFails` says which is not, and why.
+
+        Given up when none of them has reported progress for so many seconds, not when all takes long.
+        """
+        seen: list[tuple[State, int]] = []
+        end = 0.0
         while True:
+            now = [(self.desks[place].state, self.desks[place].progress) for place in places]
+            if now != seen:
+                seen, end = now, time.monotonic() + seconds
             for place in places:
                 if self.desks[place].state == State.FAILED:
                     raise SystemFails(f"board {self.name}: desk {place} failed: {self.desks[place].text}")
@@ -304,11 +314,20 @@ class Board:
                     for place in waiting
                 )
                 raise SystemFails(
-                    f"board {self.name}: not done after {seconds:g} s (desk {state}); consoles: {self.logs}"
+                    f"board {self.name}: nothing has moved for {seconds:g} s (desk {state});"
+                    f" consoles: {self.logs}"
                 )
             if watch is not None:
                 watch()
             time.sleep(0.005)
+
+
+def enough_processors(spec: BoardSpec) -> bool:
+    """Whether each core can have a thread of this machine that waits by spinning, and all else goes on.
+
+    Where not, two cores that wait for each other would each wait for a time slice of the host's instead.
+    """
+    return len(os.sched_getaffinity(0)) >= len(spec.cores) + 2
 
 
 def running() -> list[dict[str, Any]]:

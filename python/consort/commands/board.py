@@ -237,7 +237,7 @@ def exchange_messages(
     if counted and outside:
         raise BadInput(f"--counted: {outside[0]} does not run in the board's counted time")
     who = pair(asker, answerer, on_chip=on_chip)
-    (found,) = exchange(spec, [who], messages, counted=counted, seconds=60 + messages / 100)
+    (found,) = exchange(spec, [who], messages, counted=counted)
     provenance = "counted" if counted else "emulated"
     rows = found.round_trips()
     if as_json:
