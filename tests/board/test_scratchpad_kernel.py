@@ -12,6 +12,7 @@ import pytest
 from board_support import PATIENCE, board
 from consort.board.scratchpad import (
     KINDS,
+    ON_CHIP,
     OUTCOMES,
     PARTITION_BYTES,
     Fault,
@@ -28,7 +29,6 @@ from consort.errors import BadInput, SystemFails
 HERE = Path(__file__).resolve().parent
 US = 1000
 SLOT = 160 * US
-ON_CHIP = 0xFFFC0000
 CONSTANT = 0x1234
 WRITE, HANG, CALL, READ, OWN_CODE, OWN_CONSTANTS, RUN_DATA, RUN_STACK = range(1, 9)
 
@@ -200,7 +200,7 @@ def test_an_image_that_is_damaged_is_not_run(image: TaskImage):
     code = bytearray(image.code)
     code[80] ^= 1
     bad = replace(task(image, "a0", 0, 5000), image=replace(image, code=bytes(code)))
-    with pytest.raises(SystemFails, match="the image of task 0 is damaged"):
+    with pytest.raises(SystemFails, match="task 0's image is damaged"):
         run([bad])
 
 

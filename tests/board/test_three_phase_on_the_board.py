@@ -15,7 +15,8 @@ import pytest
 from board_support import ROOT, board, consort
 from consort.analysis.result import Bound
 from consort.board import three_phase
-from consort.board.scratchpad import KINDS, run_kernel
+from consort.board.generated import board_tables
+from consort.board.scratchpad import KINDS, PAGE, TaskImage, run_kernel
 from consort.board.three_phase import first_difference, plan_board, run_three_phase_on_board
 from consort.errors import BadInput
 from consort.model import System, load_system
@@ -176,6 +177,48 @@ def test_cores_in_turn_do_what_the_simulator_does_and_stay_within_their_bounds(t
     )
     operations.sort()
     assert all(end <= begin for (_, end), (begin, _) in pairwise(operations))
+
+
+@pytest.mark.slow
+def test_what_is_generated_is_what_runs(system: System, tmp_path: Path):
+    """The plan and the window say 2 ms, the generated header 4 ms: the header's are the releases."""
+    planned = plan_board(system, None, quiet)
+    images = {t.name: t.image for t in planned.run.tasks}
+    other = tmp_path / "other"
+    other.mkdir()
+    period = ("period: 2ms\n    wcet: {e200z710: {three-phase: 300us}}",) * 2
+    slower = load_system(
+        described(other, change=(period[0], period[1].replace("2ms", "4ms\n    deadline: 2ms")))
+    )
+    run = replace(planned.run, tables=lambda at: board_tables(slower, images, at))
+    jobs = run_kernel(run).jobs
+    count = [
+        int(np.count_nonzero((jobs["core"] == c) & (jobs["task"] == t))) for c, t in ((0, 0), (0, 1), (1, 0))
+    ]
+    assert count == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (("slot: 100us", "slot: 100.0005us"), "scheduling.app-0.slot: is not a whole number of nanoseconds"),
+        (("slot: 100us", "slot: auto"), r"scheduling.app-0.slot: .* leaves [0-9.]+ us of its slot"),
+    ],
+)
+def test_tables_that_the_board_cannot_keep_are_refused(tmp_path: Path, change: tuple[str, str], why: str):
+    images = {n: TaskImage(bytes(PAGE), bytes(8), 4, 4) for n in "abc"}
+    with pytest.raises(BadInput, match=why):
+        board_tables(load_system(described(tmp_path, change=change)), images, 0x4011000)
+
+
+def test_an_image_too_large_for_the_described_partition_is_refused(tmp_path: Path):
+    system = load_system(described(tmp_path))
+    images = {n: TaskImage(bytes(PAGE), bytes(8), 4, 4) for n in "abc"}
+    folder = board_tables(system, images, 0x4011000)
+    assert "consort_a_code = 0x4011000;" in (folder / "consort-memory.ld").read_text(encoding="utf-8")
+    images["b"] = TaskImage(bytes(9 * PAGE), bytes(2 * PAGE), 4, 4)
+    with pytest.raises(BadInput, match=r"tasks\.b: its image for the board is 4224 bytes too large"):
+        board_tables(system, images, 0x4011000)
 
 
 @pytest.mark.slow

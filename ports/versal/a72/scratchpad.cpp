@@ -9,6 +9,7 @@
 #include "consort/bare/program.hpp"
 #include "consort/spm/application_core.hpp"
 #include "consort/versal/gic.hpp"
+#include "consort/versal/kernel_tables.hpp"
 #include "consort/versal/second_core.hpp"
 
 namespace {
@@ -73,13 +74,15 @@ std::uint64_t address_of(const void* p) {
     return reinterpret_cast<std::uintptr_t>(p);
 }
 
-// Shows the partition that begins there in the on-chip memory, and nothing else there. Its code, whole pages,
-// ends where its data begin.
-void show(JobTables& tables, std::uintptr_t begin, std::uintptr_t data) {
+// Shows a partition and the core's stack in the on-chip memory, and nothing else there. Its code, whole
+// pages, ends where its data begin.
+void show(JobTables& tables, std::uintptr_t begin, std::uintptr_t data, std::uintptr_t end,
+          std::uintptr_t stack) {
     constexpr std::uintptr_t first = versal::on_chip & ~(versal::block - 1);
     for (std::uintptr_t at = versal::on_chip; at - versal::on_chip < versal::on_chip_bytes; at += page) {
-        const bool shown = at >= begin && at < begin + partition_bytes;
-        tables.high_pages[(at - first) / page] = !shown ? 0 : at | (at < data ? code_page : data_page);
+        const bool shown = (at >= begin && at < end) || at == stack;
+        const bool code = at >= begin && at < data;
+        tables.high_pages[(at - first) / page] = !shown ? 0 : at | (code ? code_page : data_page);
     }
     asm volatile("dsb ishst\n tlbi alle1\n dsb ish\n ic iallu\n dsb ish\n isb" ::: "memory");
 }
@@ -108,21 +111,21 @@ void prepare_job_view(JobTables& tables) {
 
 class Board {
   public:
-    Board(std::uint32_t core, const Tables& tables) noexcept
-        : core_(core), tables_(&tables), control_(&on_chip_shared().control[core]) {
+    Board(std::uint32_t core, std::uint32_t partition_bytes, const Tables& tables) noexcept
+        : core_(core),
+          partition_bytes_(partition_bytes),
+          tables_(&tables),
+          control_(&on_chip_shared().control[core]) {
         const auto* rows = in_window<const TaskRow>(tables.tasks_at);
-        for (std::uint32_t i = 0; i < tables.tasks; ++i) {
-            if (rows[i].core == core && count_ < most_tasks) {
-                row_[count_] = &rows[i];
-                task_[count_++].size = {rows[i].code, rows[i].data, rows[i].inputs, rows[i].outputs};
+        for (std::uint32_t i = 0, count = 0; i < tables.tasks; ++i) {
+            if (rows[i].core == core && count < most_tasks) {
+                row_[count++] = &rows[i];
             }
         }
         cpu_.tick = from_ns(tables.tick);
         cpu_.stop = &control_->io.stop;
         asm volatile("msr tpidr_el3, %0" ::"r"(&cpu_));
     }
-
-    [[nodiscard]] spm::TaskTable tasks() const noexcept { return {task_, count_}; }
 
     // Sets the clock by the I/O core's: of several answers the one that came quickest.
     void set_clock() noexcept {
@@ -160,10 +163,11 @@ class Board {
         ++executed_;
         const auto base = reinterpret_cast<std::uintptr_t>(parts.code);
         const auto* header = reinterpret_cast<const ImageHeader*>(base);
-        show(job_tables[core_], base, reinterpret_cast<std::uintptr_t>(parts.data));
+        const std::uintptr_t end_of_stack = stack_at(core_) + stack_bytes;
+        show(job_tables[core_], base, reinterpret_cast<std::uintptr_t>(parts.data), base + partition_bytes_,
+             stack_at(core_));
         cpu_.job = job_number(ready.task, ready.job);
-        spm::Partition* seen =
-            reinterpret_cast<spm::Partition*>(partition_at(core_, ready.partition) + partition_bytes) - 1;
+        spm::Partition* seen = reinterpret_cast<spm::Partition*>(end_of_stack) - 1;
         *seen = parts;
         seen->code += header->constants;
         const std::uintptr_t stack = reinterpret_cast<std::uintptr_t>(seen) & ~std::uintptr_t{15};
@@ -215,12 +219,11 @@ class Board {
     }
 
     std::uint32_t core_;
+    std::uint32_t partition_bytes_;
     const Tables* tables_;
     Control* control_;
     Cpu cpu_{};
-    spm::Task task_[most_tasks];
     const TaskRow* row_[most_tasks] = {};
-    std::uint32_t count_ = 0;
     Ticks own_ = 0;
     Ticks theirs_ = 0;
     Ticks round_trip_ = 0;
@@ -229,17 +232,18 @@ class Board {
 };
 static_assert(spm::ExecutionBoard<Board>);
 
+// Read by the first core before it starts the second.
+KernelTables kernel_tables;
+
 int run(std::uint32_t core, bare::Desk& desk) noexcept {
     asm volatile("msr vbar_el3, %0\n isb" ::"r"(consort_job_vectors));
     prepare_job_view(job_tables[core]);
     PrivateTimer::enable(core);
     const auto& tables = *in_window<const Tables>(tables_at);
-    Board board(core, tables);
+    Board board(core, kernel_tables.partition_bytes[core], tables);
     board.set_clock();
-    std::byte* const partition[spm::partitions] = {reinterpret_cast<std::byte*>(partition_at(core, 0)),
-                                                   reinterpret_cast<std::byte*>(partition_at(core, 1))};
-    spm::ApplicationCore<Board, Access> application(board, on_chip_shared().handover[core], board.tasks(),
-                                                    partition);
+    spm::ApplicationCore<Board, Access> application(board, on_chip_shared().handover[core],
+                                                    kernel_tables.tasks[core], kernel_tables.partition[core]);
     const Status status = application.run();
     PrivateTimer::stop();
     desk.result(0, board.executed());
@@ -267,6 +271,9 @@ int consort_program(bare::Desk& desk) noexcept {
         word[i] = 0;
     }
     Access::store<Edge::queue_release>(on_chip_shared().cleared, magic);
+    if (const char* wrong = read_tables(kernel_tables)) {
+        return bare::fail(desk, wrong);
+    }
     PrivateTimer::enable_distributor();
     if (const std::int64_t refusal = versal::start_second_core(); refusal != 0) {
         bare::Text<80> text;

@@ -8,6 +8,7 @@
 #include "application_dma.hpp"
 #include "consort/bare/program.hpp"
 #include "consort/spm/io_core.hpp"
+#include "consort/versal/kernel_tables.hpp"
 
 namespace {
 
@@ -189,6 +190,32 @@ void wait_until(Ticks at, Board& board) noexcept {
     }
 }
 
+// Null, or what is wrong with a task; its image lies where its code is.
+const char* why_not(const spm::Task& task, std::uint32_t partition_bytes) noexcept {
+    const auto* image = reinterpret_cast<const ImageHeader*>(task.code);
+    const auto* words = reinterpret_cast<const std::uint32_t*>(task.code);
+    if (image == nullptr || image->magic != ImageHeader::magic_number || image->bytes != task.size.code ||
+        image->hash != hash_of(words, task.size.code / 4)) {
+        return "'s image is damaged";
+    }
+    if (task.size.code % page != 0) {
+        return "'s code is no whole pages";
+    }
+    return spm::layout_of(task.size).bytes > partition_bytes ? " exceeds its partition" : nullptr;
+}
+
+// Whether a core's partitions are whole pages of its scratchpad, and leave its stack alone.
+bool lies_in(std::uint32_t core, const KernelTables& tables) noexcept {
+    const std::uint32_t bytes = tables.partition_bytes[core];
+    for (std::uint32_t p = 0; core < application_cores && p < spm::partitions; ++p) {
+        const auto at = reinterpret_cast<std::uintptr_t>(tables.partition[core][p]);
+        if (at % page != 0 || bytes % page != 0 || at < scratchpad_at(core) || at + bytes > stack_at(core)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 Ticks earlier(Ticks a, Ticks b) {
     return a < b ? a : b;
 }
@@ -219,55 +246,37 @@ Ticks wait_for_instant(Ticks next, Ticks last, Board& board, const Kernel& kerne
 
 int consort_program(bare::Desk& desk) noexcept {
     const auto& tables = *in_window<const Tables>(tables_at);
-    if (tables.magic != magic || tables.cores > most_cores) {
-        return bare::fail(desk, "no tables in the window, or of too many cores");
+    if (tables.magic != magic) {
+        return bare::fail(desk, "no tables in the window");
     }
     static Board board(tables);
-    static spm::Task task[most_cores][most_tasks];
+    static KernelTables from;
+    if (const char* wrong = read_tables(from)) {
+        return bare::fail(desk, wrong);
+    }
     static spm::CoreSetup<Access> setup[most_cores];
-    static spm::Slot slot[64];
     const auto* rows = in_window<const TaskRow>(tables.tasks_at);
-    for (std::uint32_t i = 0; i < tables.tasks; ++i) {
-        const TaskRow& row = rows[i];
-        const auto* image = in_window<const ImageHeader>(row.code_at);
-        const auto* words = in_window<const std::uint32_t>(row.code_at);
-        if (image->magic != ImageHeader::magic_number || image->bytes != row.code ||
-            image->hash != hash_of(words, row.code / 4)) {
-            return bare::fail(
-                desk, bare::Text<64>().add("the image of task ").number(i).add(" is damaged").c_str());
-        }
-        if (row.code % page != 0) {
-            return bare::fail(
-                desk, bare::Text<64>().add("the code of task ").number(i).add(" is no whole pages").c_str());
-        }
-        std::uint32_t& count = setup[row.core].tasks.count;
-        spm::Task& t = task[row.core][count];
-        t.period = row.period;
-        t.deadline = row.deadline;
-        t.offset = row.offset;
-        t.budget = row.budget;
-        t.release = static_cast<spm::Release>(row.release);
-        t.on_overrun = static_cast<spm::OnOverrun>(row.on_overrun);
-        t.on_miss = static_cast<spm::OnMiss>(row.on_miss);
-        t.size = {row.code, row.data, row.inputs, row.outputs};
-        t.code = in_window<const std::byte>(row.code_at);
-        t.data = in_window<std::byte>(row.data_at);
-        if (spm::layout_of(t.size).bytes > partition_bytes - stack_bytes) {
-            return bare::fail(desk,
-                              bare::Text<64>().add("task ").number(i).add(" exceeds its partition").c_str());
-        }
-        board.add(row.core, count++, row);
-    }
-    for (std::uint32_t c = 0; c < tables.cores; ++c) {
-        setup[c].tasks.tasks = task[c];
+    std::uint32_t row = 0;
+    for (std::uint32_t c = 0; c < from.cores; ++c) {
+        setup[c].tasks = from.tasks[c];
         setup[c].handover = &on_chip_shared().handover[c];
-        for (std::uint32_t p = 0; c < application_cores && p < spm::partitions; ++p) {
-            setup[c].partition[p] = reinterpret_cast<std::byte*>(partition_at(c, p));
+        for (std::uint32_t p = 0; p < spm::partitions; ++p) {
+            setup[c].partition[p] = from.partition[c][p];
+        }
+        const bool wrong_place = !lies_in(c, from);
+        for (std::uint32_t t = 0; t < from.tasks[c].count; ++t, ++row) {
+            const char* wrong = wrong_place ? "'s partitions are no pages of its core's scratchpad"
+                                            : why_not(from.tasks[c].tasks[t], from.partition_bytes[c]);
+            if (wrong != nullptr) {
+                return bare::fail(desk, bare::Text<80>().add("task ").number(row).add(wrong).c_str());
+            }
+            if (row < tables.tasks && rows[row].core == c) {
+                board.add(c, t, rows[row]);
+            }
         }
     }
-    const auto* slots = in_window<const SlotRow>(tables.slots_at);
-    for (std::uint32_t i = 0; i < tables.slots; ++i) {
-        slot[i] = {slots[i].core, slots[i].length};
+    if (row != tables.tasks) {
+        return bare::fail(desk, "the rows in the window are of other tasks");
     }
     while (Access::load<Edge::queue_observe>(on_chip_shared().cleared) != magic) {
         ThisPort::relax();
@@ -277,14 +286,9 @@ int consort_program(bare::Desk& desk) noexcept {
     }
     const Ticks start = ThisPort::now() + 100000;
     board.begin(start);
-    spm::Schedule schedule;
-    schedule.arbitration = static_cast<spm::Arbitration>(tables.arbitration);
-    schedule.slots = slot;
-    schedule.count = tables.slots;
+    spm::Schedule schedule = from.schedule;
     schedule.start = start;
-    schedule.tolerance = tables.tolerance;
-    schedule.repeats = tables.repeats;
-    static Kernel kernel(board, setup, tables.cores, schedule);
+    static Kernel kernel(board, setup, from.cores, schedule);
     const auto* request = in_window<const RequestRow>(tables.requests_at);
     std::uint32_t requested = 0;
     bool closed = false;

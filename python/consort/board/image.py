@@ -52,10 +52,16 @@ def program_source(name: str) -> Path:
     raise BadInput(f"no program '{name}'; give a .cpp file, or one of: identity, exchange")
 
 
-def build_image(core: CoreSpec, source: Path, *flags: str, beside: Sequence[Path] = ()) -> Path:
+def build_image(
+    core: CoreSpec,
+    source: Path,
+    *flags: str,
+    beside: Sequence[Path] = (),
+    scripts: Sequence[Path] = (),
+) -> Path:
     """A program's image for a core, built if it is not cached; `BadInput` carries the compiler's words.
 
-    `beside`: further sources of the program.
+    `beside`: further sources of the program; `scripts`: of the linker, before the core's own.
     """
     root = need_source_tree("building for a board")
     if shutil.which(core.compiler) is None:
@@ -73,8 +79,9 @@ def build_image(core: CoreSpec, source: Path, *flags: str, beside: Sequence[Path
         [*core.flags, *COMMON, *BARE, *flags],
         includes,
         sources,
-        [*LINK, "-T", str(script), "-lgcc"],
+        [*LINK, *(word for s in (*scripts, script) for word in ("-T", str(s))), "-lgcc"],
         f"{source.stem}-{core.name}.elf",
+        *scripts,
         script,
     )
 

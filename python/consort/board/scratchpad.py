@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,7 +27,10 @@ MAGIC, IMAGE_MAGIC = 0x4D505343, 0x474D4943
 TABLES, CONTENTS = 0x10000, 0x11000
 APPLICATION_CORES, MOST_CORES, MOST_TASKS, MOST_SLOTS = 2, 4, 16, 64
 PAGE = 4096
-PARTITION_BYTES, STACK_BYTES = 12 * PAGE, 4096
+ON_CHIP = 0xFFFC0000
+# Of each core; its last page is the stack. Without generated tables a partition begins at each half.
+SCRATCHPAD_BYTES, STACK_BYTES = 24 * PAGE, PAGE
+PARTITION_BYTES = SCRATCHPAD_BYTES // 2
 ALIGNMENT = 64
 HEADER, ENTRY = struct.Struct("<8I"), 64
 _TABLES = struct.Struct("<18IQ")
@@ -205,6 +208,9 @@ class KernelRun:
     tick: int = 5_000
     cores: int = APPLICATION_CORES
     arbitration: str = "tdma"
+    # The folder of generated tables, given where the first image is in the board's memory; what the kernel
+    # takes of tasks, slots and policies is then theirs. Without them the host writes it into the window.
+    tables: Callable[[int], Path] | None = None
 
 
 @dataclass
@@ -250,16 +256,17 @@ def run_kernel(run: KernelRun, *, counted: bool = True, seconds: float = 300) ->
     """Runs the kernel on the board until all that was released until `run.until` is over."""
     spec = board_named("versal")
     _check(run)
-    images = kernel_images(spec)
     window = _Window(spec.window_bytes)
+    # As the generated tables have them: one after the other, code before data.
+    placed = [(window.place(t.image.code), window.place(t.image.state)) for t in run.tasks]
+    images = kernel_images(spec, run.tables(spec.window_offset + CONTENTS) if run.tables else None)
     rows, kept = [], []
-    for task in run.tasks:
+    for task, (code_at, data_at) in zip(run.tasks, placed, strict=True):
         image = task.image
         stride = aligned(image.inputs)
         inputs = b"".join(row + bytes(stride - len(row)) for row in task.inputs)
         inputs = inputs if image.inputs == 0 or inputs else bytes(stride)
         outputs_at = window.reserve(aligned(image.outputs) * task.outputs)
-        data_at = window.place(image.state)
         kept.append((task, outputs_at, data_at))
         rows.append(
             _TASK.pack(
@@ -267,7 +274,7 @@ def run_kernel(run: KernelRun, *, counted: bool = True, seconds: float = 300) ->
                 *(task.core, RELEASES.index(task.release)),
                 *(ON_OVERRUN.index(task.on_overrun), ON_MISS.index(task.on_miss)),
                 *(len(image.code), len(image.state), image.inputs, image.outputs),
-                *(window.place(image.code), data_at, window.place(inputs), max(1, len(task.inputs))),
+                *(code_at, data_at, window.place(inputs), max(1, len(task.inputs))),
                 *(outputs_at, task.outputs),
                 *(window.place(struct.pack(f"<{len(task.lasting)}Q", *task.lasting)), len(task.lasting)),
                 *(task.load, task.unload),
@@ -327,16 +334,27 @@ def _check(run: KernelRun) -> None:
         )
 
 
-def kernel_images(spec: BoardSpec) -> dict[str, Path]:
-    """The kernel's own programs: the I/O core's and the application cores'."""
+def kernel_images(spec: BoardSpec, generated: Path | None = None) -> dict[str, Path]:
+    """The kernel's own programs: the I/O core's and the application cores'.
+
+    They have the tables that `consort generate` has written to the folder `generated`; without one they read
+    them from the window.
+    """
     port = need_source_tree("building for a board") / "ports/versal"
+    tables = port / f"scratchpad/{'window' if generated is None else 'generated'}_tables.cpp"
+    flags = [] if generated is None else [f"-I{generated}"]
+    scripts = [] if generated is None else [generated / "consort-memory.ld"]
     return {
         "a72": build_image(
             spec.core("a72"),
             port / "a72/scratchpad.cpp",
-            beside=[port / f"a72/{name}.S" for name in ("jobs", "second_core")],
+            *flags,
+            beside=[*(port / f"a72/{name}.S" for name in ("jobs", "second_core")), tables],
+            scripts=scripts,
         ),
-        "r5f": build_image(spec.core("r5f"), port / "r5f/scratchpad.cpp"),
+        "r5f": build_image(
+            spec.core("r5f"), port / "r5f/scratchpad.cpp", *flags, beside=[tables], scripts=scripts
+        ),
     }
 
 

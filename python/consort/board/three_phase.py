@@ -29,6 +29,7 @@ from consort.analysis.scratchpad import (
     three_phase_cores,
 )
 from consort.analysis.three_phase import bound_core
+from consort.board.generated import board_tables
 from consort.board.image import COMMON, build
 from consort.board.qemu import find, version
 from consort.board.scratchpad import (
@@ -117,7 +118,14 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
                 )
             )
     slots = [(number, -(-core.share.slot // 1000)) for number, core in enumerate(cores)]
-    run = KernelRun(tasks, slots, duration, arbitration=_arbitration(cores))
+    images = {task.name: task.image for task in tasks}
+    run = KernelRun(
+        tasks,
+        slots,
+        duration,
+        arbitration=_arbitration(cores),
+        tables=lambda images_at: board_tables(system, images, images_at),
+    )
     return Planned(system, cores, duration, run, expected, released)
 
 

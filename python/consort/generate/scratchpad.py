@@ -176,7 +176,7 @@ def make_tables(system: System, wishes: TableWishes) -> Tables:
         subscriptions,
         tolerance,
         wishes.on_overrun,
-        _images(system, cores, wishes),
+        image_places(system, cores, wishes),
         tuple(bounds),
         tuple(notes),
         late,
@@ -577,7 +577,7 @@ def _apart(system: System, cores: tuple[PlannedCore, ...]) -> None:
             )
 
 
-def _images(
+def image_places(
     system: System, cores: tuple[PlannedCore, ...], wishes: TableWishes
 ) -> dict[str, tuple[int, int]]:
     """Where each task's code and data are, one after the other, when a place was given."""

@@ -27,12 +27,21 @@ inline constexpr std::uint32_t most_tasks = 16;
 // --- on-chip memory: a partition is of whole pages, the last pages are the cores' hand-overs
 
 inline constexpr std::uint32_t page = 4096;
-inline constexpr std::uint32_t partition_bytes = 12 * page;
-// The job's stack is the end of its partition.
-inline constexpr std::uint32_t stack_bytes = 4096;
+inline constexpr std::uint32_t scratchpad_bytes = 24 * page;
+// Of a core: the end of its scratchpad. Its jobs follow one another, so they have one.
+inline constexpr std::uint32_t stack_bytes = page;
 
+[[nodiscard]] constexpr std::uintptr_t scratchpad_at(std::uint32_t core) noexcept {
+    return on_chip + core * scratchpad_bytes;
+}
+[[nodiscard]] constexpr std::uintptr_t stack_at(std::uint32_t core) noexcept {
+    return scratchpad_at(core) + scratchpad_bytes - stack_bytes;
+}
+
+// Where tables in the window have the partitions.
+inline constexpr std::uint32_t partition_room = scratchpad_bytes / spm::partitions - stack_bytes;
 [[nodiscard]] constexpr std::uintptr_t partition_at(std::uint32_t core, std::uint32_t partition) noexcept {
-    return on_chip + (core * spm::partitions + partition) * partition_bytes;
+    return scratchpad_at(core) + partition * (scratchpad_bytes / spm::partitions);
 }
 
 // How an application core learns the I/O core's time: it asks, and halves the time that the answer took.
@@ -56,7 +65,7 @@ struct OnChip {
     spm::Handover<Access>::Shared handover[most_cores];
     Control control[most_cores];
 };
-inline constexpr std::uintptr_t shared_at = on_chip + application_cores * spm::partitions * partition_bytes;
+inline constexpr std::uintptr_t shared_at = on_chip + application_cores * scratchpad_bytes;
 static_assert(shared_at - on_chip + sizeof(OnChip) <= on_chip_bytes);
 
 [[nodiscard]] inline OnChip& on_chip_shared() noexcept {

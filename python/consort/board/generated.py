@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel's tables on the emulated Versal: what `consort generate --for scratchpad` writes.
+
+Periods, deadlines, budgets, policies, slots, tolerance, partitions and places of images are those of the
+generated headers and linker script. Only the sizes are the board's own: of its images, not the described.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from consort.analysis.scratchpad import three_phase_cores
+from consort.board.scratchpad import ON_CHIP, PAGE, SCRATCHPAD_BYTES, STACK_BYTES, TaskImage
+from consort.errors import BadInput
+from consort.generate.scratchpad import (
+    PARTITIONS,
+    PlannedCore,
+    Tables,
+    TableWishes,
+    image_places,
+    make_tables,
+)
+from consort.generate.tables import table_files
+from consort.model import System
+from consort.source import cache_folder
+
+# The board's clocks count nanoseconds.
+TICK = 1000
+# How late the emulated I/O core may be at a slot's begin: it looks at its clock every microsecond or so.
+REACTION = 5_000_000
+
+
+def board_tables(system: System, images: Mapping[str, TaskImage], images_at: int) -> Path:
+    """The folder of the generated files; the first image is at `images_at` in main memory."""
+    names = three_phase_cores(system)
+    scratchpads = {core: ON_CHIP + n * SCRATCHPAD_BYTES for n, core in enumerate(names)}
+    # Sets without a bound are run as well; the run says so.
+    wishes = TableWishes(scratchpads=scratchpads, images=images_at, force=True)
+    tables = make_tables(system, wishes)
+    _whole(system, tables)
+    cores = tuple(_with_images(system, core, images) for core in tables.cores)
+    tables = replace(tables, cores=cores, images=image_places(system, cores, wishes))
+    files = table_files(tables)
+    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
+    folder = cache_folder() / "tables" / digest
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+            made = Path(scratch) / "tables"
+            made.mkdir()
+            for name, text in files.items():
+                (made / name).write_text(text, encoding="utf-8")
+            try:
+                made.rename(folder)
+            except OSError:
+                # Another session was quicker: the same name has the same files.
+                assert folder.is_dir()
+    return folder
+
+
+def _with_images(system: System, core: PlannedCore, images: Mapping[str, TaskImage]) -> PlannedCore:
+    tasks = []
+    for task in core.tasks:
+        image = images[task.name]
+        sizes = {"code": len(image.code), "data": len(image.state)}
+        made = replace(task, size={**sizes, "inputs": image.inputs, "outputs": image.outputs})
+        over = made.offsets["end"] - core.partition_bytes
+        if over > 0:
+            raise BadInput(
+                f"its image for the board is {over} bytes too large for a partition of {core.name}"
+                f" ({core.partition_bytes} bytes)",
+                file=system.file,
+                field=f"tasks.{task.name}",
+            )
+        tasks.append(made)
+    room = SCRATCHPAD_BYTES - STACK_BYTES
+    if core.partition_bytes % PAGE or PARTITIONS * core.partition_bytes > room:
+        raise BadInput(
+            f"partitions of {core.partition_bytes} bytes ({core.name}); the board's are whole pages of"
+            f" {PAGE}, {PARTITIONS} of them within {room} bytes",
+            file=system.file,
+            field="platform",
+        )
+    return replace(core, tasks=tuple(tasks))
+
+
+def _whole(system: System, tables: Tables) -> None:
+    """Times that the board's clocks can keep."""
+    for core in tables.cores:
+        times = {f"scheduling.{core.name}.slot": core.slot}
+        for task in core.tasks:
+            times |= {f"tasks.{task.name}.{n}": getattr(task, n) for n in ("period", "deadline", "offset")}
+        for field, time in times.items():
+            if time % TICK:
+                raise BadInput("is not a whole number of nanoseconds", file=system.file, field=field)
+    if tables.arbitration == "tdma" and tables.tolerance < REACTION:
+        raise BadInput(
+            f"the longest operation leaves {tables.tolerance / 1e6:g} us of its slot; the board's I/O core"
+            f" begins one up to {REACTION / 1e6:g} us late: give a longer slot",
+            file=system.file,
+            field=f"scheduling.{tables.cores[0].name}.slot",
+        )
