@@ -124,4 +124,24 @@ class MessageBox {
     BoxShape shape_{};
 };
 
+// The input or output of a step that messages are moved for (consort/spm/step.hpp): up to `capacity` of them,
+// each of at most `payload` bytes. An output is what the last job left: clear() it first.
+template <std::uint32_t capacity, std::uint32_t payload>
+struct Messages {
+    static constexpr BoxShape shape{capacity, payload};
+    alignas(8) std::byte memory[shape.bytes()];
+
+    void clear() noexcept { box().clear(); }
+    Put put(const Message& message) noexcept { return box().put(message, OnFull::refuse); }
+    [[nodiscard]] std::uint32_t count() const noexcept { return box().count(); }
+    // How many messages of its flows the task did not get since its last job.
+    [[nodiscard]] std::uint32_t lost() const noexcept { return box().lost(); }
+    [[nodiscard]] Message at(std::uint32_t i) const noexcept { return box().at(i); }
+
+  private:
+    [[nodiscard]] MessageBox box() noexcept { return {memory, shape}; }
+    // Only read.
+    [[nodiscard]] MessageBox box() const noexcept { return {const_cast<std::byte*>(memory), shape}; }
+};
+
 }  // namespace consort::spm

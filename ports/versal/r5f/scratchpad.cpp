@@ -9,6 +9,7 @@
 #include "consort/bare/program.hpp"
 #include "consort/spm/io_core.hpp"
 #include "consort/versal/kernel_tables.hpp"
+#include "devices.hpp"
 
 namespace {
 
@@ -19,6 +20,7 @@ using consort::spm::DmaState;
 
 struct PerTask {
     const TaskRow* row;
+    TaskSummary* summary;
     std::uint32_t loads;
     std::uint32_t unloads;
 };
@@ -41,18 +43,29 @@ class Board {
     DmaState dma_state() noexcept { return dma_.poll(instant_); }
     bool dma_abort() noexcept { return dma_.abort(); }
     const std::byte* inputs(std::uint32_t core, std::uint32_t task) noexcept {
+        if (const std::byte* messages = io_ != nullptr ? io_->inputs(core, task) : nullptr) {
+            return messages;
+        }
         PerTask& t = task_[core][task];
         return t.row->inputs == 0 ? nullptr
                                   : in_window<const std::byte>(t.row->inputs_at) +
                                         t.loads++ % t.row->input_rows * spm::aligned_part(t.row->inputs);
     }
     std::byte* outputs(std::uint32_t core, std::uint32_t task) noexcept {
+        if (std::byte* messages = io_ != nullptr ? io_->outputs(core, task) : nullptr) {
+            return messages;
+        }
         PerTask& t = task_[core][task];
         return t.row->outputs == 0 ? nullptr
                                    : in_window<std::byte>(t.row->outputs_at) +
                                          t.unloads % t.row->output_rows * spm::aligned_part(t.row->outputs);
     }
-    void delivered(std::uint32_t core, std::uint32_t task) noexcept { ++task_[core][task].unloads; }
+    void delivered(std::uint32_t core, std::uint32_t task) noexcept {
+        ++task_[core][task].unloads;
+        if (io_ != nullptr) {
+            io_->delivered(core, task);
+        }
+    }
     void stop_job(std::uint32_t core, std::uint32_t task, std::uint32_t job) noexcept {
         Access::store<Edge::queue_release>(on_chip_shared().control[core].io.stop, job_number(task, job));
     }
@@ -93,13 +106,24 @@ class Board {
                                                           static_cast<std::uint32_t>(j.outcome)};
         }
         ++jobs_;
+        PerTask& t = task_[j.core][j.task];
+        TaskSummary& s = *t.summary;
+        const Ticks response = j.end - j.release;
+        const Ticks execution = j.finish - j.start;
+        s.response = response > s.response ? response : s.response;
+        s.execution = execution > s.execution ? execution : s.execution;
+        ++s.jobs;
+        s.late += response > t.row->deadline ? 1 : 0;
+        s.not_done += j.outcome == spm::Outcome::done ? 0 : 1;
+        s.last = j.job;
     }
 
     // --- around the kernel
 
-    void add(std::uint32_t core, std::uint32_t task, const TaskRow& row) noexcept {
-        task_[core][task] = {&row, 0, 0};
+    void add(std::uint32_t core, std::uint32_t task, const TaskRow& row, TaskSummary& summary) noexcept {
+        task_[core][task] = {&row, &summary, 0, 0};
     }
+    void attach(Devices::Subsystem& io) noexcept { io_ = &io; }
     void begin(Ticks start) noexcept { start_ = start; }
     // What ends has ended then, however late the I/O core looks: at the next slot's begin, or in turns at the
     // instant of the kernel's step.
@@ -111,6 +135,11 @@ class Board {
     [[nodiscard]] std::uint32_t jobs() const noexcept { return jobs_; }
     [[nodiscard]] std::uint32_t count(spm::Kind kind) const noexcept {
         return counts_[static_cast<std::uint32_t>(kind)];
+    }
+    void report() const noexcept {
+        for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(spm::Kind::count); ++i) {
+            in_window<std::uint32_t>(tables_->counts_at)[i] = counts_[i];
+        }
     }
     [[nodiscard]] Ticks take_sleep() noexcept {
         const Ticks length = sleep_;
@@ -130,6 +159,7 @@ class Board {
     }
 
     const Tables* tables_;
+    Devices::Subsystem* io_ = nullptr;
     ApplicationDma dma_;
     PerTask task_[most_cores][most_tasks] = {};
     std::uint32_t handed_[most_cores] = {};
@@ -172,23 +202,44 @@ bool set_clocks(bare::Desk& desk) noexcept {
     return true;
 }
 
-void idle(std::uint32_t turns) noexcept {
+// Emulated, an instruction that does nothing costs next to nothing, and a jump the most: few turns, long
+// ones.
+[[gnu::noinline]] void idle(std::uint32_t turns) noexcept {
     for (std::uint32_t i = 0; i < turns; ++i) {
-        asm volatile("nop" ::: "memory");
+        asm volatile(".rept 200\n nop\n .endr" ::: "memory");
     }
 }
 
-// Until `at`. Away from it the clock is looked at rarely: emulated, reading it costs more than all else.
-void wait_until(Ticks at, Board& board) noexcept {
-    constexpr Ticks far = 10000;
-    constexpr Ticks near = 1500;
-    for (Ticks now = ThisPort::now(); now < at; now = ThisPort::now()) {
-        if (board.dma_state() != DmaState::busy && at - now > near) {
-            idle(at - now > far ? 1000 : 200);
-        }
-        ThisPort::relax();
+// Waiting for a time. Away from it the clock is looked at rarely: emulated, reading it costs more than all
+// else.
+class Wait {
+  public:
+    // How long a turn of idle() takes on this core, at this clock.
+    void calibrate() noexcept {
+        idle(turns);
+        const Ticks begin = ThisPort::now();
+        idle(turns);
+        long_ = ThisPort::now() - begin;
     }
-}
+    // Until `at`; before it comes what the devices have, one message at a time.
+    void until(Ticks at, Board& board, Devices* devices) const noexcept {
+        for (Ticks now = ThisPort::now(); now < at; now = ThisPort::now()) {
+            const Ticks left = at - now;
+            const bool moving = board.dma_state() == DmaState::busy;
+            if (devices != nullptr && devices->serve(now, left)) {
+                continue;
+            }
+            if (!moving && left > long_ / 2) {
+                idle(left > 4 * long_ ? turns : turns / 5);
+            }
+            ThisPort::relax();
+        }
+    }
+
+  private:
+    static constexpr std::uint32_t turns = 15;
+    Ticks long_ = 0;
+};
 
 // Null, or what is wrong with a task; its image lies where its code is.
 const char* why_not(const spm::Task& task, std::uint32_t partition_bytes) noexcept {
@@ -222,7 +273,8 @@ Ticks earlier(Ticks a, Ticks b) {
 
 // In turns: until the next instant at which there is something to decide. The kernel's step is for that very
 // instant, so that its delays do not add up. Now and then it is looked whether something hangs.
-Ticks wait_for_instant(Ticks next, Ticks last, Board& board, const Kernel& kernel) noexcept {
+Ticks wait_for_instant(Ticks next, Ticks last, Board& board, const Kernel& kernel,
+                       Devices* devices) noexcept {
     constexpr Ticks look = 50000;
     constexpr Ticks near = 3000;
     for (;;) {
@@ -234,9 +286,12 @@ Ticks wait_for_instant(Ticks next, Ticks last, Board& board, const Kernel& kerne
         if (now - last > look) {
             return now;
         }
+        if (devices != nullptr && devices->serve(now, at - now)) {
+            continue;
+        }
         // A core tells the end of a job that is to last for a time before it has come.
         if (at - now > near) {
-            idle(400);
+            idle(6);
         }
         ThisPort::relax();
     }
@@ -271,21 +326,34 @@ int consort_program(bare::Desk& desk) noexcept {
                 return bare::fail(desk, bare::Text<80>().add("task ").number(row).add(wrong).c_str());
             }
             if (row < tables.tasks && rows[row].core == c) {
-                board.add(c, t, rows[row]);
+                board.add(c, t, rows[row], in_window<TaskSummary>(tables.summaries_at)[row]);
             }
         }
     }
     if (row != tables.tasks) {
         return bare::fail(desk, "the rows in the window are of other tasks");
     }
+    static Devices attached;
+    Devices* const devices = tables.io_at != 0 ? &attached : nullptr;
     while (Access::load<Edge::queue_observe>(on_chip_shared().cleared) != magic) {
         ThisPort::relax();
     }
     if (!set_clocks(desk)) {
         return bare::fail(desk, "told to stop");
     }
-    const Ticks start = ThisPort::now() + 100000;
+    if (devices != nullptr) {
+        if (const char* wrong = devices->prepare(*in_window<const IoTables>(tables.io_at))) {
+            return bare::fail(desk, wrong);
+        }
+        board.attach(devices->subsystem());
+    }
+    Wait wait;
+    wait.calibrate();
+    const Ticks start = ThisPort::now() + tables.lead;
     board.begin(start);
+    if (devices != nullptr) {
+        devices->start(start);
+    }
     spm::Schedule schedule = from.schedule;
     schedule.start = start;
     static Kernel kernel(board, setup, from.cores, schedule);
@@ -333,9 +401,9 @@ int consort_program(bare::Desk& desk) noexcept {
             next = earlier(next, start + tables.until);
         }
         if (in_turn) {
-            instant = wait_for_instant(next, now, board, kernel);
+            instant = wait_for_instant(next, now, board, kernel, devices);
         } else {
-            wait_until(next, board);
+            wait.until(next, board, devices);
         }
         desk.progress(board.jobs());
         if (desk.told_to_stop()) {
@@ -343,6 +411,13 @@ int consort_program(bare::Desk& desk) noexcept {
         }
     }
     kernel.halt();
+    if (devices != nullptr) {
+        // What the last unloads have left.
+        while (devices->serve(ThisPort::now(), spm::never)) {
+        }
+        devices->report();
+    }
+    board.report();
     desk.result(0, board.events());
     desk.result(1, board.jobs());
     desk.result(2, board.count(spm::Kind::slot_wasted));

@@ -53,11 +53,14 @@ def command_line(
     *,
     counted: bool,
     threads: bool,
+    shift: int = 0,
     linux: Sequence[str] = (),
+    lines: Sequence[str] = (),
 ) -> list[str]:
-    """What starts the board. `counted`: time is instructions executed, one a nanosecond.
+    """What starts the board. `counted`: time is instructions executed, one in 2 to the `shift` nanoseconds.
 
     `threads`: each core in a thread of its own; else they take turns, one handing over where it waits.
+    `lines`: options for what the board's controllers are connected to.
     `linux`: options that boot Linux; images are then put into memory by who started the board, once it is up.
     """
     line = [str(program), "-M", f"{board.machine},memory-backend=ddr"]
@@ -76,9 +79,10 @@ def command_line(
             start = "" if core.starts is None else f",cpu-num={core.starts}"
             line += ["-device", f"loader,file={images[core.name]}{start}"]
     line += linux or board.options
+    line += lines
     # A spinning core must not starve the others: with instruction counting they take turns.
     if counted:
-        line += ["-icount", "shift=0,sleep=off"]
+        line += ["-icount", f"shift={shift},sleep=off"]
     else:
         line += ["-accel", f"tcg,thread={'multi' if threads else 'single'}"]
     line += ["-chardev", f"socket,id=gdb,path={gdb},server=on,wait=off", "-gdb", "chardev:gdb"]

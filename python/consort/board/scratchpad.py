@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.board.boards import A72, BoardSpec, board_named
+from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices
 from consort.board.image import BARE, COMMON, build, build_image, loaded_parts
 from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
@@ -27,13 +28,17 @@ MAGIC, IMAGE_MAGIC = 0x4D505343, 0x474D4943
 TABLES, CONTENTS = 0x10000, 0x11000
 APPLICATION_CORES, MOST_CORES, MOST_TASKS, MOST_SLOTS = 2, 4, 16, 64
 PAGE = 4096
+# Jobs that the window has room to record one by one, with all their events.
+MOST_RECORDED = 8000
+# Instructions from when all cores are ready to the first slot.
+LEAD = 100_000
 ON_CHIP = 0xFFFC0000
 # Of each core; its last page is the stack. Without generated tables a partition begins at each half.
 SCRATCHPAD_BYTES, STACK_BYTES = 24 * PAGE, PAGE
 PARTITION_BYTES = SCRATCHPAD_BYTES // 2
 ALIGNMENT = 64
 HEADER, ENTRY = struct.Struct("<8I"), 64
-_TABLES = struct.Struct("<18IQ")
+_TABLES = struct.Struct("<18IQ6I")
 _TASK = struct.Struct("<4Q18I")
 _REQUEST = struct.Struct("<Q2I")
 _FAULT = struct.Struct("<4I")
@@ -56,7 +61,11 @@ JOB = np.dtype(
     [(n, "<i8") for n in ("release", "load", "ready", "start", "finish", "unload", "end")]
     + [(n, "<u4") for n in ("core", "task", "job", "outcome")]
 )
-assert EVENT.itemsize == 24 and JOB.itemsize == 72
+# Of all jobs of a task, however many: longest response and execution, how many ended, late, not done.
+SUMMARY = np.dtype(
+    [("response", "<i8"), ("execution", "<i8")] + [(n, "<u4") for n in ("jobs", "late", "not_done", "last")]
+)
+assert EVENT.itemsize == 24 and JOB.itemsize == 72 and SUMMARY.itemsize == 32
 
 
 def aligned(count: int) -> int:
@@ -211,6 +220,11 @@ class KernelRun:
     # The folder of generated tables, given where the first image is in the board's memory; what the kernel
     # takes of tasks, slots and policies is then theirs. Without them the host writes it into the window.
     tables: Callable[[int], Path] | None = None
+    # Counted: an instruction takes 2 to this nanoseconds. A slower clock runs longer in the same time.
+    shift: int = 0
+    # So many jobs are recorded one by one, all are counted; None: a run with more jobs than room is refused.
+    recorded: int | None = None
+    devices: DeviceSetup | None = None
 
 
 @dataclass
@@ -225,6 +239,10 @@ class KernelResult:
     longest_step: int
     # How exactly each application core knows the time.
     round_trip: list[int] = field(default_factory=list)
+    # Of all events and jobs, recorded or not.
+    counts: dict[str, int] = field(default_factory=dict)
+    summaries: dict[str, np.void] = field(default_factory=dict)
+    devices: DeviceResult | None = None
 
     def of_kind(self, *kinds: str) -> NDArray[np.void]:
         return self.events[np.isin(self.events["kind"], [KINDS.index(k) for k in kinds])]
@@ -252,8 +270,17 @@ class _Window:
         return where
 
 
-def run_kernel(run: KernelRun, *, counted: bool = True, seconds: float = 300) -> KernelResult:
-    """Runs the kernel on the board until all that was released until `run.until` is over."""
+def run_kernel(
+    run: KernelRun,
+    *,
+    counted: bool = True,
+    seconds: float = 300,
+    watch: Callable[[Board], None] | None = None,
+) -> KernelResult:
+    """Runs the kernel on the board until all that was released until `run.until` is over.
+
+    `watch` is called now and then meanwhile.
+    """
     spec = board_named("versal")
     _check(run)
     window = _Window(spec.window_bytes)
@@ -284,6 +311,8 @@ def run_kernel(run: KernelRun, *, counted: bool = True, seconds: float = 300) ->
     most_jobs = len(requests) + sum(
         (run.until + t.period - 1) // t.period for t in run.tasks if t.release == "periodic"
     )
+    beyond = run.recorded is not None and run.recorded < most_jobs
+    most_jobs = run.recorded if run.recorded is not None and beyond else most_jobs
     most_events = 16 * most_jobs + 4096
     faults = [_FAULT.pack(FAULTS.index(f.what) + 1, f.transfer, f.length, 0) for f in run.faults]
     table = [
@@ -295,23 +324,42 @@ def run_kernel(run: KernelRun, *, counted: bool = True, seconds: float = 300) ->
         *(window.reserve(EVENT.itemsize * most_events), most_events),
         *(window.reserve(JOB.itemsize * most_jobs), most_jobs),
         *(run.repeats, run.tolerance, run.tick),
+        run.until,
+        *(beyond, window.reserve(4 * len(KINDS)), window.reserve(SUMMARY.itemsize * len(rows))),
+        *(place_devices(run.devices, window), LEAD << run.shift, 0),
     ]
-    contents = {**window.contents, TABLES: _TABLES.pack(*table, run.until)}
+    contents = {**window.contents, TABLES: _TABLES.pack(*table)}
     orders: dict[int, tuple[int, Sequence[int]]] = dict.fromkeys((0, 1, 2), (1, ()))
-    with Board(spec, images, orders=orders, contents=contents, counted=counted) as board:
-        board.wait([0, 1, 2], seconds)
+    lines = None if run.devices is None else run.devices.line or hub
+    with Board(
+        spec, images, orders=orders, contents=contents, counted=counted, shift=run.shift, lines=lines
+    ) as board:
+        board.wait([0, 1, 2], seconds, None if watch is None else lambda: watch(board))
         events, jobs, wasted, longest = board.desks[1].results[:4]
-        if events > most_events or jobs > most_jobs:
+        if not beyond and (events > most_events or jobs > most_jobs):
             raise SystemFails(f"{events} events and {jobs} jobs, more than there was room for")
         return KernelResult(
-            np.frombuffer(board.read(table[11], events * EVENT.itemsize), EVENT).copy(),
-            np.frombuffer(board.read(table[13], jobs * JOB.itemsize), JOB).copy(),
+            np.frombuffer(board.read(table[11], min(events, most_events) * EVENT.itemsize), EVENT).copy(),
+            np.frombuffer(board.read(table[13], min(jobs, most_jobs) * JOB.itemsize), JOB).copy(),
             {t.name: _rows(board, at, t) for t, at, _ in kept},
             {t.name: board.read(at, len(t.image.state)) for t, _, at in kept},
             wasted,
             longest,
             [board.desks[place].results[1] for place in (0, 2)],
+            dict(
+                zip(
+                    KINDS,
+                    struct.unpack(f"<{len(KINDS)}I", board.read(table[20], 4 * len(KINDS))),
+                    strict=True,
+                )
+            ),
+            dict(zip((t.name for t in run.tasks), _summaries(board, table[21], len(rows)), strict=True)),
+            None if run.devices is None else read_devices(run.devices, board.read, table[22]),
         )
+
+
+def _summaries(board: Board, at: int, tasks: int) -> NDArray[np.void]:
+    return np.frombuffer(board.read(at, tasks * SUMMARY.itemsize), SUMMARY).copy()
 
 
 def _rows(board: Board, at: int, task: KernelTask) -> list[bytes]:

@@ -95,6 +95,10 @@ class Board:
     images: Mapping[str, Path]
     name: str = ""
     counted: bool = False
+    # Counted: an instruction takes 2 to this nanoseconds.
+    shift: int = 0
+    # QEMU's options for what the board's controllers are connected to, given the folder for sockets.
+    lines: Callable[[Path], Sequence[str]] | None = None
     orders: Mapping[int, tuple[int, Sequence[int]]] = field(default_factory=dict)
     # What to write into the shared window before the board starts: offset -> bytes.
     contents: Mapping[int, bytes] = field(default_factory=dict)
@@ -197,6 +201,8 @@ class Board:
             self.folder / GDB,
             counted=self.counted,
             threads=enough_processors(self.spec) if self.threads is None else self.threads,
+            shift=self.shift,
+            lines=self.lines(self.folder) if self.lines is not None else (),
             linux=self.linux(self.folder).options() if self.linux is not None else (),
         )
         with (self.logs / "qemu.log").open("wb") as output:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +31,12 @@ from consort.analysis.scratchpad import (
 from consort.analysis.three_phase import bound_core
 from consort.board.generated import board_tables
 from consort.board.image import COMMON, build
+from consort.board.messages import Messages, failures, plan_messages, section
 from consort.board.qemu import find, version
 from consort.board.scratchpad import (
     APPLICATION_CORES,
     KINDS,
+    MOST_RECORDED,
     KernelResult,
     KernelRun,
     KernelTask,
@@ -43,6 +45,7 @@ from consort.board.scratchpad import (
     make_image,
     run_kernel,
 )
+from consort.board.session import Board
 from consort.errors import BadInput
 from consort.model import System
 from consort.progress import Progress
@@ -61,6 +64,11 @@ from consort.source import need_source_tree
 BEFORE = 1000
 ORDINARY = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
 RESPONSES = "Longest executions and responses on the board, counted; bounds"
+MESSAGES = "Messages through the board's Ethernet controller, counted"
+SLOTS = "Slots, counted"
+# Instructions in a slot, at least: with longer slots the emulated clock may be slower, and more time passes
+# in an hour of the host's.
+INSTRUCTIONS = 100_000
 # The last outputs of a task, so many, are kept and checked; each rests on all before by the task's state.
 KEPT = 16
 
@@ -79,13 +87,18 @@ class Planned:
     # What each task's last outputs must be, in the order of the jobs, and how many jobs there must be.
     expected: dict[str, list[bytes]]
     jobs: dict[str, int]
+    messages: Messages | None = None
 
 
-def plan_board(system: System, iterations: int | None, progress: Progress) -> Planned:
-    """Builds images and tables; `BadInput` names what the board's kernel cannot run."""
+def plan_board(
+    system: System, iterations: int | None, progress: Progress, *, duration: int | None = None
+) -> Planned:
+    """Builds images and tables; `BadInput` names what the board's kernel cannot run. `duration` in ns."""
     cores = _cores(system)
     first = next(iter(system.tasks.values()))
-    duration = (iterations or system.run.iterations) * first.interval.nanoseconds
+    if duration is None:
+        duration = (iterations or system.run.iterations) * first.interval.nanoseconds
+    messages = plan_messages(system, cores, duration)
     progress("building", None)
     program = _host_program(system)
     tasks, expected, released = [], {}, {}
@@ -95,12 +108,14 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
             task = system.tasks[name]
             progress(f"building {name}", None)
             image = _image(system, name, program)
-            rows = _inputs(system, name, image.inputs)
+            talks = messages is not None and _talks(system, name, image, messages)
+            rows = [] if talks else _inputs(system, name, image.inputs)
             jobs = -(-(duration - task.offset.nanoseconds) // task.interval.nanoseconds)
             kept = max(1, min(jobs, KEPT))
             load, unload = _operations(system, name, core)
             released[name] = jobs
-            expected[name] = _golden(program, name, rows, image.outputs, jobs)[-kept:]
+            # What a task makes of messages the node checks.
+            expected[name] = [] if talks else _golden(program, name, rows, image.outputs, jobs, kept)
             tasks.append(
                 KernelTask(
                     name=name,
@@ -124,9 +139,11 @@ def plan_board(system: System, iterations: int | None, progress: Progress) -> Pl
         slots,
         duration,
         arbitration=_arbitration(cores),
+        devices=None if messages is None else messages.setup,
+        recorded=MOST_RECORDED,
         tables=lambda images_at: board_tables(system, images, images_at),
     )
-    return Planned(system, cores, duration, run, expected, released)
+    return Planned(system, cores, duration, _paced(run), expected, released, messages)
 
 
 def _arbitration(cores: list[ThreePhaseCore]) -> str:
@@ -139,6 +156,32 @@ def _operations(system: System, name: str, core: ThreePhaseCore) -> tuple[int, i
         return 0, 0
     load, unload = moved(system, name) or (core.share.slot, core.share.slot)
     return -(-load // 1000), -(-unload // 1000)
+
+
+def _paced(run: KernelRun) -> KernelRun:
+    """The run with an emulated clock for the length of its slots."""
+    if run.arbitration != "tdma":
+        return run
+    slot = min(length for _, length in run.slots)
+    shift = max(0, (slot // INSTRUCTIONS).bit_length() - 1)
+    # While a job computes the other cores stand still until its core looks up, and a slot may begin so late.
+    return replace(run, shift=shift, tick=slot // 8, tolerance=slot // 2) if shift else run
+
+
+def _talks(system: System, name: str, image: TaskImage, messages: Messages) -> bool:
+    """Whether the task has messages; `BadInput` where its step does not take the boxes of its channels."""
+    talks = name in messages.inputs or name in messages.outputs
+    sizes = ((messages.inputs, image.inputs, "In"), (messages.outputs, image.outputs, "Out"))
+    for boxes, size, what in sizes:
+        if talks and name in boxes and boxes[name] != size:
+            raise BadInput(
+                f"the step's {what} has {size} bytes, the messages of its channels take {boxes[name]};"
+                " make it consort::spm::Messages<capacity, bytes> with the sum of their capacities and the"
+                " longest of their sizes",
+                file=system.file,
+                field=f"tasks.{name}.step",
+            )
+    return talks
 
 
 def _cores(system: System) -> list[ThreePhaseCore]:
@@ -196,15 +239,20 @@ def _host_program(system: System) -> Path:
     for name in system.tasks:
         step, owner = _owner(system, name)
         calls.append(
-            f'    if (task == "{name}") return tell<consort::spm::ThreePhase<&::{step}>, ::{owner}>(what);\n'
+            f'    if (task == "{name}")\n'
+            f"        return tell<consort::spm::ThreePhase<&::{step}>, ::{owner}>(what, jobs, kept);\n"
         )
     text = (
-        "#include <cstdio>\n#include <cstring>\n#include <string_view>\n"
+        "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n"
+        "#include <string_view>\n#include <vector>\n"
         '#include "consort/spm/step.hpp"\n'
         + "".join(f'#include "{h}"\n' for h in headers)
         + _HOST
         + "int main(int argc, char** argv) {\n"
-        + "    if (argc != 3) return 2;\n    const std::string_view task = argv[1], what = argv[2];\n"
+        + "    if (argc != 3 && argc != 5) return 2;\n"
+        + "    const std::string_view task = argv[1], what = argv[2];\n"
+        + "    const unsigned long jobs = argc == 5 ? std::strtoul(argv[3], nullptr, 10) : 0;\n"
+        + "    const unsigned long kept = argc == 5 ? std::strtoul(argv[4], nullptr, 10) : 0;\n"
         + "".join(calls)
         + "    return 2;\n}\n"
     )
@@ -222,7 +270,7 @@ void put(const T& value) {
     if constexpr (!std::is_empty_v<T>) std::fwrite(&value, sizeof value, 1, stdout);
 }
 template <class T, class Owner>
-int tell(std::string_view what) {
+int tell(std::string_view what, unsigned long jobs, unsigned long kept) {
     typename T::Constants constants{};
     if constexpr (requires { Owner::constants(); }) constants = Owner::constants();
     typename T::State state{};
@@ -234,12 +282,18 @@ int tell(std::string_view what) {
     } else if (what == "state") {
         put(state);
     } else {
-        typename T::In in{};
+        std::vector<typename T::In> rows(1);
+        while (std::fread(&rows.back(), sizeof rows[0], 1, stdin) == 1) {
+            rows.emplace_back();
+        }
+        rows.pop_back();
         typename T::Out out;
-        while (std::fread(&in, sizeof in, 1, stdin) == 1) {
+        for (unsigned long n = 0; n < jobs; ++n) {
             std::memset(static_cast<void*>(&out), 0, sizeof out);
-            Owner::step(constants, in, state, out);
-            put(out);
+            Owner::step(constants, rows[n % rows.size()], state, out);
+            if (n + kept >= jobs) {
+                put(out);
+            }
         }
     }
     return 0;
@@ -247,29 +301,56 @@ int tell(std::string_view what) {
 """
 
 
-def _ask(program: Path, task: str, what: str, given: bytes = b"") -> bytes:
-    return subprocess.run([str(program), task, what], input=given, capture_output=True, check=True).stdout
+def _ask(program: Path, task: str, what: str, given: bytes = b"", *more: str) -> bytes:
+    command = [str(program), task, what, *more]
+    return subprocess.run(command, input=given, capture_output=True, check=True).stdout
 
 
 def _inputs(system: System, name: str, size: int) -> list[bytes]:
     return [row.tobytes()[:size] for row in task_rows(system, name, size)[: 4 * KEPT]]
 
 
-def _golden(program: Path, name: str, rows: list[bytes], size: int, jobs: int) -> list[bytes]:
-    given = b"".join(rows[n % len(rows)] or b"\0" for n in range(jobs))
-    found = _ask(program, name, "run", given)
-    return [found[n * size : (n + 1) * size] for n in range(jobs)]
+def _golden(program: Path, name: str, rows: list[bytes], size: int, jobs: int, kept: int) -> list[bytes]:
+    """The last `kept` outputs of so many jobs in a row."""
+    given = b"".join(rows) if rows and rows[0] else b"\0" * len(rows)
+    found = _ask(program, name, "run", given, str(jobs), str(kept))
+    return [found[n * size : (n + 1) * size] for n in range(kept)]
 
 
 # --- the order of what happened
 
 
-def board_events(result: KernelResult) -> tuple[Events, dict[int, Events]]:
-    """What the I/O core did in its order, and what each core saw: its transfers and its executions."""
+def compared_until(planned: Planned, result: KernelResult) -> int | None:
+    """Until when every event and every job is recorded [ns]; None: to the end."""
+    if planned.run.recorded is None or sum(planned.jobs.values()) <= planned.run.recorded:
+        return None
+    # Behind the last recorded end some jobs are under way that have no record.
+    known = {(int(j["core"]), int(j["task"]), int(j["job"])) for j in result.jobs}
+    loads = result.events[result.events["kind"] == KINDS.index("load_begin")]
+    unknown = [int(e["at"]) for e in loads if (int(e["core"]), int(e["task"]), int(e["job"])) not in known]
+    last = min([*unknown, int(result.events["at"][-1])])
+    return last // 10**6 * 10**6
+
+
+def board_events(
+    result: KernelResult, until: int | None = None, slots: Sequence[tuple[int, int]] = ()
+) -> tuple[Events, dict[int, Events]]:
+    """What the I/O core did in its order, and what each core saw: its transfers and its executions.
+
+    With `slots` a transfer begins and ends with its slot: what the I/O core decides is of that instant,
+    however long after it the core looked.
+    """
+    ends = np.cumsum([0, *(length for _, length in slots)])
+
+    def slot_begin(at: int) -> int:
+        cycle = int(ends[-1])
+        return at // cycle * cycle + int(ends[ends <= at % cycle][-1]) if cycle else at
+
     kernel: list[tuple[int, int, str, int, int, int]] = []
     for n, e in enumerate(result.events):
         if KINDS[e["kind"]] in ORDINARY[1:]:
-            kernel.append((int(e["at"]), n, KINDS[e["kind"]], int(e["core"]), int(e["task"]), int(e["job"])))
+            at = slot_begin(int(e["at"]))
+            kernel.append((at, n, KINDS[e["kind"]], int(e["core"]), int(e["task"]), int(e["job"])))
     jobs = result.jobs
     order = len(result.events)
     cores = {}
@@ -278,14 +359,20 @@ def board_events(result: KernelResult) -> tuple[Events, dict[int, Events]]:
         for j in jobs[jobs["core"] == core]:
             who = (core, int(j["task"]), int(j["job"]))
             mine += [(int(j["start"]), order, "start", *who), (int(j["finish"]), -1, "finish", *who)]
-        cores[core] = [k[2:] for k in sorted(mine)]
-    return [k[2:] for k in kernel], cores
+        cores[core] = [k[2:] for k in sorted(mine) if until is None or k[0] < until]
+    return [k[2:] for k in kernel if until is None or k[0] < until], cores
 
 
-def simulated_events(planned: Planned) -> tuple[Events, dict[int, Events]]:
-    """The same of the simulator, with every execution as long as its WCET."""
+def _slots(planned: Planned) -> Sequence[tuple[int, int]]:
+    """Where transfers begin and end with slots."""
+    return planned.run.slots if planned.run.arbitration == "tdma" else ()
+
+
+def simulated_events(planned: Planned, until: int | None = None) -> tuple[Events, dict[int, Events]]:
+    """The same of the simulator, with every execution as long as its WCET; jobs released until then [ns]."""
     prepared = prepare_simulation(planned.system)
-    found = simulate(prepared, planned.duration * 1000, choice="worst", trace=True)
+    duration = planned.duration if until is None else min(until, planned.duration)
+    found = simulate(prepared, duration * 1000, choice="worst", trace=True)
     assert found.slices is not None
     place = {t.name: (c, n) for c, core in enumerate(planned.cores) for n, t in enumerate(core.tasks)}
     # At one instant: what ends comes before what begins, and a core begins once the DMA has been given on.
@@ -312,14 +399,16 @@ def simulated_events(planned: Planned) -> tuple[Events, dict[int, Events]]:
 
 def first_difference(planned: Planned, result: KernelResult) -> str | None:
     """Where the board's order of events leaves the simulator's; None: nowhere."""
-    theirs, ours = board_events(result), simulated_events(planned)
+    until = compared_until(planned, result)
+    theirs, ours = board_events(result, until, _slots(planned)), simulated_events(planned, until)
     sequences = [("the I/O core", theirs[0], ours[0])]
     sequences += [
         (planned.cores[c].core, theirs[1].get(c, []), ours[1].get(c, []))
         for c in sorted(ours[1].keys() | theirs[1].keys())
     ]
     for where, board, simulated in sequences:
-        for n in range(max(len(board), len(simulated))):
+        # Of a run that is not recorded to its end, the simulation goes on behind the last event.
+        for n in range(len(board) if until is not None else max(len(board), len(simulated))):
             pair = [
                 _said(planned, events[n]) if n < len(events) else "nothing" for events in (board, simulated)
             ]
@@ -345,22 +434,30 @@ def run_three_phase_on_board(
     root: Path | None,
     command: list[str] | None,
     progress: Progress,
+    duration: int | None = None,
 ) -> Run:
-    """Runs and records the system; the run's verdict says whether bounds, outputs and order held."""
-    planned = plan_board(system, iterations, progress)
+    """Runs and records the system; the run's verdict says whether bounds, outputs and order held.
+
+    `duration` [ns] instead of iterations of the first task.
+    """
+    planned = plan_board(system, iterations, progress, duration=duration)
     label = name or system.file.resolve().parent.name or system.file.stem
-    progress(f"{planned.duration / 1e9:g} s on the board", None)
+    total = sum(planned.jobs.values())
+
+    def watch(board: Board) -> None:
+        progress(f"{planned.duration / 1e9:g} s on the board", board.desks[1].progress / total)
+
     with RunWriter(label, "application", root, command=command, source=system.file.parent) as writer:
         writer.add_description(system.file)
-        result = run_kernel(planned.run, seconds=120 + planned.duration / 1e6)
+        result = run_kernel(planned.run, seconds=120 + planned.duration / 1e6, watch=watch)
         wrong = {task: _wrong(planned, result, task) for task in planned.expected}
         with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
             for core, plan in enumerate(planned.cores):
                 for task, one in enumerate(plan.tasks):
                     rows = _rows(system, one.name, result, core, task, wrong[one.name])
-                    raw = _raw(system, one.name, rows, Path(folder))
+                    raw = _raw(planned, one.name, rows, Path(folder))
                     writer.add_configuration(one.name, one.name, raw)
-        _judge(writer, planned, result)
+        _judge(writer, planned, result, wrong)
         return writer.finish()
 
 
@@ -391,7 +488,8 @@ def _rows(
     return rows
 
 
-def _raw(system: System, name: str, rows: NDArray[Any], folder: Path) -> RawRun:
+def _raw(planned: Planned, name: str, rows: NDArray[Any], folder: Path) -> RawRun:
+    system, shift = planned.system, planned.run.shift
     folder = folder / name
     folder.mkdir()
     status = rows["status"]
@@ -403,7 +501,9 @@ def _raw(system: System, name: str, rows: NDArray[Any], folder: Path) -> RawRun:
             "name": "r5f counter",
             "ticks_per_second": 1e9,
             "provenance": "counted",
-            "source": "one nanosecond for each instruction executed",
+            "source": f"{1 << shift} ns for each instruction executed"
+            if shift
+            else "one nanosecond for each instruction executed",
         },
         config={
             "deadline_ns": system.tasks[name].deadline.nanoseconds,
@@ -418,21 +518,27 @@ def _raw(system: System, name: str, rows: NDArray[Any], folder: Path) -> RawRun:
     )
 
 
-def _judge(writer: RunWriter, planned: Planned, result: KernelResult) -> None:
+def _judge(writer: RunWriter, planned: Planned, result: KernelResult, wrong: dict[str, list[bool]]) -> None:
     source = "counted"
     rows = []
     for core, plan, bound in _bounds(planned):
         task = [t.name for t in plan.tasks].index(bound.task)
         jobs = result.jobs[(result.jobs["core"] == core) & (result.jobs["task"] == task)]
+        ended = int(jobs.size)
         response = int((jobs["end"] - jobs["release"]).max(initial=0))
         execution = int((jobs["finish"] - jobs["start"]).max(initial=0))
+        if compared_until(planned, result) is not None:
+            of_all = result.summaries[bound.task]
+            ended, response, execution = (int(of_all[n]) for n in ("jobs", "response", "execution"))
+            if any(wrong[bound.task]):
+                writer.fail(f"{bound.task}: {sum(wrong[bound.task])} of its last outputs are wrong")
         limit = bound.response
         rows.append(
-            [bound.task, plan.core, int(jobs.size), execution / 1e3, response / 1e3,
+            [bound.task, plan.core, ended, execution / 1e3, response / 1e3,
              *(None if ps is None else ps / 1e6 for ps in (limit, bound.deadline))]
         )  # fmt: skip
-        if jobs.size != planned.jobs[bound.task]:
-            writer.fail(f"{bound.task}: {jobs.size} jobs of {planned.jobs[bound.task]} ended")
+        if ended != planned.jobs[bound.task]:
+            writer.fail(f"{bound.task}: {ended} jobs of {planned.jobs[bound.task]} ended")
         if limit is None:
             writer.fail(f"{bound.task}: it has no bound; `consort analyze` says why")
         elif response * 1000 > limit:
@@ -453,19 +559,38 @@ def _judge(writer: RunWriter, planned: Planned, result: KernelResult) -> None:
         ],
         rows=rows,
     )
-    happened = [KINDS[k] for k in result.events["kind"] if KINDS[k] not in ORDINARY]
-    for kind in dict.fromkeys(happened):
-        writer.fail(f"{kind.replace('_', ' ')}: {happened.count(kind)} times")
+    for kind, times in result.counts.items():
+        if times and kind not in (*ORDINARY, "slot_wasted"):
+            writer.fail(f"{kind.replace('_', ' ')}: {times} times")
+    used = result.counts["load_begin"] + result.counts["unload_begin"]
+    writer.add_section(
+        SLOTS,
+        "table",
+        columns=[
+            {"name": n, "provenance": source} for n in ("slots", "with an operation", "without", "missed")
+        ],
+        rows=[
+            [used + result.wasted + result.counts["slot_missed"], used, result.wasted,
+             result.counts["slot_missed"]]
+        ],
+    )  # fmt: skip
+    if planned.messages is not None and result.devices is not None:
+        for reason in failures(planned.messages, result.devices):
+            writer.fail(reason)
+        columns, messages = section(result.devices)
+        writer.add_section(MESSAGES, "table", columns=columns, rows=messages)
     order = first_difference(planned, result)
     if order is not None:
         writer.fail(order)
-    kernel = board_events(result)[0]
+    until = compared_until(planned, result)
+    kernel = board_events(result, until, _slots(planned))[0]
     writer.add_section(
         "Order of events",
         "table",
         columns=[{"name": "what"}, {"name": "count", "provenance": source}],
         rows=[
             ["transfers begun and ended", len(kernel)],
+            ["compared until [ms]", "the end" if until is None else until / 1e6],
             ["first difference", order or "none"],
             ["slots without an operation", result.wasted],
             ["longest step of the I/O core [ns]", result.longest_step],

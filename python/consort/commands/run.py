@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ from typing import Any
 import click
 
 from consort.board.application import platform_of, run_on_board
+from consort.board.three_phase import MESSAGES, SLOTS, run_three_phase_on_board
 from consort.board.three_phase import RESPONSES as RESPONSES_ON_BOARD
-from consort.board.three_phase import run_three_phase_on_board
 from consort.errors import BadInput
 from consort.model import load_system
 from consort.model.description import CONFIGURATIONS
+from consort.model.quantities import Duration
 from consort.progress import progress_bar
 from consort.record import Run
 from consort.runner.application import Options, prepare, run_system, signals_to_exceptions
@@ -31,6 +33,10 @@ from consort.runner.three_phase import RESPONSES, only_three_phase, run_three_ph
     "--iterations",
     type=click.IntRange(1, 2**32 - 1),
     help="Jobs of the first task, instead of run.iterations.",
+)
+@click.option(
+    "--duration",
+    help="Boards' scratchpad kernel: how long jobs are released, instead of --iterations; 90s, 30min, 1h.",
 )
 @click.option(
     "--only",
@@ -63,6 +69,7 @@ from consort.runner.three_phase import RESPONSES, only_three_phase, run_three_ph
 def command(
     description: Path,
     iterations: int | None,
+    duration: str | None,
     only: tuple[Any, ...],
     time_base: str | None,
     counted: bool,
@@ -80,6 +87,9 @@ def command(
     a worker died; the run is recorded all the same.
     """
     system = load_system(description)
+    if duration is not None and (board is None or iterations is not None):
+        why = "only runs with --board have one" if board is None else "--iterations says how long already"
+        raise BadInput(why, field="--duration")
     signals_to_exceptions()
     options = Options(
         iterations=iterations,
@@ -102,6 +112,7 @@ def command(
                 root=root,
                 command=options.command,
                 progress=progress,
+                duration=None if duration is None else nanoseconds_of(duration),
             )
         elif platform_of(system) is not None:
             run = run_on_board(
@@ -131,6 +142,22 @@ def command(
         print_run(run)
     if not run.data["verdict"]["ok"]:
         sys.exit(1)
+
+
+def nanoseconds_of(text: str) -> int:
+    """A duration, also in minutes and hours, of at least a nanosecond and at most a day."""
+    longer = re.fullmatch(r"\s*(\d+)\s*(min|h)\s*", text)
+    try:
+        if longer is not None:
+            seconds = int(longer[1]) * (60 if longer[2] == "min" else 3600)
+            found = seconds * 10**9
+        else:
+            found = Duration.parse(text).nanoseconds
+    except ValueError as error:
+        raise BadInput(f"{error}; write 90s, 30min or 1h", field="--duration") from None
+    if not 0 < found <= 24 * 3600 * 10**9:
+        raise BadInput(f"{text} is no duration of a run; up to 24h are", field="--duration")
+    return found
 
 
 def summary(run: Run) -> dict[str, Any]:
@@ -173,7 +200,7 @@ def print_run(run: Run) -> None:
         if table.row_count:
             console.print(table)
     for section in run.data["sections"]:
-        if section["title"] in (RESPONSES, RESPONSES_ON_BOARD):
+        if section["title"] in (RESPONSES, RESPONSES_ON_BOARD, MESSAGES, SLOTS):
             print_section(console, section)
     table = Table(title="counted", title_justify="left")
     table.add_column("configuration")

@@ -145,7 +145,7 @@ def make_tables(system: System, wishes: TableWishes) -> Tables:
         )
     _known(system, names, wishes)
     notes: list[str] = []
-    boxes = {name: _boxes(system, name) for core in names for name in system.tasks_on(core)}
+    boxes = {name: message_boxes(system, name) for core in names for name in system.tasks_on(core)}
     system = _sized(system, names, wishes, boxes, notes)
     system = _rated(system, wishes, notes)
     for core in names:
@@ -167,7 +167,7 @@ def make_tables(system: System, wishes: TableWishes) -> Tables:
         for core in names
     )
     _apart(system, cores)
-    subscriptions = tuple(s for name in boxes for s in _subscriptions(system, name))
+    subscriptions = tuple(s for name in boxes for s in subscriptions_of(system, name))
     return Tables(
         system.name or system.file.stem,
         system.platform_description.name,
@@ -239,7 +239,8 @@ def _not_carried(system: System, channel: str, task: str) -> BadInput:
     )
 
 
-def _boxes(system: System, task: str) -> tuple[Box | None, Box | None]:
+def message_boxes(system: System, task: str) -> tuple[Box | None, Box | None]:
+    """What holds the messages to and from a task; None: there are none."""
     reads, writes = _carried(system, task)
     return _box(system, reads), _box(system, writes)
 
@@ -512,7 +513,8 @@ def _task(system: System, name: str, execution: int, boxes: tuple[Box | None, Bo
     )
 
 
-def _subscriptions(system: System, task: str) -> list[Subscribed]:
+def subscriptions_of(system: System, task: str) -> list[Subscribed]:
+    """A task's rows of the subscription table."""
     found = []
     for name in _carried(system, task)[0]:
         channel = system.channel(name)

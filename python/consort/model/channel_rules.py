@@ -207,6 +207,13 @@ def _kinds(view: View) -> Problems:
                 "a flow is what a subscription asks for; remove 'flow', or write 'kind: subscription'",
                 at_key=True,
             )
+        if "min_interarrival" in given and kind != "subscription":
+            yield view.problem(
+                (*here, "min_interarrival"),
+                "only the messages of a device have a distance of their own, others come with their task's"
+                " jobs; remove it, or write 'kind: subscription'",
+                at_key=True,
+            )
         if kind == "subscription":
             yield from _subscription(view, here)
 

@@ -379,6 +379,12 @@ class Channel(Described):
         description="Of a subscription: the flow's number, or a text that its name begins with.",
         examples=["17"],
     )
+    min_interarrival: Duration | None = Field(
+        default=None,
+        description="Of a subscription: the shortest time from one message of the flow to the next. A run on"
+        " a board sends them at this distance.",
+        examples=["10ms"],
+    )
 
     @property
     def implemented_by(self) -> Implementation:

@@ -103,7 +103,16 @@ struct Tables {
     std::uint32_t tolerance;
     std::uint32_t tick;   // how often an application core looks whether it is to leave its job
     std::uint64_t until;  // no releases from here on, counted from the first slot
+    // Of runs too long for a record of each job: 1: events and jobs beyond the room for them are counted
+    // only.
+    std::uint32_t beyond;
+    std::uint32_t counts_at;     // of events, in the order of spm::Kind
+    std::uint32_t summaries_at;  // TaskSummary for each task, in the order of the tables
+    std::uint32_t io_at;         // IoTables; 0: no device
+    std::uint32_t lead;          // from when all is ready to the first slot
+    std::uint32_t reserved;
 };
+static_assert(sizeof(Tables) == 104);
 
 struct SlotRow {
     std::uint32_t core;
@@ -170,6 +179,15 @@ struct EventRow {
 struct JobRow {
     std::uint64_t release, load, ready, start, finish, unload, end;
     std::uint32_t core, task, job, outcome;
+};
+
+struct TaskSummary {
+    std::uint64_t response;   // the longest
+    std::uint64_t execution;  // the longest
+    std::uint32_t jobs;       // that ended
+    std::uint32_t late;       // after their deadline
+    std::uint32_t not_done;   // stopped or faulted
+    std::uint32_t last;       // number of the last one
 };
 static_assert(sizeof(EventRow) == 24 && sizeof(JobRow) == 72);
 

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The I/O subsystem of the board's scratchpad kernel: mirror buffers, subscriptions, the line, its other end.
+
+Offsets are those of ports/versal/include/consort/versal/devices.hpp.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Protocol
+
+from consort.errors import BadInput
+
+# The I/O core's own part of the on-chip memory.
+IO_BYTES = 60 * 1024
+MOST_MIRRORS, MOST_SUBSCRIPTIONS, MOST_FLOWS = 16, 32, 16
+# A frame: Ethernet header and the message's length; the longest message fits a frame of 1,518 bytes.
+HEADER, LONGEST = 16, 1500
+TYPE = 0x88B5
+_TABLES = struct.Struct("<14I")
+_MIRROR = struct.Struct("<9I")
+_SUBSCRIPTION = struct.Struct("<4I")
+_FLOW = struct.Struct("<2Q4I")
+_RESULTS = struct.Struct("<10I")
+_FLOW_RESULT = struct.Struct("<8I")
+# Addresses of the board's controller and of the other end of the line; locally administered.
+HERE, THERE = bytes([2, 0, 0, 0, 0, 1]), bytes([2, 0, 0, 0, 0, 2])
+
+
+@dataclass(frozen=True)
+class BoxShape:
+    """As include/consort/spm/message_box.hpp has it."""
+
+    capacity: int = 0
+    payload: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return 16 + self.capacity * (8 + (self.payload + 7) // 8 * 8) if self.capacity else 0
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """The mirror buffers of the task-th task of a core."""
+
+    core: int
+    task: int
+    input: BoxShape = BoxShape()
+    output: BoxShape = BoxShape()
+    # When the input is full: the new message goes, else the oldest.
+    keep_all: bool = False
+
+
+@dataclass(frozen=True)
+class Subscribed:
+    """A task takes the messages whose flow is `flow` where the mask has ones."""
+
+    core: int
+    task: int
+    flow: int
+    mask: int = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What the node at the other end of the line sends. Times in nanoseconds."""
+
+    flow: int
+    bytes: int
+    period: int
+    count: int
+    offset: int = 0
+
+
+Line = Callable[[Path], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class DeviceSetup:
+    """Mirrors and subscriptions; `flows` of the board's own node, or a line to somebody else."""
+
+    mirrors: Sequence[Mirror]
+    subscriptions: Sequence[Subscribed]
+    flows: Sequence[Flow] = ()
+    # QEMU's options for the first controller; None: both controllers are on one line, the second the node's.
+    line: Line | None = None
+    # Device buffers.
+    receive: int = 4
+    send: int = 2
+    # Buffers of the node in each direction.
+    node: int = 64
+
+
+@dataclass(frozen=True)
+class FlowResult:
+    """What the node found of a flow."""
+
+    flow: int
+    sent: int
+    held_up: int
+    returned: int
+    lost: int
+    repeated: int
+    wrong: int
+    last: int
+    # From the time it is to be sent to its return [ns].
+    longest: int
+
+    @property
+    def missing(self) -> int:
+        """Sent and not come back: numbers left out, and what is behind the last one."""
+        return self.sent - self.returned
+
+
+@dataclass(frozen=True)
+class DeviceResult:
+    """What the I/O subsystem counted (include/consort/spm/io.hpp), its driver, and the node."""
+
+    received: int
+    unwanted: int
+    delivered: int
+    lost: int
+    sent: int
+    overwritten: int
+    refused: int
+    exhausted: int
+    strange: int
+    longest: int
+    flows: tuple[FlowResult, ...]
+
+
+DEVICE_COUNTS = tuple(f.name for f in fields(DeviceResult) if f.name != "flows")
+FLOW_COUNTS = tuple(f.name for f in fields(FlowResult) if f.name != "flow")
+
+
+class Window(Protocol):
+    """Where tables are placed."""
+
+    def place(self, content: bytes) -> int: ...
+
+    def reserve(self, count: int) -> int: ...
+
+
+def hub(folder: Path) -> list[str]:
+    """Both controllers on one line."""
+    return ["-nic", "hubport,hubid=0", "-nic", "hubport,hubid=0"]
+
+
+def socket_line(folder: Path) -> list[str]:
+    """The first controller on a pair of datagram sockets in the board's folder, a frame a datagram."""
+    ends = f"local.type=unix,local.path={folder / 'line'},remote.type=unix,remote.path={folder / 'peer'}"
+    return ["-netdev", f"dgram,id=line,{ends}", "-net", "nic,netdev=line"]
+
+
+def frame(message: bytes) -> bytes:
+    """A message as a node on the line sends it to the board."""
+    return HERE + THERE + struct.pack(">H", TYPE) + struct.pack("<H", len(message)) + message
+
+
+def message_of(content: bytes) -> bytes | None:
+    """The message in a frame from the board; None: it carries none."""
+    if len(content) < HEADER or content[:6] != THERE or content[12:14] != struct.pack(">H", TYPE):
+        return None
+    (length,) = struct.unpack_from("<H", content, 14)
+    return content[HEADER : HEADER + length] if HEADER + length <= len(content) else None
+
+
+def _ring(buffers: int, message: int) -> int:
+    return (buffers * 8 + 8 + 63) // 64 * 64 + buffers * ((message + HEADER + 63) // 64 * 64)
+
+
+def place_devices(setup: DeviceSetup | None, window: Window) -> int:
+    """Puts the tables into the window; where they begin, 0 without devices."""
+    if setup is None:
+        return 0
+    _check(setup)
+    at, rows = 0, []
+    for m in setup.mirrors:
+        places = []
+        for box in (m.input, m.output):
+            places.append(at)
+            at += (2 * box.bytes + 63) // 64 * 64
+        rows.append(
+            _MIRROR.pack(
+                *(m.core, m.task, m.input.capacity, m.input.payload, m.output.capacity, m.output.payload),
+                *(int(m.keep_all), *places),
+            )
+        )
+    message = longest(setup)
+    rings = _ring(setup.receive + setup.send, message)
+    if at + rings > IO_BYTES:
+        raise BadInput(
+            f"mirror buffers of {at} bytes and device buffers of {rings} do not fit into the I/O core's"
+            f" {IO_BYTES} bytes"
+        )
+    flows = [_FLOW.pack(f.period, f.offset, f.flow, f.bytes, f.count, 0) for f in setup.flows]
+    return window.place(
+        _TABLES.pack(
+            *(len(rows), window.place(b"".join(rows))),
+            len(setup.subscriptions),
+            window.place(
+                b"".join(_SUBSCRIPTION.pack(s.core, s.task, s.flow, s.mask) for s in setup.subscriptions)
+            ),
+            *(at, setup.receive, setup.send, message),
+            *(len(flows), window.place(b"".join(flows))),
+            *(window.reserve(_ring(2 * setup.node, message)), setup.node),
+            *(window.reserve(_RESULTS.size + _FLOW_RESULT.size * len(flows)), 0),
+        )
+    )
+
+
+def longest(setup: DeviceSetup) -> int:
+    """Bytes of the longest message."""
+    boxes = [box.payload for m in setup.mirrors for box in (m.input, m.output)]
+    return max([*boxes, *(f.bytes for f in setup.flows)])
+
+
+def _check(setup: DeviceSetup) -> None:
+    counts = (len(setup.mirrors), len(setup.subscriptions), len(setup.flows))
+    if any(n > most for n, most in zip(counts, (MOST_MIRRORS, MOST_SUBSCRIPTIONS, MOST_FLOWS), strict=True)):
+        raise BadInput(
+            f"the board takes up to {MOST_MIRRORS} tasks with messages, {MOST_SUBSCRIPTIONS} subscriptions,"
+            f" {MOST_FLOWS} flows"
+        )
+    if longest(setup) > LONGEST:
+        raise BadInput(f"a message of {longest(setup)} bytes; a frame carries up to {LONGEST}")
+    for f in setup.flows:
+        if f.bytes % 4 or f.bytes < 8:
+            raise BadInput(f"flow {f.flow}: the node's messages are words, at least two; not {f.bytes} bytes")
+
+
+def read_devices(setup: DeviceSetup, read: Callable[[int, int], bytes], at: int) -> DeviceResult:
+    """What the board wrote behind the tables at `at`."""
+    results = _TABLES.unpack(read(at, _TABLES.size))[12]
+    counts: dict[str, int] = dict(
+        zip(DEVICE_COUNTS, _RESULTS.unpack(read(results, _RESULTS.size)), strict=True)
+    )
+    flows = []
+    for i, flow in enumerate(setup.flows):
+        row = read(results + _RESULTS.size + i * _FLOW_RESULT.size, _FLOW_RESULT.size)
+        found: dict[str, int] = dict(zip(FLOW_COUNTS, _FLOW_RESULT.unpack(row), strict=True))
+        found["longest"] *= 64
+        flows.append(FlowResult(flow.flow, **found))
+    return DeviceResult(flows=tuple(flows), **counts)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages through the emulated Versal's Ethernet controller to tasks and back; what becomes of too many."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from board_support import board
+from consort.board.devices import (
+    BoxShape,
+    DeviceSetup,
+    Flow,
+    Mirror,
+    Subscribed,
+    frame,
+    message_of,
+    place_devices,
+    socket_line,
+)
+from consort.board.scratchpad import (
+    KernelResult,
+    KernelRun,
+    KernelTask,
+    TaskImage,
+    image_of_text,
+    make_image,
+    run_kernel,
+)
+from consort.board.session import Board
+from consort.errors import BadInput
+
+US, MS = 1_000, 1_000_000
+SLOT = 200 * US
+SOURCE = Path(__file__).with_name("echo_task.hpp")
+BOX = BoxShape(4, 64)
+PERIOD = 4 * MS
+
+
+@pytest.fixture(scope="module")
+def image() -> TaskImage:
+    board("versal")
+    return make_image(image_of_text(SOURCE.read_text(encoding="utf-8")), b"", bytes(12), BOX.bytes, BOX.bytes)
+
+
+def echo(image: TaskImage, name: str, core: int, period: int = PERIOD) -> KernelTask:
+    return KernelTask(name, core, period, period, image, lasting=[300 * US])
+
+
+def two(image: TaskImage, *, keep_all: bool, flows: list[Flow], until: int, **more: object) -> KernelRun:
+    """One task a core; flows 16 and 17."""
+    devices = DeviceSetup(
+        [Mirror(c, 0, BOX, BOX, keep_all=keep_all) for c in (0, 1)],
+        [Subscribed(c, 0, 16 + c) for c in (0, 1)],
+        flows,
+    )
+    tasks = [echo(image, "a", 0), echo(image, "b", 1)]
+    return KernelRun(tasks, [(0, SLOT), (1, SLOT)], until, devices=replace(devices, **more))  # type: ignore[arg-type]
+
+
+def state(result: KernelResult, task: str) -> tuple[int, int, int]:
+    """Messages that the task got, that it was told it did not get, its jobs."""
+    got, lost, jobs = struct.unpack("<3I", result.states[task])
+    return got, lost, jobs
+
+
+def undisturbed(result: KernelResult) -> bool:
+    """No slot was missed, nothing else happened than jobs."""
+    ordinary = {"release", "load_begin", "load_end", "unload_begin", "unload_end", "slot_wasted"}
+    return {kind for kind, times in result.counts.items() if times} <= ordinary
+
+
+def test_every_message_comes_back_once(image: TaskImage):
+    flows = [Flow(16, 64, 2 * MS, 8), Flow(17, 40, 3 * MS, 5, offset=MS)]
+    result = run_kernel(two(image, keep_all=True, flows=flows, until=30 * MS))
+    assert undisturbed(result) and result.devices is not None
+    found = result.devices
+    assert (found.received, found.delivered, found.sent) == (13, 13, 13)
+    assert (found.lost, found.overwritten, found.unwanted, found.refused, found.strange) == (0, 0, 0, 0, 0)
+    for flow, sent in zip(found.flows, (8, 5), strict=True):
+        assert (flow.sent, flow.returned, flow.missing, flow.repeated, flow.wrong) == (sent, sent, 0, 0, 0)
+        # There with a load, back with its unload: two periods and the slots of one job.
+        assert 4 * SLOT < flow.longest < 2 * PERIOD + 6 * SLOT
+    assert state(result, "a") == (8, 0, 8) and state(result, "b") == (5, 0, 8)
+
+
+@pytest.mark.parametrize("keep_all", [False, True])
+def test_too_many_messages_are_lost_by_the_policy_and_counted(image: TaskImage, keep_all: bool):
+    # Twenty messages within a period of the task, which takes four at a time.
+    flows = [Flow(16, 64, 100 * US, 20, offset=5 * MS), Flow(17, 64, 5 * MS, 3)]
+    result = run_kernel(two(image, keep_all=keep_all, flows=flows, until=24 * MS))
+    assert undisturbed(result) and result.devices is not None
+    flood, calm = result.devices.flows
+    got, lost, _ = state(result, "a")
+    # Nothing disappears that is not counted, by the subsystem and before the task's eyes.
+    assert flood.sent == 20 and got + lost == 20 and lost == result.devices.lost > 0
+    assert (flood.returned, flood.missing, flood.repeated, flood.wrong) == (got, lost, 0, 0)
+    # The newest stay, or those that came first.
+    assert (flood.last == 19) is not keep_all
+    # The other task does not notice.
+    assert (calm.sent, calm.returned) == (3, 3) and state(result, "b")[:2] == (3, 0)
+
+
+def test_a_flow_that_nobody_wants_is_counted(image: TaskImage):
+    flows = [Flow(16, 64, 2 * MS, 4), Flow(99, 64, 2 * MS, 3)]
+    result = run_kernel(two(image, keep_all=True, flows=flows, until=16 * MS))
+    assert result.devices is not None and result.devices.unwanted == 3
+    assert [f.returned for f in result.devices.flows] == [4, 0]
+
+
+class HostNode:
+    """A process of this machine on the other end of the line, with a socket for a cable."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.sent = 0
+        self.back: list[bytes] = []
+        self.socket: socket.socket | None = None
+
+    def line(self, folder: Path) -> list[str]:
+        self.here, self.there = folder / "peer", folder / "line"
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(self.here))
+        self.socket.setblocking(False)
+        return list(socket_line(folder))
+
+    @staticmethod
+    def message(n: int) -> bytes:
+        return struct.pack("<2I", 16 + n % 2, n) + bytes((n * 7 + i) % 256 for i in range(56))
+
+    def __call__(self, _board: Board) -> None:
+        assert self.socket is not None
+        try:
+            while True:
+                message = message_of(self.socket.recv(2048))
+                if message is not None:
+                    self.back.append(message)
+        except BlockingIOError:
+            pass
+        # A few under way, no more than the mirrors hold.
+        if self.sent < self.count and self.sent - len(self.back) < 4:
+            try:
+                self.socket.sendto(frame(self.message(self.sent)), str(self.there))
+                self.sent += 1
+            except (BlockingIOError, FileNotFoundError, ConnectionRefusedError):
+                pass
+
+
+@pytest.fixture
+def node() -> Iterator[HostNode]:
+    node = HostNode(12)
+    yield node
+    if node.socket is not None:
+        node.socket.close()
+
+
+def test_messages_of_a_process_of_this_machine(image: TaskImage, node: HostNode):
+    run = two(image, keep_all=True, flows=[], until=3_000 * MS, line=node.line)
+    run = replace(run, recorded=1000)
+
+    class Enough(Exception):
+        pass
+
+    def watch(board: Board) -> None:
+        node(board)
+        if len(node.back) == node.count:
+            raise Enough
+
+    # It ends when all are back: how long that takes is this machine's affair.
+    with pytest.raises(Enough):
+        run_kernel(run, watch=watch)
+    assert sorted(node.back) == sorted(node.message(n) for n in range(node.count))
+    for flow in (16, 17):
+        numbers = [struct.unpack_from("<2I", m)[1] for m in node.back if m[0] == flow]
+        assert numbers == sorted(numbers)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"mirrors": [Mirror(0, 0, BoxShape(20, 1024), BoxShape(9, 1024))]}, "do not fit into the I/O"),
+        ({"flows": [Flow(1, 1600, MS, 1)]}, "a frame carries up to 1500"),
+        ({"flows": [Flow(1, 63, MS, 1)]}, "are words"),
+        ({"subscriptions": [Subscribed(0, 0, n) for n in range(33)]}, "up to 16 tasks with messages"),
+    ],
+)
+def test_what_the_device_cannot_carry_is_refused(change: dict[str, object], why: str):
+    setup = DeviceSetup([Mirror(0, 0, BOX, BOX)], [Subscribed(0, 0, 1)], [Flow(1, 64, MS, 1)])
+
+    class Window:
+        def place(self, content: bytes) -> int:
+            return 0
+
+        def reserve(self, count: int) -> int:
+            return 0
+
+    with pytest.raises(BadInput, match=why):
+        place_devices(replace(setup, **change), Window())  # type: ignore[arg-type]
