@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import board, consort
-from consort.bench import board_icc, board_one_way, one_way
+from consort.bench import board_bandwidth, board_icc, board_one_way, one_way
 from consort.bench.registry import BOARDS_OF, Options
 from consort.board.exchange import SIZES
+from consort.board.scratchpad import run_kernel
 
 WORST = ("max", "worst")
 
@@ -103,3 +104,25 @@ def test_cores_interrupt_each_other() -> None:
     rows = board_one_way.rows_of(board_one_way.INTERRUPT_LEGS, first)
     assert [r["what"] for r in rows[:2]] == ["software-generated interrupt"] * 2
     assert all(0 < r["min"] <= r["max"] for r in rows)
+
+
+def test_packets_are_all_accounted_for_on_the_board() -> None:
+    board("versal")
+    duration = 24_000_000
+    result = run_kernel(board_bandwidth.packets_run(400_000, 1, duration))
+    row = board_bandwidth.row_of(400, 1, duration, result, 8.0)
+    assert row["returned"] > 20 and row["dropped"] > row["returned"]
+    assert (row["slots_missed"], row["wrong"], row["unaccounted"]) == (0, 0, 0)
+
+
+def test_goals_of_packets_see_what_is_wrong() -> None:
+    fine = {"slots_missed": 0, "wrong": 0, "unaccounted": 0, "counted_mbps": 40.0, "published_mbps": 8.0}
+    rows = [{**fine, "packets_a_load": batch} for batch in (1, 16)]
+
+    def missed(change: dict[str, float]) -> list[str]:
+        return [g["name"] for g in board_bandwidth.goals_of([rows[0], {**rows[1], **change}]) if not g["met"]]
+
+    assert missed({}) == []
+    assert missed({"counted_mbps": 31.0}) == ["io_bandwidth_over_paper_batches"]
+    for what in ("slots_missed", "wrong", "unaccounted"):
+        assert missed({what: 1}) == [what]

@@ -128,8 +128,8 @@ class Devices {
                          {m.input, m.input_payload},
                          {m.output, m.output_payload},
                          static_cast<spm::OnFull>(m.on_full),
-                         reinterpret_cast<std::byte*>(io_at + m.input_at),
-                         reinterpret_cast<std::byte*>(io_at + m.output_at)};
+                         reinterpret_cast<std::byte*>(std::uintptr_t{m.input_at}),
+                         reinterpret_cast<std::byte*>(std::uintptr_t{m.output_at})};
         }
         const auto* subscriptions = in_window<const SubscriptionRow>(tables.subscriptions_at);
         for (std::uint32_t i = 0; i < tables.subscriptions; ++i) {

@@ -58,6 +58,7 @@ BOARDS_OF: dict[str, tuple[str, ...]] = {
     "figure3": ("versal",),
     "figure4": ("versal",),
     "figure5": ("versal",),
+    "scratchpad": ("versal",),
 }
 
 

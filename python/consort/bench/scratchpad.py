@@ -153,6 +153,10 @@ def goals_of(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def run(options: Options) -> BenchResult:
+    if options.board is not None:
+        from consort.bench.board_bandwidth import run as run_on_board
+
+        return run_on_board(options)
     jobs = options.iterations or (QUICK if options.quick else JOBS)
     published = read_published(experiment_folder(PAPER, "figure7") / "published.csv")
     of_scratchpad = read_published(experiment_folder(PAPER, "scratchpad") / "published.csv")

@@ -14,8 +14,9 @@ from typing import Protocol
 
 from consort.errors import BadInput
 
-# The I/O core's own part of the on-chip memory.
-IO_BYTES = 60 * 1024
+# The I/O core's own part of the on-chip memory, and where the window is.
+IO_AT, IO_BYTES = 0xFFFF1000, 60 * 1024
+WINDOW = 0x04000000
 MOST_MIRRORS, MOST_SUBSCRIPTIONS, MOST_FLOWS = 16, 32, 16
 # A frame: Ethernet header and the message's length; the longest message fits a frame of 1,518 bytes.
 HEADER, LONGEST = 16, 1500
@@ -87,6 +88,8 @@ class DeviceSetup:
     flows: Sequence[Flow] = ()
     # QEMU's options for the first controller; None: both controllers are on one line, the second the node's.
     line: Line | None = None
+    # Mirror buffers in the I/O core's on-chip memory; else in main memory, where there is more room.
+    on_chip: bool = True
     # Device buffers.
     receive: int = 4
     send: int = 2
@@ -181,8 +184,12 @@ def place_devices(setup: DeviceSetup | None, window: Window) -> int:
     for m in setup.mirrors:
         places = []
         for box in (m.input, m.output):
-            places.append(at)
-            at += (2 * box.bytes + 63) // 64 * 64
+            length = (2 * box.bytes + 63) // 64 * 64
+            if setup.on_chip:
+                places.append(IO_AT + at)
+                at += length
+            else:
+                places.append(WINDOW + window.reserve(length))
         rows.append(
             _MIRROR.pack(
                 *(m.core, m.task, m.input.capacity, m.input.payload, m.output.capacity, m.output.payload),

@@ -44,7 +44,7 @@ LISTING = "\n".join(f"  {name:<12} {text}" for name, (_, text) in sorted(BENCHMA
 )
 @click.option(
     "--board",
-    help="icc, figures 3 to 5: on emulated boards instead (versal, mps2, ...; icc: also all).",
+    help="icc, figures 3 to 5, scratchpad: on emulated boards instead (versal, mps2, ...; icc: also all).",
 )
 @click.option(
     "--root",

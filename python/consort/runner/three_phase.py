@@ -80,6 +80,13 @@ def only_three_phase(system: System) -> bool:
 def run_three_phase(system: System, options: Options, progress: Progress) -> Run:
     """Runs the system and holds every response against its bound; the run's verdict says whether it held."""
     need_runnable(system)
+    for name, channel in system.channels.items():
+        if channel.kind == "subscription":
+            raise BadInput(
+                "a run on this machine moves no messages of devices; --board versal does",
+                file=system.file,
+                field=f"channels.{name}",
+            )
     cores = three_phase_cores(system)
     try:
         planned = {core: core_of(system, core) for core in cores}

@@ -19,7 +19,8 @@ inline constexpr std::uint32_t most_mirrors = 16;
 inline constexpr std::uint32_t most_subscriptions = 32;
 inline constexpr std::uint32_t most_flows = 16;
 
-// Offsets from the window's begin, but for what lies in the I/O core's memory: those count from its begin.
+// Offsets from the window's begin, but for the rings (from the begin of the I/O core's memory) and the mirror
+// buffers: addresses.
 struct IoTables {
     std::uint32_t mirrors;
     std::uint32_t mirrors_at;
