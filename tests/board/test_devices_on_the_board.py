@@ -20,6 +20,8 @@ from consort.board.devices import (
     frame,
     message_of,
     place_devices,
+    serial_frame,
+    serial_messages,
     socket_line,
 )
 from consort.board.scratchpad import (
@@ -77,6 +79,10 @@ def undisturbed(result: KernelResult) -> bool:
 def test_every_message_comes_back_once(image: TaskImage):
     flows = [Flow(16, 64, 2 * MS, 8), Flow(17, 40, 3 * MS, 5, offset=MS)]
     result = run_kernel(two(image, keep_all=True, flows=flows, until=30 * MS))
+    again = run_kernel(two(image, keep_all=True, flows=flows, until=30 * MS))
+    # Counted: to the tick.
+    assert result.devices == again.devices and (result.jobs == again.jobs).all()
+    assert (result.events == again.events).all()
     assert undisturbed(result) and result.devices is not None
     found = result.devices
     assert (found.received, found.delivered, found.sent) == (13, 13, 13)
@@ -179,12 +185,87 @@ def test_messages_of_a_process_of_this_machine(image: TaskImage, node: HostNode)
         assert numbers == sorted(numbers)
 
 
+def connected(path: Path) -> socket.socket | None:
+    """None: there is nobody yet."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.connect(str(path))
+    except (FileNotFoundError, ConnectionRefusedError):
+        made.close()
+        return None
+    made.setblocking(False)
+    return made
+
+
+class SerialNode:
+    """A process of this machine on the other end of the R5F's UART."""
+
+    def __init__(self, messages: list[bytes]) -> None:
+        self.messages = messages
+        self.sent = 0
+        self.rest = b""
+        self.back: list[bytes] = []
+        self.socket: socket.socket | None = None
+
+    def __call__(self, board: Board) -> None:
+        if self.socket is None:
+            self.socket = connected(board.folder / "serial")
+            if self.socket is None:
+                return
+            # What is no message, and one whose end is lost, must not hurt those behind them.
+            self.socket.send(b"noise\x7e" + serial_frame(b"\x10\0\0\0cut off")[:-3] + b"\x7e")
+        try:
+            while True:
+                found, self.rest = serial_messages(self.rest + self.socket.recv(4096))
+                self.back += found
+        except BlockingIOError:
+            pass
+        if self.sent < len(self.messages) and self.sent - len(self.back) < 2:
+            self.socket.send(serial_frame(self.messages[self.sent]))
+            self.sent += 1
+
+
+def test_messages_over_the_uart(image: TaskImage):
+    # All byte values, those that the framing changes among them.
+    messages = [
+        struct.pack("<2I", 16 + n % 2, n) + bytes((n * 56 + i + 0x70) % 256 for i in range(56))
+        for n in range(10)
+    ]
+    node = SerialNode(messages)
+    run = two(image, keep_all=True, flows=[], until=3_000 * MS, serial=True)
+
+    class Enough(Exception):
+        pass
+
+    def watch(board: Board) -> None:
+        node(board)
+        if len(node.back) == len(messages):
+            raise Enough
+
+    with pytest.raises(Enough):
+        run_kernel(replace(run, recorded=1000), watch=watch)
+    assert node.socket is not None
+    node.socket.close()
+    assert sorted(node.back) == sorted(messages)
+
+
+def test_frames_of_the_uart_are_taken_apart_again():
+    messages = [b"\x7e\x7d\x7e\x7d", bytes(range(256)), b"four"]
+    stream = b"boot text" + b"".join(map(serial_frame, messages))
+    assert serial_messages(stream) == (messages, b"")
+    broken = bytearray(stream)
+    broken[broken.index(b"four")] ^= 1
+    assert serial_messages(bytes(broken))[0] == messages[:2]
+    assert serial_messages(stream[:-1]) == (messages[:2], stream[-7:-1])
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         ({"mirrors": [Mirror(0, 0, BoxShape(20, 1024), BoxShape(9, 1024))]}, "do not fit into the I/O"),
         ({"flows": [Flow(1, 1600, MS, 1)]}, "a frame carries up to 1500"),
         ({"flows": [Flow(1, 63, MS, 1)]}, "are words"),
+        ({"serial": True}, "no node of its own on the UART"),
         ({"subscriptions": [Subscribed(0, 0, n) for n in range(33)]}, "up to 16 tasks with messages"),
     ],
 )

@@ -11,6 +11,7 @@
 #include "consort/spm/io.hpp"
 #include "consort/versal/devices.hpp"
 #include "consort/versal/gem.hpp"
+#include "consort/versal/uart_device.hpp"
 
 namespace consort::versal::scratchpad {
 
@@ -108,10 +109,40 @@ class Node {
     std::uint32_t message_[longest_message / 4] = {};
 };
 
+// The device that the tables name: Ethernet controller, or the UART that the console is on.
+class Device {
+  public:
+    void start(const IoTables& tables) noexcept {
+        serial_ = tables.serial != 0;
+        const std::uintptr_t memory = io_at + tables.rings_at;
+        if (serial_) {
+            uart_.start(uart1, memory, tables.message);
+        } else {
+            gem_.start(gem0, memory, {tables.receive, tables.send, tables.message}, {1, 2});
+        }
+    }
+    [[nodiscard]] bool receive(spm::Message& in) noexcept {
+        return serial_ ? uart_.receive(in) : gem_.receive(in);
+    }
+    void release() noexcept { serial_ ? uart_.release() : gem_.release(); }
+    [[nodiscard]] bool send(const spm::Message& out) noexcept {
+        return serial_ ? uart_.send(out) : gem_.send(out);
+    }
+    [[nodiscard]] std::uint32_t refused() const noexcept {
+        return serial_ ? uart_.refused() : gem_.refused();
+    }
+    [[nodiscard]] std::uint32_t exhausted() const noexcept { return gem_.exhausted(); }
+
+  private:
+    Gem gem_;
+    UartDevice uart_;
+    bool serial_ = false;
+};
+
 // Everything behind the kernel's back.
 class Devices {
   public:
-    using Subsystem = spm::IoSubsystem<Gem, most_mirrors, most_subscriptions>;
+    using Subsystem = spm::IoSubsystem<Device, most_mirrors, most_subscriptions>;
 
     // Returns what is wrong with the tables, or nullptr.
     const char* prepare(const IoTables& tables) noexcept {
@@ -136,8 +167,8 @@ class Devices {
             const SubscriptionRow& s = subscriptions[i];
             subscription_[i] = {s.core, s.task, s.flow, s.mask};
         }
-        io_ = Subsystem(gem_, setup_, tables.mirrors, subscription_, tables.subscriptions);
-        gem_.start(gem0, io_at + tables.rings_at, {tables.receive, tables.send, tables.message}, {1, 2});
+        io_ = Subsystem(device_, setup_, tables.mirrors, subscription_, tables.subscriptions);
+        device_.start(tables);
         return nullptr;
     }
     void start(Ticks at) noexcept {
@@ -165,20 +196,25 @@ class Devices {
     }
     void report() const noexcept {
         const spm::IoCounts& c = io_.counts();
-        *in_window<IoResults>(tables_->results_at) = {c.received,      c.unwanted,
-                                                      c.delivered,     c.lost,
-                                                      c.sent,          c.overwritten,
-                                                      gem_.refused(),  gem_.exhausted(),
-                                                      node_.strange(), static_cast<std::uint32_t>(longest_)};
+        *in_window<IoResults>(tables_->results_at) = {c.received,
+                                                      c.unwanted,
+                                                      c.delivered,
+                                                      c.lost,
+                                                      c.sent,
+                                                      c.overwritten,
+                                                      device_.refused(),
+                                                      device_.exhausted(),
+                                                      node_.strange(),
+                                                      static_cast<std::uint32_t>(longest_)};
     }
 
   private:
     const IoTables* tables_ = nullptr;
-    Gem gem_;
+    Device device_;
     Node node_;
     spm::MirrorSetup setup_[most_mirrors] = {};
     spm::Subscription subscription_[most_subscriptions] = {};
-    Subsystem io_{gem_, setup_, 0, subscription_, 0};
+    Subsystem io_{device_, setup_, 0, subscription_, 0};
     Ticks longest_ = 0;
     bool turn_ = false;
 };

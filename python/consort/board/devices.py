@@ -6,7 +6,9 @@ Offsets are those of ports/versal/include/consort/versal/devices.hpp.
 
 from __future__ import annotations
 
+import re
 import struct
+from binascii import crc_hqx
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -86,6 +88,8 @@ class DeviceSetup:
     mirrors: Sequence[Mirror]
     subscriptions: Sequence[Subscribed]
     flows: Sequence[Flow] = ()
+    # The device is the R5F's UART, on a pair of stream sockets; its node is somebody else's.
+    serial: bool = False
     # QEMU's options for the first controller; None: both controllers are on one line, the second the node's.
     line: Line | None = None
     # Mirror buffers in the I/O core's on-chip memory; else in main memory, where there is more room.
@@ -171,6 +175,29 @@ def message_of(content: bytes) -> bytes | None:
     return content[HEADER : HEADER + length] if HEADER + length <= len(content) else None
 
 
+def serial_line(folder: Path) -> str:
+    """The UART's end: a stream socket in the board's folder that a program of this machine connects to."""
+    return f"socket,path={folder / 'serial'},server=on,wait=off"
+
+
+def serial_frame(message: bytes) -> bytes:
+    """A message as it goes over the UART (ports/versal/include/consort/versal/uart_device.hpp)."""
+    content = message + struct.pack("<H", crc_hqx(message, 0xFFFF))
+    escaped = b"".join(bytes([0x7D, b ^ 0x20]) if b in (0x7D, 0x7E) else bytes([b]) for b in content)
+    return b"\x7e" + escaped + b"\x7e"
+
+
+def serial_messages(stream: bytes) -> tuple[list[bytes], bytes]:
+    """The messages in what came over the UART, and what is left of one that has not come to its end."""
+    *parts, rest = stream.split(b"\x7e")
+    found = []
+    for part in parts:
+        content = re.sub(rb"\x7d(.)", lambda m: bytes([m[1][0] ^ 0x20]), part, flags=re.DOTALL)
+        if len(content) >= 6 and crc_hqx(content[:-2], 0xFFFF) == int.from_bytes(content[-2:], "little"):
+            found.append(content[:-2])
+    return found, rest
+
+
 def _ring(buffers: int, message: int) -> int:
     return (buffers * 8 + 8 + 63) // 64 * 64 + buffers * ((message + HEADER + 63) // 64 * 64)
 
@@ -197,7 +224,7 @@ def place_devices(setup: DeviceSetup | None, window: Window) -> int:
             )
         )
     message = longest(setup)
-    rings = _ring(setup.receive + setup.send, message)
+    rings = 2 * ((message + 5) // 4 * 4) if setup.serial else _ring(setup.receive + setup.send, message)
     if at + rings > IO_BYTES:
         raise BadInput(
             f"mirror buffers of {at} bytes and device buffers of {rings} do not fit into the I/O core's"
@@ -214,7 +241,7 @@ def place_devices(setup: DeviceSetup | None, window: Window) -> int:
             *(at, setup.receive, setup.send, message),
             *(len(flows), window.place(b"".join(flows))),
             *(window.reserve(_ring(2 * setup.node, message)), setup.node),
-            *(window.reserve(_RESULTS.size + _FLOW_RESULT.size * len(flows)), 0),
+            *(window.reserve(_RESULTS.size + _FLOW_RESULT.size * len(flows)), setup.serial),
         )
     )
 
@@ -235,6 +262,8 @@ def _check(setup: DeviceSetup) -> None:
     if longest(setup) > LONGEST:
         raise BadInput(f"a message of {longest(setup)} bytes; a frame carries up to {LONGEST}")
     for f in setup.flows:
+        if setup.serial:
+            raise BadInput("the board has no node of its own on the UART's line")
         if f.bytes % 4 or f.bytes < 8:
             raise BadInput(f"flow {f.flow}: the node's messages are words, at least two; not {f.bytes} bytes")
 

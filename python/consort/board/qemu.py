@@ -56,11 +56,13 @@ def command_line(
     shift: int = 0,
     linux: Sequence[str] = (),
     lines: Sequence[str] = (),
+    serial: Mapping[str, str] | None = None,
 ) -> list[str]:
     """What starts the board. `counted`: time is instructions executed, one in 2 to the `shift` nanoseconds.
 
     `threads`: each core in a thread of its own; else they take turns, one handing over where it waits.
     `lines`: options for what the board's controllers are connected to.
+    `serial`: what a core's UART is connected to, instead of a file for its console.
     `linux`: options that boot Linux; images are then put into memory by who started the board, once it is up.
     """
     line = [str(program), "-M", f"{board.machine},memory-backend=ddr"]
@@ -71,7 +73,7 @@ def command_line(
     for core in board.cores:
         line += [
             "-chardev",
-            f"file,id={core.name},path={consoles[core.name]}",
+            (serial or {}).get(core.name, f"file,path={consoles[core.name]}") + f",id={core.name}",
             "-serial",
             f"chardev:{core.name}",
         ]

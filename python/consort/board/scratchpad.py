@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.board.boards import A72, BoardSpec, board_named
-from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices
+from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices, serial_line
 from consort.board.image import BARE, COMMON, build, build_image, loaded_parts
 from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
@@ -330,9 +330,17 @@ def run_kernel(
     ]
     contents = {**window.contents, TABLES: _TABLES.pack(*table)}
     orders: dict[int, tuple[int, Sequence[int]]] = dict.fromkeys((0, 1, 2), (1, ()))
-    lines = None if run.devices is None else run.devices.line or hub
+    serial = run.devices is not None and run.devices.serial
+    lines = None if run.devices is None or serial else run.devices.line or hub
     with Board(
-        spec, images, orders=orders, contents=contents, counted=counted, shift=run.shift, lines=lines
+        spec,
+        images,
+        orders=orders,
+        contents=contents,
+        counted=counted,
+        shift=run.shift,
+        lines=lines,
+        serial=(lambda folder: {"r5f": serial_line(folder)}) if serial else None,
     ) as board:
         board.wait([0, 1, 2], seconds, None if watch is None else lambda: watch(board))
         events, jobs, wasted, longest = board.desks[1].results[:4]

@@ -99,6 +99,8 @@ class Board:
     shift: int = 0
     # QEMU's options for what the board's controllers are connected to, given the folder for sockets.
     lines: Callable[[Path], Sequence[str]] | None = None
+    # By core: what its UART is connected to, instead of a file for its console.
+    serial: Callable[[Path], Mapping[str, str]] | None = None
     orders: Mapping[int, tuple[int, Sequence[int]]] = field(default_factory=dict)
     # What to write into the shared window before the board starts: offset -> bytes.
     contents: Mapping[int, bytes] = field(default_factory=dict)
@@ -203,6 +205,7 @@ class Board:
             threads=enough_processors(self.spec) if self.threads is None else self.threads,
             shift=self.shift,
             lines=self.lines(self.folder) if self.lines is not None else (),
+            serial=self.serial(self.folder) if self.serial is not None else None,
             linux=self.linux(self.folder).options() if self.linux is not None else (),
         )
         with (self.logs / "qemu.log").open("wb") as output:

@@ -37,7 +37,7 @@ struct IoTables {
     std::uint32_t node_rings_at;  // in the window
     std::uint32_t node_buffers;
     std::uint32_t results_at;  // IoResults, then FlowResult for each flow
-    std::uint32_t reserved;
+    std::uint32_t serial;      // 1: the device is the R5F's UART, else the first Ethernet controller
 };
 
 struct MirrorRow {
