@@ -11,7 +11,7 @@ declare -A wanted=(
     [boards]="qemu-system-arm qemu-user gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi
             libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-arm-linux-gnueabihf"
     [bench]="libboost-dev cargo"
-    [lint]="clang clang-format clang-tidy"
+    [lint]="clang clang-format clang-tidy gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu"
 )
 purpose=${1:?usage: install-packages.sh runtime|test|boards|bench|lint}
 [ -n "${wanted[$purpose]:-}" ] || { echo "no such purpose: $purpose" >&2; exit 2; }

@@ -11,10 +11,7 @@ cmake --preset clang > /dev/null
 mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp')
 # One at a time they take minutes.
 printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
-# Programs for boards, as they are for a process beside one; not those that only a board's cores can run.
-git ls-files -z 'ports/bare/linux/*.cpp' 'ports/bare/programs/*.cpp' 'bench/board/exchange.cpp' |
-    xargs -0 -n 1 -P "$(nproc)" sh -c 'clang-tidy --quiet "$1" -- -std=c++20 -Iinclude -Iports/bare/include \
-        -Iports/bare/linux "-DCONSORT_CORE_NAME=\"x\""' sh
+tools/lint-boards.sh
 # The engine without its bindings, which need nanobind's headers. The analyzer takes sets for empty ones, whose arrays
 # are null, where they have been checked before.
 checks=-clang-analyzer-core.NonNullParamChecker,-clang-analyzer-core.NullDereference,-clang-analyzer-core.DivideZero

@@ -39,5 +39,5 @@ def images(spec: BoardSpec, program: str, *flags: str, cores: tuple[str, ...] = 
 
 def consort(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=PATIENCE, **options
+        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=12 * PATIENCE, **options
     )  # type: ignore[call-overload,no-any-return]

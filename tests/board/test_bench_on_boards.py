@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import board, consort
-from consort.bench import board_bandwidth, board_icc, board_one_way, one_way
+from consort.bench import board_bandwidth, board_icc, board_one_way, one_way, stored
 from consort.bench.registry import BOARDS_OF, Options
 from consort.board.exchange import SIZES
 from consort.board.scratchpad import run_kernel
+from consort.errors import BadInput
 
 WORST = ("max", "worst")
 
@@ -93,6 +94,43 @@ def test_figure3_stands_beside_the_published_medians(tmp_path: Path) -> None:
     assert (run / "report.html").is_file()
     done = consort("bench", "figure5", "--board", "versal", "--iterations", "100000")
     assert done.returncode == 2 and "2 to 5000 iterations" in done.stderr
+
+
+def stored_medians(name: str) -> dict[tuple[str, str, str], float] | None:
+    """What is stored in the experiment's folder; None if other compilers counted it."""
+    compilers, rows = stored.load(stored.file_of(name))
+    if compilers != stored.compilers():
+        return None
+    return {(row["what"], row["direction"], row["bytes"]): float(row["median"]) for row in rows}
+
+
+def test_stored_figures_are_those_counted() -> None:
+    board("versal")
+    one = board_one_way.rows_of(board_one_way.LEGS, board_one_way.one_way_times(40)[0])
+    signals = board_one_way.rows_of(board_one_way.INTERRUPT_LEGS, board_one_way.interrupt_times(40)[0])
+    wanted = {
+        "figure3": [row for row in one if row["bytes"] is None],
+        "figure4": signals,
+        "figure5": [row for row in one if row["bytes"] is not None],
+    }
+    for name, rows in wanted.items():
+        before = stored_medians(name)
+        now = {(row["what"], row["direction"], str(row["bytes"] or "")): row["median"] for row in rows}
+        if before is not None:
+            assert before.keys() == now.keys()
+            assert now == pytest.approx(before, rel=0.02)
+
+
+def test_what_is_not_counted_is_not_stored(tmp_path: Path) -> None:
+    for arguments, said in (
+        (["icc"], "icc has no counted figures"),
+        (["figure3"], "add --board versal"),
+        (["edge-figure3", "--quick"], "leave --quick and --iterations out"),
+    ):
+        done = consort("bench", *arguments, "--store")
+        assert done.returncode == 2 and said in done.stderr, done.stderr
+    with pytest.raises(BadInput, match="no figure of figure3 was counted here"):
+        stored.store("figure3", [{"what": "one byte", "provenance": "measured"}], tmp_path / "x.csv")
 
 
 def test_cores_interrupt_each_other() -> None:

@@ -3,6 +3,8 @@
 // Cortex-A72: from the boot firmware's hand-over at EL3 to C++ with the MMU and the caches on. The program stays
 // at EL3: nothing else runs on this core.
 
+#include "core_setup.h"
+
     .section .text.start, "ax"
     .global _start
 _start:
@@ -14,17 +16,8 @@ _start:
     cmp     x0, #(3 << 2)
     b.ne    park
 
-    adr     x0, vectors
-    msr     vbar_el3, x0
-    msr     cptr_el3, xzr               // floating point does not trap
-    mrs     x0, S3_1_c15_c2_1           // CPUECTLR: SMPEN, before caches and MMU are enabled (TRM 4.3.67)
-    orr     x0, x0, #(1 << 6)
-    msr     S3_1_c15_c2_1, x0
-    isb
-
-    adrp    x0, stack_top
-    add     x0, x0, :lo12:stack_top
-    mov     sp, x0
+    enter_core consort_vectors
+    set_stack stack_top
     adrp    x0, bss_begin
     add     x0, x0, :lo12:bss_begin
     adrp    x1, bss_end
@@ -36,32 +29,8 @@ _start:
 2:
     bl      consort_fill_page_tables
 
-    adrp    x0, consort_page_tables
-    add     x0, x0, :lo12:consort_page_tables
-    msr     ttbr0_el3, x0
-    ldr     x0, =0x000444ff             // MAIR: 0 write-back, 1 normal uncached, 2 device nGnRE
-    msr     mair_el3, x0
-    ldr     x0, =0x80823520             // TCR: 4 GiB from TTBR0, 4 KiB granule, walks cached, inner shareable
-    msr     tcr_el3, x0
-    dsb     sy
-    tlbi    alle3
-    ic      iallu
-    dsb     sy
-    isb
-    mrs     x0, sctlr_el3
-    ldr     x1, =0x1005                 // M, C, I
-    orr     x0, x0, x1
-    msr     sctlr_el3, x0
-    isb
-
-    // The cycle counter, from 0, in every state.
-    mov     x0, #0x45                   // PMCR: enable, reset cycles, 64 bits
-    msr     pmcr_el0, x0
-    mov     x0, #(1 << 31)
-    msr     pmcntenset_el0, x0
-    msr     pmccfiltr_el0, xzr
-    isb
-
+    enable_mmu
+    start_cycle_counter
     bl      consort_main
 park:
     wfi
@@ -76,7 +45,6 @@ park:
     .balign 0x800
     .global consort_vectors
 consort_vectors:
-vectors:
     .irp    what, text_sync, text_irq, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror
     entry   \what
     .endr

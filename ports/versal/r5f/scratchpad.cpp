@@ -364,7 +364,7 @@ int consort_program(bare::Desk& desk) noexcept {
     board.boundary(start);
     const bool in_turn = schedule.arbitration == spm::Arbitration::round_robin;
     Ticks instant = ThisPort::now();
-    for (Ticks next = start;;) {
+    for (;;) {
         const Ticks looked = ThisPort::now();
         const Ticks now = in_turn ? instant : looked;
         board.instant(now);
@@ -382,7 +382,7 @@ int consort_program(bare::Desk& desk) noexcept {
         if (closed && kernel.empty()) {
             break;
         }
-        next = kernel.step(now);
+        Ticks next = kernel.step(now);
         if (!in_turn) {
             board.boundary(next);
         }

@@ -47,6 +47,11 @@ LISTING = "\n".join(f"  {name:<12} {text}" for name, (_, text) in sorted(BENCHMA
     help="icc, figures 3 to 5, scratchpad: on emulated boards instead (versal, mps2, ...; icc: also all).",
 )
 @click.option(
+    "--store",
+    is_flag=True,
+    help="figures on boards: keep the counted rows as counted.csv beside the published ones.",
+)
+@click.option(
     "--root",
     type=click.Path(path_type=Path),
     help="Folder of recorded runs (default: $CONSORT_RUNS or ./runs).",
@@ -62,6 +67,7 @@ def command(
     interference: str,
     scheduling: str,
     board: str | None,
+    store: bool,
     root: Path | None,
 ) -> None:
     """Run benchmark NAME and hold its figures against their goals.
@@ -76,6 +82,11 @@ def command(
         return
     if name is None:
         raise click.UsageError("NAME is missing; give one of:\n" + LISTING)
+    on_board = checked_board(name, board)
+    if store:
+        from consort.bench import stored
+
+        stored.checked(name, board, shortened=quick or iterations is not None)
     signals_to_exceptions()
     with progress_bar(as_json) as progress:
         result = load(name)(
@@ -87,12 +98,14 @@ def command(
                 parse_sizes(sizes),
                 interference,
                 scheduling,
-                checked_board(name, board),
+                on_board,
                 root,
                 ["consort", *sys.argv[1:]],
                 progress,
             )
         )
+    if store:
+        stored.store(name, result.rows, stored.file_of(name))
     if as_json:
         click.echo(json.dumps(as_object(name, result), indent=1))
     else:

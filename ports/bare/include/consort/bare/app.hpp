@@ -50,23 +50,7 @@ inline constexpr std::uint32_t local = 1;
 inline constexpr std::uint32_t unhurried = 2;
 }  // namespace flag
 
-// As docs/reference/run-record.md has it.
-struct JobRecord {
-    std::uint64_t release;
-    std::uint64_t start;
-    std::uint64_t sent;
-    std::uint64_t received;
-    std::uint64_t finish;
-    std::uint64_t compute;
-    std::uint64_t worker_receive;
-    std::uint64_t worker_send;
-    std::uint32_t sequence;
-    std::uint32_t status;
-    std::uint16_t worker;
-    std::uint16_t kind;
-    std::uint32_t step;
-};
-static_assert(sizeof(JobRecord) == 80);
+using offload::JobRecord;
 
 namespace detail {
 
@@ -221,7 +205,7 @@ class MasterSide {
             JobRecord record{};
             record.release = release;
             record.start = ThisPort::now();
-            record.sequence = n;
+            record.seq = n;
             record.step = n % rows_;
             typename T::In in;
             __builtin_memcpy(&in, inputs_ + record.step, sizeof(in));

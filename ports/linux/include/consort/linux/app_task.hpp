@@ -24,23 +24,7 @@
 
 namespace consort::linux_port {
 
-// The record of one job: docs/reference/run-record.md. Times in ticks; 0 = did not happen.
-struct JobRecord {
-    std::uint64_t release;
-    std::uint64_t start;
-    std::uint64_t sent;
-    std::uint64_t received;
-    std::uint64_t finish;
-    std::uint64_t compute;
-    std::uint64_t worker_receive;
-    std::uint64_t worker_send;
-    std::uint32_t seq;
-    std::uint32_t status;
-    std::uint16_t worker;
-    std::uint16_t kind;
-    std::uint32_t step;  // row of the input
-};
-static_assert(sizeof(JobRecord) == 80);
+using offload::JobRecord;
 
 // Status bits beyond those of consort::offload::job_status.
 inline constexpr std::uint32_t status_late_release =

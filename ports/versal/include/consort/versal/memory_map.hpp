@@ -21,7 +21,7 @@ inline constexpr std::uint32_t on_chip_bytes = 256 * 1024;
 // In DDR, which begins at 0: 2 MiB for the R5F's image (its vectors are at 0), the A72's image, and the
 // window that all cores and the host share, mapped without caches. 2 MiB is what a page table entry of the
 // A72 covers.
-inline constexpr std::uintptr_t block = 2 * 1024 * 1024;
+inline constexpr std::uintptr_t block = std::uintptr_t{2} * 1024 * 1024;
 inline constexpr std::uintptr_t window = 0x04000000;
 inline constexpr std::uint32_t window_bytes = 8 * 1024 * 1024;
 

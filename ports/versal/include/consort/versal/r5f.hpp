@@ -20,11 +20,11 @@ struct CortexR5F {
     }
     static Ticks now() noexcept {
         const std::uint32_t low = cycles();
-        if (low < last_) {
-            upper_ += Ticks{1} << 32U;
+        if (low < last) {
+            upper += Ticks{1} << 32U;
         }
-        last_ = low;
-        return upper_ | low;
+        last = low;
+        return upper | low;
     }
     static Ticks timestamp() noexcept { return now(); }
     // QEMU's cycle counter counts nanoseconds of its clock; on a part it is the core's clock.
@@ -67,8 +67,8 @@ struct CortexR5F {
         asm volatile("dsb sy" ::: "memory");
     }
 
-    static inline std::uint32_t last_ = 0;
-    static inline Ticks upper_ = 0;
+    static inline std::uint32_t last = 0;
+    static inline Ticks upper = 0;
 };
 
 }  // namespace consort::versal

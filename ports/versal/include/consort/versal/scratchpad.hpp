@@ -32,7 +32,7 @@ inline constexpr std::uint32_t scratchpad_bytes = 24 * page;
 inline constexpr std::uint32_t stack_bytes = page;
 
 [[nodiscard]] constexpr std::uintptr_t scratchpad_at(std::uint32_t core) noexcept {
-    return on_chip + core * scratchpad_bytes;
+    return on_chip + std::uintptr_t{core} * scratchpad_bytes;
 }
 [[nodiscard]] constexpr std::uintptr_t stack_at(std::uint32_t core) noexcept {
     return scratchpad_at(core) + scratchpad_bytes - stack_bytes;
@@ -41,7 +41,7 @@ inline constexpr std::uint32_t stack_bytes = page;
 // Where tables in the window have the partitions.
 inline constexpr std::uint32_t partition_room = scratchpad_bytes / spm::partitions - stack_bytes;
 [[nodiscard]] constexpr std::uintptr_t partition_at(std::uint32_t core, std::uint32_t partition) noexcept {
-    return scratchpad_at(core) + partition * (scratchpad_bytes / spm::partitions);
+    return scratchpad_at(core) + std::uintptr_t{partition} * (scratchpad_bytes / spm::partitions);
 }
 
 // How an application core learns the I/O core's time: it asks, and halves the time that the answer took.
@@ -65,7 +65,7 @@ struct OnChip {
     spm::Handover<Access>::Shared handover[most_cores];
     Control control[most_cores];
 };
-inline constexpr std::uintptr_t shared_at = on_chip + application_cores * scratchpad_bytes;
+inline constexpr std::uintptr_t shared_at = on_chip + std::uintptr_t{application_cores} * scratchpad_bytes;
 static_assert(shared_at - on_chip + sizeof(OnChip) <= on_chip_bytes);
 
 [[nodiscard]] inline OnChip& on_chip_shared() noexcept {
