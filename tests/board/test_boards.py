@@ -90,7 +90,7 @@ def test_only_a_standstill_is_given_up(tmp_path: Path) -> None:
         begin = time.monotonic()
         up.wait([0], 2)
         assert time.monotonic() - begin > 2
-    told = pytest.raises(SystemFails, match=r"nothing has moved for 2 s \(desk 0 running at 3\)")
+    told = pytest.raises(SystemFails, match=r"nothing has moved for 2 s \(m4f running at 3\)")
     with Board(spec, given, orders={0: (0, (3, 1))}) as up, told:
         up.wait([0], 2)
 

@@ -122,6 +122,21 @@ def test_a_core_is_one_side() -> None:
         exchange(spec, [pair("m4f", "r5f")], 1)
 
 
+def test_on_chip_memory_is_the_cores_alone() -> None:
+    for name, who in (
+        ("versal", ("a72", "x86-64")),
+        ("mps2", ("m4f", "x86-64")),
+        ("versal", ("r5f", "a72-linux")),
+    ):
+        with pytest.raises(BadInput, match="does not reach the on-chip memory"):
+            exchange(board(name), [pair(*who, on_chip=True)], 1)
+
+
+def test_a_refusal_names_the_side() -> None:
+    with pytest.raises(SystemFails, match=r"i386 failed: refused: .*offset of angle: expected 4, found 8"):
+        exchange(board("mps2"), [pair("m4f", "i386")], 1)
+
+
 PLAIN_ENUM = ("-DEXCHANGE_PLAIN_ENUM",)
 
 

@@ -281,8 +281,17 @@ def record_raw(run: BoardRun, raw: Path, jobs: int, *, counted: bool, seconds: f
     contents = {at.inputs: run.inputs[: at.rows].tobytes()}
     orders = _orders(run, jobs, at, counted)
     linux = run.boot if run.linux_program is not None else None
+    names = {run.master_place: run.where.master}
+    if run.worker_place is not None and run.where.worker is not None:
+        names[run.worker_place] = run.where.worker
     with Board(
-        run.where.board, run.images, orders=orders, contents=contents, counted=counted, linux=linux
+        run.where.board,
+        run.images,
+        orders=orders,
+        contents=contents,
+        counted=counted,
+        linux=linux,
+        names=names,
     ) as board:
         if linux is not None:
             board.release_beside_linux(LINUX_SECONDS)

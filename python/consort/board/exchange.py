@@ -135,7 +135,8 @@ class Arena:
                 self.places.append(used)
                 used += 1
             else:
-                known = ", ".join([*cores, *PROCESSES])
+                linux = [A72_LINUX] if spec.name == "versal" else []
+                known = ", ".join([*cores, *linux, *PROCESSES])
                 raise BadInput(
                     f"no processor '{side.name}' on or beside the board {spec.name}; there are {known}"
                 )
@@ -168,6 +169,7 @@ class Arena:
             counted=counted,
             linux=self.linux,
             threads=threads,
+            names=dict(zip(self.places, (side.name for side in self.sides), strict=True)),
         )
 
     def start_processes(self, board: Board) -> None:
@@ -175,6 +177,11 @@ class Arena:
             board.release_beside_linux(LINUX_SECONDS)
         for place, command in self.commands.items():
             board.start_process(command, place)
+
+
+def on_chip_sides(spec: BoardSpec) -> list[str]:
+    """Who reaches on-chip memory: it is not in the board's memory file."""
+    return [core.name for core in spec.cores] if spec.name == "versal" else []
 
 
 def exchange(
@@ -190,6 +197,10 @@ def exchange(
 
     `seconds`: how long no message may move. `threads`: as `Board` has it.
     """
+    for each in pairs:
+        outside = [side.name for side in (each.asker, each.answerer) if side.name not in on_chip_sides(spec)]
+        if each.on_chip and outside:
+            raise BadInput(f"{outside[0]} does not reach the on-chip memory; the board's bare-metal cores do")
     arena = Arena(spec, [side for pair in pairs for side in (pair.asker, pair.answerer)])
     places = list(zip(arena.places[::2], arena.places[1::2], strict=True))
     entries = min(messages, LOG_BYTES // 4)

@@ -108,6 +108,8 @@ class Board:
     linux: Callable[[Path], LinuxBoot] | None = None
     # A thread of this machine for each core; None: where there are processors for that.
     threads: bool | None = None
+    # Who is at a desk that is no core's, or another's, for messages.
+    names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.name = self.name or f"{self.spec.name}-{secrets.token_hex(3)}"
@@ -291,6 +293,10 @@ class Board:
         how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
         return how + (f": {said[-500:]}" if said else "")
 
+    def _who(self, place: int) -> str:
+        cores = {core.place: core.name for core in self.spec.cores}
+        return self.names.get(place) or cores.get(place) or f"desk {place}"
+
     def wait(self, places: Sequence[int], seconds: float, watch: Callable[[], None] | None = None) -> None:
         """Waits until the programs at these desks are done; `SystemFails` says which is not, and why.
 
@@ -304,7 +310,9 @@ class Board:
                 seen, end = now, time.monotonic() + seconds
             for place in places:
                 if self.desks[place].state == State.FAILED:
-                    raise SystemFails(f"board {self.name}: desk {place} failed: {self.desks[place].text}")
+                    raise SystemFails(
+                        f"board {self.name}: {self._who(place)} failed: {self.desks[place].text}"
+                    )
             waiting = [place for place in places if self.desks[place].state != State.DONE]
             if not waiting:
                 return
@@ -318,13 +326,10 @@ class Board:
                         f" its words are under {self.logs}"
                     )
             if time.monotonic() > end:
-                state = ", ".join(
-                    f"{place} {self.desks[place].state.name.lower()} at {self.desks[place].progress}"
-                    for place in waiting
-                )
+                desks = [(self._who(place), self.desks[place]) for place in waiting]
+                state = ", ".join(f"{who} {d.state.name.lower()} at {d.progress}" for who, d in desks)
                 raise SystemFails(
-                    f"board {self.name}: nothing has moved for {seconds:g} s (desk {state});"
-                    f" consoles: {self.logs}"
+                    f"board {self.name}: nothing has moved for {seconds:g} s ({state}); consoles: {self.logs}"
                 )
             if watch is not None:
                 watch()

@@ -21,7 +21,9 @@ void consort_second_core_from_below();
 // 0 on a core that has just been reset. Behind the R5F's own vectors there is room for a jump. Returns 0, or
 // why the firmware refuses.
 inline std::int64_t start_second_core() noexcept {
-    constexpr std::uintptr_t call_from_below = 0x400;
+    std::uintptr_t call_from_below = 0x400;
+    // Unknown to the compiler: it takes an address in the first page for a null pointer's.
+    asm("" : "+r"(call_from_below));
     auto* vector = reinterpret_cast<volatile std::uint32_t*>(call_from_below);
     vector[0] = 0x58000050;  // ldr x16, .+8
     vector[1] = 0xd61f0200;  // br x16
