@@ -154,7 +154,7 @@ def goals_of(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def run(options: Options) -> BenchResult:
     if options.board is not None:
-        from consort.bench.board_bandwidth import run as run_on_board
+        from consort.bench.board_scratchpad import run_on_board
 
         return run_on_board(options)
     jobs = options.iterations or (QUICK if options.quick else JOBS)

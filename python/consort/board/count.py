@@ -85,12 +85,11 @@ def load(path: Path) -> list[Count]:
         raise BadInput(f"not a table of counts: {error!r}; write it with --store", file=path) from error
 
 
-def store(counts: list[Count], path: Path) -> None:
+def store(counts: list[Count], path: Path, command: str = "consort board count --store") -> None:
+    """Writes what `load` reads; `command` is what made it."""
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
-            file.write(
-                "# Instructions a call, counted by QEMU: consort board count --store. Provenance: counted.\n"
-            )
+            file.write(f"# Instructions a call, counted by QEMU: {command}. Provenance: counted.\n")
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(FIELDS)
             writer.writerows((c.core, c.operation, c.instructions, c.compiler) for c in counts)

@@ -39,7 +39,7 @@ PARTITION_BYTES = SCRATCHPAD_BYTES // 2
 ALIGNMENT = 64
 HEADER, ENTRY = struct.Struct("<8I"), 64
 _TABLES = struct.Struct("<18IQ6I")
-_TASK = struct.Struct("<4Q18I")
+TASK_ROW = struct.Struct("<4Q18I")
 _REQUEST = struct.Struct("<Q2I")
 _FAULT = struct.Struct("<4I")
 
@@ -248,7 +248,7 @@ class KernelResult:
         return self.events[np.isin(self.events["kind"], [KINDS.index(k) for k in kinds])]
 
 
-class _Window:
+class Window:
     """Places things in the shared window one behind the other."""
 
     def __init__(self, room: int) -> None:
@@ -283,7 +283,7 @@ def run_kernel(
     """
     spec = board_named("versal")
     _check(run)
-    window = _Window(spec.window_bytes)
+    window = Window(spec.window_bytes)
     # As the generated tables have them: one after the other, code before data.
     placed = [(window.place(t.image.code), window.place(t.image.state)) for t in run.tasks]
     images = kernel_images(spec, run.tables(spec.window_offset + CONTENTS) if run.tables else None)
@@ -296,7 +296,7 @@ def run_kernel(
         outputs_at = window.reserve(aligned(image.outputs) * task.outputs)
         kept.append((task, outputs_at, data_at))
         rows.append(
-            _TASK.pack(
+            TASK_ROW.pack(
                 *(task.period, task.deadline, task.offset, task.budget),
                 *(task.core, RELEASES.index(task.release)),
                 *(ON_OVERRUN.index(task.on_overrun), ON_MISS.index(task.on_miss)),

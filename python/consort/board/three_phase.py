@@ -100,22 +100,22 @@ def plan_board(
         duration = (iterations or system.run.iterations) * first.interval.nanoseconds
     messages = plan_messages(system, cores, duration)
     progress("building", None)
-    program = _host_program(system)
+    program = host_program(system)
     tasks, expected, released = [], {}, {}
     for number, core in enumerate(cores):
         for planned in core.tasks:
             name = planned.name
             task = system.tasks[name]
             progress(f"building {name}", None)
-            image = _image(system, name, program)
+            image = task_image(system, name, program)
             talks = messages is not None and _talks(system, name, image, messages)
-            rows = [] if talks else _inputs(system, name, image.inputs)
+            rows = [] if talks else input_rows(system, name, image.inputs)
             jobs = -(-(duration - task.offset.nanoseconds) // task.interval.nanoseconds)
             kept = max(1, min(jobs, KEPT))
             load, unload = _operations(system, name, core)
             released[name] = jobs
             # What a task makes of messages the node checks.
-            expected[name] = [] if talks else _golden(program, name, rows, image.outputs, jobs, kept)
+            expected[name] = [] if talks else golden_outputs(program, name, rows, image.outputs, jobs, kept)
             tasks.append(
                 KernelTask(
                     name=name,
@@ -216,7 +216,7 @@ def _owner(system: System, name: str) -> tuple[str, str]:
     return step.function, step.function.rpartition("::")[0]
 
 
-def _image(system: System, name: str, program: Path) -> TaskImage:
+def task_image(system: System, name: str, program: Path) -> TaskImage:
     step = system.tasks[name].step_to_run
     code = image_of_text(
         '#include "consort/spm/step.hpp"\n'
@@ -231,7 +231,7 @@ def _image(system: System, name: str, program: Path) -> TaskImage:
     return make_image(code, _ask(program, name, "constants"), content, inputs, outputs)
 
 
-def _host_program(system: System) -> Path:
+def host_program(system: System) -> Path:
     """What this machine knows of the tasks: sizes, constants, first states, and their outputs in a row."""
     root = need_source_tree("building for a board")
     headers = dict.fromkeys(system.path(t.step_to_run.header).resolve() for t in system.tasks.values())
@@ -306,11 +306,13 @@ def _ask(program: Path, task: str, what: str, given: bytes = b"", *more: str) ->
     return subprocess.run(command, input=given, capture_output=True, check=True).stdout
 
 
-def _inputs(system: System, name: str, size: int) -> list[bytes]:
+def input_rows(system: System, name: str, size: int) -> list[bytes]:
     return [row.tobytes()[:size] for row in task_rows(system, name, size)[: 4 * KEPT]]
 
 
-def _golden(program: Path, name: str, rows: list[bytes], size: int, jobs: int, kept: int) -> list[bytes]:
+def golden_outputs(
+    program: Path, name: str, rows: list[bytes], size: int, jobs: int, kept: int
+) -> list[bytes]:
     """The last `kept` outputs of so many jobs in a row."""
     given = b"".join(rows) if rows and rows[0] else b"\0" * len(rows)
     found = _ask(program, name, "run", given, str(jobs), str(kept))
