@@ -238,4 +238,29 @@ TEST(Io, UnwantedFlowsAreCounted) {
     EXPECT_EQ(l.io.counts().delivered, 0U);
 }
 
+TEST(Messages, AreWhatAStepTakesAndGives) {
+    // As the DMA has brought them: the box that the I/O core filled.
+    Messages<2, 5> in{};
+    MessageBox filled(in.memory, {2, 5});
+    filled.clear();
+    const std::byte payload[] = {std::byte{1}, std::byte{2}, std::byte{3}};
+    for (std::uint32_t flow = 7; flow < 10; ++flow) {
+        (void)filled.put({flow, flow - 6, payload}, OnFull::overwrite);
+    }
+    const auto& seen = in;
+    ASSERT_EQ(seen.count(), 2U);
+    EXPECT_EQ(seen.lost(), 1U);
+    EXPECT_EQ(seen.at(0).flow, 8U);
+    EXPECT_EQ(seen.at(1).bytes, 3U);
+    EXPECT_EQ(std::memcmp(seen.at(1).payload, payload, 3), 0);
+
+    Messages<1, 8> out{};
+    out.clear();
+    EXPECT_EQ(out.put(seen.at(0)), Put::stored);
+    EXPECT_EQ(out.put(seen.at(1)), Put::refused);
+    EXPECT_EQ(out.count(), 1U);
+    EXPECT_EQ(out.at(0).flow, 8U);
+    EXPECT_EQ(sizeof out, (BoxShape{1, 8}.bytes()));
+}
+
 }  // namespace
