@@ -13,6 +13,7 @@ from board_support import ROOT, board, consort
 from consort.board import three_phase
 from consort.board.devices import DeviceResult, FlowResult
 from consort.board.messages import failures, plan_messages
+from consort.board.scratchpad import KernelRun
 from consort.board.three_phase import run_three_phase_on_board
 from consort.commands.run import nanoseconds_of
 from consort.errors import BadInput
@@ -61,6 +62,7 @@ def test_some_seconds_hold_and_more_jobs_than_are_recorded(
 ):
     board("versal")
     monkeypatch.setattr(three_phase, "MOST_RECORDED", 40)
+    monkeypatch.setattr(three_phase, "LONG", 0)
     data = held(system, 2, tmp_path / "runs")
     recorded = sum(c["summary"]["response"]["n"] for c in data["configurations"])
     assert recorded == 40 < sum(row[2] for row in table(data, three_phase.RESPONSES))
@@ -153,3 +155,11 @@ def test_what_a_run_cannot_have_is_refused(options: tuple[str, ...], why: str):
     done = consort("run", str(ENDURANCE), *options)
     assert done.returncode == 2
     assert re.search(why, done.stderr)
+
+
+def test_the_clock_suits_long_slots_in_long_runs_only():
+    def shift(slot: int, until: int, arbitration: str = "tdma") -> int:
+        return three_phase._paced(KernelRun([], [(0, slot)], until, arbitration=arbitration)).shift
+
+    assert [shift(slot, 10 * SECOND) for slot in (160_000, 200_000, 399_999, 4_000_000)] == [0, 1, 1, 5]
+    assert shift(4_000_000, 10 * SECOND - 1) == shift(4_000_000, 10 * SECOND, "round-robin") == 0

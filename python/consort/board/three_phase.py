@@ -66,9 +66,9 @@ ORDINARY = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
 RESPONSES = "Longest executions and responses on the board, counted; bounds"
 MESSAGES = "Messages through the board's Ethernet controller, counted"
 SLOTS = "Slots, counted"
-# Instructions in a slot, at least: with longer slots the emulated clock may be slower, and more time passes
-# in an hour of the host's.
-INSTRUCTIONS = 100_000
+# In runs of so long [ns] the emulated clock may be slower, as far as a slot keeps so many instructions: more
+# time passes in an hour of the host's.
+LONG, INSTRUCTIONS = 10 * 10**9, 100_000
 # The last outputs of a task, so many, are kept and checked; each rests on all before by the task's state.
 KEPT = 16
 
@@ -159,8 +159,8 @@ def _operations(system: System, name: str, core: ThreePhaseCore) -> tuple[int, i
 
 
 def _paced(run: KernelRun) -> KernelRun:
-    """The run with an emulated clock for the length of its slots."""
-    if run.arbitration != "tdma":
+    """A long run with an emulated clock for the length of its slots."""
+    if run.arbitration != "tdma" or run.until < LONG:
         return run
     slot = min(length for _, length in run.slots)
     shift = max(0, (slot // INSTRUCTIONS).bit_length() - 1)
