@@ -294,7 +294,12 @@ class Bench:
         access = Access(window, made, self._beats(made) if kind == "write" else None)
         if address >= window.address + window.pages * PAGE:
             access.may_be = {CLOSED}
-        return access if access.free() else None
+        if not access.free():
+            return None
+        # From now on it sees what changes, even if it is sent a little later.
+        access.begin()
+        access.link_may_fail |= self.may_fail[window.link]
+        return access
 
     def _beats(self, burst: Burst) -> list[tuple[int, int]]:
         which = self.random.choice(("all", "all", "some", "none" if self.random.random() < 0.3 else "some"))
@@ -309,8 +314,6 @@ class Bench:
     async def access(self, access: Access) -> None:
         """Carries it out, checks the answer and counts what it covered."""
         port = self.ports[access.window.port]
-        access.begin()
-        access.link_may_fail |= self.may_fail[access.window.link]
         self._cover_before(access, port)
         self.running += 1
         way = port.read(access.burst) if access.beats is None else port.write(access.burst, access.beats)

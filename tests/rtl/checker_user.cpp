@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows an axi_checker good traffic, and in each case but "good" one thing that AXI4 forbids.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "Vtop.h"
+#include "axi.hpp"
+
+namespace {
+
+struct Bus {
+    VerilatedContext context;
+    std::unique_ptr<Vtop> top = std::make_unique<Vtop>(&context);
+    const std::string what;
+
+    explicit Bus(std::string given) : what(std::move(given)) {
+        top->rst_ni = 0;
+        cycle();
+        top->rst_ni = 1;
+        cycle();
+        top->aw_ready_i = top->w_ready_i = top->b_ready_i = top->ar_ready_i = top->r_ready_i = 1;
+    }
+    [[nodiscard]] bool is(const char* name) const { return what == name; }
+    void cycle() {
+        top->clk_i = 0;
+        top->eval();
+        top->clk_i = 1;
+        top->eval();
+    }
+    void aw(const sim::Address& address) {
+        address.pack(top->aw_i);
+        top->aw_valid_i = 1;
+        cycle();
+        top->aw_valid_i = 0;
+    }
+    void ar(const sim::Address& address) {
+        address.pack(top->ar_i);
+        top->ar_valid_i = 1;
+        cycle();
+        top->ar_valid_i = 0;
+    }
+    void w(bool last) {
+        sim::put(top->w_i, 0, 1, last);
+        top->w_valid_i = 1;
+        cycle();
+        top->w_valid_i = 0;
+    }
+    void b(std::uint16_t id) {
+        top->b_i = static_cast<std::uint32_t>(id) << 2;
+        top->b_valid_i = 1;
+        cycle();
+        top->b_valid_i = 0;
+    }
+    void r(std::uint16_t id, bool last) {
+        sim::put(top->r_i, 0, 1, last);
+        sim::put(top->r_i, 3, 16, id);
+        top->r_valid_i = 1;
+        cycle();
+        top->r_valid_i = 0;
+    }
+};
+
+// Shown for two cycles without being taken, then taken; a fault is that it goes, or that it changes.
+template <class Valid, class Ready, class Change>
+void waits(Bus& bus, const std::string& channel, Valid& valid, Ready& ready, Change change) {
+    ready = 0;
+    valid = 1;
+    bus.cycle();
+    if (bus.what == channel + " goes") valid = 0;
+    if (bus.what == channel + " changes") change();
+    bus.cycle();
+    ready = 1;
+    bus.cycle();
+    valid = 0;
+}
+
+void traffic(Bus& bus) {
+    auto& top = *bus.top;
+    using sim::Address;
+    const Address two{.addr = 0x1000, .id = 5, .len = 1};
+    // Writes: one after the other, data before its address, and answers of two ids in another order.
+    bus.aw(two);
+    if (bus.is("answer before the data")) bus.b(5);
+    bus.w(bus.is("WLAST too early"));
+    if (!bus.is("WLAST too early")) bus.w(!bus.is("WLAST missing"));
+    bus.b(bus.is("answer of another id") ? 6 : 5);
+    if (bus.is("answer twice")) bus.b(5);
+    bus.w(bus.is("data before an address of another length"));
+    if (!bus.is("data before an address of another length")) bus.w(true);
+    bus.aw(two);
+    bus.aw({.addr = 0x2000, .id = 7, .len = 0});
+    bus.w(true);
+    bus.b(7);
+    bus.b(5);
+    // Reads: two ids whose beats alternate.
+    bus.ar({.addr = 0x3000, .id = 1, .len = 1});
+    bus.ar({.addr = 0x3000, .id = 2, .len = 0});
+    bus.r(bus.is("data of another id") ? 9 : 1, bus.is("RLAST too early"));
+    bus.r(2, !bus.is("RLAST missing"));
+    bus.r(1, true);
+    if (bus.is("data of nobody")) bus.r(1, true);
+    // Shapes: whole page, wrapped, fixed.
+    bus.ar({.addr = 0x4000, .id = 1, .len = 255});
+    bus.ar({.addr = 0x4FF0, .id = 1, .len = static_cast<std::uint8_t>(bus.is("read over 4 KiB") ? 1 : 0)});
+    bus.aw({.addr = 0x4F00, .id = 1, .len = static_cast<std::uint8_t>(bus.is("write over 4 KiB") ? 16 : 15)});
+    bus.ar({.addr = 0x4FF0,
+            .id = 1,
+            .len = static_cast<std::uint8_t>(bus.is("wrapped read of 3") ? 2 : 3),
+            .burst = 2});
+    const std::uint64_t odd = bus.is("wrapped write that is not aligned") ? 0x4FF4 : 0x4FF0;
+    bus.aw({.addr = odd, .id = 1, .len = 1, .burst = 2});
+    bus.aw({.addr = 0x4FF1,
+            .id = 1,
+            .len = static_cast<std::uint8_t>(bus.is("fixed write of 17") ? 16 : 15),
+            .burst = 0});
+    bus.ar({.addr = 0x5000,
+            .id = 1,
+            .len = 0,
+            .size = static_cast<std::uint8_t>(bus.is("beat wider than the bus") ? 5 : 4)});
+    // Handshakes.
+    two.pack(top.aw_i);
+    waits(bus, "AW", top.aw_valid_i, top.aw_ready_i, [&] { sim::put(top.aw_i, 25, 16, 6); });
+    two.pack(top.ar_i);
+    waits(bus, "AR", top.ar_valid_i, top.ar_ready_i, [&] { sim::put(top.ar_i, 41, 40, 0x1010); });
+    sim::put(top.w_i, 0, 1, 0);
+    waits(bus, "W", top.w_valid_i, top.w_ready_i, [&] { sim::put(top.w_i, 1, 16, 0xFFFF); });
+    sim::put(top.r_i, 0, 1, 0);
+    sim::put(top.r_i, 3, 16, 1);
+    waits(bus, "R", top.r_valid_i, top.r_ready_i, [&] { sim::put(top.r_i, 19, 32, 1); });
+    for (unsigned i = 0; i < 15; ++i) bus.w(i == 14);
+    top.b_i = 1U << 2;
+    waits(bus, "B", top.b_valid_i, top.b_ready_i, [&] { top.b_i = (1U << 2) | 2U; });
+    bus.cycle();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) return 2;
+    Bus bus(argv[1]);
+    traffic(bus);
+    std::puts("nothing found");
+    return 0;
+}

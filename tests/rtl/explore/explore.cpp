@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explores all states of an and-inverter graph, breadth first. Its inputs are `rst_n` and `choice`; of its
+// outputs `legal` says whether a choice may be taken, `bad` what must not be, and `progress` what has to
+// happen again and again as long as only choice 0 is taken: a state from which it does not is a deadlock.
+//
+// explore FILE.aig CHOICES MOST-STATES [INPUT=VALUE...]. Prints one line of JSON; exit status 1 where
+// something is wrong.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Word = std::uint64_t;
+constexpr unsigned kStates = 4;  // looked at together: each has 64 lanes, one for a choice
+using Vector = Word __attribute__((vector_size(8 * kStates)));
+
+[[noreturn]] void stop(const std::string& why) {
+    std::fprintf(stderr, "explore: %s\n", why.c_str());
+    std::exit(2);
+}
+
+struct Graph {
+    struct And {
+        std::uint32_t left, right;
+    };
+    unsigned inputs = 0, latches = 0, outputs = 0;
+    std::vector<And> ands;
+    std::vector<std::uint32_t> next, out;
+    std::vector<std::string> input_names, output_names;
+
+    explicit Graph(const std::string& path) {
+        std::ifstream in(path, std::ios::binary);
+        std::string magic;
+        unsigned most = 0;
+        unsigned count = 0;
+        if (!(in >> magic >> most >> inputs >> latches >> outputs >> count) || magic != "aig")
+            stop("no such graph: " + path);
+        in.ignore(1);
+        const auto line = [&] {
+            std::string text;
+            std::getline(in, text);
+            return text;
+        };
+        for (unsigned i = 0; i < latches; ++i) {
+            std::istringstream words(line());
+            std::uint32_t literal = 0;
+            std::uint32_t reset = 0;
+            words >> literal;
+            if (words >> reset && reset != 0) stop("a latch does not begin at 0");
+            next.push_back(literal);
+        }
+        for (unsigned i = 0; i < outputs; ++i) out.push_back(static_cast<std::uint32_t>(std::stoul(line())));
+        const auto delta = [&] {
+            std::uint32_t value = 0;
+            for (unsigned shift = 0;; shift += 7) {
+                const int byte = in.get();
+                value |= static_cast<std::uint32_t>(byte & 127) << shift;
+                if ((byte & 128) == 0) return value;
+            }
+        };
+        for (unsigned i = 0; i < count; ++i) {
+            const std::uint32_t self = 2 * (inputs + latches + i + 1);
+            const std::uint32_t left = self - delta();
+            ands.push_back({left, left - delta()});
+        }
+        input_names.resize(inputs);
+        output_names.resize(outputs);
+        for (std::string text; std::getline(in, text) && text != "c";) {
+            const auto space = text.find(' ');
+            const auto index = std::stoul(text.substr(1));
+            if (text[0] == 'i') input_names.at(index) = text.substr(space + 1);
+            if (text[0] == 'o') output_names.at(index) = text.substr(space + 1);
+        }
+    }
+    // Outputs NAME or NAME[0], NAME[1], ...
+    [[nodiscard]] std::vector<unsigned> named(const std::string& name) const {
+        std::vector<unsigned> found;
+        for (unsigned i = 0; i < outputs; ++i) {
+            if (output_names[i] == name || output_names[i].rfind(name + "[", 0) == 0) found.push_back(i);
+        }
+        if (found.empty()) stop("no output " + name);
+        return found;
+    }
+};
+
+// Rows to columns of 64 by 64 bits.
+void transpose(std::array<Word, 64>& rows) {
+    Word mask = 0x00000000FFFFFFFFULL;
+    for (unsigned j = 32; j != 0; j >>= 1, mask ^= mask << j) {
+        for (unsigned k = 0; k < 64; k = (k + j + 1) & ~j) {
+            const Word swap = ((rows[k] >> j) ^ rows[k | j]) & mask;
+            rows[k] ^= swap << j;
+            rows[k | j] ^= swap;
+        }
+    }
+}
+
+struct Key {
+    Word a, b;
+    bool operator==(const Key&) const = default;
+};
+
+Key key_of(const Word* state, std::size_t words) {
+    Word a = 0x243F6A8885A308D3ULL;
+    Word b = 0x13198A2E03707344ULL;
+    for (std::size_t i = 0; i < words; ++i) {
+        a = (a ^ state[i]) * 0x9E3779B97F4A7C15ULL;
+        a ^= a >> 29;
+        b = (b + state[i]) * 0xC2B2AE3D27D4EB4FULL;
+        b ^= b >> 31;
+    }
+    return {a, b};
+}
+
+// States by their fingerprints of 128 bits. Two of n states share one with a chance of n^2 / 2^129.
+class Known {
+  public:
+    Known() : table_(1U << 16, kNone) {}
+    std::size_t size() const { return keys_.size(); }
+    // The number of a state, and whether it is new.
+    std::pair<std::uint32_t, bool> find(const Key& key) {
+        if (keys_.size() * 2 > table_.size()) grow();
+        const std::size_t place = slot(key);
+        if (table_[place] != kNone) return {table_[place], false};
+        table_[place] = static_cast<std::uint32_t>(keys_.size());
+        keys_.push_back(key);
+        return {table_[place], true};
+    }
+
+  private:
+    static constexpr std::uint32_t kNone = ~0U;
+    std::size_t slot(const Key& key) const {
+        std::size_t place = key.a & (table_.size() - 1);
+        while (table_[place] != kNone && !(keys_[table_[place]] == key))
+            place = (place + 1) & (table_.size() - 1);
+        return place;
+    }
+    void grow() {
+        table_.assign(table_.size() * 2, kNone);
+        for (std::uint32_t i = 0; i < keys_.size(); ++i) table_[slot(keys_[i])] = i;
+    }
+    std::vector<Key> keys_;
+    std::vector<std::uint32_t> table_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 4) stop("usage: explore FILE.aig CHOICES MOST-STATES [INPUT=VALUE...]");
+    const Graph graph(argv[1]);
+    const unsigned choices = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
+    const std::size_t most = std::strtoull(argv[3], nullptr, 10);
+    if (choices < 1 || choices > 64) stop("1 to 64 choices");
+    const std::size_t words = (graph.latches + 63) / 64;
+    const auto legal = graph.named("legal");
+    const auto bad = graph.named("bad");
+    const auto progress = graph.named("progress");
+
+    std::vector<Vector> value(graph.inputs + graph.latches + graph.ands.size() + 1);
+    const auto get = [&](std::uint32_t literal) {
+        return value[literal >> 1] ^ (Vector{} - Word{literal & 1});
+    };
+    const auto evaluate = [&] {
+        std::size_t at = graph.inputs + graph.latches + 1;
+        for (const auto& gate : graph.ands) value[at++] = get(gate.left) & get(gate.right);
+    };
+    std::vector<int> choice_bit(graph.inputs, -1);
+    int reset = -1;
+    for (unsigned i = 0; i < graph.inputs; ++i) {
+        const auto& name = graph.input_names[i];
+        if (name == "rst_n") reset = static_cast<int>(i);
+        if (name == "choice") choice_bit[i] = 0;
+        if (name.rfind("choice[", 0) == 0) choice_bit[i] = std::atoi(name.c_str() + 7);
+    }
+    if (reset < 0) stop("no input rst_n");
+    for (unsigned i = 0; i < graph.inputs; ++i) {
+        Word lanes = 0;
+        for (unsigned lane = 0; lane < choices; ++lane) {
+            if (choice_bit[i] >= 0 && (lane >> choice_bit[i] & 1) != 0) lanes |= Word{1} << lane;
+        }
+        value[i + 1] = Vector{} + lanes;
+    }
+    for (int a = 4; a < argc; ++a) {
+        const std::string word = argv[a];
+        const auto equals = word.find('=');
+        const std::string name = word.substr(0, equals);
+        const auto number = std::strtoul(word.c_str() + equals + 1, nullptr, 10);
+        bool found = false;
+        for (unsigned i = 0; i < graph.inputs; ++i) {
+            const auto& input = graph.input_names[i];
+            if (input != name && input.rfind(name + "[", 0) != 0) continue;
+            const unsigned bit =
+                input == name ? 0 : static_cast<unsigned>(std::atoi(input.c_str() + name.size() + 1));
+            value[i + 1] = Vector{} - Word{number >> bit & 1};
+            found = true;
+        }
+        if (!found) stop("no input " + name);
+    }
+    const auto set_state = [&](unsigned k, const Word* state) {
+        for (unsigned i = 0; i < graph.latches; ++i) {
+            value[graph.inputs + 1 + i][k] = Word{0} - (state[i / 64] >> (i % 64) & 1);
+        }
+    };
+    // The state after, of each lane: words[lane * words + w].
+    std::vector<Word> after(64 * words);
+    const auto collect = [&](unsigned k) {
+        std::array<Word, 64> block{};
+        for (std::size_t w = 0; w < words; ++w) {
+            for (unsigned i = 0; i < 64; ++i) {
+                const std::size_t latch = 64 * w + i;
+                block[i] = latch < graph.latches ? get(graph.next[latch])[k] : 0;
+            }
+            transpose(block);
+            for (unsigned lane = 0; lane < choices; ++lane) after[lane * words + w] = block[lane];
+        }
+    };
+
+    // What is known of each state: how it was first reached, and where choice 0 leads.
+    struct Way {
+        std::uint32_t from;
+        std::uint8_t choice;
+    };
+    Known known;
+    std::vector<Way> ways;
+    std::vector<std::uint32_t> calm;
+    std::vector<std::uint8_t> calm_progress;
+    std::deque<std::vector<Word>> waiting;
+    std::uint64_t transitions = 0;
+    std::size_t widest = 0;
+
+    std::vector<Word> zero(words, 0);
+    for (unsigned k = 0; k < kStates; ++k) set_state(k, zero.data());
+    value[static_cast<std::size_t>(reset) + 1] = Vector{};
+    evaluate();
+    collect(0);
+    value[static_cast<std::size_t>(reset) + 1] = Vector{} - Word{1};
+    known.find(key_of(after.data(), words));
+    ways.push_back({0, 0});
+    waiting.emplace_back(after.begin(), after.begin() + static_cast<long>(words));
+
+    const auto path = [&](std::uint32_t state) {
+        std::string text;
+        std::vector<unsigned> taken;
+        for (; state != 0; state = ways[state].from) taken.push_back(ways[state].choice);
+        std::reverse(taken.begin(), taken.end());
+        for (std::size_t i = 0; i < taken.size(); ++i) {
+            if (taken[i] != 0)
+                text += (text.empty() ? "" : ", ") + std::string("cycle ") + std::to_string(i) + ": choice " +
+                        std::to_string(taken[i]);
+        }
+        return std::to_string(taken.size()) + " cycles" + (text.empty() ? "" : "; ") + text;
+    };
+    const auto wrong = [&](const std::string& what, std::uint32_t state) {
+        std::printf("{\"verdict\": \"%s\", \"path\": \"%s\", \"states\": %zu, \"transitions\": %llu}\n",
+                    what.c_str(), path(state).c_str(), known.size(),
+                    static_cast<unsigned long long>(transitions));
+        return 1;
+    };
+
+    for (std::uint32_t first = 0; !waiting.empty();) {
+        const unsigned now = static_cast<unsigned>(std::min<std::size_t>(kStates, waiting.size()));
+        widest = std::max(widest, waiting.size());
+        for (unsigned k = 0; k < now; ++k) set_state(k, waiting[k].data());
+        waiting.erase(waiting.begin(), waiting.begin() + now);
+        evaluate();
+        for (unsigned k = 0; k < now; ++k) {
+            const std::uint32_t state = first + k;
+            Word may = ~Word{0} >> (64 - choices);
+            for (const unsigned i : legal) may &= get(graph.out[i])[k];
+            if ((may & 1) == 0) stop("choice 0 has to be legal always");
+            for (unsigned b = 0; b < bad.size(); ++b) {
+                const Word found = get(graph.out[bad[b]])[k] & may;
+                if (found != 0) return wrong(graph.output_names[bad[b]], state);
+            }
+            std::uint8_t happens = 0;
+            for (unsigned p = 0; p < progress.size(); ++p) {
+                happens = static_cast<std::uint8_t>(happens | (get(graph.out[progress[p]])[k] & 1) << p);
+            }
+            collect(k);
+            for (unsigned lane = 0; lane < choices; ++lane) {
+                if ((may >> lane & 1) == 0) continue;
+                ++transitions;
+                const Word* to = &after[lane * words];
+                const auto [number, is_new] = known.find(key_of(to, words));
+                if (is_new) {
+                    ways.push_back({state, static_cast<std::uint8_t>(lane)});
+                    waiting.emplace_back(to, to + words);
+                }
+                if (lane == 0) {
+                    calm.push_back(number);
+                    calm_progress.push_back(happens);
+                }
+            }
+        }
+        first += now;
+        if (known.size() > most) {
+            std::printf(
+                "{\"verdict\": \"more states than allowed\", \"states\": %zu, \"transitions\": %llu}\n",
+                known.size(), static_cast<unsigned long long>(transitions));
+            return 1;
+        }
+    }
+
+    // Where nothing disturbs, each state leads to one other: all ends in circles, and in each everything must
+    // happen.
+    const std::uint8_t all = static_cast<std::uint8_t>((1U << progress.size()) - 1);
+    std::vector<std::uint32_t> visited(known.size(), 0);  // 0: not yet, else in which walk
+    unsigned circles = 0;
+    std::size_t longest = 0;
+    for (std::uint32_t start = 0; start < known.size(); ++start) {
+        std::uint32_t at = start;
+        while (visited[at] == 0) {
+            visited[at] = start + 1;
+            at = calm[at];
+        }
+        if (visited[at] != start + 1) continue;
+        ++circles;
+        std::uint8_t happens = 0;
+        std::size_t length = 0;
+        std::uint32_t in = at;
+        do {
+            happens |= calm_progress[in];
+            in = calm[in];
+            ++length;
+        } while (in != at);
+        longest = std::max(longest, length);
+        if (happens != all) return wrong("deadlock", at);
+    }
+    std::printf(
+        "{\"verdict\": \"holds\", \"states\": %zu, \"transitions\": %llu, \"latches\": %u, \"gates\": %zu, "
+        "\"widest\": %zu, "
+        "\"circles\": %u, \"longest_circle\": %zu}\n",
+        known.size(), static_cast<unsigned long long>(transitions), graph.latches, graph.ands.size(), widest,
+        circles, longest);
+    return 0;
+}

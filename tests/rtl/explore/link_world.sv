@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two ends of a link, small, with a wire between them that loses, harms, repeats and delays beats as `choice` says, and with
+// users that number what they send. All that may happen is a choice; choice 0 is a good wire and users that want to send
+// and take at once.
+module link_world
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned SeqWidth = 2
+) (
+    input  logic       clk,
+    input  logic       rst_n,
+    input  logic [4:0] choice,
+    // The same all the time.
+    input  logic [2:0] errors,   // that the wire makes altogether
+    input  logic [1:0] cuts,     // times that it is cut for a while
+    input  logic [2:0] idles,    // cycles in which a user or the wire holds back, altogether
+    input  logic [5:0] timeout,  // cycles until all is repeated
+    output logic       legal,
+    output logic [4:0] bad,
+    output logic [1:0] progress  // a message came to its user, in each direction
+);
+  localparam int unsigned Down = 64;
+  localparam int unsigned Num = 3;
+
+  // ---- Choices: one thing in a cycle ----
+  // 0 nothing; 1 to 6, 7 to 12: an error to the beat in either direction; 13, 14: a user does not offer; 15, 16: a user does
+  // not take; 17, 18: the wire does not take; 19: the cut begins; 20: the cut goes on.
+  logic [1:0] lost, twice, harmed, holds, blocks, stalls;
+  logic [1:0][2:0] error;
+  logic cut_begins, cut_goes_on, cut_q;
+  logic [2:0] errors_q;
+  logic [2:0] idles_q;
+  logic [1:0] cuts_q;
+  logic [1:0] beat;
+
+  always_comb begin
+    error = '0;
+    if (choice >= 5'd1 && choice <= 5'd6) error[0] = 3'(choice);
+    if (choice >= 5'd7 && choice <= 5'd12) error[1] = 3'(choice - 5'd6);
+    holds = {choice == 5'd14, choice == 5'd13};
+    blocks = {choice == 5'd16, choice == 5'd15};
+    stalls = {choice == 5'd18, choice == 5'd17};
+    cut_begins = choice == 5'd19;
+    cut_goes_on = choice == 5'd20;
+  end
+
+  // ---- The ends: 0 is the initiator ----
+
+  logic [1:0] up, tx_valid, tx_ready, tx_unit_ready, rx_valid, rx_ready, rx_unit_valid, rx_unit_ready, phy_valid, phy_ready;
+  logic [1:0][MetaWidth-1:0] tx_meta, rx_meta;
+  logic [1:0][4:0] tx_units, rx_units;
+  logic [1:0][BeatWidth-1:0] tx_unit, rx_unit, phy, wire_q;
+  logic [1:0] wire_valid_q;
+
+  for (genvar e = 0; e < 2; e++) begin : gen_end
+    logic [31:0] bad_frames, replays, downs;
+    logic drain;
+    link #(
+        .Initiator(e == 0),
+        .RxDepth(4),
+        .HeadDepth(2),
+        .ReplayDepth(8),
+        .AckDelay(4),
+        .AckFrames(2),
+        .SeqWidth(SeqWidth),
+        .TimerWidth(7)
+    ) i_link (
+        .clk_i(clk),
+        .rst_ni(rst_n),
+        .enable_i(1'b1),
+        .ack_timeout_i(16'(timeout)),
+        .down_after_i(24'(Down)),
+        .up_o(up[e]),
+        .drain_o(drain),
+        .drained_i(1'b1),
+        .tx_meta_i(tx_meta[e]),
+        .tx_units_i(tx_units[e]),
+        .tx_valid_i(tx_valid[e]),
+        .tx_ready_o(tx_ready[e]),
+        .tx_unit_i(tx_unit[e]),
+        .tx_unit_valid_i(1'b1),
+        .tx_unit_ready_o(tx_unit_ready[e]),
+        .rx_meta_o(rx_meta[e]),
+        .rx_units_o(rx_units[e]),
+        .rx_valid_o(rx_valid[e]),
+        .rx_ready_i(rx_ready[e]),
+        .rx_unit_o(rx_unit[e]),
+        .rx_unit_valid_o(rx_unit_valid[e]),
+        .rx_unit_ready_i(rx_unit_ready[e]),
+        .phy_tx_o(phy[e]),
+        .phy_tx_valid_o(phy_valid[e]),
+        .phy_tx_ready_i(phy_ready[e]),
+        .phy_rx_i(wire_q[1-e]),
+        .phy_rx_valid_i(wire_valid_q[1-e]),
+        .bad_frames_o(bad_frames),
+        .replays_o(replays),
+        .downs_o(downs)
+    );
+  end
+
+  // ---- The wire: a beat arrives a cycle after it went, or twice, or never, or harmed ----
+
+  logic [1:0] again_q;
+  logic [1:0][BeatWidth-1:0] mask;
+  assign phy_ready = ~again_q & ~stalls;
+  assign beat = phy_valid & phy_ready;
+  always_comb begin
+    for (int e = 0; e < 2; e++) begin
+      lost[e] = error[e] == 3'd1 || cut_q || cut_begins;
+      twice[e] = error[e] == 3'd2 && !cut_q;
+      harmed[e] = error[e] >= 3'd3;
+      mask[e] = '0;
+      case (error[e])
+        3'd3: mask[e][1] = 1'b1;    // of a header: its kind
+        3'd4: mask[e][3] = 1'b1;    // its length
+        3'd5: mask[e][8] = 1'b1;    // its sequence number
+        3'd6: mask[e][100] = 1'b1;  // the CRC
+        default: ;
+      endcase
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    if (!rst_n) begin
+      wire_valid_q <= '0;
+      again_q <= '0;
+      wire_q <= '0;
+    end else begin
+      for (int e = 0; e < 2; e++) begin
+        wire_valid_q[e] <= (beat[e] && !lost[e]) || again_q[e];
+        again_q[e] <= beat[e] && twice[e];
+        // What is not valid is nothing, so that it makes no states.
+        if (beat[e] && !lost[e]) wire_q[e] <= phy[e] ^ mask[e];
+        else if (!again_q[e]) wire_q[e] <= '0;
+      end
+    end
+  end
+
+  // ---- What may be chosen ----
+
+  logic may_error, may_idle;
+  assign may_error = errors_q != '0 && !cut_q;
+  assign may_idle = idles_q != '0;
+  always_comb begin
+    legal = 1'b1;
+    if (error[0] != '0) legal = may_error && phy_valid[0] && !again_q[0];
+    if (error[1] != '0) legal = may_error && phy_valid[1] && !again_q[1];
+    if (holds[0]) legal = may_idle && tx_ready[0] && up[0];
+    if (holds[1]) legal = may_idle && tx_ready[1] && up[1];
+    if (blocks[0]) legal = may_idle && rx_valid[0];
+    if (blocks[1]) legal = may_idle && rx_valid[1];
+    if (stalls[0]) legal = may_idle && phy_valid[0];
+    if (stalls[1]) legal = may_idle && phy_valid[1];
+    if (cut_begins) legal = cuts_q != '0 && !cut_q && up == 2'b11;
+    if (cut_goes_on) legal = cut_q;
+    if (choice > 5'd20) legal = 1'b0;
+  end
+
+  always_ff @(posedge clk) begin
+    if (!rst_n) begin
+      errors_q <= errors;
+      idles_q <= idles;
+      cuts_q <= cuts;
+      cut_q <= 1'b0;
+    end else begin
+      if (error != '0) errors_q <= errors_q - 1'b1;
+      if ((holds | blocks | stalls) != '0) idles_q <= idles_q - 1'b1;
+      if (cut_begins) cuts_q <= cuts_q - 1'b1;
+      cut_q <= cut_begins || cut_goes_on;
+    end
+  end
+
+  // ---- Users ----
+
+  // A message is its number since the link came up and the session in which it was sent; every other one has a unit.
+  logic [1:0][Num-1:0] send_q, expect_q;
+  logic [1:0][1:0] session_q, session_at_up_q, heard_q;
+  logic [1:0] knows_q, unit_waits_q, unit_due_q, was_up_q;
+  logic [1:0][Num-1:0] unit_num_q, due_num_q;
+  logic [1:0][1:0] rx_session;
+  logic [1:0][Num-1:0] rx_num;
+
+  for (genvar e = 0; e < 2; e++) begin : gen_user
+    assign tx_valid[e] = !holds[e];
+    assign tx_meta[e] = MetaWidth'({session_q[e], send_q[e]});
+    assign tx_units[e] = 5'(send_q[e][0]);
+    // The unit of the message that is shown, or of the one that was taken before its unit.
+    assign tx_unit[e] = BeatWidth'(unit_due_q[e] ? due_num_q[e] : send_q[e]);
+    assign rx_ready[e] = !blocks[e] && !unit_waits_q[e];
+    assign rx_unit_ready[e] = unit_waits_q[e];
+    assign {rx_session[e], rx_num[e]} = rx_meta[e][Num+1:0];
+  end
+
+  logic [1:0] taken, came;
+  assign taken = tx_valid & tx_ready & up;
+  assign came = rx_valid & rx_ready & up;
+  assign progress = came;
+
+  always_ff @(posedge clk) begin
+    if (!rst_n) begin
+      {send_q, expect_q, session_q, session_at_up_q, heard_q} <= '0;
+      {knows_q, unit_waits_q, unit_due_q, was_up_q, unit_num_q, due_num_q} <= '0;
+    end else begin
+      was_up_q <= up;
+      for (int e = 0; e < 2; e++) begin
+        if (taken[e]) begin
+          send_q[e] <= send_q[e] + 1'b1;
+          if (send_q[e][0] && !tx_unit_ready[e]) begin
+            unit_due_q[e] <= 1'b1;
+            due_num_q[e]  <= send_q[e];
+          end
+        end
+        if (unit_due_q[e] && tx_unit_ready[e]) unit_due_q[e] <= 1'b0;
+        if (came[e]) begin
+          expect_q[e] <= expect_q[e] + 1'b1;
+          knows_q[e]  <= 1'b1;
+          heard_q[e]  <= rx_session[e];
+          if (rx_units[e] != '0) begin
+            unit_waits_q[e] <= 1'b1;
+            unit_num_q[e]   <= rx_num[e];
+          end
+        end
+        if (unit_waits_q[e] && rx_unit_valid[e]) unit_waits_q[e] <= 1'b0;
+        if (!up[e]) begin
+          send_q[e] <= '0;
+          expect_q[e] <= '0;
+          knows_q[e] <= 1'b0;
+          heard_q[e] <= '0;
+          unit_waits_q[e] <= 1'b0;
+          unit_due_q[e] <= 1'b0;
+          unit_num_q[e] <= '0;
+          due_num_q[e] <= '0;
+          session_at_up_q[e] <= session_q[1-e];
+          if (was_up_q[e]) session_q[e] <= session_q[e] + 1'b1;
+        end
+      end
+    end
+  end
+
+  // ---- What must not be ----
+
+  logic [1:0] wrong_number, wrong_unit, wrong_session, too_many;
+  always_comb begin
+    for (int e = 0; e < 2; e++) begin
+      // Once, and in order.
+      wrong_number[e] = came[e] && (rx_num[e] != expect_q[e] || rx_units[e] != 5'(expect_q[e][0]));
+      wrong_unit[e] = unit_waits_q[e] && rx_unit_valid[e] && up[e] && rx_unit[e] != BeatWidth'(unit_num_q[e]);
+      // Of one session of the sender, which was not over when this end came up.
+      wrong_session[e] = came[e] && ((knows_q[e] && heard_q[e] != rx_session[e]) ||
+          rx_session[e] - session_at_up_q[e] > 2'd1);
+      // A unit that nobody waits for, behind all messages.
+      too_many[e] = up[e] && !unit_waits_q[e] && !rx_valid[e] && rx_unit_valid[e];
+    end
+  end
+  // A link without a cut stays up, whatever few errors it sees.
+  assign bad = {
+    was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts, too_many != '0, wrong_session != '0, wrong_unit != '0, wrong_number != '0
+  };
+endmodule

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checkers of rtl/check: silent on good traffic, and each of their rules can fail."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from consort.remote import build
+
+HERE = Path(__file__).parent
+RTL = HERE.parents[1] / "rtl"
+
+
+@pytest.fixture(scope="module")
+def user() -> Path:
+    options = ("-CFLAGS", f"-I{RTL / 'sim'}", "-Wno-UNUSEDSIGNAL")
+    return build.simulation("axi_checker", HERE / "checker_user.cpp", None, options)
+
+
+def found(user: Path, what: str) -> str:
+    result = subprocess.run([str(user), what], capture_output=True, text=True)
+    said = result.stdout + result.stderr
+    assert (result.returncode == 0) == ("nothing found" in said), said
+    return said
+
+
+def test_good_traffic_is_not_complained_of(user):
+    assert "nothing found" in found(user, "good")
+
+
+@pytest.mark.parametrize(
+    ("what", "complaint"),
+    [
+        *((f"{channel} goes", "valid went before ready") for channel in ("AW", "W", "B", "AR", "R")),
+        *((f"{channel} changes", "changed before ready") for channel in ("AW", "W", "B", "AR", "R")),
+        ("answer before the data", "an answer to no write of id 5"),
+        ("answer of another id", "an answer to no write of id 6"),
+        ("answer twice", "an answer to no write of id 5"),
+        ("WLAST too early", "WLAST on beat 0 of 1"),
+        ("WLAST missing", "WLAST on beat 1 of 1"),
+        ("data before an address of another length", "a write of"),
+        ("data of another id", "data of no read of id 9"),
+        ("data of nobody", "data of no read of id 1"),
+        ("RLAST too early", "RLAST on beat 0 of 1"),
+        ("RLAST missing", "RLAST on beat 0 of 0"),
+        ("read over 4 KiB", "a read crosses 4 KiB"),
+        ("write over 4 KiB", "a write crosses 4 KiB"),
+        ("wrapped read of 3", "a read's burst is not one of AXI4"),
+        ("wrapped write that is not aligned", "a write's burst is not one of AXI4"),
+        ("fixed write of 17", "a write's burst is not one of AXI4"),
+        ("beat wider than the bus", "a read's burst is not one of AXI4"),
+    ],
+)
+def test_what_axi_forbids_is_found(user, what, complaint):
+    assert complaint in found(user, what)
