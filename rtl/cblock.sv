@@ -7,7 +7,8 @@ module cblock
     parameter int unsigned Links   = 1,
     parameter int unsigned Windows = 8,
     parameter int unsigned RxDepth = 512,  // at least 512 for each port, or answers may have to be sent twice
-    parameter int unsigned Credits = 320
+    parameter int unsigned Credits = 320,
+    parameter int unsigned PhyWidth = 128  // 64, 128 or 256
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -45,11 +46,11 @@ module cblock
     output logic        cfg_rvalid_o,
     input  logic        cfg_rready_i,
 
-    output logic [BeatWidth-1:0] phy_tx_o      [Links],
-    output logic                 phy_tx_valid_o[Links],
-    input  logic                 phy_tx_ready_i[Links],
-    input  logic [BeatWidth-1:0] phy_rx_i      [Links],
-    input  logic                 phy_rx_valid_i[Links]
+    output logic [PhyWidth-1:0] phy_tx_o      [Links],
+    output logic                phy_tx_valid_o[Links],
+    input  logic                phy_tx_ready_i[Links],
+    input  logic [PhyWidth-1:0] phy_rx_i      [Links],
+    input  logic                phy_rx_valid_i[Links]
 );
   if (Ports < 1 || Ports > 2 ** PortWidth) begin : gen_check_ports
     $error("cblock: Ports must be 1 to 4");
@@ -231,7 +232,8 @@ module cblock
     logic [4:0] tx_units, rx_units;
     logic tx_valid, tx_ready, tx_unit_valid, tx_unit_ready;
     logic rx_valid, rx_ready, rx_unit_valid, rx_unit_ready;
-    logic [BeatWidth-1:0] tx_unit, rx_unit;
+    logic [BeatWidth-1:0] tx_unit, rx_unit, tx_beat, rx_beat;
+    logic tx_beat_valid, tx_beat_ready, rx_beat_valid, rx_gap, rx_hunting;
     logic drain, unused;
 
     for (genvar i = 0; i < 2 * Ports; i++) begin : gen_mine
@@ -290,14 +292,35 @@ module cblock
         .rx_unit_o(rx_unit),
         .rx_unit_valid_o(rx_unit_valid),
         .rx_unit_ready_i(rx_unit_ready),
+        .phy_tx_o(tx_beat),
+        .phy_tx_valid_o(tx_beat_valid),
+        .phy_tx_ready_i(tx_beat_ready),
+        .phy_rx_i(rx_beat),
+        .phy_rx_valid_i(rx_beat_valid),
+        .phy_rx_gap_i(rx_gap),
+        .phy_rx_hunting_o(rx_hunting),
+        .bad_frames_o(bad_frames[l]),
+        .replays_o(replays[l]),
+        .downs_o(downs[l])
+    );
+
+    phy_gearbox #(
+        .PhyWidth(PhyWidth)
+    ) i_gearbox (
+        .clk_i,
+        .rst_ni,
+        .tx_beat_i(tx_beat),
+        .tx_valid_i(tx_beat_valid),
+        .tx_ready_o(tx_beat_ready),
+        .rx_beat_o(rx_beat),
+        .rx_gap_o(rx_gap),
+        .rx_valid_o(rx_beat_valid),
+        .rx_hunting_i(rx_hunting),
         .phy_tx_o(phy_tx_o[l]),
         .phy_tx_valid_o(phy_tx_valid_o[l]),
         .phy_tx_ready_i(phy_tx_ready_i[l]),
         .phy_rx_i(phy_rx_i[l]),
-        .phy_rx_valid_i(phy_rx_valid_i[l]),
-        .bad_frames_o(bad_frames[l]),
-        .replays_o(replays[l]),
-        .downs_o(downs[l])
+        .phy_rx_valid_i(phy_rx_valid_i[l])
     );
     // Of a cBlock: it has nothing to drain, and takes a frame's units by its parts.
     assign unused = &{1'b0, drain, rx_units};

@@ -125,6 +125,9 @@ package consort_remote_pkg;
   // What a receiver that lost the frames' boundaries waits for. Its low bits are no frame_e.
   localparam logic [BeatWidth-1:0] ResyncBeat = 128'hC0A5_0F37_9E11_D24B_6A83_F05C_1B7E_44AF;
 
+  // What fills a word of a PHY that is wider than a beat, between frames. Its low bits are no frame_e.
+  localparam logic [BeatWidth-1:0] GapBeat = 128'h93D8_6A41_C57F_20BE_E91C_5D06_B372_48FF;
+
   // CRC-32 (polynomial 04C11DB7) of one beat as a matrix over GF(2): one row of the next remainder for each bit. A loop
   // over the bits would synthesise to a chain, the rows are XOR trees.
   typedef logic [31:0][BeatWidth+31:0] crc_matrix_t;

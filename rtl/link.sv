@@ -52,6 +52,8 @@ module link
     input  logic                 phy_tx_ready_i,
     input  logic [BeatWidth-1:0] phy_rx_i,
     input  logic                 phy_rx_valid_i,
+    input  logic                 phy_rx_gap_i,      // between frames: no beat at all
+    output logic                 phy_rx_hunting_o,  // waits for a ResyncBeat
 
     output logic [31:0] bad_frames_o,
     output logic [31:0] replays_o,
@@ -99,7 +101,7 @@ module link
 
   rx_state_e rx_state_q;
   logic [BeatWidth-1:0] in_q;
-  logic in_valid_q;
+  logic in_valid_q, in_gap_q;
   header_t in_header, header_q;
   header_t ended_q;  // of the frame that ended: the next one may already be in header_q
   logic [4:0] left_q;
@@ -125,7 +127,8 @@ module link
       in_header.units <= (in_header.kind == FrameData ? 5'(MaxUnits) : 5'd0);
   assign frame_first = in_valid_q && rx_state_q == Boundary && !in_resync && header_good;
   assign frame_last = (frame_first && in_header.units == 5'd0) || (in_valid_q && rx_state_q == Inside && left_q == 5'd1);
-  assign bad_header = in_valid_q && rx_state_q == Boundary && !in_resync && !header_good;
+  assign bad_header = in_valid_q && rx_state_q == Boundary && !in_resync && !header_good && !in_gap_q;
+  assign phy_rx_hunting_o = rx_state_q == Hunt;
   assign bad_crc = end_q && rx_crc_q != tail_crc_q;
   assign frame_ok = end_q && !bad_crc;
   assign accept = frame_ok && ended_q.kind == FrameData && up && got_seq == expected_q && !refused_q && head_ready;
@@ -167,6 +170,7 @@ module link
 
   always_ff @(posedge clk_i) begin
     in_q <= phy_rx_i;
+    in_gap_q <= phy_rx_gap_i;
     if (in_valid_q) begin
       if (frame_first) header_q <= in_header;
       left_q <= frame_first ? in_header.units : left_q - 5'd1;

@@ -1,38 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// A behavioural PHY and wire of one direction, for simulation: rate, latency, and errors from a generator of its own. Beats
-// that are given to it go out in order after latency_i cycles, with chances as 32-bit fractions of a beat.
+// A behavioural PHY and wire of one direction, for simulation: rate, latency, and errors from a generator of its own. Words
+// that are given to it go out in order after latency_i cycles, with chances as 32-bit fractions of a word.
 module phy_model
-  import consort_remote_pkg::*;
 #(
     parameter int unsigned Seed = 1,
-    parameter int unsigned MaxLatency = 1024  // a power of two
+    parameter int unsigned MaxLatency = 1024,  // a power of two
+    parameter int unsigned Width = 128         // of a word, a power of two
 ) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
-    input  logic [15:0]          rate_i,        // beats a cycle, of 65536; 0 is one each cycle
+    input  logic [15:0]          rate_i,        // words a cycle, of 65536; 0 is one each cycle
     input  logic [9:0]           latency_i,     // 0: what goes in comes out in the same cycle
-    input  logic [31:0]          flip_chance_i, // that bits of a beat are flipped
+    input  logic [31:0]          flip_chance_i, // that bits of a word are flipped
     input  logic [6:0]           flip_span_i,   // in a burst of up to so many bits beside the first
     input  logic [31:0]          drop_chance_i,
     input  logic [31:0]          repeat_chance_i,
     input  logic                 cut_i,
-    input  logic [BeatWidth-1:0] tx_i,
+    input  logic [Width-1:0]     tx_i,
     input  logic                 tx_valid_i,
     output logic                 tx_ready_o,
-    output logic [BeatWidth-1:0] rx_o,
+    output logic [Width-1:0]     rx_o,
     output logic                 rx_valid_o,
-    output logic [63:0]          beats_o,       // taken
+    output logic [63:0]          words_o,       // taken
     output logic [63:0]          harmed_o       // flipped, dropped or repeated
 );
   localparam int unsigned Ptr = $clog2(MaxLatency);
+  localparam int unsigned Place = $clog2(Width);
 
   logic [16:0] budget_q;
   logic [63:0] random_q, random_a, random_b, random_c, second_q, second_a, second_b, second_c;
-  logic [BeatWidth-1:0] line[MaxLatency], mask, harmed;
+  logic [Width-1:0] line[MaxLatency], mask, harmed;
+  logic [Place-1:0] place;
+  logic [127:0] span;
   logic [MaxLatency-1:0] line_valid_q;
   logic [Ptr-1:0] now_q;
   logic flips, drops, repeats, takes, again_q, through;
-  logic [BeatWidth-1:0] again_beat_q;
+  logic [Width-1:0] again_word_q;
 
   assign tx_ready_o = (rate_i == '0 || budget_q[16]) && !again_q;
   assign takes = tx_valid_i && tx_ready_o;
@@ -48,8 +51,10 @@ module phy_model
   assign drops = random_q[63:32] < drop_chance_i;
   assign repeats = second_q[63:32] < repeat_chance_i;
   // The first bit for certain, those of the span after it at random.
-  assign mask = BeatWidth'({second_q[31:0], second_q[31:0], second_q[63:0]} & ((128'd1 << flip_span_i) - 1'b1)) << 1 | 128'd1;
-  assign harmed = tx_i ^ (flips ? mask << random_q[38:32] | mask >> (7'd127 - random_q[38:32]) : '0);
+  assign span = {second_q[31:0], second_q[31:0], second_q[63:0]} & ((128'd1 << flip_span_i) - 1'b1);
+  assign mask = Width'({span, 1'b1});
+  assign place = random_q[32+:Place];
+  assign harmed = tx_i ^ (flips ? mask << place | mask >> (Place'(Width - 1) - place) : '0);
   assign through = (takes && !drops || again_q) && !cut_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -60,7 +65,7 @@ module phy_model
       now_q <= '0;
       line_valid_q <= '0;
       again_q <= 1'b0;
-      beats_o <= '0;
+      words_o <= '0;
       harmed_o <= '0;
     end else begin
       // A slot that is not used is lost, as on a real link.
@@ -70,16 +75,16 @@ module phy_model
       now_q <= now_q + 1'b1;
       line_valid_q[now_q] <= through;
       again_q <= takes && !drops && repeats;
-      beats_o <= beats_o + 64'(takes);
+      words_o <= words_o + 64'(takes);
       harmed_o <= harmed_o + 64'(takes && (flips || drops || repeats));
     end
   end
 
   always_ff @(posedge clk_i) begin
-    line[now_q] <= again_q ? again_beat_q : harmed;
-    if (takes) again_beat_q <= harmed;
+    line[now_q] <= again_q ? again_word_q : harmed;
+    if (takes) again_word_q <= harmed;
   end
 
   assign rx_valid_o = latency_i == '0 ? through : line_valid_q[now_q - latency_i];
-  assign rx_o = latency_i == '0 ? (again_q ? again_beat_q : harmed) : line[now_q - latency_i];
+  assign rx_o = latency_i == '0 ? (again_q ? again_word_q : harmed) : line[now_q - latency_i];
 endmodule

@@ -5,7 +5,8 @@ module remote_pair
 #(
     parameter int unsigned Ports    = 1,
     parameter int unsigned Links    = 1,
-    parameter int unsigned Memories = 1
+    parameter int unsigned Memories = 1,
+    parameter int unsigned PhyWidth = 128
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -83,17 +84,18 @@ module remote_pair
     input  logic [31:0] drop_chance_i,
     input  logic [31:0] repeat_chance_i,
     input  logic        cut_i          [Links],
-    output logic [63:0] request_beats_o [Links],
-    output logic [63:0] response_beats_o[Links],
+    output logic [63:0] request_words_o [Links],  // of the PHY
+    output logic [63:0] response_words_o[Links],
     output logic [63:0] harmed_o        [2*Links]
 );
-  logic [BeatWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
+  logic [PhyWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
   logic c_tx_valid[Links], c_tx_ready[Links], c_rx_valid[Links];
   logic m_tx_valid[Links], m_tx_ready[Links], m_rx_valid[Links];
 
   cblock #(
       .Ports(Ports),
-      .Links(Links)
+      .Links(Links),
+      .PhyWidth(PhyWidth)
   ) i_cblock (
       .clk_i,
       .rst_ni,
@@ -138,7 +140,8 @@ module remote_pair
   mblock #(
       .Links(Links),
       .Memories(Memories),
-      .RxDepth(512 * Ports)
+      .RxDepth(512 * Ports),
+      .PhyWidth(PhyWidth)
   ) i_mblock (
       .clk_i,
       .rst_ni,
@@ -182,7 +185,8 @@ module remote_pair
 
   for (genvar l = 0; l < Links; l++) begin : gen_phy
     phy_model #(
-        .Seed(2*l+1)
+        .Seed(2*l+1),
+        .Width(PhyWidth)
     ) i_out (
         .clk_i,
         .rst_ni,
@@ -198,11 +202,12 @@ module remote_pair
         .tx_ready_o(c_tx_ready[l]),
         .rx_o(m_rx[l]),
         .rx_valid_o(m_rx_valid[l]),
-        .beats_o(request_beats_o[l]),
+        .words_o(request_words_o[l]),
         .harmed_o(harmed_o[2*l])
     );
     phy_model #(
-        .Seed(2*l+2)
+        .Seed(2*l+2),
+        .Width(PhyWidth)
     ) i_back (
         .clk_i,
         .rst_ni,
@@ -218,7 +223,7 @@ module remote_pair
         .tx_ready_o(m_tx_ready[l]),
         .rx_o(c_rx[l]),
         .rx_valid_o(c_rx_valid[l]),
-        .beats_o(response_beats_o[l]),
+        .words_o(response_words_o[l]),
         .harmed_o(harmed_o[2*l+1])
     );
   end

@@ -17,24 +17,28 @@
 #ifndef MEMORIES
 #define MEMORIES 1
 #endif
+#ifndef PHY_WIDTH
+#define PHY_WIDTH 128
+#endif
 
 namespace sim {
 
 constexpr unsigned kPorts = PORTS;
 constexpr unsigned kLinks = LINKS;
 constexpr unsigned kMemories = MEMORIES;
+constexpr unsigned kPhyWidth = PHY_WIDTH;
 
 struct Phy {
-    unsigned rate = 0;  // beats a cycle, of 65536; 0 is one each cycle
+    unsigned rate = 0;  // words a cycle, of 65536; 0 is one each cycle
     unsigned latency = 0;
-    double flip = 0, drop = 0, repeat = 0;  // chances for a beat
+    double flip = 0, drop = 0, repeat = 0;  // chances for a word
     unsigned flip_span = 0;
 };
 
-// The share of beats of 128 bits that a bit error rate harms.
-inline double of_beat(double bit_error_rate) {
+// The share of the PHY's words that a bit error rate harms.
+inline double of_word(double bit_error_rate) {
     double good = 1;
-    for (int i = 0; i < 128; ++i) good *= 1 - bit_error_rate;
+    for (int i = 0; i < static_cast<int>(kPhyWidth); ++i) good *= 1 - bit_error_rate;
     return 1 - good;
 }
 
@@ -172,13 +176,16 @@ class Pair {
         }
     }
 
-    [[nodiscard]] std::uint64_t request_beats(unsigned link = 0) const { return top_->request_beats_o[link]; }
+    // In beats of 128 bits, whatever the PHY's words are.
+    [[nodiscard]] std::uint64_t request_beats(unsigned link = 0) const {
+        return top_->request_words_o[link] * kPhyWidth / 128;
+    }
     [[nodiscard]] std::uint64_t response_beats(unsigned link = 0) const {
-        return top_->response_beats_o[link];
+        return top_->response_words_o[link] * kPhyWidth / 128;
     }
     [[nodiscard]] std::uint64_t beats() const {
         std::uint64_t sum = 0;
-        for (unsigned l = 0; l < kLinks; ++l) sum += top_->request_beats_o[l] + top_->response_beats_o[l];
+        for (unsigned l = 0; l < kLinks; ++l) sum += request_beats(l) + response_beats(l);
         return sum;
     }
     [[nodiscard]] std::uint64_t harmed() const {

@@ -40,7 +40,7 @@ enum class Load { Reads, Writes, Both };
 // reads and writes at once both directions are busy.
 void backlog(unsigned burst, Load load) {
     constexpr unsigned kRate = 31775;  // of 65536: 20 Gb/s less 64b/66b, in beats of 128 bits at 312.5 MHz
-    Pair pair({.rate = kRate, .latency = 100}, {.latency = 20});
+    Pair pair({.rate = kRate * 128 / sim::kPhyWidth, .latency = 100}, {.latency = 20});
     pair.bring_up();
     const unsigned count = burst >= 64 ? 200 : 4000 / (burst < 4 ? 1 : burst / 4);
     auto& master = pair.masters[0];
@@ -227,7 +227,7 @@ class Traffic {
 void soak(const Soak& of) {
     const sim::Phy phy{.rate = 0,
                        .latency = 17,
-                       .flip = sim::of_beat(of.bit_error_rate),
+                       .flip = sim::of_word(of.bit_error_rate),
                        .drop = of.drop,
                        .repeat = of.repeat,
                        .flip_span = of.span};

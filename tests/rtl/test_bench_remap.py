@@ -11,7 +11,7 @@ from consort.remote.run import Beats
 
 @pytest.fixture(scope="module")
 def result():
-    return remap.run(Options("remap"))
+    return remap.run(Options("remap", quick=True))
 
 
 def test_every_goal_is_counted_and_met(result):
@@ -23,6 +23,8 @@ def test_every_goal_is_counted_and_met(result):
             "compact_64B_backlog",
             "compact_256B_idle",
             "compact_4096B_idle",
+            "compact_64B_idle_phy64",
+            "compact_64B_backlog_phy64",
             "read64_added_cycles",
             "read64_stream_of_direction",
             "outstanding_reads",

@@ -23,6 +23,10 @@ from consort.remote import run
             ),
             500,
         ),
+        # Of a PHY of half a beat each lost word shifts all after it.
+        (run.Soak(beats=100_000, seed=8, phy_width=64), 0),
+        (run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, seed=9, phy_width=64), 500),
+        (run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=10, phy_width=64), 1000),
     ],
 )
 def test_random_traffic_over_a_link_with_errors(load, minimum):
@@ -48,6 +52,27 @@ def test_a_hundred_million_beats(rate, kind):
         seed=int(1e6 * rate) + len(kind),
     )
     assert run.soak(load)["beats"] >= 11_200_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("phy_width", [64, 256])
+@pytest.mark.parametrize("kind", ["single", "bursts", "dropped and repeated"])
+def test_the_other_widths_of_the_phy_for_long(phy_width, kind):
+    drop = 1e-3 if kind == "dropped and repeated" else 0
+    load = run.Soak(
+        beats=5_600_000,
+        bit_error_rate=1e-5,
+        span=40 if kind == "bursts" else 0,
+        drop=drop,
+        repeat=drop,
+        pause_percent=10,
+        seed=phy_width + len(kind),
+        phy_width=phy_width,
+    )
+    result = run.soak(load)
+    assert result["beats"] >= load.beats
+    assert result["harmed"] > 3000
+    assert result["downs"] == 0
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +118,36 @@ def test_of_two_links_one_is_cut():
 @pytest.fixture(scope="module")
 def beats():
     return run.compact_beats()
+
+
+def on_the_wire(rows):
+    return {
+        (row["burst"], row["what"]): (row["request_beats"], row["response_beats"])
+        for row in rows
+        if row["load"] == "idle"
+    }
+
+
+def test_a_phy_of_64_bits_carries_as_many_bits(beats):
+    half, whole = on_the_wire(run.compact_beats(64)), on_the_wire(beats)
+    assert len(half) == len(whole) == 18
+    for access, directions in half.items():
+        if access[0] < 256:
+            assert directions == whole[access], access
+        else:
+            # Takes so long that what came before it is acknowledged alone.
+            assert sum(whole[access]) < sum(directions) <= 1.005 * sum(whole[access]), access
+
+
+@pytest.mark.slow
+def test_a_phy_of_256_bits_carries_whole_words(beats):
+    double = on_the_wire(run.compact_beats(256))
+    count = next(row["count"] for row in beats if row["load"] == "idle")
+    for access, directions in on_the_wire(beats).items():
+        for narrow, wide in zip(directions, double[access], strict=True):
+            assert wide % 2 == 0
+            # Each of an access' frames is filled up to whole words, at the most.
+            assert narrow <= wide <= narrow + count * -(-access[0] // 16), access
 
 
 def test_single_accesses_take_the_beats_of_the_frame_format(beats):

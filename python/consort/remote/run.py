@@ -31,7 +31,7 @@ def paper_beats() -> list[Beats]:
 
 @dataclass(frozen=True)
 class Soak:
-    """Random traffic over a link with errors: chances are for a bit and for a beat."""
+    """Random traffic over a link with errors: chances are for a bit and for a word of the PHY."""
 
     beats: int
     bit_error_rate: float = 0
@@ -44,6 +44,8 @@ class Soak:
     seed: int = 1
     # So many ports, links and memories each.
     shape: int = 1
+    # Bits of a word of the PHY: 64, 128 or 256.
+    phy_width: int = 128
 
 
 def soak(load: Soak) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def soak(load: Soak) -> dict[str, Any]:
         load.pause_percent,
         load.seed,
     ]
-    result: dict[str, Any] = _run(_pair(load.shape), ["soak", *map(str, words)])
+    result: dict[str, Any] = _run(_pair(load.shape, load.phy_width), ["soak", *map(str, words)])
     return result
 
 
@@ -67,19 +69,25 @@ def faults(shape: int = 1) -> dict[str, Any]:
     return result
 
 
-def compact_beats() -> list[dict[str, Any]]:
-    """Beats and cycles of the compact packetization on a link without errors."""
-    result: list[dict[str, Any]] = _run(_pair(), ["beats"])
+def compact_beats(phy_width: int = 128) -> list[dict[str, Any]]:
+    """Beats of 128 bits on the wire, and cycles, of the compact packetization on a link without errors."""
+    result: list[dict[str, Any]] = _run(_pair(phy_width=phy_width), ["beats"])
     return result
 
 
-def _pair(shape: int = 1) -> Path:
-    if shape == 1:
+def _pair(shape: int = 1, phy_width: int = 128) -> Path:
+    parameters: dict[str, int | str] = {}
+    defines = ""
+    if shape != 1:
+        for name in ("Ports", "Links", "Memories"):
+            parameters[name] = shape
+            defines += f" -D{name.upper()}={shape}"
+    if phy_width != 128:
+        parameters["PhyWidth"] = phy_width
+        defines += f" -DPHY_WIDTH={phy_width}"
+    if not parameters:
         return simulation("remote_pair", harness("remote.cpp"))
-    names = ("Ports", "Links", "Memories")
-    defines = " ".join(f"-D{name.upper()}={shape}" for name in names)
-    parameters: dict[str, int | str] = dict.fromkeys(names, shape)
-    return simulation("remote_pair", harness("remote.cpp"), parameters, ("-CFLAGS", defines))
+    return simulation("remote_pair", harness("remote.cpp"), parameters, ("-CFLAGS", defines.strip()))
 
 
 def harness(name: str) -> Path:

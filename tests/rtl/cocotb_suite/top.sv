@@ -85,6 +85,6 @@ module top
       .mcfg_rdata_o(m_rdata), .mcfg_rresp_o(m_rresp), .mcfg_rvalid_o(m_rvalid), .mcfg_rready_i(m_rready),
       .rate_i(rate), .latency_i(latency), .flip_chance_i(flip_chance), .flip_span_i(flip_span),
       .drop_chance_i(drop_chance), .repeat_chance_i(repeat_chance), .cut_i(cut_of),
-      .request_beats_o(request_beats), .response_beats_o(response_beats), .harmed_o(harmed)
+      .request_words_o(request_beats), .response_words_o(response_beats), .harmed_o(harmed)
   );
 endmodule

@@ -54,7 +54,7 @@ module link_world
 
   for (genvar e = 0; e < 2; e++) begin : gen_end
     logic [31:0] bad_frames, replays, downs;
-    logic drain;
+    logic drain, hunting;
     link #(
         .Initiator(e == 0),
         .RxDepth(4),
@@ -92,6 +92,8 @@ module link_world
         .phy_tx_ready_i(phy_ready[e]),
         .phy_rx_i(wire_q[1-e]),
         .phy_rx_valid_i(wire_valid_q[1-e]),
+        .phy_rx_gap_i(1'b0),
+        .phy_rx_hunting_o(hunting),
         .bad_frames_o(bad_frames),
         .replays_o(replays),
         .downs_o(downs)
