@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cBlock's streamer: requests of one AXI4 slave port to streamed transactions, streamed responses back to R and B.
-// The data of a write follow its address and are never interleaved with another transaction's.
+// The data of a write follow its address; reads go between them only while the master gives none.
 module axi_to_txn
   import consort_remote_pkg::*;
 #(
-    parameter int unsigned Mif  = 0,
-    parameter int unsigned Link = 0
+    parameter int unsigned Mif = 0
 ) (
     input  logic   clk_i,
     input  logic   rst_ni,
     input  axi_a_t aw_i,
+    input  logic [1:0] aw_link_i,
     input  logic   aw_valid_i,
     output logic   aw_ready_o,
     input  axi_w_t w_i,
@@ -19,6 +19,7 @@ module axi_to_txn
     output logic   b_valid_o,
     input  logic   b_ready_i,
     input  axi_a_t ar_i,
+    input  logic [1:0] ar_link_i,
     input  logic   ar_valid_i,
     output logic   ar_ready_o,
     output axi_r_t r_o,
@@ -40,24 +41,27 @@ module axi_to_txn
 
   sel_e sel;
   logic burst_q, reads_next_q, granted_q;
+  logic [1:0] w_link_q;
   sel_e sel_q;
 
   // A choice once shown stays until it is taken: a valid transaction must not change.
   always_comb begin
-    if (burst_q) sel = SelW;
-    else if (granted_q) sel = sel_q;
+    if (granted_q) sel = sel_q;
+    else if (burst_q) sel = ar_valid_i && !w_valid_i ? SelAr : SelW;
     else if (ar_valid_i && (reads_next_q || !aw_valid_i)) sel = SelAr;
     else sel = SelAw;
-    txn_o = '{tid: TidWa, mif: 4'(Mif), link: 4'(Link), last: 1'b1, payload: TxnWidth'(aw_i)};
+    txn_o = '{tid: TidWa, mif: 4'(Mif), link: 4'(aw_link_i), last: 1'b1, payload: TxnWidth'(aw_i)};
     txn_valid_o = aw_valid_i;
     case (sel)
       SelAr: begin
         txn_o.tid = TidRa;
+        txn_o.link = 4'(ar_link_i);
         txn_o.payload = TxnWidth'(ar_i);
         txn_valid_o = ar_valid_i;
       end
       SelW: begin
         txn_o.tid = TidWd;
+        txn_o.link = 4'(w_link_q);
         txn_o.last = w_i.last;
         txn_o.payload = TxnWidth'(w_i);
         txn_valid_o = w_valid_i;
@@ -76,11 +80,15 @@ module axi_to_txn
       reads_next_q <= 1'b0;
       granted_q <= 1'b0;
       sel_q <= SelAw;
+      w_link_q <= '0;
     end else begin
       granted_q <= txn_valid_o && !txn_ready_i;
       sel_q <= sel;
       if (txn_valid_o && txn_ready_i) begin
-        if (sel == SelAw) burst_q <= 1'b1;
+        if (sel == SelAw) begin
+          burst_q  <= 1'b1;
+          w_link_q <= aw_link_i;
+        end
         if (sel == SelW && w_i.last) burst_q <= 1'b0;
         reads_next_q <= sel != SelAr;
       end

@@ -53,6 +53,14 @@ package consort_remote_pkg;
     logic [1:0]         resp;
   } axi_b_t;
 
+  // Where an address leads, as axi_gate asks it.
+  typedef struct packed {
+    logic                 mapped;   // else the answer is DECERR
+    logic                 allowed;  // else SLVERR
+    logic [1:0]           to;
+    logic [AddrWidth-1:0] addr;     // there
+  } place_t;
+
   // ---- Streamed transactions and databeats of the b2b and pipelined packetizations ----
 
   typedef enum logic [2:0] {

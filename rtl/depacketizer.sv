@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beats of two 64-bit databeats back to streamed transactions. At most one transaction is completed by a beat: only data
+// Beats of two 64-bit databeats back to streamed transactions. Beats of several master interfaces may alternate. At most one transaction is completed by a beat: only data
 // transactions share beats, and each has three parts.
 module depacketizer
   import consort_remote_pkg::*;
-(
+#(
+    parameter int unsigned Mifs = 1
+) (
     input  logic                 clk_i,
     input  logic [BeatWidth-1:0] beat_i,
     input  logic                 beat_valid_i,
@@ -13,9 +15,12 @@ module depacketizer
     input  logic                 txn_ready_i
 );
 
+  localparam int unsigned MifWidth = Mifs > 1 ? $clog2(Mifs) : 1;
+
   part_t low, high, done;
   logic low_ends, high_ends;
-  logic [PartPayload-1:0] kept_q[2];
+  logic [PartPayload-1:0] kept_q[Mifs][2];
+  logic [MifWidth-1:0] mif;
   logic [2*PartPayload-1:0] lower;
 
   assign {high, low} = beat_i;
@@ -27,9 +32,11 @@ module depacketizer
   assign low_ends = ends(low);
   assign high_ends = ends(high);
   assign done = low_ends ? low : high;
+  // A beat has parts of one interface only.
+  assign mif = Mifs > 1 ? low.mif[MifWidth-1:0] : '0;
 
   always_comb begin
-    lower = {kept_q[1], kept_q[0]};
+    lower = {kept_q[mif][1], kept_q[mif][0]};
     if (high_ends) begin
       // The part before the last one is the lower half of this very beat.
       if (high.part == 2'd1) lower[0+:PartPayload] = low.payload;
@@ -49,8 +56,8 @@ module depacketizer
   // The link delivers in order, so the parts kept need no reset: a transaction always starts with its part 0.
   always_ff @(posedge clk_i) begin
     if (beat_valid_i && beat_ready_o) begin
-      if (low.valid && !low_ends) kept_q[low.part[0]] <= low.payload;
-      if (high.valid && !high_ends) kept_q[high.part[0]] <= high.payload;
+      if (low.valid && !low_ends) kept_q[mif][low.part[0]] <= low.payload;
+      if (high.valid && !high_ends) kept_q[mif][high.part[0]] <= high.payload;
     end
   end
 

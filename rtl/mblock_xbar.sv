@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mBlock's interconnect: links to memories. Each memory serves the links in turn; a write's data follow its address.
+// The mBlock's interconnect: links to memories, or in the paper's packetizations the links' ports. Each memory serves the links in turn; a write's data follow its address.
 module mblock_xbar
   import consort_remote_pkg::*;
 #(
     parameter int unsigned Links    = 1,
-    parameter int unsigned Memories = 1
+    parameter int unsigned Memories = 1,
+    parameter int unsigned IdLow    = TagWidth,  // where in an id the link is
+    parameter int unsigned IdBits   = 2
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -48,8 +50,9 @@ module mblock_xbar
 
   for (genvar m = 0; m < Memories; m++) begin : gen_memory
     logic [Links-1:0] aw_wants, ar_wants;
-    logic burst_q, ar_held_q, aw_held_q;
-    logic [Links-1:0] ar_first, ar_first_q, aw_first, aw_first_q;
+    // An address once shown stays until it is taken; its turn counts then, or one that waits would keep it.
+    logic [Links-1:0] ar_held_q, aw_held_q;
+    logic burst_q;
 
     for (genvar l = 0; l < Links; l++) begin : gen_wants
       assign aw_wants[l] = l_aw_valid_i[l] && (Memories == 1 || l_aw_memory_i[l] == 2'(m));
@@ -60,22 +63,19 @@ module mblock_xbar
     ) i_aw (
         .clk_i,
         .rst_ni,
-        .request_i(aw_wants),
-        .grant_o(aw_first),
-        .taken_i(m_aw_valid_o[m] && m_aw_ready_i[m] && !aw_held_q)
+        .request_i(aw_held_q != '0 ? aw_held_q : aw_wants),
+        .grant_o(aw_grant[m]),
+        .taken_i(m_aw_valid_o[m] && m_aw_ready_i[m])
     );
     arbiter #(
         .N(Links)
     ) i_ar (
         .clk_i,
         .rst_ni,
-        .request_i(ar_wants),
-        .grant_o(ar_first),
-        .taken_i(m_ar_valid_o[m] && m_ar_ready_i[m] && !ar_held_q)
+        .request_i(ar_held_q != '0 ? ar_held_q : ar_wants),
+        .grant_o(ar_grant[m]),
+        .taken_i(m_ar_valid_o[m] && m_ar_ready_i[m])
     );
-    // An address once shown stays until it is taken.
-    assign aw_grant[m] = aw_held_q ? aw_first_q : aw_first;
-    assign ar_grant[m] = ar_held_q ? ar_first_q : ar_first;
     assign m_aw_valid_o[m] = aw_grant[m] != '0 && !burst_q;
     assign m_ar_valid_o[m] = ar_grant[m] != '0;
 
@@ -102,15 +102,11 @@ module mblock_xbar
       if (!rst_ni) begin
         burst_q <= 1'b0;
         w_owner_q[m] <= '0;
-        ar_held_q <= 1'b0;
-        aw_held_q <= 1'b0;
-        ar_first_q <= '0;
-        aw_first_q <= '0;
+        ar_held_q <= '0;
+        aw_held_q <= '0;
       end else begin
-        ar_held_q  <= m_ar_valid_o[m] && !m_ar_ready_i[m];
-        aw_held_q  <= m_aw_valid_o[m] && !m_aw_ready_i[m];
-        ar_first_q <= ar_grant[m];
-        aw_first_q <= aw_grant[m];
+        ar_held_q <= m_ar_valid_o[m] && !m_ar_ready_i[m] ? ar_grant[m] : '0;
+        aw_held_q <= m_aw_valid_o[m] && !m_aw_ready_i[m] ? aw_grant[m] : '0;
         if (m_aw_valid_o[m] && m_aw_ready_i[m]) begin
           burst_q <= 1'b1;
           w_owner_q[m] <= aw_grant[m];
@@ -124,8 +120,8 @@ module mblock_xbar
     logic [Memories-1:0] b_wants, r_wants;
 
     for (genvar m = 0; m < Memories; m++) begin : gen_wants
-      assign b_wants[m] = m_b_valid_i[m] && (Links == 1 || m_b_i[m].id[TagWidth+:2] == 2'(l));
-      assign r_wants[m] = m_r_valid_i[m] && (Links == 1 || m_r_i[m].id[TagWidth+:2] == 2'(l));
+      assign b_wants[m] = m_b_valid_i[m] && (Links == 1 || m_b_i[m].id[IdLow+:IdBits] == IdBits'(l));
+      assign r_wants[m] = m_r_valid_i[m] && (Links == 1 || m_r_i[m].id[IdLow+:IdBits] == IdBits'(l));
     end
     arbiter #(
         .N(Memories)

@@ -15,6 +15,7 @@ module packetizer
     input  logic                 txn_valid_i,
     output logic                 txn_ready_o,
     output logic [BeatWidth-1:0] beat_o,
+    output logic [3:0]           link_o,        // the link it is for; a fill beat does not say it itself
     output logic                 beat_valid_o,
     input  logic                 beat_ready_i
 );
@@ -93,6 +94,7 @@ module packetizer
   end
 
   assign beat_o = {second, first};
+  assign link_o = held_valid_q ? held_q.link : txn_i.link;
   assign txn_ready_o = taken && beat_ready_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -1,159 +1,214 @@
 // SPDX-License-Identifier: Apache-2.0
-// cBlock and mBlock of one port and one link back to back, in the b2b or the pipelined packetization and
-// a count of the beats in each direction. The link is the papers' ideal one: nothing is lost, back-pressure is a wire.
+// A cBlock and an mBlock in the paper's packetizations with its ideal links between them, for simulation. Ports and registers are
+// remote_pair's; b2b or pipelined is an input.
 module paper_pair
   import consort_remote_pkg::*;
-(
-    input  logic        clk_i,
-    input  logic        rst_ni,
-    input  logic        pipelined_i,
-    input  logic        fill_beat_i,
-    input  axi_a_t      s_aw_i[1],
-    input  logic        s_aw_valid_i[1],
-    output logic        s_aw_ready_o[1],
-    input  axi_w_t      s_w_i[1],
-    input  logic        s_w_valid_i[1],
-    output logic        s_w_ready_o[1],
-    output axi_b_t      s_b_o[1],
-    output logic        s_b_valid_o[1],
-    input  logic        s_b_ready_i[1],
-    input  axi_a_t      s_ar_i[1],
-    input  logic        s_ar_valid_i[1],
-    output logic        s_ar_ready_o[1],
-    output axi_r_t      s_r_o[1],
-    output logic        s_r_valid_o[1],
-    input  logic        s_r_ready_i[1],
-    output axi_a_t      m_aw_o[1],
-    output logic        m_aw_valid_o[1],
-    input  logic        m_aw_ready_i[1],
-    output axi_w_t      m_w_o[1],
-    output logic        m_w_valid_o[1],
-    input  logic        m_w_ready_i[1],
-    input  axi_b_t      m_b_i[1],
-    input  logic        m_b_valid_i[1],
-    output logic        m_b_ready_o[1],
-    output axi_a_t      m_ar_o[1],
-    output logic        m_ar_valid_o[1],
-    input  logic        m_ar_ready_i[1],
-    input  axi_r_t      m_r_i[1],
-    input  logic        m_r_valid_i[1],
-    output logic        m_r_ready_o[1],
-    output logic [63:0] request_beats_o,
-    output logic [63:0] response_beats_o
+#(
+    parameter int unsigned Ports    = 1,
+    parameter int unsigned Links    = 1,
+    parameter int unsigned Memories = 1
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    input logic pipelined_i,
+    input logic fill_beat_i,
+
+    input  axi_a_t s_aw_i      [Ports],
+    input  logic   s_aw_valid_i[Ports],
+    output logic   s_aw_ready_o[Ports],
+    input  axi_w_t s_w_i       [Ports],
+    input  logic   s_w_valid_i [Ports],
+    output logic   s_w_ready_o [Ports],
+    output axi_b_t s_b_o       [Ports],
+    output logic   s_b_valid_o [Ports],
+    input  logic   s_b_ready_i [Ports],
+    input  axi_a_t s_ar_i      [Ports],
+    input  logic   s_ar_valid_i[Ports],
+    output logic   s_ar_ready_o[Ports],
+    output axi_r_t s_r_o       [Ports],
+    output logic   s_r_valid_o [Ports],
+    input  logic   s_r_ready_i [Ports],
+
+    output axi_a_t m_aw_o[Memories],
+    output logic m_aw_valid_o[Memories],
+    input logic m_aw_ready_i[Memories],
+    output axi_w_t m_w_o[Memories],
+    output logic m_w_valid_o[Memories],
+    input logic m_w_ready_i[Memories],
+    input axi_b_t m_b_i[Memories],
+    input logic m_b_valid_i[Memories],
+    output logic m_b_ready_o[Memories],
+    output axi_a_t m_ar_o[Memories],
+    output logic m_ar_valid_o[Memories],
+    input logic m_ar_ready_i[Memories],
+    input axi_r_t m_r_i[Memories],
+    input logic m_r_valid_i[Memories],
+    output logic m_r_ready_o[Memories],
+
+    input  logic [11:0] ccfg_awaddr_i,
+    input  logic        ccfg_awvalid_i,
+    output logic        ccfg_awready_o,
+    input  logic [31:0] ccfg_wdata_i,
+    input  logic        ccfg_wvalid_i,
+    output logic        ccfg_wready_o,
+    output logic [ 1:0] ccfg_bresp_o,
+    output logic        ccfg_bvalid_o,
+    input  logic        ccfg_bready_i,
+    input  logic [11:0] ccfg_araddr_i,
+    input  logic        ccfg_arvalid_i,
+    output logic        ccfg_arready_o,
+    output logic [31:0] ccfg_rdata_o,
+    output logic [ 1:0] ccfg_rresp_o,
+    output logic        ccfg_rvalid_o,
+    input  logic        ccfg_rready_i,
+
+    input  logic [11:0] mcfg_awaddr_i,
+    input  logic        mcfg_awvalid_i,
+    output logic        mcfg_awready_o,
+    input  logic [31:0] mcfg_wdata_i,
+    input  logic        mcfg_wvalid_i,
+    output logic        mcfg_wready_o,
+    output logic [ 1:0] mcfg_bresp_o,
+    output logic        mcfg_bvalid_o,
+    input  logic        mcfg_bready_i,
+    input  logic [11:0] mcfg_araddr_i,
+    input  logic        mcfg_arvalid_i,
+    output logic        mcfg_arready_o,
+    output logic [31:0] mcfg_rdata_o,
+    output logic [ 1:0] mcfg_rresp_o,
+    output logic        mcfg_rvalid_o,
+    input  logic        mcfg_rready_i,
+
+    input  logic [15:0] rate_i,
+    input  logic [ 9:0] latency_i,
+    output logic [63:0] request_words_o [Links],  // beats
+    output logic [63:0] response_words_o[Links]
 );
+  logic [BeatWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
+  logic c_tx_valid[Links], c_tx_ready[Links], c_rx_valid[Links], c_rx_ready[Links];
+  logic m_tx_valid[Links], m_tx_ready[Links], m_rx_valid[Links], m_rx_ready[Links];
 
-  txn_t req, req_there, rsp, rsp_there;
-  logic req_valid, req_ready, req_there_valid, req_there_ready;
-  logic rsp_valid, rsp_ready, rsp_there_valid, rsp_there_ready;
-  logic [BeatWidth-1:0] out_beat, back_beat;
-  logic out_valid, out_ready, back_valid, back_ready;
-
-  axi_to_txn i_cblock (
-      .clk_i,
-      .rst_ni,
-      .aw_i(s_aw_i[0]),
-      .aw_valid_i(s_aw_valid_i[0]),
-      .aw_ready_o(s_aw_ready_o[0]),
-      .w_i(s_w_i[0]),
-      .w_valid_i(s_w_valid_i[0]),
-      .w_ready_o(s_w_ready_o[0]),
-      .b_o(s_b_o[0]),
-      .b_valid_o(s_b_valid_o[0]),
-      .b_ready_i(s_b_ready_i[0]),
-      .ar_i(s_ar_i[0]),
-      .ar_valid_i(s_ar_valid_i[0]),
-      .ar_ready_o(s_ar_ready_o[0]),
-      .r_o(s_r_o[0]),
-      .r_valid_o(s_r_valid_o[0]),
-      .r_ready_i(s_r_ready_i[0]),
-      .txn_o(req),
-      .txn_valid_o(req_valid),
-      .txn_ready_i(req_ready),
-      .rsp_i(rsp_there),
-      .rsp_valid_i(rsp_there_valid),
-      .rsp_ready_o(rsp_there_ready)
-  );
-
-  packetizer i_out (
+  paper_cblock #(
+      .Ports(Ports),
+      .Links(Links)
+  ) i_cblock (
       .clk_i,
       .rst_ni,
       .pipelined_i,
       .fill_beat_i,
-      .txn_i(req),
-      .txn_valid_i(req_valid),
-      .txn_ready_o(req_ready),
-      .beat_o(out_beat),
-      .beat_valid_o(out_valid),
-      .beat_ready_i(out_ready)
+      .s_aw_i,
+      .s_aw_valid_i,
+      .s_aw_ready_o,
+      .s_w_i,
+      .s_w_valid_i,
+      .s_w_ready_o,
+      .s_b_o,
+      .s_b_valid_o,
+      .s_b_ready_i,
+      .s_ar_i,
+      .s_ar_valid_i,
+      .s_ar_ready_o,
+      .s_r_o,
+      .s_r_valid_o,
+      .s_r_ready_i,
+      .cfg_awaddr_i(ccfg_awaddr_i),
+      .cfg_awvalid_i(ccfg_awvalid_i),
+      .cfg_awready_o(ccfg_awready_o),
+      .cfg_wdata_i(ccfg_wdata_i),
+      .cfg_wvalid_i(ccfg_wvalid_i),
+      .cfg_wready_o(ccfg_wready_o),
+      .cfg_bresp_o(ccfg_bresp_o),
+      .cfg_bvalid_o(ccfg_bvalid_o),
+      .cfg_bready_i(ccfg_bready_i),
+      .cfg_araddr_i(ccfg_araddr_i),
+      .cfg_arvalid_i(ccfg_arvalid_i),
+      .cfg_arready_o(ccfg_arready_o),
+      .cfg_rdata_o(ccfg_rdata_o),
+      .cfg_rresp_o(ccfg_rresp_o),
+      .cfg_rvalid_o(ccfg_rvalid_o),
+      .cfg_rready_i(ccfg_rready_i),
+      .phy_tx_o(c_tx),
+      .phy_tx_valid_o(c_tx_valid),
+      .phy_tx_ready_i(c_tx_ready),
+      .phy_rx_i(c_rx),
+      .phy_rx_valid_i(c_rx_valid),
+      .phy_rx_ready_o(c_rx_ready)
   );
 
-  depacketizer i_out_there (
-      .clk_i,
-      .beat_i(out_beat),
-      .beat_valid_i(out_valid),
-      .beat_ready_o(out_ready),
-      .txn_o(req_there),
-      .txn_valid_o(req_there_valid),
-      .txn_ready_i(req_there_ready)
-  );
-
-  txn_to_axi i_mblock (
-      .clk_i,
-      .rst_ni,
-      .txn_i(req_there),
-      .txn_valid_i(req_there_valid),
-      .txn_ready_o(req_there_ready),
-      .aw_o(m_aw_o[0]),
-      .aw_valid_o(m_aw_valid_o[0]),
-      .aw_ready_i(m_aw_ready_i[0]),
-      .w_o(m_w_o[0]),
-      .w_valid_o(m_w_valid_o[0]),
-      .w_ready_i(m_w_ready_i[0]),
-      .b_i(m_b_i[0]),
-      .b_valid_i(m_b_valid_i[0]),
-      .b_ready_o(m_b_ready_o[0]),
-      .ar_o(m_ar_o[0]),
-      .ar_valid_o(m_ar_valid_o[0]),
-      .ar_ready_i(m_ar_ready_i[0]),
-      .r_i(m_r_i[0]),
-      .r_valid_i(m_r_valid_i[0]),
-      .r_ready_o(m_r_ready_o[0]),
-      .rsp_o(rsp),
-      .rsp_valid_o(rsp_valid),
-      .rsp_ready_i(rsp_ready)
-  );
-
-  packetizer i_back (
+  paper_mblock #(
+      .Ports(Ports),
+      .Links(Links),
+      .Memories(Memories)
+  ) i_mblock (
       .clk_i,
       .rst_ni,
       .pipelined_i,
       .fill_beat_i,
-      .txn_i(rsp),
-      .txn_valid_i(rsp_valid),
-      .txn_ready_o(rsp_ready),
-      .beat_o(back_beat),
-      .beat_valid_o(back_valid),
-      .beat_ready_i(back_ready)
+      .m_aw_o,
+      .m_aw_valid_o,
+      .m_aw_ready_i,
+      .m_w_o,
+      .m_w_valid_o,
+      .m_w_ready_i,
+      .m_b_i,
+      .m_b_valid_i,
+      .m_b_ready_o,
+      .m_ar_o,
+      .m_ar_valid_o,
+      .m_ar_ready_i,
+      .m_r_i,
+      .m_r_valid_i,
+      .m_r_ready_o,
+      .cfg_awaddr_i(mcfg_awaddr_i),
+      .cfg_awvalid_i(mcfg_awvalid_i),
+      .cfg_awready_o(mcfg_awready_o),
+      .cfg_wdata_i(mcfg_wdata_i),
+      .cfg_wvalid_i(mcfg_wvalid_i),
+      .cfg_wready_o(mcfg_wready_o),
+      .cfg_bresp_o(mcfg_bresp_o),
+      .cfg_bvalid_o(mcfg_bvalid_o),
+      .cfg_bready_i(mcfg_bready_i),
+      .cfg_araddr_i(mcfg_araddr_i),
+      .cfg_arvalid_i(mcfg_arvalid_i),
+      .cfg_arready_o(mcfg_arready_o),
+      .cfg_rdata_o(mcfg_rdata_o),
+      .cfg_rresp_o(mcfg_rresp_o),
+      .cfg_rvalid_o(mcfg_rvalid_o),
+      .cfg_rready_i(mcfg_rready_i),
+      .phy_tx_o(m_tx),
+      .phy_tx_valid_o(m_tx_valid),
+      .phy_tx_ready_i(m_tx_ready),
+      .phy_rx_i(m_rx),
+      .phy_rx_valid_i(m_rx_valid),
+      .phy_rx_ready_o(m_rx_ready)
   );
 
-  depacketizer i_back_there (
-      .clk_i,
-      .beat_i(back_beat),
-      .beat_valid_i(back_valid),
-      .beat_ready_o(back_ready),
-      .txn_o(rsp_there),
-      .txn_valid_o(rsp_there_valid),
-      .txn_ready_i(rsp_there_ready)
-  );
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      request_beats_o  <= '0;
-      response_beats_o <= '0;
-    end else begin
-      request_beats_o  <= request_beats_o + 64'(out_valid && out_ready);
-      response_beats_o <= response_beats_o + 64'(back_valid && back_ready);
-    end
+  for (genvar l = 0; l < Links; l++) begin : gen_link
+    paper_wire i_out (
+        .clk_i,
+        .rst_ni,
+        .rate_i,
+        .latency_i,
+        .tx_i(c_tx[l]),
+        .tx_valid_i(c_tx_valid[l]),
+        .tx_ready_o(c_tx_ready[l]),
+        .rx_o(m_rx[l]),
+        .rx_valid_o(m_rx_valid[l]),
+        .rx_ready_i(m_rx_ready[l]),
+        .beats_o(request_words_o[l])
+    );
+    paper_wire i_back (
+        .clk_i,
+        .rst_ni,
+        .rate_i,
+        .latency_i,
+        .tx_i(m_tx[l]),
+        .tx_valid_i(m_tx_valid[l]),
+        .tx_ready_o(m_tx_ready[l]),
+        .rx_o(c_rx[l]),
+        .rx_valid_o(c_rx_valid[l]),
+        .rx_ready_i(c_rx_ready[l]),
+        .beats_o(response_words_o[l])
+    );
   end
-
 endmodule

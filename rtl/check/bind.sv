@@ -134,5 +134,7 @@ endmodule
 
 bind cblock cblock_checker #(.Ports(Ports)) i_check (.*);
 bind mblock mblock_checker #(.Memories(Memories)) i_check (.*);
+bind paper_cblock cblock_checker #(.Ports(Ports)) i_check (.*);
+bind paper_mblock mblock_checker #(.Memories(Memories)) i_check (.*);
 bind link link_checker i_check (.*);
 bind credit credit_checker #(.Max(Max)) i_check (.*);

@@ -1,66 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the beats of one write and one read of each burst length in the packetizations of the paper, and
-// prints them as JSON. All data are checked.
-#include "Vtop.h"
-#include "axi.hpp"
+// The pair of blocks in the packetizations of the paper: beats of each burst length, random traffic, refused
+// accesses, and the streams and single reads of its figures. Prints JSON; all data are checked.
+#include <cstdlib>
+
+#include "load.hpp"
+#include "traffic.hpp"
 
 namespace {
 
-void count(const char* name, bool pipelined, bool fill_beat, bool first) {
-    VerilatedContext context;
-    Vtop top(&context);
-    sim::Memory memory(top, 0, {}, 1);
-    sim::Master master(top, 0, 0, 2);
-
-    top.pipelined_i = pipelined;
-    top.fill_beat_i = fill_beat;
-    top.clk_i = 0;
-    top.rst_ni = 0;
-    top.eval();
-    const auto cycle = [&] {
-        master.drive();
-        memory.drive();
-        top.eval();
-        master.sample();
-        memory.sample();
-        top.clk_i = 1;
-        top.eval();
-        top.clk_i = 0;
-        top.eval();
-    };
-    cycle();
-    top.rst_ni = 1;
-    const auto finish = [&] {
-        for (unsigned waited = 0; master.outstanding() != 0; ++waited) {
-            if (waited > 20'000) sim::fail("no answer");
-            cycle();
-        }
-    };
+// One write and one read of each burst length.
+void beats() {
+    sim::Pair pair({});
+    pair.bring_up();
+    auto& master = pair.masters[0];
+    std::printf("[");
     for (unsigned burst = 1; burst <= 256; ++burst) {
-        const sim::Address address{.addr = 0x4000 * burst,
+        const sim::Address address{.addr = sim::Pair::kLpa + 0x4000ULL * burst,
                                    .id = static_cast<std::uint16_t>(burst),
                                    .len = static_cast<std::uint8_t>(burst - 1)};
-        const auto total = [&] { return top.request_beats_o + top.response_beats_o; };
-        const auto start = total();
+        const auto start = pair.beats();
         master.write(address, false);
-        finish();
-        const auto written = total();
+        pair.finish();
+        const auto written = pair.beats();
         master.read(address);
-        finish();
-        std::printf(
-            "%s\n{\"packetization\": \"%s\", \"burst\": %u, \"write_beats\": %llu, \"read_beats\": %llu}",
-            first && burst == 1 ? "" : ",", name, burst, static_cast<unsigned long long>(written - start),
-            static_cast<unsigned long long>(total() - written));
+        pair.finish();
+        std::printf("%s\n{\"burst\": %u, \"write_beats\": %llu, \"read_beats\": %llu}", burst == 1 ? "" : ",",
+                    burst, static_cast<unsigned long long>(written - start),
+                    static_cast<unsigned long long>(pair.beats() - written));
     }
+    std::printf("]\n");
+}
+
+void refused() {
+    sim::Pair pair({.latency = 30}, {.latency = 12});
+    pair.bring_up();
+    std::printf("{");
+    sim::refusals(pair);
+    std::printf("}\n");
 }
 
 }  // namespace
 
-int main() {
-    std::printf("[");
-    count("b2b", false, false, true);
-    count("pipelined", true, true, false);
-    count("pipelined without the fill beat", true, false, false);
-    std::printf("]\n");
+// paper PACKETIZATION WHAT ARGUMENT...: see the usage below.
+int main(int argc, char** argv) {
+    const std::string packetization = argc > 1 ? argv[1] : "";
+    const std::string what = argc > 2 ? argv[2] : "";
+    const auto number = [&](int i) { return static_cast<unsigned>(std::strtoul(argv[i], nullptr, 10)); };
+    sim::packing = {.pipelined = packetization != "b2b", .fill_beat = packetization == "pipelined"};
+    const bool known =
+        packetization == "b2b" || packetization == "pipelined" || packetization == "pipelined-without-fill";
+    if (known && what == "beats")
+        beats();
+    else if (known && what == "refused")
+        refused();
+    else if (known && what == "configurations" && argc == 8)
+        sim::configurations(number(3), number(4), number(5), number(6), number(7));
+    else if (known && what == "soak" && argc == 6) {
+        sim::soak({.beats = std::strtoull(argv[3], nullptr, 10),
+                   .bit_error_rate = 0,
+                   .drop = 0,
+                   .repeat = 0,
+                   .span = 0,
+                   .pause = number(4),
+                   .seed = std::strtoull(argv[5], nullptr, 10)});
+    } else {
+        std::fprintf(stderr,
+                     "usage: b2b | pipelined | pipelined-without-fill, beats | refused | configurations "
+                     "MEMORY-LATENCY MEMORY-RATE LINK-LATENCY LINK-RATE IN-FLIGHT | soak BEATS PAUSE-PERCENT "
+                     "SEED\n");
+        return 2;
+    }
     return 0;
 }

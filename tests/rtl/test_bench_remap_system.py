@@ -25,14 +25,28 @@ def test_goals_are_met(result):
 
 def test_what_is_published_stands_beside_what_is_simulated(result):
     beside = [r for r in result.rows if r["item"] != "table2" and r["published"] and r["simulated"]]
-    assert len(beside) == 7  # four averages, the combined one in two readings, two latencies
-    for item, configurations, kinds in (("figure12", 5, 5), ("figure13", 3, 7)):
-        assert len([r for r in result.rows if r["item"] == item]) == configurations * kinds
+    # Three averages, the combined one in two readings, and two latencies in each packetization; the baseline.
+    assert len(beside) == 3 * 6 + 1
+    for item, configurations, kinds in (("figure12", 4, 5), ("figure13", 2, 7)):
+        assert len([r for r in result.rows if r["item"] == item]) == (3 * configurations + 1) * kinds
+
+
+def test_where_the_wire_is_the_limit_its_use_decides(result):
+    ns = {
+        (r["configuration"], r["packetization"], r["what"]): r["simulated"]
+        for r in result.rows
+        if r["item"] == "figure13"
+    }
+    assert ns["1-hop", "compact", "4096"] < ns["1-hop", "pipelined", "4096"] < ns["1-hop", "b2b", "4096"]
+    # A single line is sooner through without CRC and numbers.
+    assert ns["0-hop", "b2b", "64"] <= ns["0-hop", "pipelined", "64"] < ns["0-hop", "compact", "64"]
 
 
 def test_a_longer_way_takes_longer(result):
     ns = {
-        (r["configuration"], int(r["what"])): r["simulated"] for r in result.rows if r["item"] == "figure13"
+        (r["configuration"], int(r["what"])): r["simulated"]
+        for r in result.rows
+        if r["item"] == "figure13" and r["packetization"] in (None, "compact")
     }
     for size in (64, 4096):
         assert ns["baseline", size] < ns["0-hop", size] < ns["1-hop", size]

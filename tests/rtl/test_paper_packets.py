@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from consort.bench.published import experiment_folder, read_published
 from consort.remote import formulas
-from consort.remote.run import paper_beats
+from consort.remote.run import PAPER, Soak, paper_beats, paper_refused, paper_soak
 
 FORMULAS = {
     "b2b": formulas.b2b,
@@ -24,6 +24,37 @@ def beats() -> dict[tuple[str, int], tuple[int, int]]:
 def test_every_burst_takes_the_beats_of_the_formula(name, beats):
     wrong = {b: beats[name, b] for b in range(1, 257) if beats[name, b] != FORMULAS[name](b)}
     assert not wrong
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_what_is_refused_is_answered_and_never_on_the_link(name):
+    ends = paper_refused(name)
+    for what in ("read", "write"):
+        assert ends[f"{what}_unmapped"]["resp"] == 3
+        assert ends[f"{what}_forbidden"]["resp"] == 2
+        for why in ("unmapped", "forbidden"):
+            assert ends[f"{what}_{why}"]["cycles"] <= 8
+            assert ends[f"{what}_{why}"]["beats"] == 0
+        # The harness fails if the memory saw it.
+        assert ends[f"{what}_detached"]["resp"] == 2
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("pause", [0, 35])
+def test_random_traffic_comes_through(name, pause):
+    result = paper_soak(name, Soak(beats=120_000, pause_percent=pause, seed=pause + 1))
+    assert result["beats"] >= 120_000
+    assert all(count > 20 for count in result["covered"].values()), result["covered"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("shape", [2, 4])
+def test_random_traffic_of_several_ports_links_and_memories(name, shape):
+    for pause in (0, 10, 50):
+        result = paper_soak(name, Soak(beats=700_000, pause_percent=pause, seed=pause + 3, shape=shape))
+        assert result["beats"] >= 700_000
+        assert all(count > 100 for count in result["covered"].values()), result["covered"]
 
 
 def published():

@@ -24,11 +24,6 @@ class Beats:
     read_beats: int
 
 
-def paper_beats() -> list[Beats]:
-    """One write and one read of each burst length 1 to 256 in the packetizations of the paper."""
-    return [Beats(**row) for row in _run(simulation("paper_pair", harness("paper.cpp")), [])]
-
-
 @dataclass(frozen=True)
 class Soak:
     """Random traffic over a link with errors: chances are for a bit and for a word of the PHY."""
@@ -69,13 +64,37 @@ def faults(shape: int = 1) -> dict[str, Any]:
     return result
 
 
+# The paper's packetizations, and the words of the harness for them.
+PAPER = {"b2b": "b2b", "pipelined": "pipelined", "pipelined without the fill beat": "pipelined-without-fill"}
+
+
+def paper_beats() -> list[Beats]:
+    """One write and one read of each burst length 1 to 256 in the packetizations of the paper."""
+    program = _pair(paper=True)
+    return [Beats(name, **row) for name, word in PAPER.items() for row in _run(program, [word, "beats"])]
+
+
+def paper_soak(packetization: str, load: Soak) -> dict[str, Any]:
+    """Random traffic in one of them, on the paper's link, which has no errors."""
+    words = [PAPER[packetization], "soak", load.beats, load.pause_percent, load.seed]
+    result: dict[str, Any] = _run(_pair(load.shape, paper=True), list(map(str, words)))
+    return result
+
+
+def paper_refused(packetization: str, shape: int = 1) -> dict[str, Any]:
+    """What accesses that are not mapped, not allowed or detached end with, and after how many cycles."""
+    result: dict[str, Any] = _run(_pair(shape, paper=True), [PAPER[packetization], "refused"])
+    return result
+
+
 def compact_beats(phy_width: int = 128) -> list[dict[str, Any]]:
     """Beats of 128 bits on the wire, and cycles, of the compact packetization on a link without errors."""
     result: list[dict[str, Any]] = _run(_pair(phy_width=phy_width), ["beats"])
     return result
 
 
-def _pair(shape: int = 1, phy_width: int = 128) -> Path:
+def _pair(shape: int = 1, phy_width: int = 128, paper: bool = False) -> Path:
+    top, source = ("paper_pair", "paper.cpp") if paper else ("remote_pair", "remote.cpp")
     parameters: dict[str, int | str] = {}
     defines = ""
     if shape != 1:
@@ -86,8 +105,8 @@ def _pair(shape: int = 1, phy_width: int = 128) -> Path:
         parameters["PhyWidth"] = phy_width
         defines += f" -DPHY_WIDTH={phy_width}"
     if not parameters:
-        return simulation("remote_pair", harness("remote.cpp"))
-    return simulation("remote_pair", harness("remote.cpp"), parameters, ("-CFLAGS", defines.strip()))
+        return simulation(top, harness(source))
+    return simulation(top, harness(source), parameters, ("-CFLAGS", defines.strip()))
 
 
 def harness(name: str) -> Path:
@@ -128,9 +147,17 @@ def worst(load: FullLoad) -> list[dict[str, int]]:
 
 
 def configurations(
-    memory_latency: int, memory_rate: int, link_latency: int, link_rate: int, in_flight: int
+    memory_latency: int,
+    memory_rate: int,
+    link_latency: int,
+    link_rate: int,
+    in_flight: int,
+    packetization: str = "compact",
 ) -> dict[str, Any]:
     """Cycles of streams of lines and of single reads: the memory alone, behind the blocks, and a wire too."""
-    words = [memory_latency, memory_rate, link_latency, link_rate, in_flight]
-    result: dict[str, Any] = _run(_pair(), ["configurations", *map(str, words)])
+    words = ["configurations", memory_latency, memory_rate, link_latency, link_rate, in_flight]
+    if packetization != "compact":
+        words.insert(0, PAPER[packetization])
+    program = _pair(paper=packetization != "compact")
+    result: dict[str, Any] = _run(program, list(map(str, words)))
     return result
