@@ -272,14 +272,28 @@ module port_write
   logic [1:0] link_of_q[Tags];
   logic [Tags-1:0] live_q, whole_q, acked_q, failed_q;
   logic [IndexWidth-1:0] index, current_index;
-  logic b_step, unsent;
+  logic b_step, unsent, late, rsp_late;
+  // Of each link the write whose link was down while it was collected, and whose rest went out after that: its
+  // acknowledgement still comes and would meet the next write of the tag.
+  logic [Links-1:0] late_q;
+  logic [IndexWidth-1:0] late_index_q[Links];
+  logic [IndexWidth-1:0] sent_index;
 
   assign index = head_q[IndexWidth-1:0];
   assign current_index = current_q.tag[IndexWidth-1:0];
   assign head = tags[index];
   // A write is answered when all its data were taken, and it was acknowledged or cannot be any more.
-  assign b_step = head_q != tail_q && whole_q[index] && !unsent &&
+  assign b_step = head_q != tail_q && whole_q[index] && !unsent && !late &&
       (acked_q[index] || failed_q[index]) && (!b_valid_o || b_ready_i);
+  assign sent_index = message_q.request.tag[IndexWidth-1:0];
+  always_comb begin
+    late = 1'b0;
+    rsp_late = 1'b0;
+    for (int unsigned l = 0; l < Links; l++) begin
+      late = late || (late_q[l] && late_index_q[l] == index);
+      rsp_late = rsp_late || (late_q[l] && late_index_q[l] == rsp_index_i);
+    end
+  end
   assign unsent = message_valid_q && message_q.request.tag[IndexWidth-1:0] == index;
   assign counted_o = starts && mapped && allowed ? window : '0;
   // Room at the mBlock is free again with the acknowledgement; after the link was down, when the write is answered.
@@ -308,13 +322,26 @@ module port_write
       whole_q <= '0;
       acked_q <= '0;
       failed_q <= '0;
+      late_q <= '0;
+      for (int unsigned l = 0; l < Links; l++) late_index_q[l] <= '0;
       b_valid_o <= 1'b0;
       for (int unsigned i = 0; i < Tags; i++) link_of_q[i] <= '0;
     end else begin
       for (int unsigned i = 0; i < Tags; i++) begin
         if (live_q[i] && !up_i[Links > 1 ? link_of_q[i] : 2'd0]) failed_q[i] <= 1'b1;
       end
-      if (rsp_valid_i) acked_q[rsp_index_i] <= 1'b1;
+      for (int unsigned l = 0; l < Links; l++) begin
+        if (!up_i[l]) begin
+          late_q[l] <= 1'b0;
+        end else if (req_valid_o && req_ready_i && failed_q[sent_index] && (Links == 1 || message_q.link == 2'(l))) begin
+          late_q[l] <= 1'b1;
+          late_index_q[l] <= sent_index;
+        end else if (rsp_valid_i && rsp_index_i == late_index_q[l]) begin
+          late_q[l] <= 1'b0;
+        end
+      end
+      // Of a late write a part was lost.
+      if (rsp_valid_i && !rsp_late) acked_q[rsp_index_i] <= 1'b1;
       if (write_done) whole_q[current_index] <= 1'b1;
       if (b_step) begin
         live_q[index] <= 1'b0;

@@ -21,6 +21,7 @@ CREDIT = (
     ("AddrWidth = 40;", "AddrWidth = 24;"),
     ("OffsetWidth = 28;", "OffsetWidth = 16;"),
 )
+SIMULATED = ("phy_model", "remote_pair", "paper_pair")
 MOST = 40_000_000
 
 
@@ -41,16 +42,16 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def graph(folder: Path, top: str, sizes, changes=None, parameters: tuple[str, ...] = ()) -> Path:
     """The and-inverter graph of a world, with `changes` of the sources: {module: (right, wrong)}."""
-    names = {"link_world": ("fifo", "link"), "credit_world": ("fifo", "credit", "window_table", "port_write")}
     package = folder / "consort_remote_pkg.sv"
     package.write_text(replaced((RTL / package.name).read_text(), sizes))
     files = [package]
-    for name in names[top]:
-        file = RTL / f"{name}.sv"
-        if changes and name in changes:
-            file = folder / file.name
-            file.write_text(replaced((RTL / file.name).read_text(), (changes[name],)))
-        files.append(file)
+    for source in build.sources(RTL.parent):
+        file = source
+        if changes and source.stem in changes:
+            file = folder / source.name
+            file.write_text(replaced(source.read_text(), (changes[source.stem],)))
+        if source.name != package.name and source.stem not in SIMULATED:
+            files.append(file)
     files.append(EXPLORE / f"{top}.sv")
     python = build.tools() / "bin" / "python"
     large, small = folder / "large.aig", folder / "small.aig"
@@ -99,7 +100,7 @@ def credit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_one_error_anywhere_on_the_wire(explorer, link):
-    found = explore(explorer, link(2), 21, errors=1, idles=0, cuts=0, timeout=24)
+    found = explore(explorer, link(3), 21, errors=1, idles=0, cuts=0, timeout=24)
     assert found["verdict"] == "holds"
     assert found["states"] > 10_000
 
@@ -108,11 +109,11 @@ def test_one_error_anywhere_on_the_wire(explorer, link):
 @pytest.mark.parametrize(
     ("width", "world"),
     [
-        (2, {"errors": 1, "idles": 1, "cuts": 0, "timeout": 24}),
+        (3, {"errors": 1, "idles": 1, "cuts": 0, "timeout": 24}),
         # A time so short that all is repeated before the first acknowledgement can come.
-        (2, {"errors": 1, "idles": 0, "cuts": 0, "timeout": 10}),
+        (3, {"errors": 1, "idles": 0, "cuts": 0, "timeout": 10}),
+        (2, {"errors": 1, "idles": 1, "cuts": 0, "timeout": 24}),
         (2, {"errors": 0, "idles": 0, "cuts": 1, "timeout": 24}),
-        (3, {"errors": 1, "idles": 0, "cuts": 0, "timeout": 24}),
     ],
 )
 def test_all_states_of_the_link(explorer, link, width, world):
@@ -158,20 +159,6 @@ ONE_CUT = {"errors": 0, "idles": 0, "cuts": 1, "timeout": 24}
             "      if (!up) begin\n        expected_q <= '0;\n",
             "      if (!up) begin\n",
             id="numbers go on after a new start",
-        ),
-        pytest.param(
-            2,
-            ONE_CUT,
-            "got_ack != oldest_q && (got_ack - oldest_q) <= in_flight",
-            "got_ack != oldest_q",
-            id="an acknowledgement of what was not sent counts",
-        ),
-        pytest.param(
-            2,
-            ONE_CUT,
-            "      .clear_i(!up),",
-            "      .clear_i(1'b0),",
-            id="frames of before the cut are kept",
         ),
     ],
 )
@@ -220,9 +207,7 @@ def test_credits_in_all_states(explorer, credit, world):
             "1'b0 && !head.local_error ?",
             id="never given back",
         ),
-        pytest.param(
-            "credit", "want_i <= free_q", "want_i <= free_q + 5'd3", id="taken where there is not enough"
-        ),
+        pytest.param("credit", "want_i <= free_q", "1'b1", id="taken where there is not enough"),
     ],
 )
 def test_wrong_credits_are_found_out(explorer, tmp_path, module, right, wrong):

@@ -44,13 +44,13 @@ class Segment:
             self.maybe.setdefault(place, {self.sure[place]}).add(value)
 
     def holds(self, place: int, value: int) -> bool:
-        """Whether this may be the byte. From then on it is."""
-        if place not in self.maybe:
-            return self.sure[place] == value
-        if value not in self.maybe.pop(place):
-            return False
-        self.sure[place] = value
-        return True
+        """Whether this may be the byte."""
+        return value in self.maybe.get(place, (self.sure[place],))
+
+    def was_read(self, place: int, value: int) -> None:
+        """This was the byte, so it is from now on."""
+        if self.maybe.pop(place, None):
+            self.sure[place] = value
 
 
 def bad_place(offset: int) -> bool:
@@ -152,11 +152,20 @@ class Access:
         for mapping in sorted(self.may_be, key=repr):
             wrong = self._wrong_read(mapping, answer)
             if not wrong:
+                if len(self.may_be) == 1:
+                    self._remember(mapping, answer)
                 return self.kind(mapping, max(answer.resps))
             why.append(f"{mapping}: {wrong}")
         raise AssertionError(
             f"{self.burst} at window {self.window.number} answers {answer.resps}: {'; '.join(why)}"
         )
+
+    def _remember(self, mapping: Mapping, answer: Answer) -> None:
+        for i, resp in enumerate(answer.resps):
+            if resp == OKAY:
+                for place in range(*self.offsets[i]):
+                    lane = (self.window.address + place) % LANES
+                    self.window.segments[mapping.segment].was_read(place, answer.data[i][lane])
 
     def _wrong_read(self, mapping: Mapping, answer: Answer) -> str:
         failed = False

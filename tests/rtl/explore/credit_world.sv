@@ -18,7 +18,7 @@ module credit_world
   localparam int unsigned Tags = 2 ** IndexWidth;
   localparam int unsigned CreditWidth = $clog2(Credits + 1);
 
-  // 0 to 5: the kind of the next write; 6: the framer does not take; 7: nor a unit; 8: no acknowledgement; 9: of the newest
+  // 0 to 5: the kind of the next write; 6: the framer does not take; 7: nor a unit; 8: no acknowledgement for 31 cycles; 9: of the newest
   // instead of the oldest; 10: the answer is not taken; 11: the link goes down, or stays so.
   logic no_request, no_unit, no_ack, newest, no_answer, goes_down;
   logic [2:0] kind;
@@ -73,6 +73,7 @@ module credit_world
   // ---- The mBlock: it has a write when all of it is there, and acknowledges it once ----
 
   logic [Tags-1:0] has_q;
+  logic [4:0] busy_q;  // so many cycles without an acknowledgement
   logic [IndexWidth-1:0] oldest_q, at;
   logic [IndexWidth-1:0] req_index;
   assign req_ready = !no_request;
@@ -85,7 +86,7 @@ module credit_world
       at = oldest_q + IndexWidth'(newest ? i : Tags - 1 - i);
       if (has_q[at]) ack_index = at;
     end
-    ack = has_q != '0 && !no_ack && up;
+    ack = has_q != '0 && !no_ack && busy_q == '0 && up;
   end
 
   // ---- The link ----
@@ -113,6 +114,7 @@ module credit_world
     if (!rst_n) begin
       {showing_q, sending_q, unmapped_q, strobed_q, left_q} <= '0;
       has_q <= '0;
+      busy_q <= '0;
       oldest_q <= '0;
       up_q <= 1'b1;
       downs_q <= downs;
@@ -138,6 +140,8 @@ module credit_world
         if (w.last) sending_q <= 1'b0;
       end
       if (req_valid && req_ready && !req.more && up) has_q[req_index] <= 1'b1;
+      if (busy_q != '0) busy_q <= busy_q - 1'b1;
+      else if (no_ack) busy_q <= '1;
       if (ack) begin
         has_q[ack_index] <= 1'b0;
         oldest_q <= ack_index + 1'b1;
@@ -158,8 +162,8 @@ module credit_world
     if (choice >= 4'd1 && choice <= 4'd5) legal = !showing_q && !sending_q && writes_q != '0;
     if (no_request) legal = req_valid;
     if (no_unit) legal = unit_valid;
-    if (no_ack) legal = has_q != '0 && up;
-    if (newest) legal = (has_q & (has_q - 1'b1)) != '0 && up;
+    if (no_ack) legal = has_q != '0 && up && busy_q == '0;
+    if (newest) legal = (has_q & (has_q - 1'b1)) != '0 && up && busy_q == '0;
     if (no_answer) legal = b_valid;
     if (goes_down) legal = downs_q != '0;
     if (choice inside {[4'd6 : 4'd10]} && idles_q == '0) legal = 1'b0;
