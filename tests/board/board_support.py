@@ -14,8 +14,8 @@ from consort.board.image import build_image, program_source
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSORT = Path(sys.executable).with_name("consort")
-# Longer than anything here takes on a machine that is not broken; never waited out when all is well.
-PATIENCE = 50.0
+# Longer than anything here takes on a busy machine; never waited out when all is well.
+PATIENCE = 300.0
 
 
 def board(name: str) -> BoardSpec:
@@ -39,5 +39,5 @@ def images(spec: BoardSpec, program: str, *flags: str, cores: tuple[str, ...] = 
 
 def consort(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=12 * PATIENCE, **options
+        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=2 * PATIENCE, **options
     )  # type: ignore[call-overload,no-any-return]

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from board_support import CONSORT, PATIENCE, ROOT, board, consort
 from consort.board.application import prepare_board
+from consort.board.exchange import exchange, pair
 from consort.board.session import running
 from consort.model import load_system
 
@@ -55,6 +56,32 @@ def test_a_board_killed_in_a_run_is_told_and_leaves_nothing(
         # The next command clears away; no run folder is half there.
         assert consort("board", "list").stdout == ""
         assert not [name for name in left(runs) if not name.startswith(".")]
+    assert list(boards_folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_exchange_that_is_ended_leaves_nothing(boards_folder: Path, number: signal.Signals) -> None:
+    spec = board("mps2")
+    exchange(spec, [pair("m4f", "x86-64")], 1)
+    line = [str(CONSORT), "board", "exchange", "mps2", "m4f", "x86-64", "--messages", "100000000"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + PATIENCE
+    try:
+        while not (up := running()):
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.01)
+        os.kill(process.pid, number)
+        _, words = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == (128 + number if number == signal.SIGTERM else -number)
+    assert "Traceback" not in words
+    while Path(f"/proc/{up[0]['qemu']}/stat").exists():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    if number == signal.SIGKILL:
+        # What a killed owner leaves, the next command clears away.
+        assert consort("board", "list").stdout == ""
     assert list(boards_folder.iterdir()) == []
 
 

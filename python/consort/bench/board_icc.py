@@ -59,6 +59,7 @@ def run(options: Options) -> BenchResult:
     names: Sequence[str] = tuple(MATRIX) if options.board == ALL else (options.board,)
     messages = options.iterations or (QUICK_MESSAGES if options.quick else MESSAGES)
     rows: list[dict[str, Any]] = []
+    reasons: list[str] = []
     notes = [
         "counted: one nanosecond an instruction of whichever core; emulated: the clock of this machine."
         " No round trip of an emulator says how long a part takes, and none is a worst case."
@@ -72,11 +73,12 @@ def run(options: Options) -> BenchResult:
                 (found,) = exchange(board_named(board), [who], messages, counted=counted)
             except EnvironmentLacks as error:
                 notes.append(f"not run: {title}: {error}")
+                reasons.append(str(error))
                 continue
             fixed = {"asks": who.asker.name, "answers": who.answerer.name}
             fixed |= {"memory": "OCM" if who.on_chip else "DDR"}
             provenance = {"provenance": "counted" if counted else "emulated"}
             rows += [fixed | row | provenance for row in found.round_trips()]
     if not rows:
-        raise EnvironmentLacks("; ".join(notes[1:]), "install what is named")
+        raise EnvironmentLacks("no pair can run here: " + "; ".join(dict.fromkeys(reasons)), "then try again")
     return BenchResult([], rows, environment(), notes)

@@ -28,6 +28,9 @@ PATIENCE_S = 60.0
 )
 def command() -> None:
     """Boards in a box: unlike processors, emulated, sharing memory with processes of this machine."""
+    from consort.runner.application import signals_to_exceptions
+
+    signals_to_exceptions()
 
 
 @command.command()
