@@ -58,6 +58,9 @@ module cblock
   if (Links < 1 || Links > 4) begin : gen_check_links
     $error("cblock: Links must be 1 to 4");
   end
+  if (AddrWidth < OffsetWidth + $bits(handle_t) || AddrWidth > 44) begin : gen_check_addresses
+    $error("cblock: addresses must be of 36 to 44 bits");
+  end
   if (Credits < 288 || Credits > 400) begin : gen_check_credits
     $error("cblock: Credits must be 288 to 400");
   end

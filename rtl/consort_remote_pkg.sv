@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats that more than one module shares. Each width is defined here once.
+//
+// The widths of addresses and ids are those of the build: 32 + 12 bits of address at most, for a page's number has a register of
+// 32; 10 bits of id at least, for towards the memory an id names link and tag. Data are of 128 bits.
+`ifndef CONSORT_ADDR_WIDTH
+`define CONSORT_ADDR_WIDTH 40
+`endif
+`ifndef CONSORT_ID_WIDTH
+`define CONSORT_ID_WIDTH 16
+`endif
+
 package consort_remote_pkg;
 
-  localparam int unsigned AddrWidth = 40;
+  localparam int unsigned AddrWidth = `CONSORT_ADDR_WIDTH;
   localparam int unsigned DataWidth = 128;
   localparam int unsigned StrbWidth = DataWidth / 8;
-  localparam int unsigned IdWidth = 16;
+  localparam int unsigned IdWidth = `CONSORT_ID_WIDTH;
   localparam int unsigned BeatWidth = 128;
 
   typedef enum logic [1:0] {
@@ -19,7 +29,7 @@ package consort_remote_pkg;
   localparam logic [1:0] BurstIncr = 2'd1;
   localparam logic [1:0] BurstWrap = 2'd2;
 
-  // AXI4 address channel without its handshake: 81 bits.
+  // AXI4 address channel without its handshake: 81 bits, with addresses of 40 and ids of 16 as all these.
   typedef struct packed {
     logic [AddrWidth-1:0] addr;
     logic [IdWidth-1:0]   id;
@@ -71,7 +81,8 @@ package consort_remote_pkg;
     TidWack = 3'd4
   } tid_e;
 
-  localparam int unsigned TxnWidth = $bits(axi_r_t);
+  // Of the largest of them.
+  localparam int unsigned TxnWidth = $bits(axi_r_t) > $bits(axi_w_t) ? $bits(axi_r_t) : $bits(axi_w_t);
 
   typedef struct packed {
     tid_e                tid;

@@ -58,6 +58,9 @@ module mblock
   if (Memories < 1 || Memories > 4) begin : gen_check_memories
     $error("mblock: Memories must be 1 to 4");
   end
+  if (IdWidth < TagWidth + 2) begin : gen_check_ids
+    $error("mblock: ids must be of 10 bits at least");
+  end
   if (Segments < 1 || Segments > 16) begin : gen_check_segments
     $error("mblock: Segments must be 1 to 16");
   end

@@ -61,6 +61,13 @@ module paper_cblock
   if (Links < 1 || Links > 4) begin : gen_check_links
     $error("paper_cblock: Links must be 1 to 4");
   end
+  if (AddrWidth < OffsetWidth + $bits(handle_t) || AddrWidth > 44) begin : gen_check_addresses
+    $error("paper_cblock: addresses must be of 36 to 44 bits");
+  end
+  if ($bits(axi_a_t) > 2 * PartPayload || $bits(axi_r_t) > 3 * PartPayload || $bits(axi_w_t) > 3 * PartPayload)
+  begin : gen_check_parts
+    $error("paper_cblock: ids must be of 16 bits at most, for the parts of a transaction");
+  end
 
   window_t windows[Ports][Windows];
   logic [Windows-1:0] count_reads[Ports], count_writes[Ports];

@@ -66,6 +66,9 @@ module paper_mblock
   if (Memories < 1 || Memories > 4) begin : gen_check_memories
     $error("paper_mblock: Memories must be 1 to 4");
   end
+  if (IdWidth < TagWidth + 2) begin : gen_check_ids
+    $error("paper_mblock: ids must be of 10 bits at least");
+  end
 
   segment_t segments[Links][Segments];
   logic [Links-1:0] enable, refused;

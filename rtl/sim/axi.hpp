@@ -16,7 +16,18 @@
 
 #include "verilated.h"
 
+// As the package is built.
+#ifndef ADDR_WIDTH
+#define ADDR_WIDTH 40
+#endif
+#ifndef ID_WIDTH
+#define ID_WIDTH 16
+#endif
+
 namespace sim {
+
+constexpr unsigned kAddrWidth = ADDR_WIDTH;
+constexpr unsigned kIdWidth = ID_WIDTH;
 
 // xorshift: the same stream on every machine for a seed.
 class Random {
@@ -79,12 +90,12 @@ struct Address {
         put(wide, 12, 2, burst);
         put(wide, 14, 3, size);
         put(wide, 17, 8, len);
-        put(wide, 25, 16, id);
-        put(wide, 41, 40, addr);
+        put(wide, 25, kIdWidth, id);
+        put(wide, 25 + kIdWidth, kAddrWidth, addr);
     }
     template <class Wide>
     static Address unpack(const Wide& wide) {
-        return {get(wide, 41, 40), static_cast<std::uint16_t>(get(wide, 25, 16)),
+        return {get(wide, 25 + kIdWidth, kAddrWidth), static_cast<std::uint16_t>(get(wide, 25, kIdWidth)),
                 static_cast<std::uint8_t>(get(wide, 17, 8)), static_cast<std::uint8_t>(get(wide, 14, 3)),
                 static_cast<std::uint8_t>(get(wide, 12, 2))};
     }
@@ -121,7 +132,7 @@ Data get_data(const Wide& wide, unsigned low) {
     return data;
 }
 
-// Bytes of a 40-bit space, made as they are touched; what was never written reads as zero.
+// Bytes of the address space, made as they are touched; what was never written reads as zero.
 class Store {
   public:
     std::uint8_t& at(std::uint64_t address) {
@@ -279,8 +290,8 @@ class Memory {
         for (unsigned i = 0; i < 16; ++i) data[i] = store.at((at & ~15ULL) + i);
         put(out, 0, 1, read.done == read.address.len);
         put(out, 1, 2, bad(at) ? 2 : 0);
-        put(out, 3, 16, read.address.id);
-        put_data(out, 19, data);
+        put(out, 3, kIdWidth, read.address.id);
+        put_data(out, 3 + kIdWidth, data);
     }
 
     Top& top_;
@@ -436,14 +447,14 @@ class Master {
 
     void take_read() {
         const auto& in = top_.s_r_o[port_];
-        const auto id = static_cast<std::uint16_t>(get(in, 3, 16));
+        const auto id = static_cast<std::uint16_t>(get(in, 3, kIdWidth));
         const auto resp = static_cast<std::uint8_t>(get(in, 1, 2));
         ++beats;
         for (std::size_t i = 0; i < sent_reads_.size(); ++i) {
             Transaction& read = sent_reads_[i];
             if (read.address.id != id) continue;
             if (resp > read.resp) read.resp = resp;
-            const Data data = get_data(in, 19);
+            const Data data = get_data(in, 3 + kIdWidth);
             if (received != nullptr) received->push_back(data);
             if (check_data && resp == 0) {
                 unsigned first = 0;

@@ -28,6 +28,25 @@ constexpr unsigned kLinks = LINKS;
 constexpr unsigned kMemories = MEMORIES;
 constexpr unsigned kPhyWidth = PHY_WIDTH;
 
+// Which block and which of its links the link of a port's cBlock is at the other end.
+struct End {
+    unsigned cblock, port, mblock, link;
+};
+#ifdef FIGURE4
+// Three cBlocks of one port and two links each, two mBlocks (remote_figure4.sv).
+constexpr unsigned kWires = 6, kCblocks = 3, kMblocks = 2;
+constexpr unsigned kMblockLinks[] = {2, 4};
+constexpr End end_of(unsigned p, unsigned l) {
+    return {p, 0, p < 2 ? l : 1, p < 2 ? p : 2 + l};
+}
+#else
+constexpr unsigned kWires = kLinks, kCblocks = 1, kMblocks = 1;
+constexpr unsigned kMblockLinks[] = {kLinks};
+constexpr End end_of(unsigned p, unsigned l) {
+    return {0, p, 0, l};
+}
+#endif
+
 // Of the paper's blocks; the others have one packetization.
 struct Packing {
     bool pipelined = false, fill_beat = false;
@@ -50,7 +69,10 @@ inline double of_word(double bit_error_rate) {
 
 class Pair {
   public:
-    static constexpr std::uint64_t kLpa = 0x4'0000'0000;  // where port 0 sees its first segment
+    // Where port 0 sees its first segment, and where in the memory that is. Of wider addresses the upper bits
+    // have a part in both.
+    static constexpr std::uint64_t kLpa = 0x4'0000'0000 | (kAddrWidth > 40 ? 0xA5ULL << 36 : 0);
+    static constexpr std::uint64_t kBase = kAddrWidth > 40 ? 0x5AULL << 36 : 0;
 
     explicit Pair(const Phy& phy, const MemoryBehaviour& behaviour = {}, unsigned pause_percent = 0,
                   std::uint64_t seed = 1)
@@ -115,53 +137,72 @@ class Pair {
     // it lies in memory (p + l) % memories at p * 256 MiB.
     void bring_up(unsigned down_after = 65536, unsigned ack_timeout = 1024) {
         for (const bool cblock : {true, false}) {
-            write(cblock, 0x010, ack_timeout);
-            write(cblock, 0x014, 2048);  // the silence before a start is as long
+            write_all(cblock, 0x010, ack_timeout);
+            write_all(cblock, 0x014, 2048);  // the silence before a start is as long
         }
         for (unsigned l = 0; l < kLinks; ++l) {
             for (unsigned p = 0; p < kPorts; ++p) open(p, l, p, 0, true, true);
         }
-        write(false, 0x008, (1U << kLinks) - 1);
-        write(true, 0x008, (1U << kLinks) - 1);
+        for (unsigned e = 0; e < kMblocks; ++e) write(false, 0x008, (1U << kMblockLinks[e]) - 1, e);
+        write_all(true, 0x008, (1U << kLinks) - 1);
         wait_up();
-        write(true, 0x014, down_after);
-        write(false, 0x014, down_after);
+        write_all(true, 0x014, down_after);
+        write_all(false, 0x014, down_after);
     }
     // Window l of port p to segment `index` of link l with this generation.
     void open(unsigned p, unsigned l, unsigned index, unsigned generation, bool readable, bool writable) {
-        open(p, l, index, generation, readable, writable, (p + l) % kMemories);
+        open(p, l, index, generation, readable, writable, kMblocks > 1 ? 0 : (p + l) % kMemories);
     }
     void open(unsigned p, unsigned l, unsigned index, unsigned generation, bool readable, bool writable,
               unsigned memory) {
         const std::uint32_t rights = (readable ? 2U : 0U) | (writable ? 4U : 0U) | 1U;
-        const std::uint32_t segment = 0x400 + l * 0x100 + index * 0x10;
-        write(false, segment, (p * 0x1000'0000U) >> 12);
-        write(false, segment + 4, 0xFFFF);
-        write(false, segment + 8, generation << 5 | memory << 3 | 7U);
+        const End end = end_of(p, l);
+        const std::uint32_t segment = 0x400 + end.link * 0x100 + index * 0x10;
+        write(false, segment, static_cast<std::uint32_t>((kBase + p * 0x1000'0000U) >> 12), end.mblock);
+        write(false, segment + 4, 0xFFFF, end.mblock);
+        write(false, segment + 8, generation << 5 | memory << 3 | 7U, end.mblock);
         const std::uint64_t first = at(p, l) >> 12;
-        const std::uint32_t window = 0x400 + p * 0x200 + l * 0x20;
-        write(true, window, static_cast<std::uint32_t>(first));
-        write(true, window + 4, static_cast<std::uint32_t>(first + 0xFFFF));
-        write(true, window + 8, generation << 9 | index << 5 | l << 3 | rights);
+        const std::uint32_t window = 0x400 + end.port * 0x200 + l * 0x20;
+        write(true, window, static_cast<std::uint32_t>(first), end.cblock);
+        write(true, window + 4, static_cast<std::uint32_t>(first + 0xFFFF), end.cblock);
+        write(true, window + 8, generation << 9 | index << 5 | l << 3 | rights, end.cblock);
     }
     static std::uint64_t at(unsigned p, unsigned l) {
         return kLpa + p * 0x1'0000'0000ULL + l * 0x1000'0000ULL;
     }
 
     void wait_up() {
-        for (unsigned waited = 0; read(true, 0x00C) != (1U << kLinks) - 1; ++waited) {
-            if (waited > 20'000) fail("the link does not come up");
+        for (unsigned d = 0; d < kCblocks; ++d) {
+            for (unsigned waited = 0; read(true, 0x00C, d) != (1U << kLinks) - 1; ++waited) {
+                if (waited > 20'000) fail("the link does not come up");
+            }
         }
         for (unsigned i = 0; i < 100; ++i) cycle();
     }
 
-    std::uint32_t read(bool cblock, std::uint32_t address) {
+    std::uint32_t read(bool cblock, std::uint32_t address, unsigned block = 0) {
         std::uint32_t value = 0;
+        choose(cblock, block);
         if (!try_read(cblock, address, value)) fail("a register cannot be read");
         return value;
     }
-    void write(bool cblock, std::uint32_t address, std::uint32_t value) {
+    void write(bool cblock, std::uint32_t address, std::uint32_t value, unsigned block = 0) {
+        choose(cblock, block);
         if (!try_write(cblock, address, value)) fail("a register cannot be written");
+    }
+    void write_all(bool cblock, std::uint32_t address, std::uint32_t value) {
+        for (unsigned i = 0; i < (cblock ? kCblocks : kMblocks); ++i) write(cblock, address, value, i);
+    }
+    // Of a register that each link has, at its place of the first.
+    std::uint64_t sum_of_links(std::uint32_t address) {
+        std::uint64_t sum = 0;
+        for (unsigned d = 0; d < kCblocks; ++d) {
+            for (unsigned l = 0; l < kLinks; ++l) sum += read(true, address + 16 * l, d);
+        }
+        for (unsigned e = 0; e < kMblocks; ++e) {
+            for (unsigned l = 0; l < kMblockLinks[e]; ++l) sum += read(false, address + 16 * l, e);
+        }
+        return sum;
     }
     bool try_read(bool cblock, std::uint32_t address, std::uint32_t& value) {
         (cblock ? top_->ccfg_araddr_i : top_->mcfg_araddr_i) = static_cast<std::uint16_t>(address);
@@ -210,14 +251,14 @@ class Pair {
     }
     [[nodiscard]] std::uint64_t beats() const {
         std::uint64_t sum = 0;
-        for (unsigned l = 0; l < kLinks; ++l) sum += request_beats(l) + response_beats(l);
+        for (unsigned l = 0; l < kWires; ++l) sum += request_beats(l) + response_beats(l);
         return sum;
     }
     [[nodiscard]] std::uint64_t harmed() const {
         std::uint64_t sum = 0;
         [&](auto& top) {
             if constexpr (requires { top.harmed_o; }) {
-                for (unsigned l = 0; l < 2 * kLinks; ++l) sum += top.harmed_o[l];
+                for (unsigned l = 0; l < 2 * kWires; ++l) sum += top.harmed_o[l];
             }
         }(*top_);
         return sum;
@@ -233,6 +274,13 @@ class Pair {
     [[nodiscard]] Vtop& top() { return *top_; }
 
   private:
+    void choose(bool cblock, unsigned block) {
+        [&](auto& top) {
+            if constexpr (requires { top.ccfg_block_i; })
+                (cblock ? top.ccfg_block_i : top.mcfg_block_i) = static_cast<std::uint8_t>(block);
+        }(*top_);
+    }
+
     VerilatedContext context_;
     std::unique_ptr<Vtop> top_;
 };

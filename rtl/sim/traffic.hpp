@@ -71,7 +71,7 @@ class Traffic {
         const bool write = random_.chance(50);
         if (writing_[p][page] != 0 || (write && reading_[p][page] != 0)) return;
         if (spoilt_[p][page]) return;
-        address.id = static_cast<std::uint16_t>(random_.below(12));
+        address.id = static_cast<std::uint16_t>(random_.below(12) * ((1U << kIdWidth) - 1) / 11);
         address.burst = static_cast<std::uint8_t>(random_.chance(70) ? 1 : random_.chance(50) ? 0 : 2);
         address.size = static_cast<std::uint8_t>(random_.chance(60) ? 4 : random_.below(5));
         const unsigned bytes = 1U << address.size;
@@ -138,16 +138,9 @@ inline void soak(const Soak& of) {
     for (const auto& memory : pair.memories) stored += memory.bytes_written;
     if (written != stored)
         fail("the memory was written " + std::to_string(stored) + " bytes of " + std::to_string(written));
-    std::uint32_t replays = 0;
-    std::uint32_t bad = 0;
-    std::uint32_t downs = 0;
-    for (unsigned l = 0; l < kLinks; ++l) {
-        for (const bool cblock : {true, false}) {
-            bad += pair.read(cblock, 0x100 + 16 * l);
-            replays += pair.read(cblock, 0x104 + 16 * l);
-            downs += pair.read(cblock, 0x108 + 16 * l);
-        }
-    }
+    const std::uint64_t bad = pair.sum_of_links(0x100);
+    const std::uint64_t replays = pair.sum_of_links(0x104);
+    const std::uint64_t downs = pair.sum_of_links(0x108);
     std::printf(
         "{\"beats\": %llu, \"harmed\": %llu, \"transactions\": %llu, \"cycles\": %llu, \"bytes_written\": "
         "%llu, \"bad_frames\": %u, "
@@ -156,7 +149,8 @@ inline void soak(const Soak& of) {
         "\"short\": %llu, \"long\": %llu, \"unaligned\": %llu, \"strobed\": %llu, \"narrow\": %llu}}\n",
         static_cast<unsigned long long>(pair.beats()), static_cast<unsigned long long>(pair.harmed()),
         static_cast<unsigned long long>(traffic.finished), static_cast<unsigned long long>(pair.now),
-        static_cast<unsigned long long>(written), bad, replays, downs,
+        static_cast<unsigned long long>(written), static_cast<unsigned long long>(bad),
+        static_cast<unsigned long long>(replays), static_cast<unsigned long long>(downs),
         static_cast<unsigned long long>(traffic.bursts[0]),
         static_cast<unsigned long long>(traffic.bursts[1]),
         static_cast<unsigned long long>(traffic.bursts[2]),

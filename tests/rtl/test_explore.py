@@ -18,10 +18,10 @@ RTL = Path(__file__).parents[2] / "rtl"
 LINK = (("MaxUnits = 18;", "MaxUnits = 1;"),)
 CREDIT = (
     ("TagWidth = 8;", "TagWidth = 3;"),
-    ("AddrWidth = 40;", "AddrWidth = 24;"),
+    ("CONSORT_ADDR_WIDTH 40", "CONSORT_ADDR_WIDTH 24"),
     ("OffsetWidth = 28;", "OffsetWidth = 16;"),
 )
-SIMULATED = ("phy_model", "remote_pair", "paper_pair")
+SIMULATED = ("phy_model", "paper_wire", "remote_pair", "paper_pair", "remote_figure4")
 MOST = 40_000_000
 
 

@@ -14,7 +14,7 @@ RTL = Path(__file__).parents[2] / "rtl"
 
 
 # Addresses and offsets of the proofs: the solver has no grip on the comparisons of 40 bits.
-SMALL = (("AddrWidth = 40;", "AddrWidth = 18;"), ("OffsetWidth = 28;", "OffsetWidth = 16;"))
+SMALL = (("CONSORT_ADDR_WIDTH 40", "CONSORT_ADDR_WIDTH 18"), ("OffsetWidth = 28;", "OffsetWidth = 16;"))
 
 
 def proof(dut: Path, top: str, folder: Path) -> subprocess.CompletedProcess[str]:

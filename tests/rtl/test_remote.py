@@ -75,6 +75,62 @@ def test_the_other_widths_of_the_phy_for_long(phy_width, kind):
     assert result["downs"] == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("addresses", "ids"), [(44, 12), (36, 10)])
+def test_other_widths_of_addresses_and_ids(addresses, ids):
+    load = run.Soak(
+        beats=1_000_000,
+        bit_error_rate=1e-5,
+        drop=1e-4,
+        repeat=1e-4,
+        pause_percent=10,
+        seed=addresses,
+        addresses=addresses,
+        ids=ids,
+    )
+    result = run.soak(load)
+    assert result["harmed"] > 800
+    assert all(count > 100 for count in result["covered"].values()), result["covered"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pause", [0, 30])
+def test_three_cblocks_and_two_mblocks(pause):
+    load = run.Soak(
+        beats=1_000_000, bit_error_rate=1e-5, drop=1e-4, repeat=1e-4, pause_percent=pause, seed=50 + pause
+    )
+    result = run.figure4(load)
+    assert result["beats"] >= load.beats
+    assert result["harmed"] > 1000
+    assert result["downs"] == 0
+    assert all(count > 100 for count in result["covered"].values()), result["covered"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pause", [0, 10, 40])
+def test_four_ports_links_and_memories(pause):
+    load = run.Soak(
+        beats=1_500_000,
+        bit_error_rate=1e-5,
+        drop=1e-4,
+        repeat=1e-4,
+        pause_percent=pause,
+        seed=40 + pause,
+        shape=4,
+    )
+    result = run.soak(load)
+    assert result["harmed"] > 1500
+    assert result["downs"] == 0
+    assert all(count > 100 for count in result["covered"].values()), result["covered"]
+
+
+@pytest.mark.slow
+def test_of_four_links_one_is_cut():
+    cut = run.faults(shape=4)["cut"]
+    assert 20 < cut["errors"] < cut["outstanding"]
+    assert cut["longest"] <= cut["down_after"] + 2048
+
+
 @pytest.fixture(scope="module")
 def faults():
     return run.faults()

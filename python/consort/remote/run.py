@@ -41,6 +41,9 @@ class Soak:
     shape: int = 1
     # Bits of a word of the PHY: 64, 128 or 256.
     phy_width: int = 128
+    # Bits of an address, 36 to 44, and of an id, 10 to 16.
+    addresses: int = 40
+    ids: int = 16
 
 
 def soak(load: Soak) -> dict[str, Any]:
@@ -54,7 +57,19 @@ def soak(load: Soak) -> dict[str, Any]:
         load.pause_percent,
         load.seed,
     ]
-    result: dict[str, Any] = _run(_pair(load.shape, load.phy_width), ["soak", *map(str, words)])
+    result: dict[str, Any] = _run(_of(load), ["soak", *map(str, words)])
+    return result
+
+
+def figure4(load: Soak) -> dict[str, Any]:
+    """Random traffic between three cBlocks and two mBlocks, connected as the paper's Figure 4 has it."""
+    program = simulation(
+        "remote_figure4",
+        harness("figure4.cpp"),
+        options=("-CFLAGS", "-DFIGURE4 -DPORTS=3 -DLINKS=2 -DMEMORIES=2"),
+    )
+    words = [load.beats, load.bit_error_rate, load.drop, load.repeat, load.pause_percent, load.seed]
+    result: dict[str, Any] = _run(program, list(map(str, words)))
     return result
 
 
@@ -77,7 +92,7 @@ def paper_beats() -> list[Beats]:
 def paper_soak(packetization: str, load: Soak) -> dict[str, Any]:
     """Random traffic in one of them, on the paper's link, which has no errors."""
     words = [PAPER[packetization], "soak", load.beats, load.pause_percent, load.seed]
-    result: dict[str, Any] = _run(_pair(load.shape, paper=True), list(map(str, words)))
+    result: dict[str, Any] = _run(_of(load, paper=True), list(map(str, words)))
     return result
 
 
@@ -93,7 +108,13 @@ def compact_beats(phy_width: int = 128) -> list[dict[str, Any]]:
     return result
 
 
-def _pair(shape: int = 1, phy_width: int = 128, paper: bool = False) -> Path:
+def _of(load: Soak, paper: bool = False) -> Path:
+    return _pair(load.shape, load.phy_width, paper, load.addresses, load.ids)
+
+
+def _pair(
+    shape: int = 1, phy_width: int = 128, paper: bool = False, addresses: int = 40, ids: int = 16
+) -> Path:
     top, source = ("paper_pair", "paper.cpp") if paper else ("remote_pair", "remote.cpp")
     parameters: dict[str, int | str] = {}
     defines = ""
@@ -104,9 +125,13 @@ def _pair(shape: int = 1, phy_width: int = 128, paper: bool = False) -> Path:
     if phy_width != 128:
         parameters["PhyWidth"] = phy_width
         defines += f" -DPHY_WIDTH={phy_width}"
-    if not parameters:
-        return simulation(top, harness(source))
-    return simulation(top, harness(source), parameters, ("-CFLAGS", defines.strip()))
+    options = []
+    if (addresses, ids) != (40, 16):
+        options += [f"-DCONSORT_ADDR_WIDTH={addresses}", f"-DCONSORT_ID_WIDTH={ids}"]
+        defines += f" -DADDR_WIDTH={addresses} -DID_WIDTH={ids}"
+    if defines:
+        options += ["-CFLAGS", defines.strip()]
+    return simulation(top, harness(source), parameters, tuple(options))
 
 
 def harness(name: str) -> Path:

@@ -50,7 +50,7 @@ def estimate(top: str, parameters: dict[str, int] | None = None) -> Cost:
         command += [
             str(path)
             for path in build.sources(root)
-            if path.stem not in ("phy_model", "paper_wire", "remote_pair", "paper_pair")
+            if path.stem not in ("phy_model", "paper_wire", "remote_pair", "paper_pair", "remote_figure4")
         ]
         result = subprocess.run(command, cwd=root, env=build.environment(), capture_output=True, text=True)
         if result.returncode != 0 or not out.exists():
