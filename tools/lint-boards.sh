@@ -25,6 +25,7 @@ check() {
 }
 any=(ports/bare/memory.cpp ports/bare/runtime.cpp 'ports/bare/programs/*.cpp' bench/board/exchange.cpp)
 check process 'ports/bare/linux/*.cpp' 'ports/bare/programs/*.cpp' bench/board/exchange.cpp
-check a72 "${any[@]}" 'ports/versal/a72/*.cpp' bench/board/one_way.cpp bench/board/interrupt.cpp
-check r5f "${any[@]}" 'ports/versal/r5f/*.cpp' bench/board/one_way.cpp
+check a72 "${any[@]}" 'ports/versal/a72/*.cpp' ports/versal/scratchpad/window_tables.cpp bench/board/one_way.cpp \
+    bench/board/interrupt.cpp bench/board/scratchpad_count.cpp
+check r5f "${any[@]}" 'ports/versal/r5f/*.cpp' bench/board/one_way.cpp bench/board/io_core_count.cpp
 check m4f "${any[@]}"

@@ -86,7 +86,7 @@ int consort_program(bare::Desk& desk) noexcept {
         write(direct_state, task.data, task.size.data);
         for (std::uint32_t n = 0; n < jobs; ++n) {
             auto* inputs = in_window<std::byte>(row.inputs_at) +
-                           n % row.input_rows * spm::aligned_part(task.size.inputs);
+                           std::size_t{n % row.input_rows} * spm::aligned_part(task.size.inputs);
             *counts++ = directly(t, task.size, row, inputs, direct_state);
             std::byte* base = from.partition[0][n % spm::partitions];
             const spm::Layout layout = spm::layout_of(task.size);

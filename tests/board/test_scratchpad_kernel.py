@@ -189,8 +189,8 @@ def test_a_transfer_that_keeps_failing_stops_its_task_only(image: TaskImage, wha
 def test_a_lost_slot_is_told_and_made_up_for(image: TaskImage):
     result = run([*pair(image, 0), *pair(image, 1)], Fault("io_core_sleeps", 4, 2 * SLOT))
     found = kinds(result)
-    # A transfer of several parts that was under way stood still as well, and is repeated.
-    assert found.keys() <= {"slot_missed", "slot_overrun"} and 1 <= found["slot_missed"] <= 2
+    # The transfer that was under way, of several parts, goes on by itself.
+    assert found.keys() == {"slot_missed"} and 1 <= found["slot_missed"] <= 2
     for core in (0, 1):
         assert whole(result, f"a{core}", 6) and whole(result, f"b{core}", 4)
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The application DMA: the segments of a load or an unload one after the other on one channel of the ZDMA.
+// The application DMA: the segments of a load or an unload as a list that one channel of the ZDMA works
+// through.
 #pragma once
 
 #include <cstdint>
 
 #include "consort/spm/dma.hpp"
 #include "consort/spm/task.hpp"
+#include "consort/versal/scratchpad.hpp"
 #include "consort/versal/zdma.hpp"
 
 namespace consort::versal::scratchpad {
@@ -16,20 +18,23 @@ class ApplicationDma {
     // Busy until `lasting` after `now` at least: an emulated DMA takes no time, another one is meant. Silent:
     // never begun.
     void start(const spm::Transfer& transfer, bool silent, Ticks now, Ticks lasting) noexcept {
-        transfer_ = transfer;
-        at_ = 0;
         silent_ = silent;
         moved_ = transfer.count == 0 && !silent;
         failed_ = false;
         active_ = true;
         end_ = now + lasting;
         if (!moved_ && !silent) {
-            next();
+            OnChip& shared = on_chip_shared();
+            for (std::uint32_t i = 0; i < transfer.count; ++i) {
+                const spm::Segment& s = transfer.segment[i];
+                shared.from[i] = Zdma::descriptor(s.from, s.bytes, i + 1 == transfer.count);
+                shared.to[i] = Zdma::descriptor(s.to, s.bytes, false);
+            }
+            channel_.start(shared.to, shared.from);
         }
     }
-    // Called often: goes on to the next segment.
     spm::DmaState poll(Ticks now) noexcept {
-        advance();
+        look();
         if (failed_) {
             active_ = false;
             return spm::DmaState::error;
@@ -41,7 +46,7 @@ class ApplicationDma {
     }
     // When the transfer under way will have ended, as far as is known; `never` without one.
     Ticks end() noexcept {
-        advance();
+        look();
         return failed_ ? 0 : active_ && moved_ ? end_ : spm::never;
     }
     bool abort() noexcept {
@@ -52,28 +57,16 @@ class ApplicationDma {
     void disturb() noexcept { channel_.provoke_error(); }
 
   private:
-    void advance() noexcept {
+    void look() noexcept {
         if (!active_ || moved_ || failed_ || silent_) {
             return;
         }
-        if (channel_.failed()) {
-            failed_ = true;
-        } else if (channel_.done()) {
-            moved_ = ++at_ == transfer_.count;
-            if (!moved_) {
-                next();
-            }
-        }
-    }
-    void next() noexcept {
-        const spm::Segment& s = transfer_.segment[at_];
-        channel_.start(s.to, s.from, s.bytes);
+        failed_ = channel_.failed();
+        moved_ = !failed_ && channel_.done();
     }
 
     static constexpr std::uint32_t channel_number = 0;
     Zdma channel_{channel_number};
-    spm::Transfer transfer_{};
-    std::uint32_t at_ = 0;
     Ticks end_ = 0;
     bool active_ = false;
     bool moved_ = false;

@@ -9,8 +9,10 @@
 #include <cstdint>
 
 #include "consort/icc/access.hpp"
+#include "consort/spm/dma.hpp"
 #include "consort/spm/handover.hpp"
 #include "consort/versal/memory_map.hpp"
+#include "consort/versal/zdma.hpp"
 
 namespace consort::versal::scratchpad {
 
@@ -61,9 +63,12 @@ struct Control {
 };
 
 struct OnChip {
-    alignas(line_bytes) Word cleared;  // `magic`, by the first A72, once all else here is 0
     spm::Handover<Access>::Shared handover[most_cores];
     Control control[most_cores];
+    // The application DMA's list, written by the I/O core.
+    ZdmaDescriptor from[spm::largest_transfer];
+    ZdmaDescriptor to[spm::largest_transfer];
+    Word cleared;  // `magic`, by the first A72, once all else here is 0
 };
 inline constexpr std::uintptr_t shared_at = on_chip + std::uintptr_t{application_cores} * scratchpad_bytes;
 static_assert(shared_at - on_chip + sizeof(OnChip) <= on_chip_bytes);

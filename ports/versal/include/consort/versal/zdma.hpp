@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One ZDMA channel in simple mode: a copy between physical addresses, polled. What the port contract calls a
-// DMA: start and done.
+// One ZDMA channel, polled: a copy between physical addresses (simple mode), or a list of them that the
+// channel works through by itself (scatter-gather mode). What the port contract calls a DMA: start and done.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,15 @@
 #include "consort/versal/memory_map.hpp"
 
 namespace consort::versal {
+
+// An element of a list: one side of one copy.
+struct alignas(16) ZdmaDescriptor {
+    std::uint32_t address_low;
+    std::uint32_t address_high;
+    std::uint32_t bytes;
+    std::uint32_t control;
+};
+static_assert(sizeof(ZdmaDescriptor) == 16);
 
 class Zdma {
   public:
@@ -26,6 +35,22 @@ class Zdma {
         word_pair(destination, to);
         at(destination_size) = bytes;
         at(control2) = 1;  // enable: starts the transfer
+    }
+    // One side of a copy of a list; `last` ends the list, on the source's side.
+    static ZdmaDescriptor descriptor(const void* at, std::uint32_t bytes, bool last) noexcept {
+        const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(at));
+        return {static_cast<std::uint32_t>(address), static_cast<std::uint32_t>(address >> 32U), bytes,
+                last ? stop_after : 0};
+    }
+    // Begins the copies of a list, of equal lengths on both sides. The lists lie in memory that the channel
+    // sees as it is, and stay until it is done.
+    void start(const ZdmaDescriptor* destinations, const ZdmaDescriptor* sources) noexcept {
+        isa::system_barrier();
+        at(isr) = ~0U;
+        at(control0) = descriptors_in_memory;
+        word_pair(source_list, sources);
+        word_pair(destination_list, destinations);
+        at(control2) = 1;
     }
     [[nodiscard]] bool done() const noexcept {
         const bool finished = (at(isr) & transfer_done) != 0;
@@ -54,7 +79,11 @@ class Zdma {
     static constexpr std::uintptr_t source_size = 0x130;
     static constexpr std::uintptr_t destination = 0x138;
     static constexpr std::uintptr_t destination_size = 0x140;
+    static constexpr std::uintptr_t source_list = 0x158;
+    static constexpr std::uintptr_t destination_list = 0x160;
     static constexpr std::uintptr_t control2 = 0x200;
+    static constexpr std::uint32_t descriptors_in_memory = 1U << 6U;
+    static constexpr std::uint32_t stop_after = 2U << 3U;
     static constexpr std::uint32_t transfer_done = 1U << 10U;
 
     [[nodiscard]] volatile std::uint32_t& at(std::uintptr_t offset) const noexcept {
