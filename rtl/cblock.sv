@@ -115,33 +115,44 @@ module cblock
   logic [2*Ports-1:0] req_valid;
   logic [2*Ports-1:0] req_ready_of[Links];
   logic [BeatWidth-1:0] unit[Ports];
-  logic [Ports-1:0] unit_valid;
+  logic [Ports-1:0] unit_valid, unit_last;
   logic [Ports-1:0] unit_ready_of[Links];
-  rsp_e rsp_kind[Links];
-  logic [TagWidth-1:0] rsp_tag[Links];
-  logic [1:0] rsp_resp[Links];
-  logic [DataWidth-1:0] rsp_data[Links];
-  logic [Links-1:0] rsp_ready, rsp_grant[Ports];
+  rsp_e read_kind[Links];
+  logic [TagWidth-1:0] read_tag[Links], ack_tag[Links];
+  logic [1:0] read_resp[Links], ack_resp[Links];
+  logic [DataWidth-1:0] read_data[Links];
+  logic [Links-1:0] ack_valid, read_ready, ack_ready, read_grant[Ports], ack_grant[Ports];
 
   for (genvar p = 0; p < Ports; p++) begin : gen_port
-    logic [Links-1:0] wants;
+    logic [Links-1:0] wants_read, wants_ack;
     rsp_e kind;
-    logic [IndexWidth-1:0] index;
-    logic [1:0] resp;
+    logic ack;
+    logic [IndexWidth-1:0] index, ack_index;
+    logic [1:0] resp, resp_of_ack;
     logic [DataWidth-1:0] data;
-    logic read_ready, write_ready, unit_ready;
+    logic read_taken, write_taken, unit_ready;
 
     // The ingress switch: of the links that have something for this port, one at a time.
     for (genvar l = 0; l < Links; l++) begin : gen_wants
-      assign wants[l] = rsp_kind[l] != RspNone && rsp_tag[l][TagWidth-1-:PortWidth] == PortWidth'(p);
+      assign wants_read[l] = read_kind[l] != RspNone && read_tag[l][TagWidth-1-:PortWidth] == PortWidth'(p);
+      assign wants_ack[l] = ack_valid[l] && ack_tag[l][TagWidth-1-:PortWidth] == PortWidth'(p);
     end
     arbiter #(
         .N(Links)
-    ) i_ingress (
+    ) i_reads (
         .clk_i,
         .rst_ni,
-        .request_i(wants),
-        .grant_o(rsp_grant[p]),
+        .request_i(wants_read),
+        .grant_o(read_grant[p]),
+        .taken_i(1'b1)
+    );
+    arbiter #(
+        .N(Links)
+    ) i_acks (
+        .clk_i,
+        .rst_ni,
+        .request_i(wants_ack),
+        .grant_o(ack_grant[p]),
         .taken_i(1'b1)
     );
     always_comb begin
@@ -149,18 +160,27 @@ module cblock
       index = '0;
       resp = '0;
       data = '0;
-      read_ready = 1'b0;
-      write_ready = 1'b0;
+      ack = 1'b0;
+      ack_index = '0;
+      resp_of_ack = '0;
+      read_taken = 1'b0;
+      write_taken = 1'b0;
       unit_ready = 1'b0;
       for (int unsigned l = 0; l < Links; l++) begin
-        if (rsp_grant[p][l]) begin
-          kind = rsp_e'(kind | rsp_kind[l]);
-          index = index | rsp_tag[l][IndexWidth-1:0];
-          resp = resp | rsp_resp[l];
-          data = data | rsp_data[l];
+        // With one link there is nothing to choose, and what is not for this port is not looked at.
+        if (read_grant[p][l]) kind = rsp_e'(kind | read_kind[l]);
+        if (read_grant[p][l] || Links == 1) begin
+          index = index | read_tag[l][IndexWidth-1:0];
+          resp = resp | read_resp[l];
+          data = data | read_data[l];
         end
-        read_ready = read_ready || req_ready_of[l][2*p];
-        write_ready = write_ready || req_ready_of[l][2*p+1];
+        if (ack_grant[p][l]) ack = 1'b1;
+        if (ack_grant[p][l] || Links == 1) begin
+          ack_index = ack_index | ack_tag[l][IndexWidth-1:0];
+          resp_of_ack = resp_of_ack | ack_resp[l];
+        end
+        read_taken = read_taken || req_ready_of[l][2*p];
+        write_taken = write_taken || req_ready_of[l][2*p+1];
         unit_ready = unit_ready || unit_ready_of[l][p];
       end
     end
@@ -184,7 +204,7 @@ module cblock
         .req_o(req[2*p]),
         .req_link_o(req_link[2*p]),
         .req_valid_o(req_valid[2*p]),
-        .req_ready_i(read_ready),
+        .req_ready_i(read_taken),
         .rsp_index_i(index),
         .rsp_data_i(data),
         .rsp_resp_i(resp),
@@ -217,13 +237,14 @@ module cblock
         .req_units_o(req_units[2*p+1]),
         .req_link_o(req_link[2*p+1]),
         .req_valid_o(req_valid[2*p+1]),
-        .req_ready_i(write_ready),
+        .req_ready_i(write_taken),
         .unit_o(unit[p]),
         .unit_valid_o(unit_valid[p]),
+        .unit_last_o(unit_last[p]),
         .unit_ready_i(unit_ready),
-        .rsp_index_i(index),
-        .rsp_resp_i(resp),
-        .rsp_valid_i(kind == RspAck)
+        .rsp_index_i(ack_index),
+        .rsp_resp_i(resp_of_ack),
+        .rsp_valid_i(ack)
     );
   end
 
@@ -242,9 +263,14 @@ module cblock
     for (genvar i = 0; i < 2 * Ports; i++) begin : gen_mine
       assign mine[i] = req_valid[i] && req_link[i] == 2'(l);
     end
+    // With one link every port takes what comes.
     always_comb begin
-      rsp_ready[l] = 1'b0;
-      for (int unsigned p = 0; p < Ports; p++) rsp_ready[l] = rsp_ready[l] || rsp_grant[p][l];
+      read_ready[l] = Links == 1;
+      ack_ready[l] = Links == 1;
+      for (int unsigned p = 0; p < Ports; p++) begin
+        read_ready[l] = read_ready[l] || read_grant[p][l];
+        ack_ready[l] = ack_ready[l] || ack_grant[p][l];
+      end
     end
 
     request_framer #(
@@ -259,6 +285,7 @@ module cblock
         .req_ready_o(req_ready_of[l]),
         .unit_i(unit),
         .unit_valid_i(unit_valid),
+        .unit_last_i(unit_last),
         .unit_ready_o(unit_ready_of[l]),
         .frame_meta_o(tx_meta),
         .frame_units_o(tx_units),
@@ -271,7 +298,8 @@ module cblock
 
     link #(
         .Initiator(1'b1),
-        .RxDepth(RxDepth)
+        .RxDepth(RxDepth),
+        .HeadDepth(Ports > 1 ? 128 : 64)
     ) i_link (
         .clk_i,
         .rst_ni,
@@ -338,11 +366,15 @@ module cblock
         .unit_i(rx_unit),
         .unit_valid_i(rx_unit_valid),
         .unit_ready_o(rx_unit_ready),
-        .kind_o(rsp_kind[l]),
-        .tag_o(rsp_tag[l]),
-        .resp_o(rsp_resp[l]),
-        .data_o(rsp_data[l]),
-        .ready_i(rsp_ready[l])
+        .read_kind_o(read_kind[l]),
+        .read_tag_o(read_tag[l]),
+        .read_resp_o(read_resp[l]),
+        .read_data_o(read_data[l]),
+        .read_ready_i(read_ready[l]),
+        .ack_valid_o(ack_valid[l]),
+        .ack_tag_o(ack_tag[l]),
+        .ack_resp_o(ack_resp[l]),
+        .ack_ready_i(ack_ready[l])
     );
   end
 endmodule

@@ -79,16 +79,31 @@ module cblock_regs
     return addr[11:WindowIndex] == at[11:WindowIndex];
   endfunction
 
-  always_comb begin
-    write_good = write_addr inside {CblockEnable, CblockAckTimeout, CblockDownAfter};
+  // What an address means, a cycle after it.
+  logic write_enable_q, write_timeout_q, write_down_q;
+  logic [Windows-1:0] write_first_q[Ports], write_last_q[Ports], write_control_q[Ports];
+  logic write_window_good_q;
+
+  always_ff @(posedge clk_i) begin
+    write_enable_q <= write_addr == CblockEnable;
+    write_timeout_q <= write_addr == CblockAckTimeout;
+    write_down_q <= write_addr == CblockDownAfter;
+    write_window_good_q <= 1'b0;
     for (int unsigned p = 0; p < Ports; p++) begin
       for (int unsigned w = 0; w < Windows; w++) begin
-        if (is_window(write_addr, p, w)) begin
-          write_good = write_addr[WindowIndex-1:0] inside {CblockWindowFirst, CblockWindowLast, CblockWindowControl};
+        write_first_q[p][w] <= is_window(write_addr, p, w) && write_addr[WindowIndex-1:0] == CblockWindowFirst;
+        write_last_q[p][w] <= is_window(write_addr, p, w) && write_addr[WindowIndex-1:0] == CblockWindowLast;
+        write_control_q[p][w] <= is_window(write_addr, p, w) && write_addr[WindowIndex-1:0] == CblockWindowControl;
+        if (is_window(write_addr, p, w) &&
+            write_addr[WindowIndex-1:0] inside {CblockWindowFirst, CblockWindowLast, CblockWindowControl}) begin
+          write_window_good_q <= 1'b1;
         end
       end
     end
   end
+  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_window_good_q;
+
+  logic [Windows-1:0] counted_reads_q[Ports], counted_writes_q[Ports];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -96,6 +111,8 @@ module cblock_regs
       ack_timeout_o <= 16'(CblockAckTimeoutReset);
       down_after_o <= 24'(CblockDownAfterReset);
       for (int unsigned p = 0; p < Ports; p++) begin
+        counted_reads_q[p]  <= '0;
+        counted_writes_q[p] <= '0;
         for (int unsigned w = 0; w < Windows; w++) begin
           windows_o[p][w] <= '0;
           reads_q[p][w]   <= '0;
@@ -103,85 +120,86 @@ module cblock_regs
         end
       end
     end else begin
-      if (write && write_good) begin
-        case (write_addr)
-          CblockEnable: enable_o <= write_data[Links-1:0];
-          CblockAckTimeout: ack_timeout_o <= write_data[15:0];
-          CblockDownAfter: down_after_o <= write_data[23:0];
-          default:
-          for (int unsigned p = 0; p < Ports; p++) begin
-            for (int unsigned w = 0; w < Windows; w++) begin
-              if (is_window(write_addr, p, w)) begin
-                case (write_addr[WindowIndex-1:0])
-                  CblockWindowFirst: windows_o[p][w].first <= write_data[PageWidth-1:0];
-                  CblockWindowLast: windows_o[p][w].last <= write_data[PageWidth-1:0];
-                  default:
-                  {windows_o[p][w].handle, windows_o[p][w].link, windows_o[p][w].writable, windows_o[p][w].readable,
-                      windows_o[p][w].valid} <= write_data[12:0];
-                endcase
-              end
+      if (write) begin
+        if (write_enable_q) enable_o <= write_data[Links-1:0];
+        if (write_timeout_q) ack_timeout_o <= write_data[15:0];
+        if (write_down_q) down_after_o <= write_data[23:0];
+        for (int unsigned p = 0; p < Ports; p++) begin
+          for (int unsigned w = 0; w < Windows; w++) begin
+            if (write_first_q[p][w]) windows_o[p][w].first <= write_data[PageWidth-1:0];
+            if (write_last_q[p][w]) windows_o[p][w].last <= write_data[PageWidth-1:0];
+            if (write_control_q[p][w]) begin
+              {windows_o[p][w].handle, windows_o[p][w].link, windows_o[p][w].writable, windows_o[p][w].readable,
+                  windows_o[p][w].valid} <= write_data[12:0];
             end
           end
-        endcase
+        end
       end
+      counted_reads_q  <= count_reads_i;
+      counted_writes_q <= count_writes_i;
       for (int unsigned p = 0; p < Ports; p++) begin
         for (int unsigned w = 0; w < Windows; w++) begin
-          reads_q[p][w]  <= reads_q[p][w] + 32'(count_reads_i[p][w]);
-          writes_q[p][w] <= writes_q[p][w] + 32'(count_writes_i[p][w]);
+          reads_q[p][w]  <= reads_q[p][w] + 32'(counted_reads_q[p][w]);
+          writes_q[p][w] <= writes_q[p][w] + 32'(counted_writes_q[p][w]);
         end
       end
     end
   end
 
+  // Registers to read, each with the address that it is at: chosen a cycle after the address.
+  localparam int unsigned Sources = 6 + 3 * Links + 5 * Ports * Windows;
+  logic [31:0] values[Sources];
+  logic [11:0] places[Sources];
+  logic [Sources-1:0] chosen_q;
+
+  assign values[0] = CblockIdReset;
+  assign places[0] = CblockId;
+  assign values[1] = {8'd0, 8'(Windows), 8'(Links), 8'(Ports)};
+  assign places[1] = CblockShape;
+  assign values[2] = 32'(enable_o);
+  assign places[2] = CblockEnable;
+  assign values[3] = 32'(up_i);
+  assign places[3] = CblockUp;
+  assign values[4] = 32'(ack_timeout_o);
+  assign places[4] = CblockAckTimeout;
+  assign values[5] = 32'(down_after_o);
+  assign places[5] = CblockDownAfter;
+  for (genvar l = 0; l < Links; l++) begin : gen_link
+    localparam int unsigned First = 6 + 3 * l;
+    localparam logic [11:0] Place = CblockLinks + 12'(l) * CblockLinkStride;
+    assign values[First] = bad_frames_i[l];
+    assign places[First] = Place + 12'(CblockLinkBadFrames);
+    assign values[First+1] = replays_i[l];
+    assign places[First+1] = Place + 12'(CblockLinkReplays);
+    assign values[First+2] = downs_i[l];
+    assign places[First+2] = Place + 12'(CblockLinkDowns);
+  end
+  for (genvar p = 0; p < Ports; p++) begin : gen_port
+    for (genvar w = 0; w < Windows; w++) begin : gen_window
+      localparam int unsigned First = 6 + 3 * Links + 5 * (p * Windows + w);
+      localparam logic [11:0] Place = CblockWindows + 12'(p) * CblockPortStride + 12'(w) * CblockWindowStride;
+      window_t window;
+      assign window = windows_o[p][w];
+      assign values[First] = 32'(window.first);
+      assign places[First] = Place + 12'(CblockWindowFirst);
+      assign values[First+1] = 32'(window.last);
+      assign places[First+1] = Place + 12'(CblockWindowLast);
+      assign values[First+2] = 32'({window.handle, window.link, window.writable, window.readable, window.valid});
+      assign places[First+2] = Place + 12'(CblockWindowControl);
+      assign values[First+3] = reads_q[p][w];
+      assign places[First+3] = Place + 12'(CblockWindowReads);
+      assign values[First+4] = writes_q[p][w];
+      assign places[First+4] = Place + 12'(CblockWindowWrites);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    for (int unsigned i = 0; i < Sources; i++) chosen_q[i] <= read_addr == places[i];
+  end
+
   always_comb begin
     read_data = '0;
-    read_good = 1'b1;
-    case (read_addr)
-      CblockId: read_data = CblockIdReset;
-      CblockShape: read_data = {8'd0, 8'(Windows), 8'(Links), 8'(Ports)};
-      CblockEnable: read_data = 32'(enable_o);
-      CblockUp: read_data = 32'(up_i);
-      CblockAckTimeout: read_data = 32'(ack_timeout_o);
-      CblockDownAfter: read_data = 32'(down_after_o);
-      default: begin
-        read_good = 1'b0;
-        for (int unsigned l = 0; l < Links; l++) begin
-          if (read_addr == CblockLinks + 12'(l) * CblockLinkStride + 12'(CblockLinkBadFrames)) begin
-            read_data = bad_frames_i[l];
-            read_good = 1'b1;
-          end
-          if (read_addr == CblockLinks + 12'(l) * CblockLinkStride + 12'(CblockLinkReplays)) begin
-            read_data = replays_i[l];
-            read_good = 1'b1;
-          end
-          if (read_addr == CblockLinks + 12'(l) * CblockLinkStride + 12'(CblockLinkDowns)) begin
-            read_data = downs_i[l];
-            read_good = 1'b1;
-          end
-        end
-        for (int unsigned p = 0; p < Ports; p++) begin
-          for (int unsigned w = 0; w < Windows; w++) begin
-            if (is_window(read_addr, p, w)) begin
-              read_good = 1'b1;
-              case (read_addr[WindowIndex-1:0])
-                CblockWindowFirst: read_data = 32'(windows_o[p][w].first);
-                CblockWindowLast: read_data = 32'(windows_o[p][w].last);
-                CblockWindowControl:
-                read_data = 32'({
-                  windows_o[p][w].handle,
-                  windows_o[p][w].link,
-                  windows_o[p][w].writable,
-                  windows_o[p][w].readable,
-                  windows_o[p][w].valid
-                });
-                CblockWindowReads: read_data = reads_q[p][w];
-                CblockWindowWrites: read_data = writes_q[p][w];
-                default: read_good = 1'b0;
-              endcase
-            end
-          end
-        end
-      end
-    endcase
+    for (int unsigned i = 0; i < Sources; i++) read_data = read_data | (chosen_q[i] ? values[i] : 32'd0);
+    read_good = chosen_q != '0;
   end
 endmodule

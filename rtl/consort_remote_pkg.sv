@@ -147,31 +147,34 @@ package consort_remote_pkg;
   // What fills a word of a PHY that is wider than a beat, between frames. Its low bits are no frame_e.
   localparam logic [BeatWidth-1:0] GapBeat = 128'h93D8_6A41_C57F_20BE_E91C_5D06_B372_48FF;
 
-  // CRC-32 (polynomial 04C11DB7) of one beat as a matrix over GF(2): one row of the next remainder for each bit. A loop
-  // over the bits would synthesise to a chain, the rows are XOR trees.
-  typedef logic [31:0][BeatWidth+31:0] crc_matrix_t;
+  // CRC-32 as Ethernet has it (polynomial 04C11DB7, the low bit of each byte first, begun with ones), over all of a frame but
+  // the CRC itself, its last 32 bits; sent without inversion. Between beats the remainder is kept with the last 32 bits
+  // added and not yet divided. So a beat of the sender with nothing in the CRC's place ends with the CRC, and a frame of
+  // the receiver ends with zero when it is right. A matrix over GF(2), one row for each bit of the next remainder: a loop
+  // over the bits would synthesise to a chain. CrcFirst is what the ones at the beginning add to the first beat.
+  typedef logic [BeatWidth+31:0] crc_row_t;
+  typedef crc_row_t [31:0] crc_matrix_t;
+
+  function automatic logic [31:0] crc_shift(logic [31:0] rem, int unsigned bits);
+    for (int unsigned i = 0; i < bits; i++) rem = (rem >> 1) ^ (rem[0] ? 32'hEDB8_8320 : 32'd0);
+    return rem;
+  endfunction
 
   function automatic crc_matrix_t crc_matrix();
     crc_matrix_t matrix;
     logic [31:0] rem;
     for (int unsigned column = 0; column < BeatWidth + 32; column++) begin
       // The remainder of a single set bit: in the register before (upper 32 columns), or in the data.
-      rem = column >= BeatWidth ? 32'd1 << (column - BeatWidth) : 32'd0;
-      for (int unsigned i = 0; i < BeatWidth; i++) begin
-        rem = (rem << 1) ^ ((rem[31] ^ (column == BeatWidth - 1 - i)) ? 32'h04C1_1DB7 : 32'd0);
-      end
+      if (column >= BeatWidth) rem = crc_shift(32'd1 << (column - BeatWidth), BeatWidth);
+      else if (column >= BeatWidth - 32) rem = 32'd1 << (column - (BeatWidth - 32));
+      else rem = crc_shift(32'd1, BeatWidth - 32 - column);
       for (int unsigned row = 0; row < 32; row++) matrix[row][column] = rem[row];
     end
     return matrix;
   endfunction
 
   localparam crc_matrix_t CrcMatrix = crc_matrix();
-
-  function automatic logic [31:0] crc_next(logic [31:0] crc, logic [BeatWidth-1:0] data);
-    logic [31:0] next;
-    for (int unsigned row = 0; row < 32; row++) next[row] = ^({crc, data} & CrcMatrix[row]);
-    return next;
-  endfunction
+  localparam logic [31:0] CrcFirst = crc_shift('1, BeatWidth - 32);
 
   // ---- Messages ----
 

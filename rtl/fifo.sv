@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// First-in first-out buffer in registers or distributed RAM; the oldest entry shows without a read.
+// First-in first-out buffer in registers or distributed RAM; the oldest entry shows without a read. Whether it holds
+// something, and whether it has room, are registers.
 module fifo #(
     parameter type T = logic,
-    parameter int unsigned Depth = 4  // a power of two
+    parameter int unsigned Depth = 4  // a power of two, at least 4
 ) (
     input  logic clk_i,
     input  logic rst_ni,
@@ -16,27 +17,44 @@ module fifo #(
 );
   localparam int unsigned PtrWidth = $clog2(Depth);
 
-  logic [PtrWidth:0] write_q, read_q;
+  logic [PtrWidth:0] write_q, read_q, count;
+  logic one_q, one_left_q;  // it holds one, it has room for one
+  logic push, pop;
   T memory[Depth];
 
-  assign ready_o = (write_q ^ read_q) != (PtrWidth + 1)'(Depth);
-  assign valid_o = write_q != read_q;
-  assign data_o  = memory[read_q[PtrWidth-1:0]];
+  assign push = valid_i && ready_o;
+  assign pop = valid_o && ready_i;
+  assign count = write_q - read_q;
+  assign data_o = memory[read_q[PtrWidth-1:0]];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       write_q <= '0;
-      read_q  <= '0;
+      read_q <= '0;
+      valid_o <= 1'b0;
+      ready_o <= 1'b1;
+      one_q <= 1'b0;
+      one_left_q <= 1'b0;
     end else if (clear_i) begin
       write_q <= '0;
-      read_q  <= '0;
+      read_q <= '0;
+      valid_o <= 1'b0;
+      ready_o <= 1'b1;
+      one_q <= 1'b0;
+      one_left_q <= 1'b0;
     end else begin
-      if (valid_i && ready_o) write_q <= write_q + 1'b1;
-      if (valid_o && ready_i) read_q <= read_q + 1'b1;
+      if (push) write_q <= write_q + 1'b1;
+      if (pop) read_q <= read_q + 1'b1;
+      if (push != pop) begin
+        valid_o <= push || !one_q;
+        ready_o <= pop || !one_left_q;
+        one_q <= count == (push ? '0 : (PtrWidth + 1)'(2));
+        one_left_q <= count == (push ? (PtrWidth + 1)'(Depth - 2) : (PtrWidth + 1)'(Depth));
+      end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (valid_i && ready_o) memory[write_q[PtrWidth-1:0]] <= data_i;
+    if (push) memory[write_q[PtrWidth-1:0]] <= data_i;
   end
 endmodule

@@ -77,11 +77,13 @@ module link
 
   state_e state_q;
   seq_t nonce_q;
-  timer_t down_after;
+  timer_t down_after, start_after_q;
   timer_t quiet_q;          // cycles since the last good frame; while down, since it went down
-  logic start_now, failed;
-  logic got_init, got_init_ack, good_frame;  // from the receiver, one cycle
-  seq_t got_seq, got_ack;
+  logic quiet_over_q, quiet_start_q, quiet_retry_q;  // it is longer than the time to go down, to start, to ask again
+  logic failed;
+  // What the receiver heard, a cycle after the frame ended.
+  logic heard_q, heard_init_q, heard_same_q, heard_init_ack_q, heard_nak_q, heard_ack_q, accepted_q, duplicate_q, bad_q, repeat_q;
+  seq_t heard_seq_q, heard_number_q;
   logic init_due_q, init_ack_due_q;
   logic [3:0] retries_q;
   logic up;
@@ -102,16 +104,21 @@ module link
   rx_state_e rx_state_q;
   logic [BeatWidth-1:0] in_q;
   logic in_valid_q, in_gap_q;
-  header_t in_header, header_q;
+  // Of the beat in in_q, found out on its way there.
+  logic in_resync_q, in_good_q, in_empty_q;
+  logic [31:0] in_crc, in_crc_q;
+  header_t phy_header, in_header, header_q;
   header_t ended_q;  // of the frame that ended: the next one may already be in header_q
   logic [4:0] left_q;
-  logic [31:0] rx_crc_q;
+  logic left_one_q;
+  logic [31:0] rx_crc, rx_crc_q;
   logic [63:0] half_q;
-  logic in_resync, header_good, frame_first, frame_last;
-  logic end_q;
-  logic [31:0] tail_meta_q, tail_crc_q;
-  logic bad_header, bad_crc, frame_ok, accept, duplicate, ahead, refused_q, refused_now;
-  seq_t expected_q, ahead_of;
+  logic frame_first, frame_last;
+  logic end_q, crc_good_q;
+  logic [31:0] tail_meta_q;
+  logic bad_header, bad_crc, frame_ok, accept, data_ok, duplicate, ahead, refused_now;
+  logic data_q, wanted_q, match_q;  // of the frame that ended: it is of data; there was room for it; it is the next one
+  seq_t expected_q, following_q, got_seq, ahead_of;  // following_q: the number after expected_q
   logic [RxPtr:0] rx_spec_q, rx_commit_q, rx_read_q;
   logic [RxPtr:0] rx_used;
   logic room_q;
@@ -119,28 +126,35 @@ module link
   seq_t since_ack_q;         // frames accepted since an acknowledgement went
   logic [15:0] ack_wait_q;
   logic ack_sent;            // from the sender: a header with expected_q goes out
+  logic ack_sent_q, none_since_q, ack_full_q;
   logic head_ready;
 
+  assign phy_header = header_t'(phy_rx_i[63:0]);
   assign in_header = header_t'(in_q[63:0]);
-  assign in_resync = in_q == ResyncBeat;
-  assign header_good = in_header.kind inside {FrameData, FrameAck, FrameNak, FrameInit, FrameInitAck} &&
-      in_header.units <= (in_header.kind == FrameData ? 5'(MaxUnits) : 5'd0);
-  assign frame_first = in_valid_q && rx_state_q == Boundary && !in_resync && header_good;
-  assign frame_last = (frame_first && in_header.units == 5'd0) || (in_valid_q && rx_state_q == Inside && left_q == 5'd1);
-  assign bad_header = in_valid_q && rx_state_q == Boundary && !in_resync && !header_good && !in_gap_q;
+  assign frame_first = in_valid_q && rx_state_q == Boundary && !in_resync_q && in_good_q;
+  assign frame_last = (frame_first && in_empty_q) || (in_valid_q && rx_state_q == Inside && left_one_q);
+  assign bad_header = in_valid_q && rx_state_q == Boundary && !in_resync_q && !in_good_q && !in_gap_q;
   assign phy_rx_hunting_o = rx_state_q == Hunt;
-  assign bad_crc = end_q && rx_crc_q != tail_crc_q;
-  assign frame_ok = end_q && !bad_crc;
-  assign accept = frame_ok && ended_q.kind == FrameData && up && got_seq == expected_q && !refused_q && head_ready;
-  assign duplicate = frame_ok && ended_q.kind == FrameData && up && !accept && ahead_of[SeqWidth-1];
-  assign ahead = frame_ok && ended_q.kind == FrameData && up && !accept && !duplicate;
-
-  assign ahead_of = got_seq - expected_q;
-  assign good_frame = frame_ok;
+  assign bad_crc = end_q && !crc_good_q;
+  assign frame_ok = end_q && crc_good_q;
   assign got_seq = ended_q.seq[SeqWidth-1:0];
-  assign got_ack = ended_q.ack[SeqWidth-1:0];
-  assign got_init = frame_ok && ended_q.kind == FrameInit;
-  assign got_init_ack = frame_ok && ended_q.kind == FrameInitAck;
+  assign ahead_of = got_seq - expected_q;
+  assign accept = end_q && crc_good_q && wanted_q && match_q && up && head_ready;
+  assign data_ok = end_q && crc_good_q && data_q && up;
+  assign duplicate = data_ok && ahead_of[SeqWidth-1];
+  assign ahead = data_ok && !ahead_of[SeqWidth-1] && !(wanted_q && match_q && head_ready);
+
+  crc_sum i_rx_sum (
+      .data_i(phy_rx_i),
+      .sum_o(in_crc)
+  );
+  // Outside of a frame every beat may be the first of one.
+  crc_next i_rx_next (
+      .crc_i(rx_crc_q),
+      .first_i(rx_state_q != Inside),
+      .sum_i(in_crc_q),
+      .crc_o(rx_crc)
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -152,7 +166,7 @@ module link
       end_q <= frame_last;
       if (in_valid_q) begin
         case (rx_state_q)
-          Hunt: if (in_resync) rx_state_q <= Boundary;
+          Hunt: if (in_resync_q) rx_state_q <= Boundary;
           Boundary: begin
             if (bad_header) rx_state_q <= Hunt;
             else if (frame_first && !frame_last) rx_state_q <= Inside;
@@ -162,7 +176,7 @@ module link
       end
       // The beat that is looked at now came after a frame that was no good: it counts only if it is a ResyncBeat.
       if (bad_crc || ahead) begin
-        rx_state_q <= in_valid_q && in_resync ? Boundary : Hunt;
+        rx_state_q <= in_valid_q && in_resync_q ? Boundary : Hunt;
         end_q <= 1'b0;
       end
     end
@@ -171,15 +185,51 @@ module link
   always_ff @(posedge clk_i) begin
     in_q <= phy_rx_i;
     in_gap_q <= phy_rx_gap_i;
+    in_resync_q <= phy_rx_i == ResyncBeat;
+    in_good_q <= phy_header.kind inside {FrameData, FrameAck, FrameNak, FrameInit, FrameInitAck} &&
+        phy_header.units <= (phy_header.kind == FrameData ? 5'(MaxUnits) : 5'd0);
+    in_empty_q <= phy_header.units == 5'd0;
+    in_crc_q <= in_crc;
     if (in_valid_q) begin
       if (frame_first) header_q <= in_header;
       left_q <= frame_first ? in_header.units : left_q - 5'd1;
+      left_one_q <= frame_first ? in_header.units == 5'd1 : left_q == 5'd2;
       half_q <= in_q[127:64];
-      rx_crc_q <= crc_next(frame_first ? '1 : rx_crc_q, frame_last ? {32'd0, in_q[95:0]} : in_q);
+      rx_crc_q <= rx_crc;
+      crc_good_q <= rx_crc == '0;
       tail_meta_q <= in_q[95:64];
-      tail_crc_q <= in_q[127:96];
-      if (frame_last) ended_q <= frame_first ? in_header : header_q;
+      if (frame_last) begin
+        ended_q <= frame_first ? in_header : header_q;
+        data_q <= frame_first ? in_header.kind == FrameData : header_q.kind == FrameData;
+        wanted_q <= frame_first ? in_header.kind == FrameData && room_q : !refused_now;
+        // Seen from after the frame that ends now.
+        if (frame_first) match_q <= in_header.seq[SeqWidth-1:0] == (accept ? following_q : expected_q);
+        else match_q <= header_q.seq[SeqWidth-1:0] == (accept ? following_q : expected_q);
+      end
     end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      {heard_q, heard_init_q, heard_same_q, heard_init_ack_q, heard_nak_q, heard_ack_q, accepted_q, duplicate_q, bad_q} <= '0;
+    end else begin
+      heard_q <= frame_ok;
+      heard_init_q <= frame_ok && ended_q.kind == FrameInit;
+      heard_same_q <= got_seq == nonce_q;
+      heard_init_ack_q <= frame_ok && ended_q.kind == FrameInitAck && state_q == Starting;
+      heard_nak_q <= frame_ok && up && ended_q.kind == FrameNak;
+      heard_ack_q <= frame_ok && up && ended_q.kind inside {FrameData, FrameAck, FrameNak};
+      accepted_q <= accept;
+      duplicate_q <= duplicate;
+      bad_q <= bad_header || bad_crc || ahead;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    heard_seq_q <= got_seq;
+    heard_number_q <= ended_q.ack[SeqWidth-1:0];
+    // No request where there was no room: the sender's time must run out, or it would repeat at once and in vain.
+    repeat_q <= bad_header || bad_crc || got_seq != expected_q;
   end
 
   // Units are written as they come and count only with their frame's CRC.
@@ -193,13 +243,11 @@ module link
       rx_spec_q   <= '0;
       rx_commit_q <= '0;
       refused_now <= 1'b0;
-      refused_q   <= 1'b0;
       room_q      <= 1'b0;
     end else begin
       // Two frames may be on their way between this look at the room and their writes.
       room_q <= rx_used <= (RxPtr + 1)'(RxDepth - 3 * MaxUnits);
       if (frame_first) refused_now <= !room_q || in_header.kind != FrameData;
-      if (frame_last) refused_q <= frame_first ? !room_q : refused_now;
       if (end_q) begin
         if (accept) rx_commit_q <= rx_spec_q;
         else rx_spec_q <= rx_commit_q;
@@ -231,9 +279,12 @@ module link
       .ready_i(rx_ready_i)
   );
 
-  // Block RAM reads take a cycle: a register in front shows the next unit.
-  logic unit_valid_q;
+  // Block RAM reads take a cycle: a register in front shows the next unit. It is read before it counts, so it shows together
+  // with its frame.
+  logic unit_valid_q, unit_next, unit_there;
   assign rx_unit_valid_o = unit_valid_q;
+  assign unit_next = !unit_valid_q || rx_unit_ready_i;
+  assign unit_there = accept ? rx_read_q != rx_spec_q : rx_read_q != rx_commit_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -242,45 +293,44 @@ module link
     end else if (!up) begin
       rx_read_q <= '0;
       unit_valid_q <= 1'b0;
-    end else if (!unit_valid_q || rx_unit_ready_i) begin
-      unit_valid_q <= rx_read_q != rx_commit_q;
-      if (rx_read_q != rx_commit_q) rx_read_q <= rx_read_q + 1'b1;
+    end else if (unit_next) begin
+      unit_valid_q <= unit_there;
+      if (unit_there) rx_read_q <= rx_read_q + 1'b1;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (!unit_valid_q || rx_unit_ready_i) rx_unit_o <= rx_ram[rx_read_q[RxPtr-1:0]];
+    if (unit_next) rx_unit_o <= rx_ram[rx_read_q[RxPtr-1:0]];
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       expected_q <= '0;
+      following_q <= SeqWidth'(1);
       nak_due_q <= 1'b0;
       ack_now_q <= 1'b0;
       since_ack_q <= '0;
       ack_wait_q <= '0;
+      {ack_sent_q, none_since_q, ack_full_q} <= '0;
       bad_frames_o <= '0;
     end else begin
-      if (bad_header || bad_crc || ahead) begin
-        // No request where there was no room: the sender's time must run out, or it would repeat at once and in vain.
-        nak_due_q <= up && !(ahead && got_seq == expected_q);
-        bad_frames_o <= bad_frames_o + 1'b1;
-      end else if (nak_sent) begin
-        nak_due_q <= 1'b0;
+      bad_frames_o <= bad_frames_o + 32'(bad_q);
+      if (bad_q) nak_due_q <= repeat_q;
+      else if (nak_sent) nak_due_q <= 1'b0;
+      ack_wait_q <= none_since_q || ack_sent_q ? '0 : ack_wait_q + 1'b1;
+      none_since_q <= since_ack_q == '0;
+      ack_sent_q <= ack_sent;
+      ack_full_q <= (since_ack_q >= SeqWidth'(AckFrames) || ack_wait_q >= 16'(AckDelay)) && !ack_sent && !ack_sent_q;
+      since_ack_q <= ack_sent_q ? SeqWidth'(accepted_q) : since_ack_q + SeqWidth'(accepted_q);
+      if (ack_sent) ack_now_q <= 1'b0;
+      else if (ack_full_q || duplicate_q) ack_now_q <= 1'b1;
+      if (accept) begin
+        expected_q  <= following_q;
+        following_q <= following_q + 1'b1;
       end
-      ack_wait_q <= since_ack_q == '0 ? '0 : ack_wait_q + 1'b1;
-      if (ack_sent) begin
-        since_ack_q <= SeqWidth'(accept);
-        ack_now_q <= 1'b0;
-        ack_wait_q <= '0;
-      end else begin
-        since_ack_q <= since_ack_q + SeqWidth'(accept);
-        if (since_ack_q >= SeqWidth'(AckFrames) || ack_wait_q >= 16'(AckDelay)) ack_now_q <= 1'b1;
-      end
-      if (duplicate) ack_now_q <= 1'b1;
-      if (accept) expected_q <= expected_q + 1'b1;
       if (!up) begin
-        expected_q <= '0;
+        expected_q  <= '0;
+        following_q <= SeqWidth'(1);
         nak_due_q <= 1'b0;
         ack_now_q <= 1'b0;
         since_ack_q <= '0;
@@ -290,9 +340,8 @@ module link
 
   // ---- Sender ----
 
-  typedef enum logic [2:0] {
+  typedef enum logic [1:0] {
     TxIdle,
-    TxHead,     // the header waits for the first unit, which goes into the same beat
     TxUnits,
     TxControl,  // the control frame after its ResyncBeat
     TxReplay
@@ -300,103 +349,86 @@ module link
 
   tx_state_e tx_state_q;
   logic advance;                 // the pipeline moves
-  logic [BeatWidth-1:0] a_beat, a_beat_q;
+  logic [BeatWidth-1:0] a_beat, a_beat_q, b_beat_q;
   logic a_valid, a_valid_q, a_first, a_first_q, a_last, a_last_q, a_new, a_new_q, a_raw, a_raw_q, a_replay, a_replay_q;
-  seq_t seq_q, oldest_q, a_seq_q, a_next_seq, in_flight;
+  logic b_valid_q, b_first_q, b_last_q, b_new_q;
+  seq_t seq_q, oldest_q, a_seq_q, b_seq_q, b_next_seq, in_flight;
   logic [4:0] tx_left_q;
+  logic tx_left_one_q, tx_empty, tx_go, tx_starts;
   logic [63:0] tx_half_q;
   logic [31:0] tx_meta_q;
-  logic [39:0] tx_head_q;
-  logic [31:0] tx_crc_q, tx_crc;
-  logic [ReplayPtr-1:0] replay_write_q, replay_oldest_q, replay_read_q;
-  logic [ReplayPtr-1:0] next_start[2**SeqWidth];
+  logic [31:0] tx_crc_q, tx_crc, b_crc, b_crc_q;
+  logic [ReplayPtr-1:0] replay_write_q, replay_oldest_q, replay_read_q, replay_used_q;
+  logic [ReplayPtr-1:0] next_start[2**(SeqWidth-1)];  // of the frames in flight, by the number after theirs
   logic [BeatWidth-1:0] replay_ram[ReplayDepth];
   logic [BeatWidth-1:0] replay_data_q;
-  logic replay_due_q, replay_start, space;
+  logic replay_due_q, replay_start, window_q, space_q, open_q, none_out_q;
   logic [15:0] ack_timer_q;
+  logic ack_late_q;              // ack_timer_q ran out
   timer_t silent_q;
-  logic keep_due;
+  logic keep_due_q;
   frame_e control_kind, control_q;
+  logic control_due, control_short;
   header_t header_out;
-  logic new_ack;
+  logic new_ack, new_ack_q;
   logic pipe_empty;
 
   assign advance = !phy_tx_valid_o || phy_tx_ready_i;
   assign in_flight = seq_q - oldest_q;
-  assign a_next_seq = a_seq_q + 1'b1;
-  assign space = in_flight < SeqWidth'(MaxInFlight) &&
-      (replay_write_q - replay_oldest_q) <= ReplayPtr'(ReplayDepth - 3 * (MaxUnits + 1));
-  assign new_ack = frame_ok && up && ended_q.kind inside {FrameData, FrameAck, FrameNak} &&
-      got_ack != oldest_q && (got_ack - oldest_q) <= in_flight;
-  assign pipe_empty = !a_valid_q;
-  // An eighth of the time after which the other end gives up, so several must be lost.
-  assign keep_due = up && silent_q >= down_after >> 3;
+  assign b_next_seq = b_seq_q + 1'b1;
+  assign new_ack = heard_ack_q && up && heard_number_q != oldest_q && (heard_number_q - oldest_q) <= in_flight;
+  assign pipe_empty = !a_valid_q && !b_valid_q;
 
+  // An acknowledgement alone needs no ResyncBeat: between frames the other end is at a boundary or hunts anyway.
+  assign control_due = init_due_q || init_ack_due_q || (up && (nak_due_q || ack_now_q || keep_due_q));
+  assign control_short = !init_due_q && !init_ack_due_q && !nak_due_q && !keep_due_q;
   always_comb begin
-    control_kind = FrameNone;
+    control_kind = FrameAck;
     if (init_due_q) control_kind = FrameInit;
     else if (init_ack_due_q) control_kind = FrameInitAck;
-    else if (up && nak_due_q) control_kind = FrameNak;
-    else if (up && (ack_now_q || keep_due)) control_kind = FrameAck;
+    else if (nak_due_q) control_kind = FrameNak;
   end
+
+  assign tx_empty = tx_units_i == '0;
+  assign tx_go = tx_state_q == TxIdle && open_q && window_q;
+  assign tx_starts = tx_go && tx_valid_i && (tx_empty || tx_unit_valid_i);
+  assign tx_ready_o = tx_go && advance && (tx_empty || tx_unit_valid_i);
+  assign tx_unit_ready_o = advance && (tx_state_q == TxUnits ? !tx_left_one_q : tx_go && tx_valid_i && !tx_empty);
+  assign replay_start = tx_state_q == TxIdle && !open_q && !control_due && replay_due_q && up && pipe_empty;
 
   always_comb begin
     header_out = '{meta: tx_meta_i[71:32], ack: 8'(expected_q), seq: 8'(seq_q), units: tx_units_i, kind: FrameData};
-    a_beat = {tx_unit_i[63:0], header_out};
-    a_valid = 1'b0;
-    a_first = 1'b0;
-    a_last = 1'b0;
-    a_new = 1'b0;
+    a_beat = {tx_empty ? {32'd0, tx_meta_i[31:0]} : tx_unit_i[63:0], header_out};
+    a_valid = tx_starts;
+    a_first = 1'b1;
+    a_last = tx_empty;
+    a_new = 1'b1;
     a_raw = 1'b0;
     a_replay = 1'b0;
-    tx_ready_o = 1'b0;
-    tx_unit_ready_o = 1'b0;
-    replay_start = 1'b0;
     case (tx_state_q)
       TxIdle: begin
-        if (control_kind == FrameAck && !keep_due) begin
-          // Between frames the other end is at a boundary or hunts anyway: no ResyncBeat.
+        if (!open_q && control_due) begin
           header_out = '{meta: '0, ack: 8'(expected_q), seq: '0, units: '0, kind: FrameAck};
-          a_beat = {64'd0, header_out};
+          a_beat = control_short ? {64'd0, header_out} : ResyncBeat;
           a_valid = 1'b1;
-          a_first = 1'b1;
-          a_last = 1'b1;
-        end else if (control_kind != FrameNone) begin
-          a_beat  = ResyncBeat;
-          a_valid = 1'b1;
-          a_raw   = 1'b1;
-        end else if (up && replay_due_q) begin
-          if (pipe_empty) begin
-            a_beat = ResyncBeat;
-            a_valid = 1'b1;
-            a_raw = 1'b1;
-            replay_start = advance;
-          end
-        end else if (up && space) begin
-          if (tx_units_i == '0) a_beat = {32'd0, tx_meta_i[31:0], header_out};
-          a_valid = tx_valid_i && (tx_units_i == '0 || tx_unit_valid_i);
-          a_first = 1'b1;
-          a_last = tx_units_i == '0;
-          a_new = 1'b1;
-          tx_ready_o = advance;
-          tx_unit_ready_o = advance && tx_valid_i && tx_units_i != '0;
+          a_first = control_short;
+          a_last = control_short;
+          a_new = 1'b0;
+          a_raw = !control_short;
+        end else if (!open_q) begin
+          a_beat = ResyncBeat;
+          a_valid = replay_start;
+          a_first = 1'b0;
+          a_last = 1'b0;
+          a_new = 1'b0;
+          a_raw = 1'b1;
         end
       end
-      TxHead: begin
-        header_out.meta = tx_head_q;
-        header_out.units = tx_left_q;
-        a_beat = {tx_unit_i[63:0], header_out};
-        a_valid = tx_unit_valid_i;
-        a_first = 1'b1;
-        a_new = 1'b1;
-        tx_unit_ready_o = advance;
-      end
       TxUnits: begin
-        a_beat  = {tx_left_q == 5'd1 ? {32'd0, tx_meta_q} : tx_unit_i[63:0], tx_half_q};
-        a_valid = tx_left_q == 5'd1 || tx_unit_valid_i;
-        a_last  = tx_left_q == 5'd1;
-        a_new   = 1'b1;
-        tx_unit_ready_o = advance && tx_left_q != 5'd1;
+        a_beat  = {tx_left_one_q ? {32'd0, tx_meta_q} : tx_unit_i[63:0], tx_half_q};
+        a_valid = tx_left_one_q || tx_unit_valid_i;
+        a_first = 1'b0;
+        a_last  = tx_left_one_q;
       end
       TxControl: begin
         header_out = '{
@@ -408,18 +440,21 @@ module link
         };
         a_beat = {64'd0, header_out};
         a_valid = 1'b1;
-        a_first = 1'b1;
         a_last = 1'b1;
+        a_new = 1'b0;
       end
       default: begin  // TxReplay
         a_valid = replay_read_q != replay_write_q;
+        a_first = 1'b0;
+        a_last = 1'b0;
+        a_new = 1'b0;
         a_raw = 1'b1;
         a_replay = 1'b1;
       end
     endcase
   end
 
-  assign ack_sent = a_valid && a_first && advance && up;
+  assign ack_sent = a_valid && a_first && advance;
   assign nak_sent = tx_state_q == TxControl && control_q == FrameNak && advance;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -428,44 +463,56 @@ module link
       control_q <= FrameNone;
       seq_q <= '0;
       tx_left_q <= '0;
+      tx_left_one_q <= 1'b0;
       replay_read_q <= '0;
       replay_due_q <= 1'b0;
       replays_o <= '0;
       silent_q <= '0;
+      keep_due_q <= 1'b0;
       ack_timer_q <= '0;
+      ack_late_q <= 1'b0;
       retries_q <= '0;
+      window_q <= 1'b0;
+      space_q <= 1'b0;
+      open_q <= 1'b0;
+      none_out_q <= 1'b1;
+      replay_used_q <= '0;
+      new_ack_q <= 1'b0;
     end else begin
-      silent_q <= silent_q + 1'b1;
+      // With the frame that starts now. Of beats there is room for three of the longest.
+      window_q <= tx_starts && advance ? in_flight < SeqWidth'(MaxInFlight - 1) : in_flight < SeqWidth'(MaxInFlight);
+      replay_used_q <= replay_write_q - replay_oldest_q;
+      space_q <= replay_used_q <= ReplayPtr'(ReplayDepth - 3 * (MaxUnits + 1));
+      // Frames may start, unless something else has to go first.
+      open_q <= up && space_q && !control_due && !replay_due_q;
+      none_out_q <= seq_q == oldest_q;
+      new_ack_q <= new_ack;
+      silent_q <= ack_sent_q ? '0 : silent_q + 1'b1;
+      // An eighth of the time after which the other end gives up, so several must be lost.
+      keep_due_q <= up && tx_state_q == TxIdle && !ack_sent_q && silent_q >= down_after >> 3;
       if (advance) begin
-        if (a_valid && a_first) silent_q <= '0;
         case (tx_state_q)
           TxIdle: begin
-            if (a_valid && a_raw) begin
-              if (replay_start) begin
-                tx_state_q <= TxReplay;
-                replay_read_q <= replay_oldest_q;
-                replay_due_q <= 1'b0;
-                replays_o <= replays_o + 1'b1;
-              end else begin
-                tx_state_q <= TxControl;
-                control_q  <= control_kind;
-              end
-            end else if (tx_ready_o && tx_valid_i) begin
-              tx_left_q <= tx_units_i;
-              if (a_valid) seq_q <= seq_q + 1'b1;
-              if (!a_valid) tx_state_q <= TxHead;
-              else if (!a_last) tx_state_q <= TxUnits;
+            if (!open_q && control_due) begin
+              control_q <= control_kind;
+              if (!control_short) tx_state_q <= TxControl;
+            end else if (replay_start) begin
+              tx_state_q <= TxReplay;
+              replay_read_q <= replay_oldest_q;
+              replay_due_q <= 1'b0;
+              replays_o <= replays_o + 1'b1;
+            end else if (tx_starts) begin
+              seq_q <= seq_q + 1'b1;
+              if (!tx_empty) tx_state_q <= TxUnits;
             end
-          end
-          TxHead:
-          if (a_valid) begin
-            seq_q <= seq_q + 1'b1;
-            tx_state_q <= TxUnits;
+            tx_left_q <= tx_units_i;
+            tx_left_one_q <= tx_units_i == 5'd1;
           end
           TxUnits:
           if (a_valid) begin
             tx_left_q <= tx_left_q - 5'd1;
-            if (a_last) tx_state_q <= TxIdle;
+            tx_left_one_q <= tx_left_q == 5'd2;
+            if (tx_left_one_q) tx_state_q <= TxIdle;
           end
           TxControl: tx_state_q <= TxIdle;
           default: begin
@@ -476,46 +523,56 @@ module link
         endcase
       end
       // The time runs while something waits for its acknowledgement and nothing is being repeated.
-      if (new_ack || in_flight == '0 || tx_state_q == TxReplay || replay_due_q) ack_timer_q <= '0;
+      if (new_ack_q || none_out_q || tx_state_q == TxReplay || replay_due_q || ack_late_q) ack_timer_q <= '0;
       else ack_timer_q <= ack_timer_q + 1'b1;
-      if (new_ack) retries_q <= '0;
-      if (ack_timer_q >= ack_timeout_i) begin
-        replay_due_q <= 1'b1;
-        ack_timer_q <= '0;
-        if (!new_ack) retries_q <= retries_q + 1'b1;
-      end
-      if (frame_ok && ended_q.kind == FrameNak && up) replay_due_q <= 1'b1;
+      ack_late_q <= ack_timer_q >= ack_timeout_i && !ack_late_q;
+      if (new_ack_q) retries_q <= '0;
+      else if (ack_late_q) retries_q <= retries_q + 1'b1;
+      if (ack_late_q || heard_nak_q) replay_due_q <= 1'b1;
       if (!up) begin
         seq_q <= '0;
         replay_due_q <= 1'b0;
         ack_timer_q <= '0;
+        ack_late_q <= 1'b0;
         retries_q <= '0;
-        if (tx_state_q inside {TxHead, TxUnits, TxReplay}) tx_state_q <= TxIdle;
+        if (tx_state_q inside {TxUnits, TxReplay}) tx_state_q <= TxIdle;
       end
     end
   end
 
+  // Second stage: what each beat adds to the CRC.
+  crc_sum i_tx_sum (
+      .data_i(a_beat_q),
+      .sum_o(b_crc)
+  );
+
   always_ff @(posedge clk_i) begin
     if (advance) begin
-      if (tx_state_q == TxIdle) {tx_head_q, tx_meta_q} <= tx_meta_i;
+      if (tx_state_q == TxIdle) tx_meta_q <= tx_meta_i[31:0];
       if (tx_unit_ready_o && tx_unit_valid_i) tx_half_q <= tx_unit_i[127:64];
       a_beat_q <= a_beat;
-      if (tx_state_q inside {TxIdle, TxHead}) a_seq_q <= seq_q;
+      if (tx_state_q == TxIdle) a_seq_q <= seq_q;
       replay_data_q <= replay_ram[replay_read_q];
+      b_beat_q <= a_replay_q ? replay_data_q : a_beat_q;
+      b_crc_q <= b_crc;
+      b_seq_q <= a_seq_q;
     end
   end
 
-  // Second stage: the CRC goes into the last beat, and new beats into the buffer.
-  logic [BeatWidth-1:0] b_beat;
-  assign tx_crc = crc_next(a_first_q ? '1 : tx_crc_q, a_beat_q);
-  always_comb begin
-    b_beat = a_replay_q ? replay_data_q : a_beat_q;
-    if (a_last_q && !a_raw_q) b_beat[127:96] = tx_crc;
-  end
+  // Third stage: the CRC goes into the last beat, and new beats into the buffer.
+  logic [BeatWidth-1:0] c_beat;
+  crc_next i_tx_next (
+      .crc_i(tx_crc_q),
+      .first_i(b_first_q),
+      .sum_i(b_crc_q),
+      .crc_o(tx_crc)
+  );
+  assign c_beat = {b_last_q ? tx_crc : b_beat_q[127:96], b_beat_q[95:0]};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {a_valid_q, a_first_q, a_last_q, a_new_q, a_raw_q, a_replay_q} <= '0;
+      {b_valid_q, b_first_q, b_last_q, b_new_q} <= '0;
       phy_tx_valid_o <= 1'b0;
       replay_write_q <= '0;
       replay_oldest_q <= '0;
@@ -523,89 +580,106 @@ module link
     end else begin
       if (advance) begin
         {a_valid_q, a_first_q, a_last_q, a_new_q, a_raw_q, a_replay_q} <= {a_valid, a_first, a_last, a_new, a_raw, a_replay};
-        phy_tx_valid_o <= a_valid_q;
-        if (a_valid_q && a_new_q) replay_write_q <= replay_write_q + 1'b1;
+        {b_valid_q, b_first_q} <= {a_valid_q, a_first_q};
+        b_last_q <= a_last_q && !a_raw_q;
+        b_new_q <= a_valid_q && a_new_q;
+        phy_tx_valid_o <= b_valid_q;
+        if (b_new_q) replay_write_q <= replay_write_q + 1'b1;
       end
       if (new_ack) begin
-        oldest_q <= got_ack;
-        replay_oldest_q <= next_start[got_ack];
+        oldest_q <= heard_number_q;
+        replay_oldest_q <= next_start[heard_number_q[SeqWidth-2:0]];
       end
       if (!up) begin
         oldest_q <= '0;
         replay_write_q <= '0;
         replay_oldest_q <= '0;
         a_new_q <= 1'b0;
+        b_new_q <= 1'b0;
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (advance) begin
-      phy_tx_o <= b_beat;
-      if (a_valid_q) tx_crc_q <= tx_crc;
-      if (a_valid_q && a_new_q) begin
-        replay_ram[replay_write_q] <= b_beat;
-        if (a_last_q) next_start[a_next_seq] <= replay_write_q + 1'b1;
+      phy_tx_o <= c_beat;
+      if (b_valid_q) tx_crc_q <= tx_crc;
+      if (b_new_q) begin
+        replay_ram[replay_write_q] <= c_beat;
+        if (b_last_q) next_start[b_next_seq[SeqWidth-2:0]] <= replay_write_q + 1'b1;
       end
     end
   end
 
   // ---- Up and down ----
 
-  assign failed = up && (quiet_q > down_after || retries_q == MaxRetries || !enable_i);
-  // Silent long enough for the other end to be down too, whatever it heard last.
-  assign start_now = quiet_q > down_after + (down_after >> 1) && enable_i;
+  logic quiet_clear;
+
+  assign failed = up && (quiet_over_q || retries_q == MaxRetries || !enable_i);
+
+  always_comb begin
+    quiet_clear = heard_q && up;
+    case (state_q)
+      Down: if (Initiator && quiet_start_q && enable_i) quiet_clear = 1'b1;
+      Starting: begin
+        if (Initiator && ((heard_init_ack_q && heard_same_q) || quiet_retry_q)) quiet_clear = 1'b1;
+        if (!Initiator && drained_i) quiet_clear = 1'b1;
+      end
+      default: if (failed) quiet_clear = 1'b1;
+    endcase
+  end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       state_q <= Down;
       nonce_q <= '0;
       quiet_q <= '0;
+      quiet_over_q <= 1'b0;
+      quiet_start_q <= 1'b0;
+      quiet_retry_q <= 1'b0;
+      start_after_q <= '1;
       init_due_q <= 1'b0;
       init_ack_due_q <= 1'b0;
       downs_o <= '0;
     end else begin
-      quiet_q <= good_frame && up ? '0 : (quiet_q == '1 ? quiet_q : quiet_q + 1'b1);
+      quiet_q <= quiet_clear ? '0 : (quiet_q == '1 ? quiet_q : quiet_q + 1'b1);
+      // Silent long enough for the other end to be down too, whatever it heard last.
+      start_after_q <= down_after + (down_after >> 1);
+      quiet_over_q <= !quiet_clear && quiet_q > down_after;
+      quiet_start_q <= !quiet_clear && quiet_q > start_after_q;
+      quiet_retry_q <= !quiet_clear && quiet_q > down_after >> 3;
       if (tx_state_q == TxControl && advance) begin
         if (control_q == FrameInit) init_due_q <= 1'b0;
         if (control_q == FrameInitAck) init_ack_due_q <= 1'b0;
       end
       case (state_q)
         Down: begin
-          if (Initiator && start_now) begin
+          if (Initiator && quiet_start_q && enable_i) begin
             state_q <= Starting;
             nonce_q <= nonce_q + 1'b1;
-            quiet_q <= '0;
             init_due_q <= 1'b1;
           end
-          if (!Initiator && got_init && enable_i) begin
+          if (!Initiator && heard_init_q && enable_i) begin
             state_q <= Starting;
-            nonce_q <= got_seq;
+            nonce_q <= heard_seq_q;
           end
         end
         Starting: begin
           if (Initiator) begin
-            if (got_init_ack && got_seq == nonce_q) begin
-              state_q <= Up;
-              quiet_q <= '0;
-            end else if (quiet_q > down_after >> 3) begin
-              quiet_q <= '0;
-              init_due_q <= 1'b1;
-            end
+            if (heard_init_ack_q && heard_same_q) state_q <= Up;
+            else if (quiet_retry_q) init_due_q <= 1'b1;
           end else if (drained_i) begin
             state_q <= Up;
-            quiet_q <= '0;
             init_ack_due_q <= 1'b1;
           end
         end
         default: begin
-          if (!Initiator && got_init) begin
-            if (got_seq == nonce_q) init_ack_due_q <= 1'b1;
+          if (!Initiator && heard_init_q) begin
+            if (heard_same_q) init_ack_due_q <= 1'b1;
             else state_q <= Down;
           end
           if (failed) begin
             state_q <= Down;
-            quiet_q <= '0;
             downs_o <= downs_o + 1'b1;
           end
         end

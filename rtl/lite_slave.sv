@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI-Lite to single accesses of 32-bit registers: one write and one read at a time, answered in the next cycle.
+// AXI-Lite to single accesses of 32-bit registers: one write and one read at a time. The address shows for a cycle before its
+// answer is looked at, so a register may lie in between.
 module lite_slave #(
     parameter int unsigned Width = 12
 ) (
@@ -31,31 +32,43 @@ module lite_slave #(
 );
   localparam logic [1:0] Slverr = 2'd2;
 
-  assign write_o = awvalid_i && wvalid_i && (!bvalid_o || bready_i);
-  assign awready_o = write_o;
-  assign wready_o = write_o;
-  assign write_addr_o = awaddr_i;
-  assign write_data_o = wdata_i;
-  assign arready_o = !rvalid_o || rready_i;
-  assign read_addr_o = araddr_i;
+  logic write_busy_q, write_ripe_q, read_busy_q, read_ripe_q;
+
+  assign awready_o = awvalid_i && wvalid_i && !write_busy_q && !bvalid_o;
+  assign wready_o = awready_o;
+  assign write_o = write_ripe_q;
+  assign arready_o = !read_busy_q && !rvalid_o;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
+      write_busy_q <= 1'b0;
+      write_ripe_q <= 1'b0;
+      read_busy_q <= 1'b0;
+      read_ripe_q <= 1'b0;
       bvalid_o <= 1'b0;
       rvalid_o <= 1'b0;
-      bresp_o <= '0;
-      rresp_o <= '0;
-      rdata_o <= '0;
     end else begin
-      if (!bvalid_o || bready_i) begin
-        bvalid_o <= write_o;
-        bresp_o  <= write_good_i ? 2'd0 : Slverr;
-      end
-      if (arready_o) begin
-        rvalid_o <= arvalid_i;
-        rdata_o  <= read_good_i ? read_data_i : '0;
-        rresp_o  <= read_good_i ? 2'd0 : Slverr;
-      end
+      write_busy_q <= awready_o || (write_busy_q && !write_ripe_q);
+      write_ripe_q <= write_busy_q && !write_ripe_q;
+      read_busy_q <= (arvalid_i && arready_o) || (read_busy_q && !read_ripe_q);
+      read_ripe_q <= read_busy_q && !read_ripe_q;
+      if (write_ripe_q) bvalid_o <= 1'b1;
+      else if (bready_i) bvalid_o <= 1'b0;
+      if (read_ripe_q) rvalid_o <= 1'b1;
+      else if (rready_i) rvalid_o <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (awready_o) begin
+      write_addr_o <= awaddr_i;
+      write_data_o <= wdata_i;
+    end
+    if (arready_o) read_addr_o <= araddr_i;
+    if (write_ripe_q) bresp_o <= write_good_i ? 2'd0 : Slverr;
+    if (read_ripe_q) begin
+      rdata_o <= read_good_i ? read_data_i : '0;
+      rresp_o <= read_good_i ? 2'd0 : Slverr;
     end
   end
 endmodule

@@ -121,8 +121,12 @@ module mblock_link
     end
   end
 
-  request_t request;
-  logic request_valid, request_done;
+  // A request that finds the queue empty passes it by.
+  request_t request, queued;
+  logic request_valid, request_done, queue_valid;
+
+  assign request = queue_valid ? queued : pushed;
+  assign request_valid = queue_valid || push;
 
   fifo #(
       .T(request_t),
@@ -132,10 +136,10 @@ module mblock_link
       .rst_ni,
       .clear_i(drain_i),
       .data_i(pushed),
-      .valid_i(push),
+      .valid_i(push && (queue_valid || !request_done)),
       .ready_o(queue_ready),
-      .data_o(request),
-      .valid_o(request_valid),
+      .data_o(queued),
+      .valid_o(queue_valid),
       .ready_i(request_done)
   );
 
@@ -185,7 +189,7 @@ module mblock_link
   // Data are taken before the next address is shown: it may go to another memory.
   assign start_write = request_valid && issue_q == IssueIdle && is_write && !drain_i && same_multi_done &&
       (!aw_valid_o || aw_ready_i) && w_free;
-  assign request_done = !drain_i && ((request_valid && issue_q == IssueIdle && !is_write &&
+  assign request_done = !drain_i && (queue_valid || queue_ready) && ((request_valid && issue_q == IssueIdle && !is_write &&
       (good ? !ar_valid_o || ar_ready_i : read_error_ready)) || start_write);
 
   // A refused write's data go nowhere; one whose link went down is filled up without strobes.
@@ -409,6 +413,13 @@ module mblock_link
     end
   end
 
+  // A part of more than one beat, the first of which are there, passes the queue by when that is empty.
+  response_t part_queued;
+  logic part_queue_valid;
+
+  assign part_out = part_queue_valid ? part_queued : part_in;
+  assign part_valid = part_queue_valid || (part_push && part_in.len != '0);
+
   fifo #(
       .T(response_t),
       .Depth(32)
@@ -417,10 +428,10 @@ module mblock_link
       .rst_ni,
       .clear_i(drain_i),
       .data_i(part_in),
-      .valid_i(part_push),
+      .valid_i(part_push && (part_queue_valid || !part_pop)),
       .ready_o(part_ready),
-      .data_o(part_out),
-      .valid_o(part_valid),
+      .data_o(part_queued),
+      .valid_o(part_queue_valid),
       .ready_i(part_pop)
   );
 

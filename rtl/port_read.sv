@@ -37,21 +37,30 @@ module port_read
   typedef struct packed {
     logic [IdWidth-1:0] id;
     logic [7:0]         len;
+    logic [1:0]         link;
     logic               local_error;
     logic               decerr;
   } tag_t;
 
+  typedef struct packed {
+    request_t   request;
+    logic [1:0] link;
+  } leaving_t;
+
   // ---- Requests ----
 
   axi_a_t ar_q;
-  logic valid_q, moves, mapped, allowed, tag_free, room_free;
+  logic valid_q, moves, leaves, mapped, allowed, tag_free_q, room_free, leaving_room;
   logic [Windows-1:0] window;
+  logic [1:0] link;
   handle_t handle;
   logic [OffsetWidth-1:0] offset;
-  logic [IndexWidth:0] head_q, tail_q;
-  logic [RoomPtr-1:0] reserve_q, read_q;
-  logic [RoomPtr:0] used_q;
-  logic give_q, good, answered;
+  logic [IndexWidth:0] head_q, tail_q, tags_used;
+  // Places of answers, with a bit more: which turn of the buffer it is.
+  logic [RoomPtr:0] reserve_q, read_q, sweep_q;
+  logic [RoomPtr:0] used_q, used_less, used_more;
+  logic give_q, good, answered, sweeping;
+  leaving_t leaving, first;
 
   assign ar_ready_o = !valid_q || moves;
 
@@ -68,40 +77,65 @@ module port_read
       .mapped_o(mapped),
       .allowed_o(allowed),
       .window_o(window),
-      .link_o(req_link_o),
+      .link_o(link),
       .handle_o(handle),
       .offset_o(offset)
   );
 
   assign good = mapped && allowed;
-  assign tag_free = (tail_q ^ head_q) != (IndexWidth + 1)'(Tags);
+  assign tags_used = tail_q - head_q;
+  assign used_less = used_q - (RoomPtr + 1)'(give_q);
+  assign used_more = used_q + (RoomPtr + 1)'(ar_q.len) + (RoomPtr + 1)'(!give_q);
   assign room_free = used_q + (RoomPtr + 1)'(ar_q.len) < (RoomPtr + 1)'(Room);
-  assign req_valid_o = valid_q && good && tag_free && room_free;
-  assign moves = valid_q && tag_free && (good ? room_free && req_ready_i : 1'b1);
-  assign req_o = '{
-          prot: ar_q.prot,
-          more: 1'b0,
-          burst: ar_q.burst,
-          size: ar_q.size,
-          len: ar_q.len,
-          offset: offset,
-          handle: handle,
-          tag: {PortWidth'(Port), tail_q[IndexWidth-1:0]},
-          op: OpRead
+  assign moves = valid_q && tag_free_q && (good ? room_free && leaving_room : 1'b1);
+  assign leaves = valid_q && tag_free_q && good && room_free;
+  assign leaving = '{
+          request: '{
+              prot: ar_q.prot,
+              more: 1'b0,
+              burst: ar_q.burst,
+              size: ar_q.size,
+              len: ar_q.len,
+              offset: offset,
+              handle: handle,
+              tag: {PortWidth'(Port), tail_q[IndexWidth-1:0]},
+              op: OpRead
+          },
+          link: link
       };
-  assign counted_o = moves && good ? window : '0;
+  assign counted_o = leaves && leaving_room ? window : '0;
+
+  fifo #(
+      .T(leaving_t),
+      .Depth(4)
+  ) i_leaving (
+      .clk_i,
+      .rst_ni,
+      .clear_i(1'b0),
+      .data_i(leaving),
+      .valid_i(leaves),
+      .ready_o(leaving_room),
+      .data_o(first),
+      .valid_o(req_valid_o),
+      .ready_i(req_ready_i)
+  );
+  assign req_o = first.request;
+  assign req_link_o = first.link;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q <= 1'b0;
       tail_q <= '0;
+      tag_free_q <= 1'b0;
       reserve_q <= '0;
       used_q <= '0;
     end else begin
       if (ar_ready_o) valid_q <= ar_valid_i;
+      // One may be taken between this look and the next.
+      tag_free_q <= !sweeping && tags_used < (IndexWidth + 1)'(Tags - 1);
       if (moves) tail_q <= tail_q + 1'b1;
-      if (moves && good) reserve_q <= reserve_q + RoomPtr'(ar_q.len) + 1'b1;
-      used_q <= used_q + (moves && good ? (RoomPtr + 1)'(ar_q.len) + 1'b1 : '0) - (RoomPtr + 1)'(give_q);
+      if (moves && good) reserve_q <= reserve_q + (RoomPtr + 1)'(ar_q.len) + 1'b1;
+      used_q <= moves && good ? used_more : used_less;
     end
   end
 
@@ -112,99 +146,133 @@ module port_read
   // ---- What is known of each tag ----
 
   tag_t tags[Tags];
-  logic [RoomPtr-1:0] base[Tags];
-  logic [RoomPtr-1:0] received[Tags];
-  logic [Tags-1:0] live_q, fresh_q, failed_q;
-  logic [1:0] link_of_q[Tags];
-  logic [RoomPtr-1:0] write_at;
+  logic [RoomPtr:0] base[Tags];
+  logic [RoomPtr:0] received[Tags];
+  logic [RoomPtr:0] write_at;
+  logic begun, broken;
+  logic [3:0] links_failed, unused_failed;
+  logic [IndexWidth-1:0] index;
 
-  assign write_at = fresh_q[rsp_index_i] ? base[rsp_index_i] : received[rsp_index_i];
+  assign index = head_q[IndexWidth-1:0];
+  assign write_at = begun ? received[rsp_index_i] : base[rsp_index_i];
 
   always_ff @(posedge clk_i) begin
     if (moves) begin
-      tags[tail_q[IndexWidth-1:0]] <= '{id: ar_q.id, len: ar_q.len, local_error: !good, decerr: !mapped};
+      tags[tail_q[IndexWidth-1:0]] <= '{id: ar_q.id, len: ar_q.len, link: link, local_error: !good, decerr: !mapped};
       base[tail_q[IndexWidth-1:0]] <= reserve_q;
     end
     if (rsp_valid_i) received[rsp_index_i] <= write_at + 1'b1;
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      live_q   <= '0;
-      fresh_q  <= '0;
-      failed_q <= '0;
-      for (int unsigned i = 0; i < Tags; i++) link_of_q[i] <= '0;
-    end else begin
-      for (int unsigned i = 0; i < Tags; i++) begin
-        if (live_q[i] && !up_i[Links > 1 ? link_of_q[i] : 2'd0]) failed_q[i] <= 1'b1;
-      end
-      if (rsp_valid_i) fresh_q[rsp_index_i] <= 1'b0;
-      if (rsp_error_i) failed_q[rsp_index_i] <= 1'b1;
-      if (answered) live_q[head_q[IndexWidth-1:0]] <= 1'b0;
-      if (moves) begin
-        live_q[tail_q[IndexWidth-1:0]] <= 1'b1;
-        fresh_q[tail_q[IndexWidth-1:0]] <= 1'b1;
-        failed_q[tail_q[IndexWidth-1:0]] <= !good;
-        if (Links > 1) link_of_q[tail_q[IndexWidth-1:0]] <= req_link_o;
-      end
-    end
-  end
+  // Something of its answer is there.
+  tag_flags #(
+      .Width(IndexWidth)
+  ) i_begun (
+      .clk_i,
+      .set_i(rsp_valid_i),
+      .set_index_i(rsp_index_i),
+      .clear_i(moves),
+      .clear_index_i(tail_q[IndexWidth-1:0]),
+      .index_i(rsp_index_i),
+      .flag_o(begun)
+  );
+
+  // The rest of its answer will not come.
+  tag_flags #(
+      .Width(IndexWidth)
+  ) i_broken (
+      .clk_i,
+      .set_i(rsp_error_i),
+      .set_index_i(rsp_index_i),
+      .clear_i(moves),
+      .clear_index_i(tail_q[IndexWidth-1:0]),
+      .index_i(index),
+      .flag_o(broken)
+  );
+
+  failed_tags #(
+      .Width(IndexWidth + 1),
+      .Links(Links)
+  ) i_failed (
+      .clk_i,
+      .rst_ni,
+      .up_i,
+      .head_i(head_q),
+      .tail_i(tail_q),
+      .failed_o(links_failed),
+      .index_i('0),
+      .index_failed_o(unused_failed)
+  );
 
   // ---- Answers ----
 
-  logic [DataWidth+1:0] ram[Room];
-  tag_t head;
-  logic [IndexWidth-1:0] index;
-  logic [RoomPtr-1:0] there;
-  logic [7:0] beat_q;
-  logic [DataWidth+1:0] data_q;
-  logic has_data, step, show, failing_q, failed_beat_q, decerr_q, last_q;
-  logic [IdWidth-1:0] id_q;
+  // A beat of data, and in which turn of the buffer it was written: so what is read is known to be there, or not yet. Beats of
+  // errors are marked as written too. After a reset all are marked as of the turn before the first.
+  typedef struct packed {
+    logic                 turn;
+    logic [1:0]           resp;
+    logic [DataWidth-1:0] data;
+  } beat_t;
 
-  assign index = head_q[IndexWidth-1:0];
+  beat_t ram[Room];
+  beat_t beat_q;
+  tag_t head;
+  logic [RoomPtr:0] write_place;
+  logic [7:0] count_q;
+  logic failing_q, marked_q, marks, settled_q, shows_data, step, is_last;
+  logic [3:0] failed_q;
+
   assign head = tags[index];
-  assign there = fresh_q[index] ? base[index] : received[index];
-  // After its first beat without data a burst has no more, whatever the place of its data holds.
-  assign has_data = !head.local_error && !failing_q && there != read_q;
-  assign show = head_q != tail_q && (has_data || failed_q[index]);
-  assign step = show && (!r_valid_o || r_ready_i);
-  assign answered = step && beat_q == head.len;
+  assign sweeping = !sweep_q[RoomPtr];
+  assign shows_data = !sweeping && beat_q.turn == read_q[RoomPtr] && !head.local_error && !failing_q;
+  assign r_valid_o = shows_data || (failing_q && (head.local_error || marked_q));
+  assign step = r_valid_o && r_ready_i;
+  assign is_last = count_q == head.len;
+  assign answered = step && is_last;
+  assign marks = failing_q && !head.local_error && !marked_q && !rsp_valid_i;
+  assign write_place = rsp_valid_i ? write_at : sweeping ? {1'b1, sweep_q[RoomPtr-1:0]} : read_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       head_q <= '0;
       read_q <= '0;
-      beat_q <= '0;
+      sweep_q <= '0;
+      count_q <= '0;
       give_q <= 1'b0;
-      r_valid_o <= 1'b0;
       failing_q <= 1'b0;
+      marked_q <= 1'b0;
+      settled_q <= 1'b0;
+      failed_q <= '0;
     end else begin
+      if (sweeping) sweep_q <= sweep_q + 1'b1;
       give_q <= step && !head.local_error;
-      if (!r_valid_o || r_ready_i) r_valid_o <= show;
-      if (step) begin
-        failing_q <= !has_data && !answered;
-        beat_q <= answered ? '0 : beat_q + 1'b1;
-        if (!head.local_error) read_q <= read_q + 1'b1;
-        if (answered) head_q <= head_q + 1'b1;
+      if (step) count_q <= is_last ? '0 : count_q + 1'b1;
+      if (step && !head.local_error) read_q <= read_q + 1'b1;
+      if (answered) head_q <= head_q + 1'b1;
+      // What failed is known a cycle after the head moved. After its first beat without data a burst has no more, whatever
+      // comes.
+      settled_q <= !answered && head_q != tail_q;
+      failed_q <= answered ? '0 : links_failed;
+      if (answered) failing_q <= 1'b0;
+      else if (settled_q && !shows_data && (head.local_error || broken || failed_q[Links > 1 ? head.link : 2'd0])) begin
+        failing_q <= 1'b1;
       end
+      if (step) marked_q <= 1'b0;
+      else if (marks) marked_q <= 1'b1;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (rsp_valid_i) ram[write_at] <= {rsp_resp_i, rsp_data_i};
-    if (!r_valid_o || r_ready_i) begin
-      data_q <= ram[read_q];
-      failed_beat_q <= !has_data;
-      decerr_q <= head.local_error && head.decerr;
-      id_q <= head.id;
-      last_q <= beat_q == head.len;
+    if (rsp_valid_i || marks || sweeping) begin
+      ram[write_place[RoomPtr-1:0]] <= '{turn: write_place[RoomPtr], resp: rsp_resp_i, data: rsp_data_i};
     end
+    beat_q <= ram[read_q[RoomPtr-1:0] + RoomPtr'(step && !head.local_error)];
   end
 
   assign r_o = '{
-          data: failed_beat_q ? '0 : data_q[DataWidth-1:0],
-          id: id_q,
-          resp: failed_beat_q ? (decerr_q ? RespDecerr : RespSlverr) : data_q[DataWidth+1:DataWidth],
-          last: last_q
+          data: failing_q ? '0 : beat_q.data,
+          id: head.id,
+          resp: failing_q ? (head.local_error && head.decerr ? RespDecerr : RespSlverr) : beat_q.resp,
+          last: is_last
       };
 endmodule

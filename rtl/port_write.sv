@@ -33,6 +33,7 @@ module port_write
     // The units of the requests taken, in their order.
     output logic [BeatWidth-1:0]  unit_o,
     output logic                  unit_valid_o,
+    output logic                  unit_last_o,   // of its request
     input  logic                  unit_ready_i,
     input  logic [IndexWidth-1:0] rsp_index_i,
     input  logic [1:0]            rsp_resp_i,
@@ -41,10 +42,13 @@ module port_write
   localparam int unsigned Tags = 2 ** IndexWidth;
   localparam int unsigned RoomPtr = $clog2(Room);
 
+  localparam int unsigned Slots = 32;  // of strobes: a message that is collected, 4 that wait, 16 and one that are sent
+  localparam int unsigned SlotWidth = $clog2(Slots);
+
   // ---- Addresses ----
 
   axi_a_t aw_q;
-  logic aw_valid_q, starts, mapped, allowed, tag_free;
+  logic aw_valid_q, starts, mapped, allowed, tag_free_q;
   logic [Windows-1:0] window;
   logic [1:0] link;
   handle_t handle;
@@ -52,7 +56,6 @@ module port_write
   logic [IndexWidth:0] head_q, tail_q;
 
   assign aw_ready_o = !aw_valid_q || starts;
-  assign tag_free   = (tail_q ^ head_q) != (IndexWidth + 1)'(Tags);
 
   window_table #(
       .Windows(Windows),
@@ -78,7 +81,7 @@ module port_write
     request_t    request;
     logic [1:0]  link;
     logic [4:0]  beats;
-    logic        whole;  // the last message of its write
+    logic [4:0]  units;
   } message_t;
 
   logic busy_q, good_q, takes, message_done, write_done;
@@ -86,32 +89,29 @@ module port_write
   logic [1:0] link_q;
   logic [8:0] units_q;        // of the messages of this write so far
   logic [4:0] beats_q;        // collected of the message at hand
-  logic [255:0] strobes_q, strobes, lanes;
+  logic [SlotWidth-1:0] slot_q, read_slot_q;  // of its strobes; of those that are sent
   logic partial_q, partial;
   logic [RoomPtr:0] used_q;
   logic [RoomPtr-1:0] write_q, read_q;
-  message_t message, message_q;
-  logic message_valid_q, message_free;
-  logic [255:0] message_strobes_q;
+  message_t made, message;
+  logic message_room, message_valid, message_pop;
   logic [OffsetWidth-1:0] step;
 
-  assign starts = aw_valid_q && !busy_q && tag_free;
-  assign message_free = !message_valid_q || (req_valid_o && req_ready_i);
-  assign w_ready_o = busy_q && (!good_q || (message_free && !used_q[RoomPtr]));
+  assign starts = aw_valid_q && !busy_q && tag_free_q;
+  assign w_ready_o = busy_q && (!good_q || (message_room && !used_q[RoomPtr]));
   assign takes = w_valid_i && w_ready_o;
   assign message_done = takes && good_q && (w_i.last || beats_q == 5'd15);
   assign write_done = takes && w_i.last;
   assign partial = partial_q || w_i.strb != '1;
-  assign lanes = {240'd0, w_i.strb} << {beats_q[3:0], 4'd0};
-  assign strobes = strobes_q | lanes;
   // The next message starts after 16 beats of this one, at a beat's boundary.
   assign step = OffsetWidth'(16) << current_q.size;
 
   always_comb begin
-    message = '{request: current_q, link: link_q, beats: beats_q + 5'd1, whole: w_i.last};
-    message.request.op = partial ? OpWriteStrobe : OpWrite;
-    message.request.len = 8'(beats_q);
-    message.request.more = !w_i.last;
+    made = '{request: current_q, link: link_q, beats: beats_q + 5'd1, units: '0};
+    made.request.op = partial ? OpWriteStrobe : OpWrite;
+    made.request.len = 8'(beats_q);
+    made.request.more = !w_i.last;
+    made.units = units_of(made.request.op, made.beats);
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -120,12 +120,15 @@ module port_write
       busy_q <= 1'b0;
       good_q <= 1'b0;
       tail_q <= '0;
+      tag_free_q <= 1'b0;
       beats_q <= '0;
       partial_q <= 1'b0;
-      message_valid_q <= 1'b0;
       write_q <= '0;
+      slot_q <= '0;
     end else begin
       if (aw_ready_o) aw_valid_q <= aw_valid_i;
+      // After one has started the next one waits for its data, so this is never too late.
+      tag_free_q <= (tail_q ^ head_q) != (IndexWidth + 1)'(Tags);
       if (starts) begin
         busy_q <= 1'b1;
         good_q <= mapped && allowed;
@@ -137,8 +140,7 @@ module port_write
         partial_q <= message_done || write_done ? 1'b0 : partial;
       end
       if (takes && good_q) write_q <= write_q + 1'b1;
-      if (message_done) message_valid_q <= 1'b1;
-      else if (req_valid_o && req_ready_i) message_valid_q <= 1'b0;
+      if (message_done) slot_q <= slot_q + 1'b1;
     end
   end
 
@@ -159,27 +161,48 @@ module port_write
       };
     end
     if (message_done) current_q.offset <= (current_q.offset & ~((OffsetWidth'(1) << current_q.size) - 1'b1)) + step;
-    if (takes) strobes_q <= message_done || write_done ? '0 : strobes;
-    if (starts) strobes_q <= '0;
-    if (message_done) begin
-      message_q <= message;
-      message_strobes_q <= strobes;
+  end
+
+  fifo #(
+      .T(message_t),
+      .Depth(4)
+  ) i_messages (
+      .clk_i,
+      .rst_ni,
+      .clear_i(1'b0),
+      .data_i(made),
+      .valid_i(message_done),
+      .ready_o(message_room),
+      .data_o(message),
+      .valid_o(message_valid),
+      .ready_i(message_pop)
+  );
+
+  // Strobes lie as they are sent. Those beyond a message's last beat are whatever was there: nobody looks at them.
+  logic [255:0] strobes;
+  for (genvar i = 0; i < 16; i++) begin : gen_lane
+    logic [StrbWidth-1:0] lane[Slots];
+    assign strobes[StrbWidth*i+:StrbWidth] = lane[read_slot_q];
+    always_ff @(posedge clk_i) begin
+      if (takes && beats_q[3:0] == 4'(i)) lane[slot_q] <= w_i.strb;
     end
   end
 
   // ---- Messages: sent when the mBlock has room for them ----
 
-  logic credit_enough, same_link, order_ready, unit_valid_any;
-  logic [CreditWidth-1:0] credit_give;
+  logic [4:0] want_q;
+  logic credit_enough, enough_q, take_q, same_link, order_ready, order_valid, sending_q;
+  logic [CreditWidth-1:0] credit_give_q;
   logic [1:0] order_link_q;
 
-  assign req_units_o = units_of(message_q.request.op, message_q.beats);
-  assign req_o = message_q.request;
-  assign req_link_o = message_q.link;
+  assign req_units_o = message.units;
+  assign req_o = message.request;
+  assign req_link_o = message.link;
   // Units leave in the order of the messages. Those of another link wait until all before them are out, or two links
   // could wait for each other's.
-  assign same_link = Links == 1 || message_q.link == order_link_q || !unit_valid_any;
-  assign req_valid_o = message_valid_q && credit_enough && same_link && order_ready;
+  assign same_link = Links == 1 || message.link == order_link_q || !(order_valid || sending_q);
+  assign req_valid_o = message_valid && enough_q && same_link && order_ready;
+  assign message_pop = req_valid_o && req_ready_i;
 
   credit #(
       .Max(Credits)
@@ -187,27 +210,37 @@ module port_write
       .clk_i,
       .rst_ni,
       .clear_i(1'b0),
-      .want_i(CreditWidth'(req_units_o)),
+      .want_i(take_q ? CreditWidth'(want_q) : CreditWidth'(message.units)),
       .enough_o(credit_enough),
-      .take_i(req_valid_o && req_ready_i),
-      .give_i(credit_give)
+      .take_i(take_q),
+      .give_i(credit_give_q)
   );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      enough_q <= 1'b0;
+      take_q <= 1'b0;
+    end else begin
+      take_q   <= message_pop;
+      enough_q <= message_valid && credit_enough && !message_pop && !take_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) want_q <= message.units;
 
   // ---- Units ----
 
   typedef struct packed {
-    logic [4:0]   beats;
-    logic         strobed;
-    logic [255:0] strobes;
+    logic [4:0] beats;
+    logic       strobed;
   } order_t;
 
   order_t order;
-  logic order_valid, order_done;
-  logic [4:0] sent_q;       // units of the order at hand that are sent
-  logic [4:0] strobe_units;
+  logic order_next, strobing_q, second_q, two_q, last_q;
+  logic [4:0] left_q;       // data of the order at hand
   logic [DataWidth-1:0] ram[Room];
   logic [DataWidth-1:0] next_q;
-  logic next_valid_q, pull, sends_strobes;
+  logic next_valid_q, taken, pull, some_q, fetch;
 
   fifo #(
       .T(order_t),
@@ -216,39 +249,62 @@ module port_write
       .clk_i,
       .rst_ni,
       .clear_i(1'b0),
-      .data_i({message_q.beats, message_q.request.op == OpWriteStrobe, message_strobes_q}),
-      .valid_i(req_valid_o && req_ready_i),
+      .data_i({message.beats, message.request.op == OpWriteStrobe}),
+      .valid_i(message_pop),
       .ready_o(order_ready),
       .data_o(order),
       .valid_o(order_valid),
-      .ready_i(order_done)
+      .ready_i(order_next)
   );
 
-  assign unit_valid_any = order_valid;
-  assign strobe_units = order.strobed ? (order.beats > 5'd8 ? 5'd2 : 5'd1) : 5'd0;
-  assign sends_strobes = sent_q < strobe_units;
-  assign unit_valid_o = order_valid && (sends_strobes || next_valid_q);
-  assign unit_o = sends_strobes ? (sent_q == 5'd0 ? order.strobes[127:0] : order.strobes[255:128]) : next_q;
-  assign pull = unit_valid_o && unit_ready_i && !sends_strobes;
-  assign order_done = unit_valid_o && unit_ready_i && sent_q + 5'd1 == order.beats + strobe_units;
+  assign unit_valid_o = sending_q && (strobing_q || next_valid_q);
+  assign unit_last_o = !strobing_q && last_q;
+  assign unit_o = strobing_q ? (second_q ? strobes[255:128] : strobes[127:0]) : next_q;
+  assign taken = unit_valid_o && unit_ready_i;
+  assign pull = taken && !strobing_q;
+  assign order_next = !sending_q || (pull && last_q);
+  assign fetch = (!next_valid_q || pull) && some_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      sent_q <= '0;
+      sending_q <= 1'b0;
+      strobing_q <= 1'b0;
+      second_q <= 1'b0;
+      two_q <= 1'b0;
+      last_q <= 1'b0;
+      left_q <= '0;
+      read_slot_q <= '0;
       next_valid_q <= 1'b0;
       read_q <= '0;
       used_q <= '0;
+      some_q <= 1'b0;
       order_link_q <= '0;
     end else begin
-      if (unit_valid_o && unit_ready_i) sent_q <= order_done ? '0 : sent_q + 1'b1;
-      if (req_valid_o && req_ready_i) order_link_q <= message_q.link;
-      if (!next_valid_q || pull) begin
-        next_valid_q <= used_q != '0;
-        if (used_q != '0) read_q <= read_q + 1'b1;
+      if (order_next) begin
+        sending_q <= order_valid;
+        strobing_q <= order.strobed;
+        second_q <= 1'b0;
+        two_q <= order.beats > 5'd8;
+        last_q <= order.beats == 5'd1;
+        left_q <= order.beats;
+      end else if (taken) begin
+        if (strobing_q) begin
+          second_q <= 1'b1;
+          strobing_q <= two_q && !second_q;
+        end else begin
+          left_q <= left_q - 1'b1;
+          last_q <= left_q == 5'd2;
+        end
       end
+      if (pull && last_q) read_slot_q <= read_slot_q + 1'b1;
+      if (message_pop) order_link_q <= message.link;
+      if (!next_valid_q || pull) next_valid_q <= some_q;
+      if (fetch) read_q <= read_q + 1'b1;
       // Counts what is in the RAM, without the one unit in front of it.
-      used_q <= used_q + (RoomPtr + 1)'(takes && good_q) -
-          (RoomPtr + 1)'((!next_valid_q || pull) && (used_q != '0));
+      if ((takes && good_q) != fetch) begin
+        used_q <= fetch ? used_q - 1'b1 : used_q + 1'b1;
+        some_q <= !fetch || used_q != (RoomPtr + 1)'(1);
+      end
     end
   end
 
@@ -261,6 +317,7 @@ module port_write
 
   typedef struct packed {
     logic [IdWidth-1:0] id;
+    logic [1:0]         link;
     logic               local_error;
     logic               decerr;
   } tag_t;
@@ -269,23 +326,44 @@ module port_write
   tag_t head;
   logic [8:0] units[Tags];
   logic [1:0] resps[Tags];
-  logic [1:0] link_of_q[Tags];
-  logic [Tags-1:0] live_q, whole_q, acked_q, failed_q;
+  logic [3:0] links_failed, message_failed;
   logic [IndexWidth-1:0] index, current_index;
-  logic b_step, unsent, late, rsp_late;
+  logic b_ripe_q, b_due_q, b_step, whole, unsent, acked, failed, message_failed_q, late, rsp_late;
   // Of each link the write whose link was down while it was collected, and whose rest went out after that: its
   // acknowledgement still comes and would meet the next write of the tag.
   logic [Links-1:0] late_q;
   logic [IndexWidth-1:0] late_index_q[Links];
-  logic [IndexWidth-1:0] sent_index;
 
   assign index = head_q[IndexWidth-1:0];
   assign current_index = current_q.tag[IndexWidth-1:0];
   assign head = tags[index];
-  // A write is answered when all its data were taken, and it was acknowledged or cannot be any more.
-  assign b_step = head_q != tail_q && whole_q[index] && !unsent && !late &&
-      (acked_q[index] || failed_q[index]) && (!b_valid_o || b_ready_i);
-  assign sent_index = message_q.request.tag[IndexWidth-1:0];
+
+  tag_flags #(
+      .Width(IndexWidth)
+  ) i_acked (
+      .clk_i,
+      .set_i(rsp_valid_i && !rsp_late),  // of a late write a part was lost
+      .set_index_i(rsp_index_i),
+      .clear_i(starts),
+      .clear_index_i(tail_q[IndexWidth-1:0]),
+      .index_i(index),
+      .flag_o(acked)
+  );
+
+  failed_tags #(
+      .Width(IndexWidth + 1),
+      .Links(Links)
+  ) i_failed (
+      .clk_i,
+      .rst_ni,
+      .up_i,
+      .head_i(head_q),
+      .tail_i(tail_q),
+      .failed_o(links_failed),
+      .index_i(message.request.tag[IndexWidth-1:0]),
+      .index_failed_o(message_failed)
+  );
+
   always_comb begin
     late = 1'b0;
     rsp_late = 1'b0;
@@ -294,23 +372,26 @@ module port_write
       rsp_late = rsp_late || (late_q[l] && late_index_q[l] == rsp_index_i);
     end
   end
-  assign unsent = message_valid_q && message_q.request.tag[IndexWidth-1:0] == index;
+
+  // A write is answered when all its data were taken, and it was acknowledged or cannot be any more.
+  assign whole = !busy_q || current_index != index;
+  assign unsent = message_valid && message.request.tag[IndexWidth-1:0] == index;
+  assign failed = head.local_error || links_failed[Links > 1 ? head.link : 2'd0];
+  assign b_step = b_due_q && (!b_valid_o || b_ready_i);
   assign counted_o = starts && mapped && allowed ? window : '0;
-  // Room at the mBlock is free again with the acknowledgement; after the link was down, when the write is answered.
-  assign credit_give = b_step && !head.local_error ? CreditWidth'(units[index]) : '0;
 
   always_ff @(posedge clk_i) begin
-    if (starts) tags[tail_q[IndexWidth-1:0]] <= '{id: aw_q.id, local_error: !(mapped && allowed), decerr: !mapped};
+    if (starts) tags[tail_q[IndexWidth-1:0]] <= '{id: aw_q.id, link: link, local_error: !(mapped && allowed), decerr: !mapped};
     if (message_done) begin
-      units_q <= units_q + 9'(units_of(message.request.op, message.beats));
-      units[current_index] <= units_q + 9'(units_of(message.request.op, message.beats));
+      units_q <= units_q + 9'(made.units);
+      units[current_index] <= units_q + 9'(made.units);
     end
     if (starts) units_q <= '0;
     if (rsp_valid_i) resps[rsp_index_i] <= rsp_resp_i;
     if (b_step) begin
       b_o <= '{
           id: head.id,
-          resp: acked_q[index] ? resps[index] : (head.local_error && head.decerr ? RespDecerr : RespSlverr)
+          resp: head.local_error ? (head.decerr ? RespDecerr : RespSlverr) : acked ? resps[index] : RespSlverr
       };
     end
   end
@@ -318,43 +399,32 @@ module port_write
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       head_q <= '0;
-      live_q <= '0;
-      whole_q <= '0;
-      acked_q <= '0;
-      failed_q <= '0;
+      message_failed_q <= 1'b0;
       late_q <= '0;
       for (int unsigned l = 0; l < Links; l++) late_index_q[l] <= '0;
+      b_ripe_q <= 1'b0;
+      b_due_q <= 1'b0;
       b_valid_o <= 1'b0;
-      for (int unsigned i = 0; i < Tags; i++) link_of_q[i] <= '0;
+      credit_give_q <= '0;
     end else begin
-      for (int unsigned i = 0; i < Tags; i++) begin
-        if (live_q[i] && !up_i[Links > 1 ? link_of_q[i] : 2'd0]) failed_q[i] <= 1'b1;
-      end
+      // A message waits for its credits, so that it failed is known in time.
+      message_failed_q <= message_failed[Links > 1 ? message.link : 2'd0];
       for (int unsigned l = 0; l < Links; l++) begin
         if (!up_i[l]) begin
           late_q[l] <= 1'b0;
-        end else if (req_valid_o && req_ready_i && failed_q[sent_index] && (Links == 1 || message_q.link == 2'(l))) begin
+        end else if (message_pop && message_failed_q && (Links == 1 || message.link == 2'(l))) begin
           late_q[l] <= 1'b1;
-          late_index_q[l] <= sent_index;
+          late_index_q[l] <= message.request.tag[IndexWidth-1:0];
         end else if (rsp_valid_i && rsp_index_i == late_index_q[l]) begin
           late_q[l] <= 1'b0;
         end
       end
-      // Of a late write a part was lost.
-      if (rsp_valid_i && !rsp_late) acked_q[rsp_index_i] <= 1'b1;
-      if (write_done) whole_q[current_index] <= 1'b1;
-      if (b_step) begin
-        live_q[index] <= 1'b0;
-        head_q <= head_q + 1'b1;
-      end
-      if (!b_valid_o || b_ready_i) b_valid_o <= b_step;
-      if (starts) begin
-        live_q[tail_q[IndexWidth-1:0]] <= 1'b1;
-        whole_q[tail_q[IndexWidth-1:0]] <= 1'b0;
-        acked_q[tail_q[IndexWidth-1:0]] <= 1'b0;
-        failed_q[tail_q[IndexWidth-1:0]] <= !(mapped && allowed);
-        if (Links > 1) link_of_q[tail_q[IndexWidth-1:0]] <= link;
-      end
+      b_ripe_q <= head_q != tail_q && whole && !unsent && !late && !b_step;
+      b_due_q <= b_ripe_q && (acked || failed) && !b_step;
+      if (b_step) head_q <= head_q + 1'b1;
+      if (!b_valid_o || b_ready_i) b_valid_o <= b_due_q;
+      // Room at the mBlock is free again with the acknowledgement; after the link was down, when the write is answered.
+      credit_give_q <= b_step && !head.local_error ? CreditWidth'(units[index]) : '0;
     end
   end
 endmodule

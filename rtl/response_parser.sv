@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cBlock's ingress controller of one link: frames of responses into single beats and acknowledgements for the ports.
+// The cBlock's ingress controller of one link: frames of responses into single beats of reads, and beside them
+// acknowledgements, for the ports.
 module response_parser
   import consort_remote_pkg::*;
 (
@@ -12,69 +13,81 @@ module response_parser
     input  logic [BeatWidth-1:0] unit_i,
     input  logic                 unit_valid_i,
     output logic                 unit_ready_o,
-    // One thing at a time: a beat of a read, an error of a read, or an acknowledgement.
-    output rsp_e                 kind_o,
-    output logic [TagWidth-1:0]  tag_o,
-    output logic [1:0]           resp_o,
-    output logic [DataWidth-1:0] data_o,
-    input  logic                 ready_i
+    // A beat of a read, or an error of a read.
+    output rsp_e                 read_kind_o,
+    output logic [TagWidth-1:0]  read_tag_o,
+    output logic [1:0]           read_resp_o,
+    output logic [DataWidth-1:0] read_data_o,
+    input  logic                 read_ready_i,
+    output logic                 ack_valid_o,
+    output logic [TagWidth-1:0]  ack_tag_o,
+    output logic [1:0]           ack_resp_o,
+    input  logic                 ack_ready_i
 );
+  // What of the frame is still to do, the next first. Acknowledgements are in their places from the first one on; the parts
+  // need not be.
   response_meta_t meta;
-  logic [2:0] item_q, item;  // parts 0 and 1, then acknowledgements 0 to 2
-  logic [4:0] beat_q;
-  response_t part;
-  ack_t ack;
-  logic [4:0] wanted, left;
-  logic ends, finishes;
+  response_t [1:0] parts_q;
+  ack_t [2:0] acks_q;
+  logic [4:0] left_q;  // beats of the part after this one
+  logic left_none_q;
+  logic part_is_ack, part_done, beat_done, ack_done;
+  response_t first;
 
-  assign meta = response_meta_t'(frame_meta_i);
-  // What of the frame holds something; the lowest of it that is still to do is next.
-  assign wanted = {
-    meta.acks[2].valid, meta.acks[1].valid, meta.acks[0].valid, meta.parts[1].kind != RspNone, meta.parts[0].kind != RspNone
-  };
-  assign left = wanted & (5'h1F << item_q);
-  always_comb begin
-    item = 3'd5;
-    for (int i = 4; i >= 0; i--) if (left[i]) item = 3'(i);
-  end
-  assign part = meta.parts[item[0]];
-  assign ack  = meta.acks[item == 3'd2 ? 2'd0 : item == 3'd3 ? 2'd1 : 2'd2];
+  assign meta  = response_meta_t'(frame_meta_i);
+  assign first = meta.parts[0].kind != RspNone ? meta.parts[0] : meta.parts[1];
+  assign frame_ready_o = parts_q[0].kind == RspNone && !acks_q[0].valid;
 
   always_comb begin
-    kind_o = RspNone;
-    tag_o = part.tag;
-    resp_o = part.resp;
-    ends = 1'b1;
-    if (frame_valid_i && up_i && left != '0) begin
-      if (item < 3'd2) begin
-        kind_o = part.kind;
-        if (part.kind == RspData) begin
-          if (!unit_valid_i) kind_o = RspNone;
-          ends = beat_q == part.len;
-        end
-      end else begin
-        kind_o = RspAck;
-        tag_o  = ack.tag;
-        resp_o = ack.resp;
-      end
-    end
+    read_kind_o = RspNone;
+    if (parts_q[0].kind == RspData && unit_valid_i) read_kind_o = RspData;
+    if (parts_q[0].kind == RspError) read_kind_o = RspError;
   end
-  assign data_o = unit_i;
-  assign unit_ready_o = kind_o == RspData && ready_i;
-  // The last thing of the frame goes together with it.
-  assign finishes = kind_o != RspNone && ready_i && ends && (left & (left - 5'd1)) == '0;
-  assign frame_ready_o = finishes || (frame_valid_i && left == '0);
+  assign read_tag_o = parts_q[0].tag;
+  assign read_resp_o = parts_q[0].resp;
+  assign read_data_o = unit_i;
+  assign unit_ready_o = parts_q[0].kind == RspData && read_ready_i;
+
+  // A part may be an acknowledgement too; it goes after the others.
+  assign part_is_ack = parts_q[0].kind == RspAck && !acks_q[0].valid;
+  assign ack_valid_o = acks_q[0].valid || part_is_ack;
+  assign {ack_resp_o, ack_tag_o} = acks_q[0].valid ? {acks_q[0].resp, acks_q[0].tag} : {parts_q[0].resp, parts_q[0].tag};
+
+  assign beat_done = (read_kind_o != RspNone && read_ready_i) || (part_is_ack && ack_ready_i);
+  assign part_done = beat_done && (left_none_q || parts_q[0].kind != RspData);
+  assign ack_done = acks_q[0].valid && ack_ready_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      item_q <= '0;
-      beat_q <= '0;
-    end else if (!up_i || frame_ready_o) begin
-      item_q <= '0;
-      beat_q <= '0;
-    end else if (kind_o != RspNone && ready_i) begin
-      beat_q <= ends ? '0 : beat_q + 5'd1;
-      if (ends) item_q <= item + 3'd1;
+      parts_q <= '0;
+      acks_q  <= '0;
+    end else if (!up_i) begin
+      parts_q <= '0;
+      acks_q  <= '0;
+    end else if (frame_ready_o) begin
+      parts_q <= '0;
+      acks_q  <= '0;
+      if (frame_valid_i) begin
+        parts_q[0] <= first;
+        if (meta.parts[0].kind != RspNone) parts_q[1] <= meta.parts[1];
+        acks_q <= meta.acks;
+      end
+    end else begin
+      if (part_done) parts_q <= {response_t'('0), parts_q[1]};
+      if (ack_done) acks_q <= {ack_t'('0), acks_q[2:1]};
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (frame_ready_o) begin
+      left_q <= first.len;
+      left_none_q <= first.len == '0;
+    end else if (part_done) begin
+      left_q <= parts_q[1].len;
+      left_none_q <= parts_q[1].len == '0;
+    end else if (beat_done) begin
+      left_q <= left_q - 5'd1;
+      left_none_q <= left_q == 5'd1;
     end
   end
 endmodule

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The segment table of one port and direction: which window an address lies in, and what it is at the other end. Two steps:
-// comparisons in the cycle that load_i is in, the rest of them after it. Of windows that overlap the first one counts.
+// comparisons and offsets in the cycle that load_i is in, the choice after it. Of windows that overlap the first one counts.
 module window_table
   import consort_remote_pkg::*;
 #(
@@ -21,7 +21,8 @@ module window_table
     output logic [OffsetWidth-1:0]     offset_o
 );
   logic [Windows-1:0] hits, first;
-  logic [AddrWidth-1:0] addr_q;
+  logic [OffsetWidth-13:0] pages_q[Windows], page;
+  logic [11:0] low_q;
   window_t window;
 
   for (genvar i = 0; i < Windows; i++) begin : gen_hit
@@ -33,21 +34,27 @@ module window_table
   always_ff @(posedge clk_i) begin
     if (load_i) begin
       window_o <= first;
-      addr_q   <= addr_i;
+      low_q <= addr_i[11:0];
+      for (int unsigned i = 0; i < Windows; i++) begin
+        pages_q[i] <= addr_i[OffsetWidth-1:12] - windows_i[i].first[OffsetWidth-13:0];
+      end
     end
   end
 
   always_comb begin
     window = '0;
+    page = '0;
     for (int unsigned i = 0; i < Windows; i++) begin
       if (window_o[i]) window = window | windows_i[i];
+      if (window_o[i]) page = page | pages_q[i];
     end
   end
 
-  // A window that was closed or moved between the two steps is no longer there.
-  assign mapped_o = window_o != '0 && window.valid && addr_q[AddrWidth-1:12] >= window.first;
+  // A window that was closed between the two steps, or lost its rights, is no longer there. The address lies in it as it
+  // was at the first step: to move a window is to close it first.
+  assign mapped_o = window.valid;
   assign allowed_o = (Write ? window.writable : window.readable) && up_i[Links > 1 ? window.link : 2'd0];
   assign link_o = Links > 1 ? window.link : 2'd0;
   assign handle_o = window.handle;
-  assign offset_o = OffsetWidth'(addr_q - {window.first, 12'd0});
+  assign offset_o = {page, low_q};
 endmodule

@@ -208,9 +208,13 @@ class Pair {
         (cblock ? top_->ccfg_araddr_i : top_->mcfg_araddr_i) = static_cast<std::uint16_t>(address);
         (cblock ? top_->ccfg_arvalid_i : top_->mcfg_arvalid_i) = 1;
         (cblock ? top_->ccfg_rready_i : top_->mcfg_rready_i) = 1;
-        cycle();
+        for (bool taken = false; !taken; cycle()) {
+            top_->eval();
+            taken = cblock ? top_->ccfg_arready_o : top_->mcfg_arready_o;
+        }
         (cblock ? top_->ccfg_arvalid_i : top_->mcfg_arvalid_i) = 0;
         top_->eval();
+        while ((cblock ? top_->ccfg_rvalid_o : top_->mcfg_rvalid_o) == 0) cycle();
         const bool good = (cblock ? top_->ccfg_rresp_o : top_->mcfg_rresp_o) == 0;
         value = cblock ? top_->ccfg_rdata_o : top_->mcfg_rdata_o;
         cycle();
@@ -222,10 +226,14 @@ class Pair {
         (cblock ? top_->ccfg_awvalid_i : top_->mcfg_awvalid_i) = 1;
         (cblock ? top_->ccfg_wvalid_i : top_->mcfg_wvalid_i) = 1;
         (cblock ? top_->ccfg_bready_i : top_->mcfg_bready_i) = 1;
-        cycle();
+        for (bool taken = false; !taken; cycle()) {
+            top_->eval();
+            taken = cblock ? top_->ccfg_awready_o : top_->mcfg_awready_o;
+        }
         (cblock ? top_->ccfg_awvalid_i : top_->mcfg_awvalid_i) = 0;
         (cblock ? top_->ccfg_wvalid_i : top_->mcfg_wvalid_i) = 0;
         top_->eval();
+        while ((cblock ? top_->ccfg_bvalid_o : top_->mcfg_bvalid_o) == 0) cycle();
         const bool good = (cblock ? top_->ccfg_bresp_o : top_->mcfg_bresp_o) == 0;
         cycle();
         return good;

@@ -183,7 +183,7 @@ inline void refusals(Pair& pair) {
         first = false;
     };
     for (const bool write : {false, true}) {
-        for (unsigned i = 0; i < 400; ++i) pair.cycle();  // acknowledgements are out
+        for (unsigned i = 0; i < 600; ++i) pair.cycle();  // acknowledgements are out
         auto before = pair.beats();
         auto done = one(pair, {.addr = Pair::kLpa - 64}, write);
         say(write ? "write_unmapped" : "read_unmapped", done, pair.beats() - before);

@@ -86,11 +86,39 @@ def test_lut_levels_are_counted_between_registers():
             "d": cell("RAM64X1D", {"DPRA0": [4], "D": [2], "WE": [3]}, {"DPO": [5]}),
             "e": cell("LUT6", {"I0": [5]}, {"O": [9]}),
         },
-        "netnames": {"q": {"bits": [2]}, "d": {"bits": [9]}},
+        "ports": {},
+        "netnames": {"unsaid": {"bits": [3]}},
     }
     cost = synthesis.cost(module)
-    assert (cost.levels, cost.path_from, cost.path_to) == (3, "q[0]", "d[0]")
+    assert cost.levels == 3
+    path = cost.paths[0]
+    assert (path.levels, path.others, path.start, path.end) == (3, 1, "a", "a")
+    assert path.through == ("LUT2 unsaid[0]", "CARRY4", "RAM64X1D d", "LUT6")
+    assert [path.end for path in cost.paths[1:]] == ["d"]
     assert (cost.luts, cost.ram_luts, cost.flip_flops, cost.ramb36) == (4, 2, 1, 0)
+
+
+def test_paths_end_at_outputs_too_and_take_only_what_an_output_depends_on():
+    module = {
+        "cells": {
+            "sum_q[1]\\FDCE": cell("FDCE", {"D": [20], "C": [1]}, {"Q": [2]}),
+            "deep": cell("LUT1", {"I0": [2]}, {"O": [3]}),
+            # The second bit's input does not reach the first one's sum, nor an address another port's data.
+            "chain": cell("CARRY4", {"CI": ["0"], "S": [2, 3], "DI": [2, 3]}, {"O": [5, 6]}),
+            "ram": cell("RAM64M8", {"ADDRA": [2], "ADDRB": [3], "DIA": [2]}, {"DOA": [7], "DOB": [8]}),
+        },
+        "ports": {
+            "low": {"direction": "output", "bits": [5]},
+            "high": {"direction": "output", "bits": [6]},
+            "a": {"direction": "output", "bits": [7]},
+            "b": {"direction": "output", "bits": [8]},
+        },
+        "netnames": {},
+    }
+    levels = {path.end: path.levels for path in synthesis.cost(module).paths}
+    assert levels == {"sum_q": 0, "low": 0, "high": 1, "a": 1, "b": 2, "ram": 1}
+    starts = {path.end: path.start for path in synthesis.cost(module).paths}
+    assert starts["high"] == "sum_q[1]"
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def proof(dut: Path, top: str, folder: Path) -> subprocess.CompletedProcess[str]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("module", ["credit", "arbiter", "fifo", "window_table"])
+@pytest.mark.parametrize("module", ["credit", "arbiter", "fifo", "window_table", "tag_flags", "failed_tags"])
 def test_what_the_module_promises_is_proven(tmp_path, module):
     result = proof(RTL / f"{module}.sv", f"{module}_check", tmp_path)
     assert result.returncode == 0, result.stdout[-2000:]
@@ -46,19 +46,25 @@ def test_what_the_module_promises_is_proven(tmp_path, module):
         ("arbiter", "masked != '0 ? first_masked : first_any", "first_any"),
         ("arbiter", "~(grant_o | (grant_o - 1'b1))", "~(grant_o - 1'b1)"),
         ("arbiter", "request_i & (~request_i + 1'b1)", "request_i"),
-        ("fifo", "(PtrWidth + 1)'(Depth);", "(PtrWidth + 1)'(Depth - 1);"),
-        ("fifo", "if (valid_i && ready_o) write_q", "if (valid_i) write_q"),
+        ("fifo", "(PtrWidth + 1)'(Depth - 2)", "(PtrWidth + 1)'(Depth - 3)"),
+        ("fifo", "assign push = valid_i && ready_o;", "assign push = valid_i;"),
+        ("fifo", "push || !one_q", "push || one_q"),
+        ("fifo", "pop || !one_left_q", "pop"),
         ("fifo", "memory[read_q[PtrWidth-1:0]]", "memory[write_q[PtrWidth-1:0]]"),
-        ("fifo", "if (valid_o && ready_i) read_q <= read_q + 1'b1;", "if (valid_o) read_q <= read_q + 1'b1;"),
+        ("fifo", "assign pop = valid_o && ready_i;", "assign pop = valid_o;"),
         (
             "window_table",
             "addr_i[AddrWidth-1:12] <= windows_i[i].last",
             "addr_i[AddrWidth-1:12] < windows_i[i].last",
         ),
         ("window_table", "hits & (~hits + 1'b1)", "hits"),
-        ("window_table", "window_o != '0 && window.valid && ", "window_o != '0 && "),
+        ("window_table", "mapped_o = window.valid", "mapped_o = window_o != '0"),
         ("window_table", "Write ? window.writable : window.readable", "window.readable"),
-        ("window_table", "addr_q - {window.first, 12'd0}", "addr_q"),
+        ("window_table", " - windows_i[i].first[OffsetWidth-13:0]", ""),
+        ("tag_flags", "!clears[set_index_i]", "clears[set_index_i]"),
+        ("tag_flags", "clears[clear_index_i] <= sets", "clears[clear_index_i] <= !sets"),
+        ("failed_tags", "head_i != until_q[l]", "head_i == until_q[l]"),
+        ("failed_tags", "else if (head_i == until_q[l]) begin", "else if (1'b0) begin"),
     ],
 )
 def test_a_wrong_module_is_not_proven(tmp_path, module, right, wrong):

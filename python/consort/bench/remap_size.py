@@ -12,6 +12,8 @@ from consort.remote.synthesis import estimate
 
 # One port, one link, reliable; with one window, and with as many as the simulations have.
 WINDOWS = (1, 8)
+# The longest paths that are named.
+PATHS = 10
 
 
 def run(options: Options) -> BenchResult:
@@ -29,8 +31,7 @@ def run(options: Options) -> BenchResult:
                 "flip_flops": cost.flip_flops,
                 "ramb36": cost.ramb36,
                 "levels": cost.levels,
-                "path_from": cost.path_from,
-                "path_to": cost.path_to,
+                "paths": cost.paths_of_most_levels(PATHS),
                 "provenance": "counted",
             }
         )

@@ -2,15 +2,18 @@
 """What a block of rtl/ costs in an UltraScale+ device, estimated from the cells that Yosys maps it to.
 
 Not place and route: LUTs are counted before any are merged or packed in pairs, and a path's length is its
-number of LUTs, carry chains and wide multiplexers counted as nothing. Nothing is said of a clock.
+number of LUTs, carry chains and wide multiplexers counted as nothing (they are shown beside it). Nothing is
+said of a clock.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +22,30 @@ from consort.remote import build
 from consort.source import need_source_tree
 
 # LUTs that a cell of distributed RAM takes: a slice's eight, or the two of a bit with two ports.
-RAM_LUTS = {"RAM32M16": 8, "RAM64M8": 8, "RAM32M": 4, "RAM64M": 4, "RAM64X1D": 2, "RAM32X1D": 2}
-RAM_READ_ADDRESS = ("ADDRA", "ADDRB", "ADDRC", "ADDRD", "ADDRE", "ADDRF", "ADDRG", "ADDRH", "DPRA", "A")
+RAM_LUTS = {
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM64X1D": 2,
+    "RAM32X1D": 2,
+    "RAM64X1S": 1,
+    "RAM32X1S": 1,
+}
 # Of these a path goes through; all other cells end one and begin another.
-FREE = ("CARRY4", "CARRY8", "MUXF7", "MUXF8", "MUXF9", "INV")
+CARRY = ("CARRY4", "CARRY8")
+FREE = (*CARRY, "MUXF7", "MUXF8", "MUXF9", "INV")
+
+
+@dataclass(frozen=True)
+class Longest:
+    """The longest path into some signal."""
+
+    levels: int  # LUTs, and reads of distributed RAM
+    others: int  # carry chains and wide multiplexers on it, each cell of a chain for itself
+    start: str
+    end: str
+    through: tuple[str, ...]  # the cells with their signals, where those have names
 
 
 @dataclass(frozen=True)
@@ -33,10 +56,17 @@ class Cost:
     ram_luts: int
     flip_flops: int
     ramb36: float
-    levels: int  # LUTs of the longest path from a register or block RAM to another
-    path_from: str
-    path_to: str
+    paths: tuple[Longest, ...]  # of each signal the longest, the longest of all first
     cells: dict[str, int]
+
+    @property
+    def levels(self) -> int:
+        """LUTs of the longest path."""
+        return self.paths[0].levels if self.paths else 0
+
+    def paths_of_most_levels(self, count: int) -> list[dict[str, Any]]:
+        """So many of them, each into another signal, for a report."""
+        return [asdict(path) for path in self.paths[:count]]
 
 
 def estimate(top: str, parameters: dict[str, int] | None = None) -> Cost:
@@ -72,84 +102,128 @@ def cost(module: dict[str, Any]) -> Cost:
     ]
     if unknown:
         raise SystemFails(f"cells whose LUTs are not known: {', '.join(unknown)}")
-    levels, first, last = longest_path(module)
     return Cost(
         luts=sum(count for name, count in cells.items() if name.startswith("LUT")) + ram,
         ram_luts=ram,
         flip_flops=sum(count for name, count in cells.items() if name in ("FDRE", "FDSE", "FDCE", "FDPE")),
         ramb36=cells.get("RAMB36E2", 0) + cells.get("RAMB18E2", 0) / 2,
-        levels=levels,
-        path_from=first,
-        path_to=last,
+        paths=tuple(longest_paths(module)),
         cells=dict(sorted(cells.items())),
     )
 
 
-def longest_path(module: dict[str, Any]) -> tuple[int, str, str]:
-    """LUT levels, where the path begins and where it ends; a read of distributed RAM is a level."""
-    names: dict[int, str] = {}
-    for name, net in sorted(
-        module["netnames"].items(), key=lambda item: (item[1].get("hide_name", 0), item[0])
-    ):
-        for place, bit in enumerate(net["bits"]):
-            names.setdefault(bit, f"{name}[{place}]")
-    driver: dict[
-        int, tuple[int, list[int]]
-    ] = {}  # of a net: the levels of its cell, and the nets it depends on
-    ends: list[int] = []
-    for cell in module["cells"].values():
+def longest_paths(module: dict[str, Any]) -> list[Longest]:
+    """Of each signal that registers, memories or the block's outputs hold, the longest path into it.
+
+    A path begins at a register, a block RAM or an input of the block. A read of distributed RAM is a level.
+    """
+    names = net_names(module)
+    arcs: dict[int, tuple[str, list[int]]] = {}  # of a net: the kind of its cell, and the nets it depends on
+    ends: list[tuple[int, str]] = []  # a net, and the signal that it ends in
+    for name, port in module["ports"].items():
+        if port["direction"] != "input":
+            ends += [(bit, name) for bit in port["bits"] if isinstance(bit, int)]
+    for label, cell in module["cells"].items():
         kind = cell["type"]
-        inputs = [
-            bit
-            for port, bits in cell["connections"].items()
-            if cell["port_directions"][port] == "input"
-            for bit in bits
-        ]
-        inputs = [bit for bit in inputs if isinstance(bit, int)]
-        outputs = [
-            bit
-            for port, bits in cell["connections"].items()
-            if cell["port_directions"][port] == "output"
-            for bit in bits
-        ]
-        if kind.startswith("LUT") or kind in FREE:
-            for bit in outputs:
-                driver[bit] = (int(kind.startswith("LUT")), inputs)
+        pins = {
+            port: [bit for bit in bits if isinstance(bit, int)] for port, bits in cell["connections"].items()
+        }
+        outputs = [port for port in pins if cell["port_directions"][port] == "output"]
+        inputs = [port for port in pins if cell["port_directions"][port] == "input"]
+        through = kind.startswith("LUT") or kind in FREE
+        if through or kind in RAM_LUTS:
+            for port in outputs:
+                for place, bit in enumerate(cell["connections"][port]):
+                    if isinstance(bit, int):
+                        arcs[bit] = (kind, inputs_of(kind, port, place, cell["connections"]))
+        if not through:
+            what = signal(label)
+            ends += [(bit, what) for port in inputs for bit in pins[port]]
+    depth = depths(arcs, [bit for bit, _ in ends])
+    longest: dict[str, int] = {}
+    for bit, what in ends:
+        if what not in longest or depth[bit][:2] > depth[longest[what]][:2]:
+            longest[what] = bit
+    found = []
+    for what, bit in longest.items():
+        levels, others, _ = depth[bit]
+        through_cells = []
+        while bit in arcs and depth[bit][2] is not None:
+            through_cells.append(f"{arcs[bit][0]} {names.get(bit, '')}".rstrip())
+            bit = depth[bit][2]
+        found.append(Longest(levels, others, names.get(bit, "?"), what, tuple(reversed(through_cells))))
+    return sorted(found, key=lambda path: (-path.levels, -path.others, path.end))
+
+
+def net_names(module: dict[str, Any]) -> dict[int, str]:
+    """Of each net the register, memory or port that drives it, or else its shortest name in the source."""
+    names: dict[int, str] = {}
+    for name, port in module["ports"].items():
+        for place, bit in enumerate(port["bits"]):
+            names[bit] = f"{name}[{place}]" if len(port["bits"]) > 1 else name
+    for label, cell in module["cells"].items():
+        if cell["type"].startswith(("FD", "RAM")):
+            for port, bits in cell["connections"].items():
+                if cell["port_directions"][port] == "output":
+                    names |= dict.fromkeys(bits, label.split("\\")[0])
+    nets = module["netnames"].items()
+    for name, net in sorted(nets, key=lambda item: (len(item[0]), item[0])):
+        if "$" not in name:
+            for place, bit in enumerate(net["bits"]):
+                names.setdefault(bit, f"{name}[{place}]")
+    return names
+
+
+def signal(name: str) -> str:
+    """Of a register's bit or a memory's slice: the signal it is a part of."""
+    return re.sub(r"(\[\d+\]|\.\d+\.\d+(\..*)?)$", "", name.split("\\")[0])
+
+
+def inputs_of(kind: str, port: str, place: int, pins: dict[str, list[Any]]) -> list[int]:
+    """The nets that one output of a cell depends on without a clock."""
+
+    def chosen() -> Iterator[Any]:
+        if kind in CARRY:
+            # Bit n of a sum depends on what is below it; its carry on its own inputs too.
+            below = place + 1
+            yield from pins.get("CI", []) + pins.get("CYINIT", []) + pins.get("CI_TOP", [])
+            yield from pins.get("S", [])[:below] + pins.get("DI", [])[: below - (port == "O")]
         elif kind in RAM_LUTS:
-            read = [
-                bit
-                for port, bits in cell["connections"].items()
-                if port.rstrip("0123456789") in RAM_READ_ADDRESS
-                for bit in bits
-                if isinstance(bit, int)
-            ]
-            for bit in outputs:
-                driver[bit] = (1, read)
-            ends += inputs
+            # Each output has an address of its own; the one for writing is that of SPO and O.
+            address = {"DPO": "DPRA", "SPO": "A", "O": "A"}.get(port) or "ADDR" + port[2:]
+            for name, bits in pins.items():
+                if name.rstrip("0123456789") == address:
+                    yield from bits
         else:
-            ends += inputs
-    depth: dict[int, tuple[int, int]] = {}  # of a net: its levels, and where its longest path begins
+            for name, bits in pins.items():
+                if name != port:
+                    yield from bits
+
+    return [bit for bit in chosen() if isinstance(bit, int)]
+
+
+def depths(arcs: dict[int, tuple[str, list[int]]], ends: list[int]) -> dict[int, tuple[int, int, int | None]]:
+    """Of each net before these ends: levels, other cells, and the net before it on its longest path."""
+    depth: dict[int, tuple[int, int, int | None]] = {}
     for end in ends:
         work = [end]
         while work:
             bit = work[-1]
             if bit in depth:
                 work.pop()
-            elif bit not in driver:
-                depth[bit] = (0, bit)
-                work.pop()
-            else:
-                own, before = driver[bit]
-                missing = [b for b in before if b not in depth]
-                if missing:
-                    work += missing
-                    if len(work) > 10 * len(driver) + 10:
-                        raise SystemFails("the netlist has a combinational loop")
-                else:
-                    most = max((depth[b] for b in before), default=(0, bit))
-                    depth[bit] = (most[0] + own, most[1])
-                    work.pop()
-    if not ends:
-        return 0, "", ""
-    last = max(ends, key=lambda bit: depth[bit][0])
-    return depth[last][0], names.get(depth[last][1], "?"), names.get(last, "?")
+                continue
+            kind, before = arcs.get(bit, ("", []))
+            missing = [b for b in before if b not in depth]
+            if missing:
+                work += missing
+                if len(work) > 10 * len(arcs) + 10:
+                    raise SystemFails("the netlist has a combinational loop")
+                continue
+            work.pop()
+            if not before:
+                depth[bit] = (0, 0, None)
+                continue
+            last = max(before, key=lambda b: depth[b][:2])
+            free = kind in FREE and kind != "INV"
+            depth[bit] = (depth[last][0] + (kind not in FREE), depth[last][1] + free, last)
+    return depth

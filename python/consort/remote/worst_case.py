@@ -18,7 +18,7 @@ CREDITS = 320  # units of writes of a port at the mBlock (port_write)
 PART_BEATS = 17  # of an answer; a frame has two parts
 MESSAGE_BEATS = 16  # of a write (port_write)
 LONGEST_FRAME = 19
-CONTROL_BEATS = 3  # that go between two frames: a ResyncBeat, a control frame, an acknowledgement
+CONTROL_BEATS = 6  # between two frames: a ResyncBeat, control, an acknowledgement, three that are empty
 REPLAY_BEATS = 455  # of 512, beside which a frame may still begin (link)
 ACK_DELAY = 512  # link
 
@@ -36,7 +36,7 @@ def access_64(ports: int, cycles_per_beat: float, link_latency: int, memory_late
     others = ports - 1
     frame = ceil((LONGEST_FRAME + CONTROL_BEATS) * cycles_per_beat)
     # The replay buffer is full: what is in it must be acknowledged first (there, the delay, a frame, back).
-    stall = 2 * link_latency + ACK_DELAY + 2 * frame + 16
+    stall = 2 * link_latency + ACK_DELAY + 2 * frame + 24
     messages = TAGS + CREDITS // MESSAGE_BEATS
     long_writes = CREDITS // (
         MESSAGE_BEATS + 1
@@ -45,13 +45,13 @@ def access_64(ports: int, cycles_per_beat: float, link_latency: int, memory_late
     # Each part and each acknowledgement may be a frame of its own, with one of the link before it.
     answers = others * (ROOM + 2 * (parts + TAGS))
     return [
-        Term("the segment table and the collection of a write's data", 12),
+        Term("the segment table and the collection of a write's data", 20),
         Term("room in the replay buffer of requests", stall),
         Term(
             "frames before it: one on its way, one that fills, one of each other source",
             (2 * ports + 1) * frame,
         ),
-        Term("the wire and the receiver", link_latency + 8),
+        Term("the wire and the receiver", link_latency + 12),
         Term(
             "requests before it at the mBlock",
             others * (TAGS + CREDITS + 4 * messages + long_writes * (memory_latency + 8)),
@@ -61,7 +61,7 @@ def access_64(ports: int, cycles_per_beat: float, link_latency: int, memory_late
             "answers before it on the link",
             ceil(answers * cycles_per_beat) + ceil(answers / REPLAY_BEATS) * stall,
         ),
-        Term("the frame on its way, its own, the wire and the receiver", 2 * frame + link_latency + 16),
+        Term("the frame on its way, its own, the wire and the receiver", 2 * frame + link_latency + 28),
     ]
 
 

@@ -65,6 +65,8 @@ module fifo_check (
       assert (valid_out == (count_q != '0));
       assert (ready_in == (count_q != 3'(Depth)));
       assert (dut.write_q - dut.read_q == count_q);
+      assert (dut.one_q == (count_q == 3'd1));
+      assert (dut.one_left_q == (count_q == 3'(Depth - 1)));
       if (follows_q) begin
         assert (before_q < count_q);
         assert (dut.memory[place[1:0]] == word_q);
