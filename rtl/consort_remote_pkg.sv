@@ -125,7 +125,8 @@ package consort_remote_pkg;
     FrameAck     = 3'd2,
     FrameNak     = 3'd3,
     FrameInit    = 3'd4,
-    FrameInitAck = 3'd5
+    FrameInitAck = 3'd5,
+    FrameAgain   = 3'd6   // FrameData that is repeated: its acknowledgement is of long ago
   } frame_e;
 
   typedef struct packed {
@@ -175,6 +176,22 @@ package consort_remote_pkg;
 
   localparam crc_matrix_t CrcMatrix = crc_matrix();
   localparam logic [31:0] CrcFirst = crc_shift('1, BeatWidth - 32);
+
+  // What the CRC of a frame of so many units differs by where it is FrameAgain instead of FrameData.
+  typedef logic [31:0][31:0] crc_again_t;
+  localparam logic [2:0] AgainFlip = FrameData ^ FrameAgain;
+  function automatic crc_again_t crc_again();
+    crc_again_t again;
+    logic [31:0] crc;
+    crc = '0;
+    for (int unsigned i = 0; i < 3; i++) crc = crc ^ (AgainFlip[i] ? crc_shift(32'd1, BeatWidth - 32 - i) : 32'd0);
+    for (int unsigned units = 0; units < 32; units++) begin
+      again[units] = crc;
+      crc = crc_shift(crc, BeatWidth);
+    end
+    return again;
+  endfunction
+  localparam crc_again_t CrcAgain = crc_again();
 
   // ---- Messages ----
 

@@ -186,8 +186,8 @@ module link
     in_q <= phy_rx_i;
     in_gap_q <= phy_rx_gap_i;
     in_resync_q <= phy_rx_i == ResyncBeat;
-    in_good_q <= phy_header.kind inside {FrameData, FrameAck, FrameNak, FrameInit, FrameInitAck} &&
-        phy_header.units <= (phy_header.kind == FrameData ? 5'(MaxUnits) : 5'd0);
+    in_good_q <= phy_header.kind inside {FrameData, FrameAck, FrameNak, FrameInit, FrameInitAck, FrameAgain} &&
+        phy_header.units <= (phy_header.kind inside {FrameData, FrameAgain} ? 5'(MaxUnits) : 5'd0);
     in_empty_q <= phy_header.units == 5'd0;
     in_crc_q <= in_crc;
     if (in_valid_q) begin
@@ -200,8 +200,8 @@ module link
       tail_meta_q <= in_q[95:64];
       if (frame_last) begin
         ended_q <= frame_first ? in_header : header_q;
-        data_q <= frame_first ? in_header.kind == FrameData : header_q.kind == FrameData;
-        wanted_q <= frame_first ? in_header.kind == FrameData && room_q : !refused_now;
+        data_q <= (frame_first ? in_header.kind : header_q.kind) inside {FrameData, FrameAgain};
+        wanted_q <= frame_first ? in_header.kind inside {FrameData, FrameAgain} && room_q : !refused_now;
         // Seen from after the frame that ends now.
         if (frame_first) match_q <= in_header.seq[SeqWidth-1:0] == (accept ? following_q : expected_q);
         else match_q <= header_q.seq[SeqWidth-1:0] == (accept ? following_q : expected_q);
@@ -247,7 +247,7 @@ module link
     end else begin
       // Two frames may be on their way between this look at the room and their writes.
       room_q <= rx_used <= (RxPtr + 1)'(RxDepth - 3 * MaxUnits);
-      if (frame_first) refused_now <= !room_q || in_header.kind != FrameData;
+      if (frame_first) refused_now <= !room_q || !(in_header.kind inside {FrameData, FrameAgain});
       if (end_q) begin
         if (accept) rx_commit_q <= rx_spec_q;
         else rx_spec_q <= rx_commit_q;
@@ -560,13 +560,21 @@ module link
   end
 
   // Third stage: the CRC goes into the last beat, and new beats into the buffer.
-  logic [BeatWidth-1:0] c_beat;
+  // What is kept for a repetition is of another kind, with the CRC that goes with it.
+  logic [BeatWidth-1:0] c_beat, kept_beat;
+  logic [4:0] b_units, b_units_q;
+  assign b_units = b_first_q ? b_beat_q[7:3] : b_units_q;
   crc_next i_tx_next (
       .crc_i(tx_crc_q),
       .first_i(b_first_q),
       .sum_i(b_crc_q),
       .crc_o(tx_crc)
   );
+  always_comb begin
+    kept_beat = c_beat;
+    if (b_first_q) kept_beat[2:0] = FrameAgain;
+    if (b_last_q) kept_beat[127:96] = tx_crc ^ CrcAgain[b_units];
+  end
   assign c_beat = {b_last_q ? tx_crc : b_beat_q[127:96], b_beat_q[95:0]};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -603,9 +611,10 @@ module link
   always_ff @(posedge clk_i) begin
     if (advance) begin
       phy_tx_o <= c_beat;
+      b_units_q <= b_units;
       if (b_valid_q) tx_crc_q <= tx_crc;
       if (b_new_q) begin
-        replay_ram[replay_write_q] <= c_beat;
+        replay_ram[replay_write_q] <= kept_beat;
         if (b_last_q) next_start[b_next_seq[SeqWidth-2:0]] <= replay_write_q + 1'b1;
       end
     end

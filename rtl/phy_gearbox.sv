@@ -72,7 +72,7 @@ module phy_gearbox
 
     // Of all beats between frames only the first of a frame with units has more behind it; ResyncBeat is no frame_e.
     assign header = header_t'(tx_beat_i[63:0]);
-    assign left = left_q != '0 ? left_q - 5'd1 : header.kind == FrameData ? header.units : 5'd0;
+    assign left = left_q != '0 ? left_q - 5'd1 : header.kind inside {FrameData, FrameAgain} ? header.units : 5'd0;
     assign free = !phy_tx_valid_o || phy_tx_ready_i;
     assign tx_ready_o = !lower_valid_q || free;
     assign takes = tx_valid_i && tx_ready_o;

@@ -61,8 +61,7 @@ module frame_monitor
           frame = header;
           left  = header.units;
           ends  = left == '0;
-          // Only a repetition and a control frame come after the known beat.
-          if (resynced && header.kind == FrameData) begin
+          if (resynced && header.kind == FrameAgain) begin
             replays = replays + 1;
             replaying = 1'b1;
           end
@@ -71,14 +70,14 @@ module frame_monitor
       end
       if (ends) begin
         case (frame.kind)
-          FrameData: data_frames = data_frames + 1;
+          FrameData, FrameAgain: data_frames = data_frames + 1;
           FrameAck: ack_frames = ack_frames + 1;
           FrameNak: nak_frames = nak_frames + 1;
           FrameInit: init_frames = init_frames + 1;
           FrameInitAck: init_ack_frames = init_ack_frames + 1;
           default: ;
         endcase
-        if (frame.kind == FrameData) begin
+        if (frame.kind inside {FrameData, FrameAgain}) begin
           if (frame.units == '0) no_units = no_units + 1;
           else if (frame.units < 5'd16) few_units = few_units + 1;
           else full_units = full_units + 1;
