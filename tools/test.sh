@@ -12,7 +12,13 @@ for preset in gcc clang tsan asan; do
     # Some kernels place mappings where ThreadSanitizer cannot work; without randomisation they never do.
     run=()
     [ "$preset" = tsan ] && run=(setarch -R)
-    "${run[@]}" ctest --preset "$preset" --quiet --output-on-failure -j 2 --no-tests=error
+    # `ctest --quiet` would keep even a failure's words to itself.
+    log=build/test-$preset.log
+    if ! "${run[@]}" ctest --preset "$preset" --output-on-failure -j 2 --no-tests=error > "$log" 2>&1; then
+        grep -vE ' Passed +[0-9.]+ sec$|^ +Start ' "$log" | tail -n 300
+        exit 1
+    fi
+    tail -n 3 "$log"
 done
 
 echo "== Python tests"

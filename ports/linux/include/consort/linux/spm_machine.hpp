@@ -57,7 +57,9 @@ struct SpmRun {
     std::uint64_t records_lost = 0;
     std::vector<Ticks> steps;  // how long each call of the kernel took that did something
     Ticks start = 0;           // of the first slot
-    std::vector<int> cpus;     // the I/O core's first
+    // How often the I/O core, and the application cores, slept because nothing was due.
+    std::uint64_t io_rests = 0, core_rests = 0;
+    std::vector<int> cpus;  // the I/O core's first
     std::vector<std::string> notes;
 };
 
@@ -189,6 +191,7 @@ class SpmCoreBoard {
     SpmCoreBoard(const std::vector<SpmTask>& tasks, JobGuard& guard, const Rest& rest, bool warm, bool alone)
         : tasks_(&tasks), guard_(&guard), rest_(&rest), warm_(warm), alone_(alone) {}
 
+    [[nodiscard]] std::uint64_t rests() const noexcept { return rests_; }
     [[nodiscard]] Ticks now() noexcept { return Clock::now(); }
     [[nodiscard]] spm::Outcome execute(const spm::ReadyJob& ready, const spm::Partition& parts) noexcept {
         const SpmTask& task = (*tasks_)[ready.task];
@@ -199,6 +202,7 @@ class SpmCoreBoard {
     }
     void relax() noexcept {
         if (rest_->take(Clock::now())) {
+            ++rests_;
             return;
         }
         if (alone_) {
@@ -212,6 +216,7 @@ class SpmCoreBoard {
     const std::vector<SpmTask>* tasks_;
     JobGuard* guard_;
     const Rest* rest_;
+    std::uint64_t rests_ = 0;
     bool warm_;
     bool alone_;
 };
@@ -294,6 +299,7 @@ class SpmMachine {
         for (std::thread& thread : threads) {
             thread.join();
         }
+        run_.core_rests = core_rests_.load(std::memory_order_relaxed);
         return std::move(run_);
     }
 
@@ -359,6 +365,7 @@ class SpmMachine {
             partition);
         here.fetch_add(1, std::memory_order_release);
         (void)core.run();
+        core_rests_.fetch_add(board.rests(), std::memory_order_relaxed);
     }
 
     void io_core(Ticks duration) {
@@ -424,7 +431,9 @@ class SpmMachine {
             return false;
         }
         rest_.nothing_before(until);
-        return rest_.take(now);
+        const bool rested = rest_.take(now);
+        run_.io_rests += rested ? 1 : 0;
+        return rested;
     }
 
     SpmOptions options_;
@@ -437,6 +446,7 @@ class SpmMachine {
     detail::SpmBoard board_;
     std::function<bool()> serve_;
     Rest rest_;
+    std::atomic<std::uint64_t> core_rests_{0};
     bool alone_ = true;
 };
 
