@@ -64,7 +64,10 @@ def test_version() -> None:
     [
         (["rnu"], "No such command 'rnu'"),
         (["--verison"], "No such option '--verison'. Did you mean '--version'?"),
-        (["run", "--itertions", "3", "x.yaml"], "'--itertions'. (Did you mean one of: '--duration', '--iterations'?)"),
+        (
+            ["run", "--itertions", "3", "x.yaml"],
+            "'--itertions'. (Did you mean one of: '--duration', '--iterations'?)",
+        ),
         (["run", "--iterations", "0", "x.yaml"], "0 is not in the range"),
         (["run", "--only", "remote", "x.yaml"], "'remote' is not one of"),
         (["run"], "Missing argument 'DESCRIPTION'"),
