@@ -7,6 +7,7 @@ module depacketizer
     parameter int unsigned Mifs = 1
 ) (
     input  logic                 clk_i,
+    input  logic                 rst_ni,
     input  logic [BeatWidth-1:0] beat_i,
     input  logic                 beat_valid_i,
     output logic                 beat_ready_o,
@@ -22,8 +23,23 @@ module depacketizer
   logic [PartPayload-1:0] kept_q[Mifs][2];
   logic [MifWidth-1:0] mif;
   logic [2*PartPayload-1:0] lower;
+  logic beat_valid, beat_ready;
 
-  assign {high, low} = beat_i;
+  // Keeps the block's and the wire's ready apart.
+  fifo #(
+      .T(logic [BeatWidth-1:0]),
+      .Depth(4)
+  ) i_in (
+      .clk_i,
+      .rst_ni,
+      .clear_i(1'b0),
+      .data_i(beat_i),
+      .valid_i(beat_valid_i),
+      .ready_o(beat_ready_o),
+      .data_o({high, low}),
+      .valid_o(beat_valid),
+      .ready_i(beat_ready)
+  );
 
   function automatic logic ends(part_t part);
     return part.valid && part.part + 2'd1 == parts_of(part.tid);
@@ -50,12 +66,12 @@ module depacketizer
     endcase
   end
 
-  assign txn_valid_o  = beat_valid_i && (low_ends || high_ends);
-  assign beat_ready_o = !txn_valid_o || txn_ready_i;
+  assign txn_valid_o = beat_valid && (low_ends || high_ends);
+  assign beat_ready  = !txn_valid_o || txn_ready_i;
 
   // The link delivers in order, so the parts kept need no reset: a transaction always starts with its part 0.
   always_ff @(posedge clk_i) begin
-    if (beat_valid_i && beat_ready_o) begin
+    if (beat_valid && beat_ready) begin
       if (low.valid && !low_ends) kept_q[mif][low.part[0]] <= low.payload;
       if (high.valid && !high_ends) kept_q[mif][high.part[0]] <= high.payload;
     end

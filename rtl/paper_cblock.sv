@@ -287,8 +287,7 @@ module paper_cblock
   end
 
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    logic [BeatWidth-1:0] in;
-    logic in_valid, in_ready, rsp_valid, rsp_ready;
+    logic rsp_valid, rsp_ready;
 
     rr_switch #(
         .T(logic [BeatWidth-1:0]),
@@ -304,29 +303,14 @@ module paper_cblock
         .ready_i(phy_tx_ready_i[l])
     );
 
-    // Keeps the two blocks' and the wire's ready apart.
-    fifo #(
-        .T(logic [BeatWidth-1:0]),
-        .Depth(4)
-    ) i_in (
-        .clk_i,
-        .rst_ni,
-        .clear_i(1'b0),
-        .data_i(phy_rx_i[l]),
-        .valid_i(phy_rx_valid_i[l]),
-        .ready_o(phy_rx_ready_o[l]),
-        .data_o(in),
-        .valid_o(in_valid),
-        .ready_i(in_ready)
-    );
-
     depacketizer #(
         .Mifs(Ports)
     ) i_ingress (
         .clk_i,
-        .beat_i(in),
-        .beat_valid_i(in_valid),
-        .beat_ready_o(in_ready),
+        .rst_ni,
+        .beat_i(phy_rx_i[l]),
+        .beat_valid_i(phy_rx_valid_i[l]),
+        .beat_ready_o(phy_rx_ready_o[l]),
         .txn_o(rsp[l]),
         .txn_valid_o(rsp_valid),
         .txn_ready_i(rsp_ready)

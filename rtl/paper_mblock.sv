@@ -138,36 +138,21 @@ module paper_mblock
   endfunction
 
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    logic [BeatWidth-1:0] in, out[Ports];
-    logic in_valid, in_ready, req_valid, req_ready;
+    logic [BeatWidth-1:0] out[Ports];
+    logic req_valid, req_ready;
     logic [Ports-1:0] out_valid, out_ready, taken;
     logic [2*Ports-1:0] refuses;
     logic [7:0] refusals_q, refusing;
     txn_t req;
 
-    // Keeps the two blocks' and the wire's ready apart.
-    fifo #(
-        .T(logic [BeatWidth-1:0]),
-        .Depth(4)
-    ) i_in (
-        .clk_i,
-        .rst_ni,
-        .clear_i(1'b0),
-        .data_i(phy_rx_i[l]),
-        .valid_i(phy_rx_valid_i[l]),
-        .ready_o(phy_rx_ready_o[l]),
-        .data_o(in),
-        .valid_o(in_valid),
-        .ready_i(in_ready)
-    );
-
     depacketizer #(
         .Mifs(Ports)
     ) i_ingress (
         .clk_i,
-        .beat_i(in),
-        .beat_valid_i(in_valid),
-        .beat_ready_o(in_ready),
+        .rst_ni,
+        .beat_i(phy_rx_i[l]),
+        .beat_valid_i(phy_rx_valid_i[l]),
+        .beat_ready_o(phy_rx_ready_o[l]),
         .txn_o(req),
         .txn_valid_o(req_valid),
         .txn_ready_i(req_ready)

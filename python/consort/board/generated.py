@@ -57,7 +57,7 @@ def board_tables(system: System, images: Mapping[str, TaskImage], images_at: int
             try:
                 made.rename(folder)
             except OSError:
-                # Another session was quicker: the same name has the same files.
+                # Another process was quicker: the same name has the same files.
                 assert folder.is_dir()
     return folder
 

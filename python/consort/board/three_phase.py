@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 from consort.analysis.result import Bound
 from consort.analysis.scratchpad import (
     METHODS,
-    NotAnalysable,
     ThreePhaseCore,
-    core_of,
     moved,
     three_phase_cores,
 )
@@ -54,7 +52,7 @@ from consort.record.columns import STATUS
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.three_phase import DURATIONS, JOB, STAMPS
 from consort.runner.build import identifier
-from consort.runner.three_phase import task_rows
+from consort.runner.three_phase import planned_cores, task_rows
 from consort.simulate.build import prepare as prepare_simulation
 from consort.simulate.engine import simulate
 from consort.simulate.rows import DOING
@@ -202,10 +200,7 @@ def _cores(system: System) -> list[ThreePhaseCore]:
     if len(names) > APPLICATION_CORES:
         text = f"{len(names)} cores with three-phase tasks; the board has {APPLICATION_CORES}"
         raise refuse(text, "tasks")
-    try:
-        cores = [core_of(system, name) for name in names]
-    except NotAnalysable as error:
-        raise BadInput(str(error), file=system.file) from None
+    cores = list(planned_cores(system).values())
     if len({core.method for core in cores}) > 1:
         raise refuse("one DMA has one arbitration: tdma or round-robin", f"scheduling.{names[0]}.arbitration")
     return cores

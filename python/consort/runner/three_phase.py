@@ -87,11 +87,8 @@ def run_three_phase(system: System, options: Options, progress: Progress) -> Run
                 file=system.file,
                 field=f"channels.{name}",
             )
-    cores = three_phase_cores(system)
-    try:
-        planned = {core: core_of(system, core) for core in cores}
-    except NotAnalysable as error:
-        raise BadInput(str(error), file=system.file) from None
+    planned = planned_cores(system)
+    cores = list(planned)
     duration = _duration(system, options)
     groups = _groups(system, cores, planned)
     progress("building", None)
@@ -118,6 +115,14 @@ def run_three_phase(system: System, options: Options, progress: Progress) -> Run
         _judge(writer, observed, broken, options.realtime)
         progress("writing the report", None)
         return writer.finish()
+
+
+def planned_cores(system: System) -> dict[str, ThreePhaseCore]:
+    """The cores with three-phase tasks by name, in order; `BadInput` where one cannot be analysed."""
+    try:
+        return {core: core_of(system, core) for core in three_phase_cores(system)}
+    except NotAnalysable as error:
+        raise BadInput(str(error), file=system.file) from None
 
 
 def _duration(system: System, options: Options) -> int:
