@@ -111,9 +111,9 @@ module link
   header_t ended_q;  // of the frame that ended: the next one may already be in header_q
   logic [4:0] left_q;
   logic left_one_q;
-  logic [31:0] rx_crc, rx_crc_q;
+  logic [31:0] rx_due_q, rx_step;  // what a beat that ends a right frame adds to the CRC
   logic [63:0] half_q;
-  logic frame_first, frame_last;
+  logic frame_first, frame_last, frame_more;
   logic end_q, crc_good_q;
   logic [31:0] tail_meta_q;
   logic bad_header, bad_crc, frame_ok, accept, data_ok, duplicate, ahead, refused_now;
@@ -133,6 +133,7 @@ module link
   assign in_header = header_t'(in_q[63:0]);
   assign frame_first = in_valid_q && rx_state_q == Boundary && !in_resync_q && in_good_q;
   assign frame_last = (frame_first && in_empty_q) || (in_valid_q && rx_state_q == Inside && left_one_q);
+  assign frame_more = (frame_first && !in_empty_q) || (rx_state_q == Inside && !left_one_q);
   assign bad_header = in_valid_q && rx_state_q == Boundary && !in_resync_q && !in_good_q && !in_gap_q;
   assign phy_rx_hunting_o = rx_state_q == Hunt;
   assign bad_crc = end_q && !crc_good_q;
@@ -148,12 +149,9 @@ module link
       .data_i(phy_rx_i),
       .sum_o(in_crc)
   );
-  // Outside of a frame every beat may be the first of one.
-  crc_next i_rx_next (
-      .crc_i(rx_crc_q),
-      .first_i(rx_state_q != Inside),
-      .sum_i(in_crc_q),
-      .crc_o(rx_crc)
+  crc_step i_rx_step (
+      .crc_i(in_crc_q ^ rx_due_q),
+      .crc_o(rx_step)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -195,8 +193,9 @@ module link
       left_q <= frame_first ? in_header.units : left_q - 5'd1;
       left_one_q <= frame_first ? in_header.units == 5'd1 : left_q == 5'd2;
       half_q <= in_q[127:64];
-      rx_crc_q <= rx_crc;
-      crc_good_q <= rx_crc == '0;
+      // Outside of a frame every beat may be the first of one.
+      rx_due_q <= frame_more ? rx_step : CrcFirst;
+      crc_good_q <= in_crc_q == rx_due_q;
       tail_meta_q <= in_q[95:64];
       if (frame_last) begin
         ended_q <= frame_first ? in_header : header_q;
@@ -351,13 +350,13 @@ module link
   logic advance;                 // the pipeline moves
   logic [BeatWidth-1:0] a_beat, a_beat_q, b_beat_q;
   logic a_valid, a_valid_q, a_first, a_first_q, a_last, a_last_q, a_new, a_new_q, a_raw, a_raw_q, a_replay, a_replay_q;
-  logic b_valid_q, b_first_q, b_last_q, b_new_q;
+  logic b_valid_q, b_first_q, b_last_q, b_more_q, b_new_q;  // b_more_q: another of its frame follows
   seq_t seq_q, oldest_q, a_seq_q, b_seq_q, b_next_seq, in_flight;
   logic [4:0] tx_left_q;
   logic tx_left_one_q, tx_empty, tx_go, tx_starts;
   logic [63:0] tx_half_q;
   logic [31:0] tx_meta_q;
-  logic [31:0] tx_crc_q, tx_crc, b_crc, b_crc_q;
+  logic [31:0] tx_due_q, tx_crc, tx_step, b_crc, b_crc_q;
   logic [ReplayPtr-1:0] replay_write_q, replay_oldest_q, replay_read_q, replay_used_q;
   logic [ReplayPtr-1:0] next_start[2**(SeqWidth-1)];  // of the frames in flight, by the number after theirs
   logic [BeatWidth-1:0] replay_ram[ReplayDepth];
@@ -564,11 +563,10 @@ module link
   logic [BeatWidth-1:0] c_beat, kept_beat;
   logic [4:0] b_units, b_units_q;
   assign b_units = b_first_q ? b_beat_q[7:3] : b_units_q;
-  crc_next i_tx_next (
-      .crc_i(tx_crc_q),
-      .first_i(b_first_q),
-      .sum_i(b_crc_q),
-      .crc_o(tx_crc)
+  assign tx_crc = b_crc_q ^ tx_due_q;
+  crc_step i_tx_step (
+      .crc_i(tx_crc),
+      .crc_o(tx_step)
   );
   always_comb begin
     kept_beat = c_beat;
@@ -580,7 +578,7 @@ module link
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {a_valid_q, a_first_q, a_last_q, a_new_q, a_raw_q, a_replay_q} <= '0;
-      {b_valid_q, b_first_q, b_last_q, b_new_q} <= '0;
+      {b_valid_q, b_first_q, b_last_q, b_more_q, b_new_q} <= '0;
       phy_tx_valid_o <= 1'b0;
       replay_write_q <= '0;
       replay_oldest_q <= '0;
@@ -590,6 +588,7 @@ module link
         {a_valid_q, a_first_q, a_last_q, a_new_q, a_raw_q, a_replay_q} <= {a_valid, a_first, a_last, a_new, a_raw, a_replay};
         {b_valid_q, b_first_q} <= {a_valid_q, a_first_q};
         b_last_q <= a_last_q && !a_raw_q;
+        b_more_q <= !a_last_q && !a_raw_q;
         b_new_q <= a_valid_q && a_new_q;
         phy_tx_valid_o <= b_valid_q;
         if (b_new_q) replay_write_q <= replay_write_q + 1'b1;
@@ -612,7 +611,8 @@ module link
     if (advance) begin
       phy_tx_o <= c_beat;
       b_units_q <= b_units;
-      if (b_valid_q) tx_crc_q <= tx_crc;
+      // A frame that was broken off because the link went down is followed by a ResyncBeat.
+      if (b_valid_q) tx_due_q <= b_more_q ? tx_step : CrcFirst;
       if (b_new_q) begin
         replay_ram[replay_write_q] <= kept_beat;
         if (b_last_q) next_start[b_next_seq[SeqWidth-2:0]] <= replay_write_q + 1'b1;

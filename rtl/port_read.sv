@@ -216,19 +216,22 @@ module port_read
 
   beat_t ram[Room];
   beat_t beat_q;
-  tag_t head;
+  // What is known of the tag at the head, once known_q, and of the one to look at after it.
+  tag_t head, next;
+  logic [IndexWidth:0] look_q;
+  logic known_q, looks;
   logic [RoomPtr:0] write_place;
-  logic [7:0] count_q;
-  logic failing_q, marked_q, marks, settled_q, shows_data, step, is_last;
+  logic [7:0] left_q;
+  logic failing_q, marked_q, marks, settled_q, shows_data, step, is_last_q;
   logic [3:0] failed_q;
 
-  assign head = tags[index];
+  assign next = tags[look_q[IndexWidth-1:0]];
+  assign looks = (answered || !known_q) && look_q != tail_q;
   assign sweeping = !sweep_q[RoomPtr];
-  assign shows_data = !sweeping && beat_q.turn == read_q[RoomPtr] && !head.local_error && !failing_q;
+  assign shows_data = known_q && beat_q.turn == read_q[RoomPtr] && !head.local_error && !failing_q;
   assign r_valid_o = shows_data || (failing_q && (head.local_error || marked_q));
   assign step = r_valid_o && r_ready_i;
-  assign is_last = count_q == head.len;
-  assign answered = step && is_last;
+  assign answered = step && is_last_q;
   assign marks = failing_q && !head.local_error && !marked_q && !rsp_valid_i;
   assign write_place = rsp_valid_i ? write_at : sweeping ? {1'b1, sweep_q[RoomPtr-1:0]} : read_q;
 
@@ -237,7 +240,8 @@ module port_read
       head_q <= '0;
       read_q <= '0;
       sweep_q <= '0;
-      count_q <= '0;
+      look_q <= '0;
+      known_q <= 1'b0;
       give_q <= 1'b0;
       failing_q <= 1'b0;
       marked_q <= 1'b0;
@@ -246,12 +250,13 @@ module port_read
     end else begin
       if (sweeping) sweep_q <= sweep_q + 1'b1;
       give_q <= step && !head.local_error;
-      if (step) count_q <= is_last ? '0 : count_q + 1'b1;
+      if (looks) look_q <= look_q + 1'b1;
+      known_q <= looks || (known_q && !answered);
       if (step && !head.local_error) read_q <= read_q + 1'b1;
       if (answered) head_q <= head_q + 1'b1;
       // What failed is known a cycle after the head moved. After its first beat without data a burst has no more, whatever
       // comes.
-      settled_q <= !answered && head_q != tail_q;
+      settled_q <= !answered && known_q;
       failed_q <= answered ? '0 : links_failed;
       if (answered) failing_q <= 1'b0;
       else if (settled_q && !shows_data && (head.local_error || broken || failed_q[Links > 1 ? head.link : 2'd0])) begin
@@ -263,6 +268,14 @@ module port_read
   end
 
   always_ff @(posedge clk_i) begin
+    if (looks) begin
+      head <= next;
+      left_q <= next.len;
+      is_last_q <= next.len == '0;
+    end else if (step) begin
+      left_q <= left_q - 1'b1;
+      is_last_q <= left_q == 8'd1;
+    end
     if (rsp_valid_i || marks || sweeping) begin
       ram[write_place[RoomPtr-1:0]] <= '{turn: write_place[RoomPtr], resp: rsp_resp_i, data: rsp_data_i};
     end
@@ -273,6 +286,6 @@ module port_read
           data: failing_q ? '0 : beat_q.data,
           id: head.id,
           resp: failing_q ? (head.local_error && head.decerr ? RespDecerr : RespSlverr) : beat_q.resp,
-          last: is_last
+          last: is_last_q
       };
 endmodule

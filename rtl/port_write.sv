@@ -78,6 +78,7 @@ module port_write
   // ---- Data of the write at hand ----
 
   typedef struct packed {
+    logic        turn;  // of its tag: the bit above it in head_q and tail_q
     request_t    request;
     logic [1:0]  link;
     logic [4:0]  beats;
@@ -86,6 +87,7 @@ module port_write
 
   logic busy_q, good_q, takes, message_done, write_done;
   request_t current_q;
+  logic turn_q;
   logic [1:0] link_q;
   logic [8:0] units_q;        // of the messages of this write so far
   logic [4:0] beats_q;        // collected of the message at hand
@@ -107,7 +109,7 @@ module port_write
   assign step = OffsetWidth'(16) << current_q.size;
 
   always_comb begin
-    made = '{request: current_q, link: link_q, beats: beats_q + 5'd1, units: '0};
+    made = '{turn: turn_q, request: current_q, link: link_q, beats: beats_q + 5'd1, units: '0};
     made.request.op = partial ? OpWriteStrobe : OpWrite;
     made.request.len = 8'(beats_q);
     made.request.more = !w_i.last;
@@ -148,6 +150,7 @@ module port_write
     if (aw_ready_o) aw_q <= aw_i;
     if (starts) begin
       link_q <= link;
+      turn_q <= tail_q[IndexWidth];
       current_q <= '{
           prot: aw_q.prot,
           more: 1'b0,
@@ -195,7 +198,8 @@ module port_write
   logic [CreditWidth-1:0] credit_give_q;
   logic [1:0] order_link_q;
 
-  assign req_units_o = message.units;
+  // A message is offered a cycle after it showed first, or later: its units are in the register by then.
+  assign req_units_o = want_q;
   assign req_o = message.request;
   assign req_link_o = message.link;
   // Units leave in the order of the messages. Those of another link wait until all before them are out, or two links
@@ -328,7 +332,9 @@ module port_write
   logic [1:0] resps[Tags];
   logic [3:0] links_failed, message_failed;
   logic [IndexWidth-1:0] index, current_index;
-  logic b_ripe_q, b_due_q, b_step, whole, unsent, acked, failed, message_failed_q, late, rsp_late;
+  // The oldest write of which something is still to be collected or to be sent; tail_q where there is none. It may lag behind.
+  logic [IndexWidth:0] unsent_q;
+  logic b_ripe_q, b_due_q, b_step, acked, failed, message_failed_q, late, rsp_late;
   // Of each link the write whose link was down while it was collected, and whose rest went out after that: its
   // acknowledgement still comes and would meet the next write of the tag.
   logic [Links-1:0] late_q;
@@ -374,8 +380,6 @@ module port_write
   end
 
   // A write is answered when all its data were taken, and it was acknowledged or cannot be any more.
-  assign whole = !busy_q || current_index != index;
-  assign unsent = message_valid && message.request.tag[IndexWidth-1:0] == index;
   assign failed = head.local_error || links_failed[Links > 1 ? head.link : 2'd0];
   assign b_step = b_due_q && (!b_valid_o || b_ready_i);
   assign counted_o = starts && mapped && allowed ? window : '0;
@@ -399,6 +403,7 @@ module port_write
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       head_q <= '0;
+      unsent_q <= '0;
       message_failed_q <= 1'b0;
       late_q <= '0;
       for (int unsigned l = 0; l < Links; l++) late_index_q[l] <= '0;
@@ -419,7 +424,10 @@ module port_write
           late_q[l] <= 1'b0;
         end
       end
-      b_ripe_q <= head_q != tail_q && whole && !unsent && !late && !b_step;
+      if (message_valid) unsent_q <= {message.turn, message.request.tag[IndexWidth-1:0]};
+      else if (busy_q) unsent_q <= {turn_q, current_index};
+      else unsent_q <= tail_q;
+      b_ripe_q <= head_q != unsent_q && !late && !b_step;
       b_due_q <= b_ripe_q && (acked || failed) && !b_step;
       if (b_step) head_q <= head_q + 1'b1;
       if (!b_valid_o || b_ready_i) b_valid_o <= b_due_q;

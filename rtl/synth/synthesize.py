@@ -16,12 +16,23 @@ design = libyosys.Design()
 for command in (
     f"read_slang --keep-hierarchy --top {top} {parameters} {files}",
     "setattr -mod -unset keep_hierarchy *",
-    "setattr -mod -set keep_hierarchy 1 crc_sum* crc_next*",
+    "setattr -mod -set keep_hierarchy 1 crc_sum*",
     # No pads: the block lies inside of a device.
     f"{mapped} -run begin:map_luts",
     # Registers after the signals they hold: mapping to LUTs loses the signals' own names.
     "rename -wire t:FD*",
-    f"{mapped} -run map_luts:",
+    # As synth_xilinx does it, but for two things. A LUT's level weighs far more than what is within a cell: else the mapper
+    # lets every path have as many as fit beside the longest carry chain. And no wide multiplexers, which would be levels
+    # that nobody counts.
+    "opt_expr -mux_undef -noclkinv",
+    "scratchpad -set abc9.W 3000",
+    "abc9 -luts 2:2,3,6:5",
+    "clean",
+    "xilinx_srl -fixed -minlen 3",
+    "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6",
+    "xilinx_dffopt",
+    "opt_lut_ins -tech xilinx",
+    f"{mapped} -run finalize:",
     # Blocks that are mapped by themselves become parts of the whole.
     "setattr -mod -unset keep_hierarchy *",
     "flatten",
