@@ -21,9 +21,9 @@ for command in (
     f"{mapped} -run begin:map_luts",
     # Registers after the signals they hold: mapping to LUTs loses the signals' own names.
     "rename -wire t:FD*",
-    # As synth_xilinx does it, but for two things. A LUT's level weighs far more than what is within a cell: else the mapper
-    # lets every path have as many as fit beside the longest carry chain. And no wide multiplexers, which would be levels
-    # that nobody counts.
+    # As synth_xilinx does it, but for two things. A LUT's level weighs far more than what is within a
+    # cell: else the mapper lets every path have as many as fit beside the longest carry chain. And no
+    # wide multiplexers, which would be levels that nobody counts.
     "opt_expr -mux_undef -noclkinv",
     "scratchpad -set abc9.W 3000",
     "abc9 -luts 2:2,3,6:5",
