@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Proves the assertions of a module of this folder by induction, in the environment of the hardware tools.
 
-prove.py FILE.sv... TOP
+prove.py FILE.sv... TOP [PARAMETER=VALUE...] [--refute]
+
+With --refute it looks for a run of up to twelve cycles from the reset that breaks what the module promises;
+what a proof needs to know of the module's state (PROVE) is left out then.
 """
 
 import sys
 
 from pyosys import libyosys
 
-*files, top = sys.argv[1:]
+refute = "--refute" in sys.argv
+words = [word for word in sys.argv[1:] if word != "--refute"]
+*files, top = (word for word in words if "=" not in word)
+given = "".join(f" -G {word}" for word in words if "=" in word) + ("" if refute else " -D PROVE")
+method = "-tempinduct-baseonly" if refute else ""
 design = libyosys.Design()
 for command in (
-    f"read_slang --top {top} {' '.join(files)}",
+    f"read_slang --top {top}{given} {' '.join(files)}",
     "async2sync",
     f"prep -flatten -top {top}",
     "chformal -cover -remove",
     "memory_map",
     "opt -full",
-    f"sat -tempinduct -prove-asserts -set-assumes -verify -maxsteps 12 {top}",
+    f"sat -tempinduct {method} -prove-asserts -set-assumes -verify -maxsteps 12 {top}",
 ):
     libyosys.run_pass(command, design)
-print("proven")
+print("not refuted" if refute else "proven")
