@@ -182,26 +182,45 @@ inline void refusals(Pair& pair) {
                     static_cast<unsigned long long>(beats));
         first = false;
     };
+    // Longer than acknowledgements wait. Whatever an access sends is on the link by then, also after its
+    // answer.
+    const auto settle = [&] {
+        for (unsigned i = 0; i < 600; ++i) pair.cycle();
+    };
+    const auto alone = [&](const char* name, std::uint64_t at, bool write) {
+        settle();
+        const auto before = pair.beats();
+        const auto done = one(pair, {.addr = at}, write);
+        settle();
+        say(name, done, pair.beats() - before);
+    };
+    // What the other end did to the segment; the window here does not know yet. The first is the one that is
+    // told of.
+    struct Late {
+        const char* what;
+        std::uint32_t reg, value;
+    };
     for (const bool write : {false, true}) {
-        for (unsigned i = 0; i < 600; ++i) pair.cycle();  // acknowledgements are out
-        auto before = pair.beats();
-        auto done = one(pair, {.addr = Pair::kLpa - 64}, write);
-        say(write ? "write_unmapped" : "read_unmapped", done, pair.beats() - before);
+        alone(write ? "write_unmapped" : "read_unmapped", Pair::kLpa - 64, write);
         pair.open(0, 0, 0, 0, write, !write);
-        before = pair.beats();
-        done = one(pair, {.addr = Pair::kLpa}, write);
-        say(write ? "write_forbidden" : "read_forbidden", done, pair.beats() - before);
-        // The other end has given the segment to another generation; the window here does not know yet.
-        pair.open(0, 0, 0, 0, true, true);
-        pair.write(false, 0x408, 5U << 5 | 7U);
-        const auto stored = pair.memories[0].write_bursts + pair.memories[0].read_bursts;
-        done = one(pair, {.addr = Pair::kLpa, .len = 40}, write);
-        if (pair.memories[0].write_bursts + pair.memories[0].read_bursts != stored)
-            fail("a detached segment was reached");
-        say(write ? "write_detached" : "read_detached", done, 0);
+        alone(write ? "write_forbidden" : "read_forbidden", Pair::kLpa, write);
+        for (const Late& late :
+             {Late{"another generation", 0x408, 5U << 5 | 7U}, Late{"closed", 0x408, 6U},
+              Late{"without the right", 0x408, write ? 3U : 5U}, Late{"smaller", 0x404, 0U}}) {
+            pair.open(0, 0, 0, 0, true, true);
+            pair.write(false, late.reg, late.value);
+            const auto stored = pair.memories[0].write_bursts + pair.memories[0].read_bursts;
+            const auto refused = pair.read(false, 0x10C);
+            const auto done = one(pair, {.addr = Pair::kLpa + 0x1000, .len = 40}, write);
+            if (pair.memories[0].write_bursts + pair.memories[0].read_bursts != stored)
+                fail(std::string("a detached segment was reached: it is ") + late.what);
+            if (done.resp != 2) fail(std::string("no SLVERR of a segment that is ") + late.what);
+            if (pair.read(false, 0x10C) == refused) fail("the mBlock counted no refused request");
+            if (late.reg == 0x408 && late.value >> 5 != 0)
+                say(write ? "write_detached" : "read_detached", done, 0);
+        }
         pair.open(0, 0, 0, 0, true, true);
     }
-    if (pair.read(false, 0x10C) == 0) fail("the mBlock counted no refused request");
 }
 
 }  // namespace sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows an axi_checker good traffic, and in each case but "good" one thing that AXI4 forbids.
+// Shows the checkers good traffic, and in each case but "good" one thing that their rules forbid.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -75,6 +75,69 @@ void waits(Bus& bus, const std::string& channel, Valid& valid, Ready& ready, Cha
     valid = 0;
 }
 
+void streams(Bus& bus) {
+    auto& top = *bus.top;
+    const auto next = [](auto& data) { return [&data] { ++data; }; };
+    waits(bus, "stream", top.stream_valid_i, top.stream_ready_i, next(top.stream_data_i));
+    // What is cleared may go, in that cycle and as something else.
+    top.stream_ready_i = 0;
+    top.stream_valid_i = 1;
+    bus.cycle();
+    top.stream_clear_i = bus.is("stream goes without a reason") ? 0 : 1;
+    top.stream_valid_i = 0;
+    bus.cycle();
+    top.stream_valid_i = 1;
+    bus.cycle();
+    top.stream_clear_i = 0;
+    ++top.stream_data_i;
+    bus.cycle();
+    if (bus.is("stream changes after it was cleared")) ++top.stream_data_i;
+    bus.cycle();
+
+    top.up_i = 1;
+    waits(bus, "PHY", top.phy_valid_i, top.phy_ready_i, next(top.phy_data_i));
+    waits(bus, "frames", top.frames_valid_i, top.frames_ready_i, next(top.frames_data_i));
+    waits(bus, "units", top.units_valid_i, top.units_ready_i, next(top.units_data_i));
+    // With the link what was received may go, not what is shown to the PHY.
+    top.phy_ready_i = top.frames_ready_i = top.units_ready_i = 0;
+    top.phy_valid_i = top.frames_valid_i = top.units_valid_i = 1;
+    bus.cycle();
+    top.up_i = bus.is("frames go without the link") ? 1 : 0;
+    top.frames_valid_i = top.units_valid_i = 0;
+    if (bus.is("PHY goes with the link")) top.phy_valid_i = 0;
+    bus.cycle();
+    top.phy_ready_i = 1;
+    bus.cycle();
+    top.phy_valid_i = 0;
+}
+
+void credits(Bus& bus) {
+    auto& top = *bus.top;
+    const auto take = [&](unsigned want, unsigned give, bool enough = true) {
+        top.want_i = static_cast<std::uint8_t>(want);
+        top.take_i = want != 0;
+        top.give_i = static_cast<std::uint8_t>(give);
+        top.enough_i = enough;
+        bus.cycle();
+        top.take_i = top.give_i = 0;
+    };
+    take(10, 0);
+    take(bus.is("more out than there is") ? 7 : 6, 0);
+    take(0, 5, false);
+    take(4, 4);
+    if (bus.is("taken where there was not enough")) take(1, 0, false);
+    take(0, bus.is("more given back than taken") ? 12 : 11);
+    if (bus.is("given back twice")) take(0, 11);
+    take(16, 0);
+    // Afterwards all are there again.
+    top.credit_clear_i = 1;
+    take(0, 0);
+    top.credit_clear_i = 0;
+    if (bus.is("given back after all were cleared")) take(0, 1);
+    take(16, 0);
+    take(0, 16);
+}
+
 void traffic(Bus& bus) {
     auto& top = *bus.top;
     using sim::Address;
@@ -131,6 +194,11 @@ void traffic(Bus& bus) {
     for (unsigned i = 0; i < 15; ++i) bus.w(i == 14);
     top.b_i = 1U << 2;
     waits(bus, "B", top.b_valid_i, top.b_ready_i, [&] { top.b_i = (1U << 2) | 2U; });
+    bus.cycle();
+    streams(bus);
+    credits(bus);
+    top.ar_ready_i = 1;
+    for (unsigned i = 0; bus.is("more than the checker can hold") && i < 512; ++i) bus.ar(two);
     bus.cycle();
 }
 

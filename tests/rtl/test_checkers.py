@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -16,7 +17,8 @@ RTL = HERE.parents[1] / "rtl"
 @pytest.fixture(scope="module")
 def user() -> Path:
     options = ("-CFLAGS", f"-I{RTL / 'sim'}", "-Wno-UNUSEDSIGNAL")
-    return build.simulation("axi_checker", HERE / "checker_user.cpp", None, options)
+    top = HERE / "checkers_top.sv"
+    return build.simulation("checkers_top", HERE / "checker_user.cpp", None, options, (top,))
 
 
 def found(user: Path, what: str) -> str:
@@ -55,3 +57,43 @@ def test_good_traffic_is_not_complained_of(user):
 )
 def test_what_axi_forbids_is_found(user, what, complaint):
     assert complaint in found(user, what)
+
+
+@pytest.mark.parametrize(
+    ("what", "complaint"),
+    [
+        *(
+            (f"{stream} {does}", f"{name}: {complaint}")
+            for stream, name in (
+                ("stream", "stream"),
+                ("PHY", "link PHY"),
+                ("frames", "link frames"),
+                ("units", "link units"),
+            )
+            for does, complaint in (
+                ("goes", "valid went before ready"),
+                ("changes", "changed before ready"),
+            )
+        ),
+        ("stream goes without a reason", "stream: valid went before ready"),
+        ("stream changes after it was cleared", "stream: changed before ready"),
+        ("PHY goes with the link", "link PHY: valid went before ready"),
+        ("frames go without the link", "link frames: valid went before ready"),
+        ("taken where there was not enough", "credit: taken where there was not enough"),
+        ("more given back than taken", "credit: more given back than was taken"),
+        ("given back twice", "credit: more given back than was taken"),
+        ("given back after all were cleared", "credit: more given back than was taken"),
+        ("more out than there is", "credit: more out than there is"),
+        ("more than the checker can hold", "more outstanding than the checker can hold"),
+    ],
+)
+def test_what_streams_and_credits_forbid_is_found(user, what, complaint):
+    assert complaint in found(user, what)
+
+
+def test_each_rule_of_the_checkers_is_broken_here():
+    # A rule that is added needs a case: its words stand in one of the lists above.
+    cases = Path(__file__).read_text()
+    for checker in build.checkers(RTL.parent):
+        for words in re.findall(r'\$error\(\s*"(?:%s: )?([^"%]*)', checker.read_text()):
+            assert words.strip() in cases, f"{checker.name}: {words}"

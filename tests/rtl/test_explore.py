@@ -123,57 +123,61 @@ ONE_ERROR = {"errors": 1, "idles": 0, "cuts": 0, "timeout": 24}
 ONE_CUT = {"errors": 0, "idles": 0, "cuts": 1, "timeout": 24}
 
 
+WRONG_LINKS = [
+    pytest.param(
+        2,
+        ONE_ERROR,
+        "wanted_q && match_q && up",
+        "wanted_q && up",
+        id="a repeated frame is taken again",
+    ),
+    pytest.param(
+        2,
+        ONE_ERROR,
+        "crc_good_q <= in_crc_q == rx_due_q;",
+        "crc_good_q <= 1'b1;",
+        id="a harmed frame is taken",
+    ),
+    pytest.param(
+        2,
+        ONE_ERROR,
+        "replay_read_q <= replay_oldest_q;",
+        "replay_read_q <= replay_write_q;",
+        id="repetition begins after what was lost",
+    ),
+    pytest.param(
+        2,
+        ONE_ERROR,
+        "ack_late_q <= ack_timer_q >= ack_timeout_i",
+        "ack_late_q <= 1'b0",
+        id="nothing is repeated in time",
+    ),
+    pytest.param(
+        2,
+        ONE_ERROR,
+        "MaxInFlight = 2 ** (SeqWidth - 1) - 1",
+        "MaxInFlight = 2 ** SeqWidth - 1",
+        id="more in flight than the numbers tell apart",
+    ),
+    pytest.param(
+        3,
+        ONE_CUT,
+        "ended_q.kind inside {FrameData, FrameAck, FrameNak};",
+        "ended_q.kind inside {FrameData, FrameAck, FrameNak, FrameAgain};",
+        id="an acknowledgement of long ago counts",
+    ),
+    pytest.param(
+        2,
+        ONE_CUT,
+        "      if (!up) begin\n        expected_q  <= '0;\n        following_q <= SeqWidth'(1);\n",
+        "      if (!up) begin\n",
+        id="numbers go on after a new start",
+    ),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("width", "world", "right", "wrong"),
-    [
-        pytest.param(
-            2,
-            ONE_ERROR,
-            "wanted_q && match_q && up",
-            "wanted_q && up",
-            id="a repeated frame is taken again",
-        ),
-        pytest.param(
-            2, ONE_ERROR, "crc_good_q <= rx_crc == '0;", "crc_good_q <= 1'b1;", id="a harmed frame is taken"
-        ),
-        pytest.param(
-            2,
-            ONE_ERROR,
-            "replay_read_q <= replay_oldest_q;",
-            "replay_read_q <= replay_write_q;",
-            id="repetition begins after what was lost",
-        ),
-        pytest.param(
-            2,
-            ONE_ERROR,
-            "ack_late_q <= ack_timer_q >= ack_timeout_i",
-            "ack_late_q <= 1'b0",
-            id="nothing is repeated in time",
-        ),
-        pytest.param(
-            2,
-            ONE_ERROR,
-            "MaxInFlight = 2 ** (SeqWidth - 1) - 1",
-            "MaxInFlight = 2 ** SeqWidth - 1",
-            id="more in flight than the numbers tell apart",
-        ),
-        pytest.param(
-            3,
-            ONE_CUT,
-            "ended_q.kind inside {FrameData, FrameAck, FrameNak} &&",
-            "ended_q.kind inside {FrameData, FrameAck, FrameNak, FrameAgain} &&",
-            id="an acknowledgement of long ago counts",
-        ),
-        pytest.param(
-            2,
-            ONE_CUT,
-            "      if (!up) begin\n        expected_q  <= '0;\n        following_q <= SeqWidth'(1);\n",
-            "      if (!up) begin\n",
-            id="numbers go on after a new start",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("width", "world", "right", "wrong"), WRONG_LINKS)
 def test_a_wrong_link_is_found_out(explorer, tmp_path, width, world, right, wrong):
     changed = graph(tmp_path, "link_world", LINK, {"link": (right, wrong)}, (f"SeqWidth={width}",))
     found = explore(explorer, changed, 21, **world)
@@ -200,29 +204,37 @@ def test_credits_in_all_states(explorer, credit, world):
     assert explore(explorer, credit, 12, **world)["verdict"] == "holds"
 
 
+WRONG_CREDITS = [
+    pytest.param(
+        "port_write",
+        "b_step && !head.local_error ?",
+        "!head.local_error && (b_step || rsp_valid_i && rsp_index_i == index) ?",
+        id="given back twice",
+    ),
+    pytest.param(
+        "port_write", "b_step && !head.local_error ?", "b_step ?", id="given back where none was taken"
+    ),
+    pytest.param(
+        "port_write",
+        "b_step && !head.local_error ?",
+        "1'b0 && !head.local_error ?",
+        id="never given back",
+    ),
+    pytest.param("credit", "want_i <= free_q", "1'b1", id="taken where there is not enough"),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "right", "wrong"),
-    [
-        pytest.param(
-            "port_write",
-            "b_step && !head.local_error ?",
-            "!head.local_error && (b_step || rsp_valid_i && rsp_index_i == index) ?",
-            id="given back twice",
-        ),
-        pytest.param(
-            "port_write", "b_step && !head.local_error ?", "b_step ?", id="given back where none was taken"
-        ),
-        pytest.param(
-            "port_write",
-            "b_step && !head.local_error ?",
-            "1'b0 && !head.local_error ?",
-            id="never given back",
-        ),
-        pytest.param("credit", "want_i <= free_q", "1'b1", id="taken where there is not enough"),
-    ],
-)
+@pytest.mark.parametrize(("module", "right", "wrong"), WRONG_CREDITS)
 def test_wrong_credits_are_found_out(explorer, tmp_path, module, right, wrong):
     changed = graph(tmp_path, "credit_world", CREDIT, {module: (right, wrong)})
     found = explore(explorer, changed, 12, **more_credits(0, 1, 3))
     assert found["verdict"] == "deadlock" or found["verdict"].startswith("bad")
+
+
+def test_what_is_made_wrong_is_in_the_sources():
+    # The wrong ones run rarely; that their text has gone out of the sources is known at once.
+    changes = [("link", param.values[2]) for param in WRONG_LINKS]
+    changes += [(param.values[0], param.values[1]) for param in WRONG_CREDITS]
+    for module, right in changes:
+        assert (RTL / f"{module}.sv").read_text().count(right) == 1, right

@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of stated bounds and the checkers at their places fail on blocks of which one thing is wrong.
+
+All wrong blocks are one simulation, which looks up in a file which of them it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bounds_of_faults import DECERR, SLVERR, ended_in_time, refused_at_once
+from consort.remote import build
+from consort.remote.run import harness
+
+RTL = Path(__file__).parents[2] / "rtl"
+FAULTS = ("faults",)
+# Over a bad and slow link, with pauses on every side.
+SOAK = ("soak", "20000", "1e-5", "1e-4", "1e-4", "0", "30", "1")
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """In `module` each first text of `changes` becomes the second; CHOSEN there says: it is this one."""
+
+    name: str
+    module: str
+    changes: tuple[tuple[str, str], ...]
+    does: tuple[str, ...] = FAULTS
+    # What is said, by the harness or by a checker.
+    says: str = ""
+    # Or the counted figures that are out of bounds, all others in them.
+    breaks: tuple[str, ...] = ()
+    slow: bool = False
+
+
+def changed(name: str, module: str, right: str, wrong: str, **more: Any) -> Wrong:
+    return Wrong(name, module, ((right, wrong),), **more)
+
+
+# ---- Refused within 8 cycles, with the right answer, and nothing on the link ----
+
+REFUSALS = [
+    Wrong(
+        "a refused read is answered late",
+        "port_read",
+        (
+            ("logic [3:0] failed_q;", "logic [3:0] failed_q, slow_q;"),
+            (
+                "settled_q <= !answered && known_q;",
+                "settled_q <= !answered && known_q; slow_q <= answered ? '0 : {slow_q[2:0], settled_q};",
+            ),
+            ("settled_q && !shows_data &&", "(CHOSEN ? slow_q[3] : settled_q) && !shows_data &&"),
+        ),
+        breaks=("read_.* cycles",),
+    ),
+    Wrong(
+        "a refused write is answered late",
+        "port_write",
+        (
+            ("logic b_ripe_q,", "logic [1:0] slow_q; logic b_ripe_q,"),
+            (
+                "b_due_q <= b_ripe_q &&",
+                "slow_q <= b_step ? '0 : {slow_q[0], b_ripe_q};"
+                " b_due_q <= (CHOSEN ? slow_q[1] : b_ripe_q) &&",
+            ),
+        ),
+        breaks=("write_.* cycles",),
+    ),
+    changed(
+        "a refused read goes to the link",
+        "port_read",
+        "tag_free_q && good &&",
+        "tag_free_q && (CHOSEN || good) &&",
+        breaks=("read_.* beats",),
+    ),
+    changed(
+        "a refused write goes to the link",
+        "port_write",
+        "good_q <= mapped && allowed;",
+        "good_q <= CHOSEN || (mapped && allowed);",
+        breaks=("write_.* beats", "write_.* cycles"),
+    ),
+    changed(
+        "what is not mapped is SLVERR, of reads",
+        "port_read",
+        "decerr: !mapped",
+        "decerr: !mapped && !CHOSEN",
+        breaks=("read_unmapped resp",),
+    ),
+    changed(
+        "what is not mapped is SLVERR, of writes",
+        "port_write",
+        "decerr: !mapped",
+        "decerr: !mapped && !CHOSEN",
+        breaks=("write_unmapped resp",),
+    ),
+    changed(
+        "rights are not looked at",
+        "window_table",
+        "(Write ? window.writable : window.readable)",
+        "(CHOSEN || (Write ? window.writable : window.readable))",
+        breaks=(".*_forbidden .*",),
+    ),
+]
+
+# ---- A cut link: all ends, with SLVERR, in the programmed time ----
+
+CUTS = [
+    changed(
+        "down after twice the time",
+        "link",
+        "quiet_over_q <= !quiet_clear && quiet_q > down_after;",
+        "quiet_over_q <= !quiet_clear && quiet_q > (CHOSEN ? down_after << 1 : down_after);",
+        breaks=("cut longest",),
+    ),
+    changed(
+        "the last tag is forgotten",
+        "failed_tags",
+        "until_q[l] <= tail_i;",
+        "until_q[l] <= tail_i - Width'(CHOSEN);",
+        says="no answer: a transaction is stuck",
+    ),
+    changed(
+        "writes are forgotten",
+        "port_write",
+        "assign failed = head.local_error ||",
+        "assign failed = head.local_error || !CHOSEN &&",
+        says="no answer: a transaction is stuck",
+        slow=True,
+    ),
+    changed(
+        "reads end without an error",
+        "port_read",
+        "RespDecerr : RespSlverr) : beat_q.resp",
+        "RespDecerr : CHOSEN && !broken ? RespOkay : RespSlverr) : beat_q.resp",
+        says="port 0 read .* was written",
+    ),
+]
+
+# ---- The mBlock's own check of a segment ----
+
+HANDLES = [
+    changed(
+        "the generation is not compared",
+        "mblock_link",
+        "segment.generation == request.handle.generation",
+        "(CHOSEN || segment.generation == request.handle.generation)",
+        says="a detached segment was reached: it is another generation",
+    ),
+    changed(
+        "a closed segment is open",
+        "mblock_link",
+        "assign good = segment.valid &&",
+        "assign good = (CHOSEN || segment.valid) &&",
+        says="a detached segment was reached: it is closed",
+    ),
+    changed(
+        "the mBlock looks at no rights",
+        "mblock_link",
+        "(is_write ? segment.writable : segment.readable)",
+        "(CHOSEN || (is_write ? segment.writable : segment.readable))",
+        says="a detached segment was reached: it is without the right",
+    ),
+    changed(
+        "the mBlock looks at no end",
+        "mblock_link",
+        "request.offset[OffsetWidth-1:12] <= segment.last",
+        "(CHOSEN || request.offset[OffsetWidth-1:12] <= segment.last)",
+        says="a detached segment was reached: it is smaller",
+    ),
+]
+
+# ---- The checkers see what they are bound to ----
+
+
+def heard(name: str, module: str, right: str, wrong: str, says: str, **more: Any) -> Wrong:
+    return changed(name, module, right, wrong, says=says, **({"does": SOAK} | more))
+
+
+GONE = "valid went before ready|changed before ready"
+CHECKED = [
+    Wrong(
+        "answers do not wait for the master",
+        "port_read",
+        (
+            ("logic failing_q, marked_q,", "logic shown_q, failing_q, marked_q,"),
+            (
+                "assign r_valid_o = shows_data || (failing_q && (head.local_error || marked_q));",
+                "assign r_valid_o = !(CHOSEN && shown_q) &&"
+                " (shows_data || (failing_q && (head.local_error || marked_q)));",
+            ),
+            ("if (looks) look_q <=", "shown_q <= r_valid_o && !r_ready_i; if (looks) look_q <="),
+        ),
+        does=SOAK,
+        says=f"cblock port R: ({GONE})",
+    ),
+    heard(
+        "acknowledgements do not wait for the master",
+        "port_write",
+        "if (!b_valid_o || b_ready_i) b_valid_o <= b_due_q;",
+        "if (CHOSEN || !b_valid_o || b_ready_i) b_valid_o <= b_due_q;",
+        f"cblock port B: ({GONE})",
+    ),
+    *(
+        heard(
+            f"{channel} does not wait for the memory",
+            "mblock",
+            f"      .m_{channel}_ready_i,",
+            f"      .m_{channel}_ready_i('{{CHOSEN || m_{channel}_ready_i[0]}}),",
+            f"mblock memory {channel.upper()}: ({GONE})",
+        )
+        for channel in ("aw", "w", "ar")
+    ),
+    heard(
+        "the link does not wait for the PHY",
+        "link",
+        "assign advance = !phy_tx_valid_o || phy_tx_ready_i;",
+        "assign advance = CHOSEN || !phy_tx_valid_o || phy_tx_ready_i;",
+        f"link PHY: ({GONE})",
+    ),
+    heard(
+        "frames do not wait for their user",
+        "link",
+        ".ready_i(rx_ready_i)",
+        ".ready_i(CHOSEN || rx_ready_i)",
+        f"link frames: ({GONE})",
+    ),
+    heard(
+        "units do not wait for their user",
+        "link",
+        "assign unit_next = !unit_valid_q || rx_unit_ready_i;",
+        "assign unit_next = CHOSEN || !unit_valid_q || rx_unit_ready_i;",
+        f"link units: ({GONE})",
+    ),
+    heard(
+        "credits are taken where there are not enough",
+        "port_write",
+        "enough_q <= message_valid && credit_enough &&",
+        "enough_q <= message_valid && (CHOSEN || credit_enough) &&",
+        "credit: taken where there was not enough",
+    ),
+    heard(
+        "there are always enough credits",
+        "credit",
+        "want_i <= free_q",
+        "CHOSEN || want_i <= free_q",
+        "credit: more out than there is",
+    ),
+    heard(
+        "credits are given back that were not taken",
+        "port_write",
+        "CreditWidth'(units[index])",
+        "CreditWidth'(units[index]) + CreditWidth'(CHOSEN)",
+        "credit: more given back than was taken",
+        does=FAULTS,
+    ),
+]
+
+ALL = REFUSALS + CUTS + HANDLES + CHECKED
+# The top module reads which one it is; the package has the number.
+READS = """
+  initial begin
+    automatic int file = $fopen("chosen", "r");
+    if (file == 0 || $fscanf(file, "%d", consort_remote_pkg::chosen) != 1) $fatal(1, "no choice");
+    $fclose(file);
+  end
+endmodule
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wrong")
+    texts = {name: (RTL / f"{name}.sv").read_text() for name in ("consort_remote_pkg", "remote_pair")}
+    head = "package consort_remote_pkg;"
+    assert texts["consort_remote_pkg"].count(head) == 1
+    texts["consort_remote_pkg"] = texts["consort_remote_pkg"].replace(head, head + "\n  int chosen = 0;")
+    texts["remote_pair"] = texts["remote_pair"].rstrip().removesuffix("endmodule") + READS
+    for number, wrong in enumerate(ALL, start=1):
+        text = texts.get(wrong.module) or (RTL / f"{wrong.module}.sv").read_text()
+        for right, instead in wrong.changes:
+            assert text.count(right) == 1, (wrong.name, right)
+            text = text.replace(right, instead.replace("CHOSEN", f"(consort_remote_pkg::chosen == {number})"))
+        texts[wrong.module] = text
+    files = []
+    for name, text in texts.items():
+        files.append(folder / f"{name}.sv")
+        files[-1].write_text(text)
+    options = ("-Wno-fatal", "-Wno-lint", "-CFLAGS", "-O1")
+    return build.simulation("remote_pair", harness("remote.cpp"), None, options, tuple(files))
+
+
+def tried(program: Path, folder: Path, number: int, does: tuple[str, ...]) -> tuple[dict[str, Any], str]:
+    """What it counted, or what it said where it failed."""
+    (folder / "chosen").write_text(str(number))
+    result = subprocess.run([str(program), *does], cwd=folder, capture_output=True, text=True, timeout=600)
+    said = result.stdout + result.stderr
+    return (json.loads(result.stdout), "") if result.returncode == 0 else ({}, said)
+
+
+def in_bounds(faults: dict[str, Any]) -> None:
+    for what in ("read", "write"):
+        refused_at_once(faults[f"{what}_unmapped"], DECERR)
+        refused_at_once(faults[f"{what}_forbidden"], SLVERR)
+        assert faults[f"{what}_detached"]["resp"] == SLVERR
+    ended_in_time(faults["cut"], errors=50)
+
+
+@pytest.fixture(scope="module")
+def right(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    faults, said = tried(program, tmp_path_factory.mktemp("right"), 0, FAULTS)
+    assert not said
+    return faults
+
+
+def test_with_nothing_wrong_all_checks_pass(program, right, tmp_path):
+    in_bounds(right)
+    counted, said = tried(program, tmp_path, 0, SOAK)
+    assert not said
+    assert counted["beats"] >= int(SOAK[1])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [pytest.param(w, id=w.name, marks=[pytest.mark.slow] if w.slow else []) for w in ALL],
+)
+def test_what_is_wrong_is_found(program, right, tmp_path, wrong):
+    counted, said = tried(program, tmp_path, ALL.index(wrong) + 1, wrong.does)
+    if wrong.says:
+        assert re.search(wrong.says, said), said[-2000:]
+        return
+    assert not said
+    with pytest.raises(AssertionError):
+        in_bounds(counted)
+    for figures in wrong.breaks:
+        found = [
+            (fault, figure)
+            for fault, counts in counted.items()
+            for figure in counts
+            if re.fullmatch(figures, f"{fault} {figure}") and counts[figure] != right[fault][figure]
+        ]
+        assert found, (figures, counted)
+        for fault, figure in found:
+            counted[fault][figure] = right[fault][figure]
+    in_bounds(counted)
