@@ -22,7 +22,7 @@ help:
 	@echo 'make test-slow  the long ones'
 	@echo 'make bench      benchmarks against floors and peers'
 	@echo 'make soundness  ten million task sets against the bounds of three-phase tasks (an hour)'
-	@echo 'make lint       ruff, mypy, clang-format, clang-tidy'
+	@echo 'make lint       ruff, mypy, clang-format, clang-tidy, Verible'
 	@echo 'make size       code bytes of the target library on each core'
 	@echo 'make setup      only the set-up: leaves the command at .venv/bin/consort'
 

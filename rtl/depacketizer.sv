@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beats of two 64-bit databeats back to streamed transactions. Beats of several master interfaces may alternate. At most one transaction is completed by a beat: only data
-// transactions share beats, and each has three parts.
+// Beats of two 64-bit databeats back to streamed transactions. Beats of several master interfaces may alternate. At most one
+// transaction is completed by a beat: only data transactions share beats, and each has three parts.
 module depacketizer
   import consort_remote_pkg::*;
 #(

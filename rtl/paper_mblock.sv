@@ -130,8 +130,8 @@ module paper_mblock
     segment = of[handle.index];
     return '{
         mapped: 1'b1,
-        allowed: on && segment.valid && segment.generation == handle.generation && (write ? segment.writable : segment.readable) &&
-            look[OffsetWidth-1:12] <= segment.last,
+        allowed: on && segment.valid && segment.generation == handle.generation &&
+            (write ? segment.writable : segment.readable) && look[OffsetWidth-1:12] <= segment.last,
         to: segment.memory,
         addr: {segment.base, 12'd0} + AddrWidth'(look[OffsetWidth-1:0])
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's Figure 4, for simulation: three cBlocks and two mBlocks. The first two cBlocks have a link to each mBlock, the third has
-// both of its links to the second mBlock. Port d is cBlock d's, memory e mBlock e's. A configuration access goes to the block
-// that is named beside it.
+// The paper's Figure 4, for simulation: three cBlocks and two mBlocks. The first two cBlocks have a link to each mBlock,
+// the third has both of its links to the second mBlock. Port d is cBlock d's, memory e mBlock e's. A configuration access goes
+// to the block that is named beside it.
 module remote_figure4
   import consort_remote_pkg::*;
 (

@@ -12,6 +12,7 @@ mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'tests/icc/*.cpp' 'test
 # One at a time they take minutes.
 printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
 tools/lint-boards.sh
+tools/lint-rtl.sh
 # The engine without its bindings, which need nanobind's headers. The analyzer takes sets for empty ones, whose arrays
 # are null, where they have been checked before.
 checks=-clang-analyzer-core.NonNullParamChecker,-clang-analyzer-core.NullDereference,-clang-analyzer-core.DivideZero

@@ -74,11 +74,13 @@ class Bench:
             end: AxiLiteMaster(AxiLiteBus.from_prefix(dut, end), dut.clk, **reset) for end in ("c", "m")
         }
         self.ports = (
-            [Port(dut[f"port[{p}]"].axi, dut.clk, dut.rst_n) for p in range(PORTS)] if raw_ports else []
+            [Port(dut[f"gen_port[{p}]"].axi, dut.clk, dut.rst_n) for p in range(PORTS)] if raw_ports else []
         )
         self.targets = [Target(self._is_bad) for _ in range(MEMORIES)]
         self.slaves = [
-            AxiSlave(AxiBus.from_entity(dut[f"memory[{m}]"].axi), dut.clk, target=self.targets[m], **reset)
+            AxiSlave(
+                AxiBus.from_entity(dut[f"gen_memory[{m}]"].axi), dut.clk, target=self.targets[m], **reset
+            )
             for m in range(MEMORIES)
         ]
         await ClockCycles(dut.clk, 4)

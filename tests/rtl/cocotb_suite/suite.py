@@ -94,7 +94,8 @@ async def whole_masters(dut) -> None:
     bench.set_phy("all of them")
     bench.set_pauses()
     masters = [
-        AxiMaster(AxiBus.from_entity(dut[f"port[{p}]"].axi), dut.clk, dut.rst_n, False) for p in range(PORTS)
+        AxiMaster(AxiBus.from_entity(dut[f"gen_port[{p}]"].axi), dut.clk, dut.rst_n, False)
+        for p in range(PORTS)
     ]
     await ClockCycles(dut.clk, 4)
 

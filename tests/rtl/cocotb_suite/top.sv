@@ -20,7 +20,7 @@ module top
   logic m_b_valid[Memories], m_b_ready[Memories], m_ar_valid[Memories], m_ar_ready[Memories];
   logic m_r_valid[Memories], m_r_ready[Memories];
 
-  for (genvar p = 0; p < Ports; p++) begin : port
+  for (genvar p = 0; p < Ports; p++) begin : gen_port
     axi_master_pins axi (
         .aw_o(s_aw[p]), .aw_valid_o(s_aw_valid[p]), .aw_ready_i(s_aw_ready[p]),
         .w_o(s_w[p]), .w_valid_o(s_w_valid[p]), .w_ready_i(s_w_ready[p]),
@@ -29,7 +29,7 @@ module top
         .r_i(s_r[p]), .r_valid_i(s_r_valid[p]), .r_ready_o(s_r_ready[p])
     );
   end
-  for (genvar m = 0; m < Memories; m++) begin : memory
+  for (genvar m = 0; m < Memories; m++) begin : gen_memory
     axi_slave_pins axi (
         .aw_i(m_aw[m]), .aw_valid_i(m_aw_valid[m]), .aw_ready_o(m_aw_ready[m]),
         .w_i(m_w[m]), .w_valid_i(m_w_valid[m]), .w_ready_o(m_w_ready[m]),

@@ -18,8 +18,8 @@ module credit_world
   localparam int unsigned Tags = 2 ** IndexWidth;
   localparam int unsigned CreditWidth = $clog2(Credits + 1);
 
-  // 0 to 5: the kind of the next write; 6: the framer does not take; 7: nor a unit; 8: no acknowledgement for 31 cycles; 9: of the newest
-  // instead of the oldest; 10: the answer is not taken; 11: the link goes down, or stays so.
+  // 0 to 5: the kind of the next write; 6: the framer does not take; 7: nor a unit; 8: no acknowledgement for 31 cycles;
+  // 9: of the newest instead of the oldest; 10: the answer is not taken; 11: the link goes down, or stays so.
   logic no_request, no_unit, no_ack, newest, no_answer, goes_down;
   logic [2:0] kind;
   assign kind = choice <= 4'd5 ? 3'(choice) : 3'd0;

@@ -256,6 +256,10 @@ module link_world
   end
   // A link without a cut stays up, whatever few errors it sees.
   assign bad = {
-    was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts, too_many != '0, wrong_session != '0, wrong_unit != '0, wrong_number != '0
+    was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts,
+    too_many != '0,
+    wrong_session != '0,
+    wrong_unit != '0,
+    wrong_number != '0
   };
 endmodule

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The gate with masters and slaves that keep AXI4's rules and a table that may change at any time, with up to four reads and four
 // writes beyond it. A read and a write that any user may choose are followed: what has no place, or is not allowed, is answered
-// with DECERR or SLVERR, in its turn, as long as it is, and is never shown beyond the gate; what passes is shown there once, where
-// its place is, and its data and answers go through as they are. Beyond the gate one destination is asked at a time. With Rename
+// with DECERR or SLVERR, in its turn, as long as it is, and is never shown beyond the gate; what passes is shown there once,
+// where its place is, and its data and answers go through as they are. Beyond the gate one destination is asked at a time. With Rename
 // answers carry the ids of the requests, in their order. What is shown stays until it is taken; an access that nothing is
 // before is decided at once.
 module axi_gate_check
@@ -87,8 +87,14 @@ module axi_gate_check
   axi_w_t w_q, m_w_q;
   axi_b_t b_q, m_b_q;
   axi_r_t r_q, m_r_q;
-  assign valids = {s_aw_valid, s_w_valid, s_ar_valid, m_b_valid, m_r_valid, s_b_valid, s_r_valid, m_aw_valid, m_w_valid, m_ar_valid};
-  assign readies = {s_aw_ready, s_w_ready, s_ar_ready, m_b_ready, m_r_ready, s_b_ready, s_r_ready, m_aw_ready, m_w_ready, m_ar_ready};
+  assign valids = {
+    s_aw_valid, s_w_valid, s_ar_valid, m_b_valid, m_r_valid,
+    s_b_valid, s_r_valid, m_aw_valid, m_w_valid, m_ar_valid
+  };
+  assign readies = {
+    s_aw_ready, s_w_ready, s_ar_ready, m_b_ready, m_r_ready,
+    s_b_ready, s_r_ready, m_aw_ready, m_w_ready, m_ar_ready
+  };
   always_ff @(posedge clk) begin
     waits_q <= rst_n ? valids & ~readies : '0;
     aw_q <= {2'd0, s_aw};
@@ -312,7 +318,10 @@ module axi_gate_check
           // Answered as soon as its data are taken, which go nowhere; the next write may be beyond the gate by then.
           assert (s_b_valid == !mine_q);
           if (mine_q) assert (s_w_ready && !m_w_valid && !m_aw_valid && w_asked_q == '0);
-          if (s_b_valid) assert (!m_b_ready && s_b.id == write_of_q.id && s_b.resp == (write_place_q.mapped ? RespSlverr : RespDecerr));
+          if (s_b_valid) begin
+            assert (!m_b_ready && s_b.id == write_of_q.id);
+            assert (s_b.resp == (write_place_q.mapped ? RespSlverr : RespDecerr));
+          end
         end
         default: ;
       endcase
@@ -357,7 +366,8 @@ module axi_gate_check
         if (read_q == Shown || read_q == Asked) assert (dut.gen_ids.i_reads.memory[read_place[1:0]] == read_of_q.id);
         assert (dut.gen_ids.i_writes.write_q - dut.gen_ids.i_writes.read_q == dut.writes_q);
         assert (dut.gen_ids.i_writes.valid_o == (dut.writes_q != '0) && dut.gen_ids.i_writes.ready_o == (dut.writes_q != 3'd4));
-        assert (dut.gen_ids.i_writes.one_q == (dut.writes_q == 3'd1) && dut.gen_ids.i_writes.one_left_q == (dut.writes_q == 3'd3));
+        assert (dut.gen_ids.i_writes.one_q == (dut.writes_q == 3'd1));
+        assert (dut.gen_ids.i_writes.one_left_q == (dut.writes_q == 3'd3));
         if (write_q == Shown || write_q == Asked) assert (dut.gen_ids.i_writes.memory[write_place[1:0]] == write_of_q.id);
       end
     end

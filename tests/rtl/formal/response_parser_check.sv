@@ -128,8 +128,9 @@ module response_parser_check
       assert ((unit_valid && unit_ready) == (read_kind == RspData && read_ready));
       if (ack_valid) begin
         assert (some_q && acked_q < {1'b0, own} + {1'b0, in_parts});
-        if (acked_q < {1'b0, own}) assert ({ack_resp, ack_tag} == {meta_q.acks[acked_q[1:0]].resp, meta_q.acks[acked_q[1:0]].tag});
-        else assert (part_left && now.kind == RspAck && {ack_resp, ack_tag} == {now.resp, now.tag});
+        if (acked_q < {1'b0, own}) begin
+          assert (ack_resp == meta_q.acks[acked_q[1:0]].resp && ack_tag == meta_q.acks[acked_q[1:0]].tag);
+        end else assert (part_left && now.kind == RspAck && {ack_resp, ack_tag} == {now.resp, now.tag});
       end
       if (some_q && acked_q < {1'b0, own}) assert (ack_valid);
       if (part_left && now.kind == RspAck && acked_q >= {1'b0, own}) assert (ack_valid);

@@ -63,7 +63,8 @@ module window_table_check
     one = '0;
     for (int i = 0; i < Windows; i++) begin
       if (windows[i] != earlier[i]) same = 1'b0;
-      if (!found && earlier[i].valid && addr_q[AddrWidth-1:12] >= earlier[i].first && addr_q[AddrWidth-1:12] <= earlier[i].last) begin
+      if (!found && earlier[i].valid && addr_q[AddrWidth-1:12] >= earlier[i].first &&
+          addr_q[AddrWidth-1:12] <= earlier[i].last) begin
         found = 1'b1;
         expected = earlier[i];
         one[i] = 1'b1;
