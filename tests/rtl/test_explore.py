@@ -105,22 +105,23 @@ def test_one_error_anywhere_on_the_wire(explorer, link):
     assert found["states"] > 10_000
 
 
+ONE_ERROR = {"errors": 1, "idles": 0, "cuts": 0, "timeout": 24}
+ONE_CUT = {"errors": 0, "idles": 0, "cuts": 1, "timeout": 24}
+# A time so short that all is repeated before the first acknowledgement can come.
+SOON_AGAIN = {"errors": 1, "idles": 0, "cuts": 0, "timeout": 10}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "world"),
     [
         (3, {"errors": 1, "idles": 1, "cuts": 0, "timeout": 24}),
-        # A time so short that all is repeated before the first acknowledgement can come.
-        (3, {"errors": 1, "idles": 0, "cuts": 0, "timeout": 10}),
-        (3, {"errors": 0, "idles": 0, "cuts": 1, "timeout": 24}),
+        (3, SOON_AGAIN),
+        (3, ONE_CUT),
     ],
 )
 def test_all_states_of_the_link(explorer, link, width, world):
     assert explore(explorer, link(width), 21, **world)["verdict"] == "holds"
-
-
-ONE_ERROR = {"errors": 1, "idles": 0, "cuts": 0, "timeout": 24}
-ONE_CUT = {"errors": 0, "idles": 0, "cuts": 1, "timeout": 24}
 
 
 WRONG_LINKS = [
@@ -161,7 +162,7 @@ WRONG_LINKS = [
     ),
     pytest.param(
         3,
-        ONE_CUT,
+        SOON_AGAIN,
         "ended_q.kind inside {FrameData, FrameAck, FrameNak};",
         "ended_q.kind inside {FrameData, FrameAck, FrameNak, FrameAgain};",
         id="an acknowledgement of long ago counts",
