@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store of writes with data that do not come before their address: an address is shown exactly when all data of its write
+// The store of writes with data that do not come before their address is shown, which need not be taken: an address is shown exactly when all data of its write
 // have come, so who takes it never waits for them; addresses and data come out as they went in (a FIFO each, proven apart); and
 // what is shown stays until it is taken.
 module burst_store_check
@@ -32,8 +32,11 @@ module burst_store_check
 
   // Of the marked write: how many addresses are still shown before it, and how many bursts of data end before its own has.
   logic follows_q, whole_q;
-  logic [2:0] before_q, bursts_q;
-  logic [2:0] held_q, open_q;     // addresses inside; of all addresses that went in, bursts whose end has not
+  logic [2:0] before_q;
+  logic signed [3:0] bursts_q;
+  logic [2:0] held_q;  // addresses inside
+  // Of the addresses that went in, bursts whose end has not; less than none where data are there before their address is.
+  logic signed [3:0] open_q;
   axi_a_t aw_q;
   logic [1:0] aw_to_q;
   logic aw_waits_q, w_waits_q;
@@ -42,6 +45,8 @@ module burst_store_check
   axi_w_t w_shown_q;
   logic goes_in, goes_out, ends_in;
 
+  logic signed [3:0] still_open;
+  assign still_open = open_q - 4'(ends_in);
   assign goes_in = aw_valid && aw_ready;
   assign goes_out = aw_valid_out && aw_ready_out;
   assign ends_in = w_valid && w_ready && w.last;
@@ -59,12 +64,12 @@ module burst_store_check
       aw_waits_q <= aw_valid_out && !aw_ready_out;
       w_waits_q <= w_valid_out && !w_ready_out;
       held_q <= held_q + 3'(goes_in) - 3'(goes_out);
-      open_q <= open_q + 3'(goes_in) - 3'(ends_in);
+      open_q <= open_q + 4'(goes_in) - 4'(ends_in);
       if (!follows_q && mark && goes_in) begin
         follows_q <= 1'b1;
         before_q <= held_q - 3'(goes_out);
-        bursts_q <= open_q - 3'(ends_in);
-        whole_q <= 1'b0;
+        bursts_q <= still_open;
+        whole_q <= still_open < 0;
         aw_q <= aw;
         aw_to_q <= aw_to;
       end else if (follows_q) begin
@@ -73,7 +78,7 @@ module burst_store_check
           if (before_q == '0) follows_q <= 1'b0;
         end
         if (ends_in && !whole_q) begin
-          bursts_q <= bursts_q - 3'd1;
+          bursts_q <= bursts_q - 4'd1;
           if (bursts_q == '0) whole_q <= 1'b1;
         end
       end
@@ -84,7 +89,8 @@ module burst_store_check
     if (!past_valid) assume (!rst_n);
     else assume (rst_n);
     // Data follow their address.
-    if (past_valid && rst_n && w_valid) assume (open_q != '0);
+    if (past_valid && rst_n && w_valid) assume (open_q > 0 || (open_q == 0 && aw_valid));
+    if (past_valid && rst_n && open_q < 0) assume (aw_valid);
   end
 
   logic [2:0] place;
@@ -100,8 +106,8 @@ module burst_store_check
       end
 `ifdef PROVE
       // About its state.
-      assert (held_q <= 3'd4 && open_q <= held_q);
-      assert (dut.whole_q == held_q - open_q);
+      assert (held_q <= 3'd4 && open_q >= -1 && open_q <= $signed({1'b0, held_q}));
+      assert (dut.whole_q == 3'($signed({1'b0, held_q}) - open_q));
       for (int i = 0; i < 2; i++) begin
         assert (i == 0 ? dut.i_addresses.write_q - dut.i_addresses.read_q == held_q
                        : dut.i_data.write_q - dut.i_data.read_q <= 3'd4);
@@ -117,7 +123,7 @@ module burst_store_check
       if (w_waits_q) assert (w_shown_q == dut.i_data.memory[dut.i_data.read_q[1:0]]);
       if (follows_q) begin
         assert (before_q < held_q);
-        assert (whole_q ? before_q < dut.whole_q : before_q == dut.whole_q + bursts_q && bursts_q < open_q);
+        assert (whole_q ? before_q < dut.whole_q : bursts_q >= 0 && bursts_q < open_q && before_q == dut.whole_q + bursts_q[2:0]);
         assert (dut.i_addresses.memory[place[1:0]] == {aw_to_q, aw_q});
       end
 `endif
