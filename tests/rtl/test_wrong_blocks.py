@@ -26,7 +26,10 @@ SOAK = ("soak", "20000", "1e-5", "1e-4", "1e-4", "0", "30", "1")
 
 @dataclass(frozen=True)
 class Wrong:
-    """In `module` each first text of `changes` becomes the second; CHOSEN there says: it is this one."""
+    """In `module` each first text of `changes` becomes the second; CHOSEN there says: it is this one.
+
+    Where there are several modules to look in, the texts are regular expressions.
+    """
 
     name: str
     module: str
@@ -145,34 +148,33 @@ CUTS = [
 
 # ---- The mBlock's own check of a segment ----
 
+# In whichever module of the mBlock it is.
+MBLOCK = "mblock_link|request_issuer"
+SEGMENT = r"segment(?:_i)?"
+
+
+def looked_at(name: str, text: str, says: str) -> Wrong:
+    return changed(
+        name, MBLOCK, text, r"(CHOSEN || \g<0>)", says=f"a detached segment was reached: it is {says}"
+    )
+
+
 HANDLES = [
-    changed(
+    looked_at(
         "the generation is not compared",
-        "mblock_link",
-        "segment.generation == request.handle.generation",
-        "(CHOSEN || segment.generation == request.handle.generation)",
-        says="a detached segment was reached: it is another generation",
+        rf"{SEGMENT}\.generation == request(?:_i)?\.handle\.generation",
+        "another generation",
     ),
-    changed(
-        "a closed segment is open",
-        "mblock_link",
-        "assign good = segment.valid &&",
-        "assign good = (CHOSEN || segment.valid) &&",
-        says="a detached segment was reached: it is closed",
-    ),
-    changed(
+    looked_at("a closed segment is open", rf"(?<=assign good = ){SEGMENT}\.valid", "closed"),
+    looked_at(
         "the mBlock looks at no rights",
-        "mblock_link",
-        "(is_write ? segment.writable : segment.readable)",
-        "(CHOSEN || (is_write ? segment.writable : segment.readable))",
-        says="a detached segment was reached: it is without the right",
+        rf"\(is_write \? {SEGMENT}\.writable : {SEGMENT}\.readable\)",
+        "without the right",
     ),
-    changed(
+    looked_at(
         "the mBlock looks at no end",
-        "mblock_link",
-        "request.offset[OffsetWidth-1:12] <= segment.last",
-        "(CHOSEN || request.offset[OffsetWidth-1:12] <= segment.last)",
-        says="a detached segment was reached: it is smaller",
+        rf"request(?:_i)?\.offset\[OffsetWidth-1:12\] <= {SEGMENT}\.last",
+        "smaller",
     ),
 ]
 
@@ -283,11 +285,18 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts["consort_remote_pkg"] = texts["consort_remote_pkg"].replace(head, head + "\n  int chosen = 0;")
     texts["remote_pair"] = texts["remote_pair"].rstrip().removesuffix("endmodule") + READS
     for number, wrong in enumerate(ALL, start=1):
-        text = texts.get(wrong.module) or (RTL / f"{wrong.module}.sv").read_text()
         for right, instead in wrong.changes:
-            assert text.count(right) == 1, (wrong.name, right)
-            text = text.replace(right, instead.replace("CHOSEN", f"(consort_remote_pkg::chosen == {number})"))
-        texts[wrong.module] = text
+            pattern = re.compile(right if "|" in wrong.module else re.escape(right))
+            by = instead.replace("CHOSEN", f"(consort_remote_pkg::chosen == {number})")
+            found = 0
+            for module in wrong.module.split("|"):
+                if (RTL / f"{module}.sv").exists():
+                    text = texts.get(module) or (RTL / f"{module}.sv").read_text()
+                    texts[module], count = pattern.subn(
+                        by if "|" in wrong.module else lambda _, by=by: by, text
+                    )
+                    found += count
+            assert found == 1, (wrong.name, right)
     files = []
     for name, text in texts.items():
         files.append(folder / f"{name}.sv")
