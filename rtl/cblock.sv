@@ -252,13 +252,13 @@ module cblock
 
   for (genvar l = 0; l < Links; l++) begin : gen_link
     logic [2*Ports-1:0] mine;
-    logic [MetaWidth-1:0] tx_meta, rx_meta;
+    logic [MetaWidth-1:0] tx_meta, rx_meta, rx_arriving_meta;
     logic [4:0] tx_units, rx_units;
     logic tx_valid, tx_ready, tx_unit_valid, tx_unit_ready;
     logic rx_valid, rx_ready, rx_unit_valid, rx_unit_ready;
     logic [BeatWidth-1:0] tx_unit, rx_unit, tx_beat, rx_beat;
     logic tx_beat_valid, tx_beat_ready, rx_beat_valid, rx_gap, rx_hunting;
-    logic drain, unused;
+    logic drain, rx_waited, unused;
 
     for (genvar i = 0; i < 2 * Ports; i++) begin : gen_mine
       assign mine[i] = req_valid[i] && req_link[i] == 2'(l);
@@ -316,6 +316,8 @@ module cblock
         .tx_unit_i(tx_unit),
         .tx_unit_valid_i(tx_unit_valid),
         .tx_unit_ready_o(tx_unit_ready),
+        .rx_waited_o(rx_waited),
+        .rx_arriving_meta_o(rx_arriving_meta),
         .rx_meta_o(rx_meta),
         .rx_units_o(rx_units),
         .rx_valid_o(rx_valid),
@@ -353,8 +355,8 @@ module cblock
         .phy_rx_i(phy_rx_i[l]),
         .phy_rx_valid_i(phy_rx_valid_i[l])
     );
-    // Of a cBlock: it has nothing to drain, and takes a frame's units by its parts.
-    assign unused = &{1'b0, drain, rx_units};
+    // Of a cBlock: it has nothing to drain, takes a frame's units by its parts, and all frames alike.
+    assign unused = &{1'b0, drain, rx_units, rx_waited, rx_arriving_meta};
 
     response_parser i_parser (
         .clk_i,

@@ -146,11 +146,9 @@ module cblock_regs
     end
   end
 
-  // Registers to read, each with the address that it is at: chosen a cycle after the address.
   localparam int unsigned Sources = 6 + 3 * Links + 5 * Ports * Windows;
   logic [31:0] values[Sources];
   logic [11:0] places[Sources];
-  logic [Sources-1:0] chosen_q;
 
   assign values[0] = CblockIdReset;
   assign places[0] = CblockId;
@@ -193,13 +191,14 @@ module cblock_regs
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    for (int unsigned i = 0; i < Sources; i++) chosen_q[i] <= read_addr == places[i];
-  end
-
-  always_comb begin
-    read_data = '0;
-    for (int unsigned i = 0; i < Sources; i++) read_data = read_data | (chosen_q[i] ? values[i] : 32'd0);
-    read_good = chosen_q != '0;
-  end
+  registers_read #(
+      .Sources(Sources)
+  ) i_read (
+      .clk_i,
+      .addr_i(read_addr),
+      .places_i(places),
+      .values_i(values),
+      .value_o(read_data),
+      .there_o(read_good)
+  );
 endmodule

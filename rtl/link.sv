@@ -38,7 +38,10 @@ module link
     input  logic                 tx_unit_valid_i,
     output logic                 tx_unit_ready_o,
 
-    // Frames received, and their units.
+    // Frames received, and their units, which show a cycle later. One that did not wait shows as what arrives, too: in less
+    // logic.
+    output logic                 rx_waited_o,
+    output logic [MetaWidth-1:0] rx_arriving_meta_o,
     output logic [MetaWidth-1:0] rx_meta_o,
     output logic [4:0]           rx_units_o,
     output logic                 rx_valid_o,
@@ -263,6 +266,15 @@ module link
     if (rx_write) rx_ram[rx_spec_q[RxPtr-1:0]] <= {in_q[63:0], half_q};
   end
 
+  // A frame that finds none before it passes them by.
+  logic [MetaWidth+4:0] head_in, head_out;
+  logic heads_some;
+  assign head_in = {ended_q.units, ended_q.meta, tail_meta_q};
+  assign {rx_units_o, rx_meta_o} = heads_some ? head_out : head_in;
+  assign rx_valid_o = heads_some || accept;
+  assign rx_waited_o = heads_some;
+  assign rx_arriving_meta_o = head_in[MetaWidth-1:0];
+
   fifo #(
       .T(logic [MetaWidth+4:0]),
       .Depth(HeadDepth)
@@ -270,16 +282,16 @@ module link
       .clk_i,
       .rst_ni,
       .clear_i(!up),
-      .data_i({ended_q.units, ended_q.meta, tail_meta_q}),
-      .valid_i(accept),
+      .data_i(head_in),
+      .valid_i(accept && (heads_some || !rx_ready_i)),
       .ready_o(head_ready),
-      .data_o({rx_units_o, rx_meta_o}),
-      .valid_o(rx_valid_o),
+      .data_o(head_out),
+      .valid_o(heads_some),
       .ready_i(rx_ready_i)
   );
 
-  // Block RAM reads take a cycle: a register in front shows the next unit. It is read before it counts, so it shows together
-  // with its frame.
+  // Block RAM reads take a cycle: a register in front shows the next unit. It is read before it counts, so it shows a cycle
+  // after its frame.
   logic unit_valid_q, unit_next, unit_there;
   assign rx_unit_valid_o = unit_valid_q;
   assign unit_next = !unit_valid_q || rx_unit_ready_i;

@@ -27,7 +27,7 @@ module lite_slave #(
     output logic [     31:0] write_data_o,
     input  logic             write_good_i,  // there is such a register
     output logic [Width-1:0] read_addr_o,
-    input  logic [     31:0] read_data_i,
+    input  logic [     31:0] read_data_i,   // zero where there is none
     input  logic             read_good_i
 );
   localparam logic [1:0] Slverr = 2'd2;
@@ -67,7 +67,7 @@ module lite_slave #(
     if (arready_o) read_addr_o <= araddr_i;
     if (write_ripe_q) bresp_o <= write_good_i ? 2'd0 : Slverr;
     if (read_ripe_q) begin
-      rdata_o <= read_good_i ? read_data_i : '0;
+      rdata_o <= read_data_i;
       rresp_o <= read_good_i ? 2'd0 : Slverr;
     end
   end

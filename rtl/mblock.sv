@@ -118,7 +118,8 @@ module mblock
   );
 
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    logic [MetaWidth-1:0] tx_meta, rx_meta;
+    logic [MetaWidth-1:0] tx_meta, rx_meta, rx_arriving_meta;
+    logic rx_waited;
     logic [4:0] tx_units, rx_units;
     logic tx_valid, tx_ready, tx_unit_valid, tx_unit_ready;
     logic rx_valid, rx_ready, rx_unit_valid, rx_unit_ready;
@@ -145,6 +146,8 @@ module mblock
         .tx_unit_i(tx_unit),
         .tx_unit_valid_i(tx_unit_valid),
         .tx_unit_ready_o(tx_unit_ready),
+        .rx_waited_o(rx_waited),
+        .rx_arriving_meta_o(rx_arriving_meta),
         .rx_meta_o(rx_meta),
         .rx_units_o(rx_units),
         .rx_valid_o(rx_valid),
@@ -193,6 +196,8 @@ module mblock
         .refused_o(refused[l]),
         .drain_i(drain),
         .drained_o(drained),
+        .rx_waited_i(rx_waited),
+        .rx_arriving_meta_i(rx_arriving_meta),
         .rx_meta_i(rx_meta),
         .rx_units_i(rx_units),
         .rx_valid_i(rx_valid),

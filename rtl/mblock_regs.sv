@@ -74,16 +74,28 @@ module mblock_regs
     return addr[11:4] == 8'((MblockSegments + 12'(link) * MblockLinkSegmentsStride + 12'(segment) * MblockSegmentStride) >> 4);
   endfunction
 
-  always_comb begin
-    write_good = write_addr inside {MblockEnable, MblockAckTimeout, MblockDownAfter};
+  // What an address means, a cycle after it.
+  logic write_enable_q, write_timeout_q, write_down_q, write_segment_good_q;
+  logic [Segments-1:0] write_base_q[Links], write_last_q[Links], write_control_q[Links];
+
+  always_ff @(posedge clk_i) begin
+    write_enable_q <= write_addr == MblockEnable;
+    write_timeout_q <= write_addr == MblockAckTimeout;
+    write_down_q <= write_addr == MblockDownAfter;
+    write_segment_good_q <= 1'b0;
     for (int unsigned l = 0; l < Links; l++) begin
       for (int unsigned s = 0; s < Segments; s++) begin
-        if (is_segment(write_addr, l, s)) begin
-          write_good = write_addr[3:0] inside {MblockSegmentBase, MblockSegmentLast, MblockSegmentControl};
+        write_base_q[l][s] <= is_segment(write_addr, l, s) && write_addr[3:0] == MblockSegmentBase;
+        write_last_q[l][s] <= is_segment(write_addr, l, s) && write_addr[3:0] == MblockSegmentLast;
+        write_control_q[l][s] <= is_segment(write_addr, l, s) && write_addr[3:0] == MblockSegmentControl;
+        if (is_segment(write_addr, l, s) &&
+            write_addr[3:0] inside {MblockSegmentBase, MblockSegmentLast, MblockSegmentControl}) begin
+          write_segment_good_q <= 1'b1;
         end
       end
     end
   end
+  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_segment_good_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -95,74 +107,74 @@ module mblock_regs
         for (int unsigned s = 0; s < Segments; s++) segments_o[l][s] <= '0;
       end
     end else begin
-      if (write && write_good) begin
-        case (write_addr)
-          MblockEnable: enable_o <= write_data[Links-1:0];
-          MblockAckTimeout: ack_timeout_o <= write_data[15:0];
-          MblockDownAfter: down_after_o <= write_data[23:0];
-          default:
-          for (int unsigned l = 0; l < Links; l++) begin
-            for (int unsigned s = 0; s < Segments; s++) begin
-              if (is_segment(write_addr, l, s)) begin
-                case (write_addr[3:0])
-                  MblockSegmentBase: segments_o[l][s].base <= write_data[PageWidth-1:0];
-                  MblockSegmentLast: segments_o[l][s].last <= write_data[OffsetWidth-13:0];
-                  default:
-                  {segments_o[l][s].generation, segments_o[l][s].memory, segments_o[l][s].writable,
-                      segments_o[l][s].readable, segments_o[l][s].valid} <= write_data[8:0];
-                endcase
-              end
+      if (write) begin
+        if (write_enable_q) enable_o <= write_data[Links-1:0];
+        if (write_timeout_q) ack_timeout_o <= write_data[15:0];
+        if (write_down_q) down_after_o <= write_data[23:0];
+        for (int unsigned l = 0; l < Links; l++) begin
+          for (int unsigned s = 0; s < Segments; s++) begin
+            if (write_base_q[l][s]) segments_o[l][s].base <= write_data[PageWidth-1:0];
+            if (write_last_q[l][s]) segments_o[l][s].last <= write_data[OffsetWidth-13:0];
+            if (write_control_q[l][s]) begin
+              {segments_o[l][s].generation, segments_o[l][s].memory, segments_o[l][s].writable, segments_o[l][s].readable,
+                  segments_o[l][s].valid} <= write_data[8:0];
             end
           end
-        endcase
+        end
       end
       for (int unsigned l = 0; l < Links; l++) refused_q[l] <= refused_q[l] + 32'(refused_i[l]);
     end
   end
 
-  always_comb begin
-    read_data = '0;
-    read_good = 1'b1;
-    case (read_addr)
-      MblockId: read_data = MblockIdReset;
-      MblockShape: read_data = {8'd0, 8'(Segments), 8'(Links), 8'(Memories)};
-      MblockEnable: read_data = 32'(enable_o);
-      MblockUp: read_data = 32'(up_i);
-      MblockAckTimeout: read_data = 32'(ack_timeout_o);
-      MblockDownAfter: read_data = 32'(down_after_o);
-      default: begin
-        read_good = 1'b0;
-        for (int unsigned l = 0; l < Links; l++) begin
-          if (read_addr[11:4] == 8'((MblockLinks + 12'(l) * MblockLinkStride) >> 4)) begin
-            read_good = 1'b1;
-            case (read_addr[3:0])
-              4'(MblockLinkBadFrames): read_data = bad_frames_i[l];
-              4'(MblockLinkReplays): read_data = replays_i[l];
-              4'(MblockLinkDowns): read_data = downs_i[l];
-              4'(MblockLinkRefused): read_data = refused_q[l];
-              default: read_good = 1'b0;
-            endcase
-          end
-          for (int unsigned s = 0; s < Segments; s++) begin
-            if (is_segment(read_addr, l, s)) begin
-              read_good = 1'b1;
-              case (read_addr[3:0])
-                MblockSegmentBase: read_data = 32'(segments_o[l][s].base);
-                MblockSegmentLast: read_data = 32'(segments_o[l][s].last);
-                MblockSegmentControl:
-                read_data = 32'({
-                  segments_o[l][s].generation,
-                  segments_o[l][s].memory,
-                  segments_o[l][s].writable,
-                  segments_o[l][s].readable,
-                  segments_o[l][s].valid
-                });
-                default: read_good = 1'b0;
-              endcase
-            end
-          end
-        end
-      end
-    endcase
+  localparam int unsigned Sources = 6 + 4 * Links + 3 * Links * Segments;
+  logic [31:0] values[Sources];
+  logic [11:0] places[Sources];
+
+  assign values[0] = MblockIdReset;
+  assign places[0] = MblockId;
+  assign values[1] = {8'd0, 8'(Segments), 8'(Links), 8'(Memories)};
+  assign places[1] = MblockShape;
+  assign values[2] = 32'(enable_o);
+  assign places[2] = MblockEnable;
+  assign values[3] = 32'(up_i);
+  assign places[3] = MblockUp;
+  assign values[4] = 32'(ack_timeout_o);
+  assign places[4] = MblockAckTimeout;
+  assign values[5] = 32'(down_after_o);
+  assign places[5] = MblockDownAfter;
+  for (genvar l = 0; l < Links; l++) begin : gen_link
+    localparam int unsigned First = 6 + 4 * l;
+    localparam logic [11:0] Place = MblockLinks + 12'(l) * MblockLinkStride;
+    assign values[First] = bad_frames_i[l];
+    assign places[First] = Place + 12'(MblockLinkBadFrames);
+    assign values[First+1] = replays_i[l];
+    assign places[First+1] = Place + 12'(MblockLinkReplays);
+    assign values[First+2] = downs_i[l];
+    assign places[First+2] = Place + 12'(MblockLinkDowns);
+    assign values[First+3] = refused_q[l];
+    assign places[First+3] = Place + 12'(MblockLinkRefused);
+    for (genvar s = 0; s < Segments; s++) begin : gen_segment
+      localparam int unsigned At = 6 + 4 * Links + 3 * (l * Segments + s);
+      localparam logic [11:0] Segment = MblockSegments + 12'(l) * MblockLinkSegmentsStride + 12'(s) * MblockSegmentStride;
+      segment_t segment;
+      assign segment = segments_o[l][s];
+      assign values[At] = 32'(segment.base);
+      assign places[At] = Segment + 12'(MblockSegmentBase);
+      assign values[At+1] = 32'(segment.last);
+      assign places[At+1] = Segment + 12'(MblockSegmentLast);
+      assign values[At+2] = 32'({segment.generation, segment.memory, segment.writable, segment.readable, segment.valid});
+      assign places[At+2] = Segment + 12'(MblockSegmentControl);
+    end
   end
+
+  registers_read #(
+      .Sources(Sources)
+  ) i_read (
+      .clk_i,
+      .addr_i(read_addr),
+      .places_i(places),
+      .values_i(values),
+      .value_o(read_data),
+      .there_o(read_good)
+  );
 endmodule

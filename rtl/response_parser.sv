@@ -24,18 +24,14 @@ module response_parser
     output logic [1:0]           ack_resp_o,
     input  logic                 ack_ready_i
 );
-  // What of the frame is still to do, the next first. Acknowledgements are in their places from the first one on; the parts
-  // need not be.
+  // What of the frame is still to do, the next first: parts, and acknowledgements, lie in their places from the first one on.
   response_meta_t meta;
   response_t [1:0] parts_q;
   ack_t [2:0] acks_q;
   logic [4:0] left_q;  // beats of the part after this one
-  logic left_none_q;
   logic part_is_ack, part_done, beat_done, ack_done;
-  response_t first;
 
-  assign meta  = response_meta_t'(frame_meta_i);
-  assign first = meta.parts[0].kind != RspNone ? meta.parts[0] : meta.parts[1];
+  assign meta = response_meta_t'(frame_meta_i);
   assign frame_ready_o = parts_q[0].kind == RspNone && !acks_q[0].valid;
 
   always_comb begin
@@ -54,7 +50,7 @@ module response_parser
   assign {ack_resp_o, ack_tag_o} = acks_q[0].valid ? {acks_q[0].resp, acks_q[0].tag} : {parts_q[0].resp, parts_q[0].tag};
 
   assign beat_done = (read_kind_o != RspNone && read_ready_i) || (part_is_ack && ack_ready_i);
-  assign part_done = beat_done && (left_none_q || parts_q[0].kind != RspData);
+  assign part_done = beat_done && (left_q == '0 || parts_q[0].kind != RspData);
   assign ack_done = acks_q[0].valid && ack_ready_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -68,9 +64,8 @@ module response_parser
       parts_q <= '0;
       acks_q  <= '0;
       if (frame_valid_i) begin
-        parts_q[0] <= first;
-        if (meta.parts[0].kind != RspNone) parts_q[1] <= meta.parts[1];
-        acks_q <= meta.acks;
+        parts_q <= meta.parts;
+        acks_q  <= meta.acks;
       end
     end else begin
       if (part_done) parts_q <= {response_t'('0), parts_q[1]};
@@ -79,15 +74,8 @@ module response_parser
   end
 
   always_ff @(posedge clk_i) begin
-    if (frame_ready_o) begin
-      left_q <= first.len;
-      left_none_q <= first.len == '0;
-    end else if (part_done) begin
-      left_q <= parts_q[1].len;
-      left_none_q <= parts_q[1].len == '0;
-    end else if (beat_done) begin
-      left_q <= left_q - 5'd1;
-      left_none_q <= left_q == 5'd1;
-    end
+    if (frame_ready_o) left_q <= meta.parts[0].len;
+    else if (part_done) left_q <= parts_q[1].len;
+    else if (beat_done) left_q <= left_q - 5'd1;
   end
 endmodule

@@ -2,6 +2,8 @@
 """Maps a top module to the cells of UltraScale+ with Yosys, in the environment of the hardware tools.
 
 synthesize.py TOP OUT.json NAME=VALUE... FILE.sv...
+
+Beside OUT.json it writes OUT.json.sta, the slowest path by the cells' delays alone.
 """
 
 import sys
@@ -16,7 +18,7 @@ design = libyosys.Design()
 for command in (
     f"read_slang --keep-hierarchy --top {top} {parameters} {files}",
     "setattr -mod -unset keep_hierarchy *",
-    "setattr -mod -set keep_hierarchy 1 crc_sum*",
+    "setattr -mod -set keep_hierarchy 1 crc_sum* crc_step* *lite_slave*",
     # No pads: the block lies inside of a device.
     f"{mapped} -run begin:map_luts",
     # Registers after the signals they hold: mapping to LUTs loses the signals' own names.
@@ -37,6 +39,7 @@ for command in (
     "setattr -mod -unset keep_hierarchy *",
     "flatten",
     "opt_clean",
+    f"tee -q -o {out}.sta sta",
     f"write_json {out}",
 ):
     libyosys.run_pass(command, design)

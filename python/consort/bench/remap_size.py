@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort bench remap-size`: what the smallest cBlock costs, estimated as experiments/remap/size says."""
+"""`consort bench remap-size`: what the smallest cBlock and mBlock cost, estimated as experiments/remap/size says."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from consort.bench.registry import BenchResult, Options, goal
 from consort.record import environment
 from consort.remote.synthesis import estimate
 
-# One port, one link, reliable; with one window, and with as many as the simulations have.
-WINDOWS = (1, 8)
+# One port, one link, one memory, reliable; the cBlock with one window, and with as many as the simulations have.
+BLOCKS = (("cblock", {"Windows": 1}), ("cblock", {"Windows": 8}), ("mblock", {"Segments": 16}))
 # The longest paths that are named.
 PATHS = 10
 
@@ -19,18 +19,20 @@ PATHS = 10
 def run(options: Options) -> BenchResult:
     """Synthesises with Yosys; nothing is placed or routed."""
     rows: list[dict[str, Any]] = []
-    for windows in WINDOWS[:1] if options.quick else WINDOWS:
-        options.progress(f"cBlock of one port, one link, windows: {windows}", None)
-        cost = estimate("cblock", {"Windows": windows})
+    for block, parameters in BLOCKS[:1] if options.quick else BLOCKS:
+        of = ", ".join(f"{name}: {value}" for name, value in parameters.items())
+        options.progress(f"{block} of one link, {of}", None)
+        cost = estimate(block, parameters)
         rows.append(
             {
-                "block": "cblock",
-                "windows": windows,
+                "block": block,
+                **{name.lower(): value for name, value in parameters.items()},
                 "luts": cost.luts,
                 "ram_luts": cost.ram_luts,
                 "flip_flops": cost.flip_flops,
                 "ramb36": cost.ramb36,
                 "levels": cost.levels,
+                "cell_delay_ps": cost.cell_delay_ps,
                 "paths": cost.paths_of_most_levels(PATHS),
                 "provenance": "counted",
             }
@@ -41,6 +43,8 @@ def run(options: Options) -> BenchResult:
         goal("cblock_ramb36", smallest["ramb36"], "RAMB36", "<=", 8, provenance="counted"),
         goal("cblock_levels", smallest["levels"], "LUT levels", "<=", 4, provenance="counted"),
     ]
+    if not options.quick:
+        goals.append(goal("mblock_levels", rows[-1]["levels"], "LUT levels", "<=", 4, provenance="counted"))
     published = read_published(experiment_folder("remap", "size") / "published.csv")
     notes = [
         f"Published: {row.statistic} {row.text} {row.unit} ({row.source}; {row.note})" for row in published

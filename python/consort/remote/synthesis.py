@@ -2,8 +2,8 @@
 """What a block of rtl/ costs in an UltraScale+ device, estimated from the cells that Yosys maps it to.
 
 Not place and route: LUTs are counted before any are merged or packed in pairs, and a path's length is its
-number of LUTs, carry chains and wide multiplexers counted as nothing (they are shown beside it). Nothing is
-said of a clock.
+number of LUTs, carry chains and wide multiplexers counted as nothing (they are shown beside it). Of a clock only
+what the cells on the slowest path take is said, by the tool's delays; wires are not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,7 @@ class Cost:
     ramb36: float
     paths: tuple[Longest, ...]  # of each signal the longest, the longest of all first
     cells: dict[str, int]
+    cell_delay_ps: int | None = None  # of the slowest path, without wires; None where no tool said it
 
     @property
     def levels(self) -> int:
@@ -86,7 +87,9 @@ def estimate(top: str, parameters: dict[str, int] | None = None) -> Cost:
         if result.returncode != 0 or not out.exists():
             raise SystemFails(f"synthesis of {top} fails: {(result.stdout + result.stderr).strip()[-1500:]}")
         netlist = json.loads(out.read_text())
-    return cost(netlist["modules"][top])
+        timing = out.with_name(out.name + ".sta").read_text()
+    latest = re.search(r"Latest arrival time in '\w+' is (\d+)", timing)
+    return replace(cost(netlist["modules"][top]), cell_delay_ps=int(latest[1]) if latest else None)
 
 
 def cost(module: dict[str, Any]) -> Cost:

@@ -51,7 +51,7 @@ def access_64(ports: int, cycles_per_beat: float, link_latency: int, memory_late
             "frames before it: one on its way, one that fills, one of each other source",
             (2 * ports + 1) * frame,
         ),
-        Term("the wire and the receiver", link_latency + 12),
+        Term("the wire and the receiver", link_latency + 14),
         Term(
             "requests before it at the mBlock",
             others * (TAGS + CREDITS + 4 * messages + long_writes * (memory_latency + 8)),
@@ -61,7 +61,7 @@ def access_64(ports: int, cycles_per_beat: float, link_latency: int, memory_late
             "answers before it on the link",
             ceil(answers * cycles_per_beat) + ceil(answers / REPLAY_BEATS) * stall,
         ),
-        Term("the frame on its way, its own, the wire and the receiver", 2 * frame + link_latency + 28),
+        Term("the frame on its way, its own, the wire and the receiver", 2 * frame + link_latency + 32),
     ]
 
 

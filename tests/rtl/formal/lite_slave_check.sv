@@ -121,7 +121,7 @@ module lite_slave_check (
       if (reading_q && read_age_q != 2'd3) assert (read_addr == araddr_q);
       if (rvalid && !r_waits_q) begin
         assert (rresp == (register_good_q ? 2'd0 : 2'd2));
-        assert (rdata == (register_good_q ? register_q : 32'd0));
+        assert (rdata == register_q);
       end
 `ifdef PROVE
       // About its state.
