@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parser of responses with frames as the mBlock makes them (acknowledgements in their places from the first on), while the
+// The parser of responses with frames as the mBlock makes them (parts and acknowledgements in their places from the first on), while the
 // link is up: of each frame every beat, error and acknowledgement is shown once, beats in order, each with what its part says;
 // a unit is taken exactly with its beat; what is shown stays until it is taken; and the next frame is taken when all is done.
 module response_parser_check
@@ -105,6 +105,7 @@ module response_parser_check
     if (!past_valid) assume (!rst_n);
     else assume (rst_n);
     // As the mBlock makes them.
+    assume (meta.parts[1].kind == RspNone || meta.parts[0].kind != RspNone);
     assume (!meta.acks[1].valid || meta.acks[0].valid);
     assume (!meta.acks[2].valid || meta.acks[1].valid);
     if (unit_waits_q && up) assume (unit_valid && unit == unit_before_q);
@@ -140,6 +141,7 @@ module response_parser_check
 `ifdef PROVE
       // About its state.
       if (some_q) begin
+        assert (meta_q.parts[1].kind == RspNone || meta_q.parts[0].kind != RspNone);
         assert (!meta_q.acks[1].valid || meta_q.acks[0].valid);
         assert (!meta_q.acks[2].valid || meta_q.acks[1].valid);
         assert (part_q <= 2'd2 && at_least(meta_q, part_q) == part_q);
@@ -149,7 +151,7 @@ module response_parser_check
         if (part_q != 2'd0) assert (dut.parts_q[1].kind == RspNone);
         if (part_left && now.kind == RspData) begin
           assert (beat_q <= now.len);
-          assert (dut.left_q == now.len - beat_q && dut.left_none_q == (beat_q == now.len));
+          assert (dut.left_q == now.len - beat_q);
         end
         if (now.kind != RspData) assert (beat_q == '0);
         for (int i = 0; i < 3; i++) begin
