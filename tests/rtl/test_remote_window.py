@@ -79,6 +79,10 @@ def test_the_example_runs_end_to_end(runtime, tmp_path):
     assert len(hops) == 7
     for column in (0, 1):
         assert sum(int(table[hop][column]) for hop in hops) == int(table["all"][column])
+    # Cycles of a simulation are the same on every machine: the example's page shows those of today.
+    said = (script.parent / "README.md").read_text()
+    for hop in (*hops, "all"):
+        assert f"    {hop:16}{table[hop][0]:>8}{table[hop][1]:>8}\n" in said
     assert (tmp_path / "window.fst").stat().st_size > 10_000
     assert window.running() is None
 
