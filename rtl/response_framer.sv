@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mBlock's egress controller of one link: parts of reads, errors of reads and acknowledgements into frames. A part that
-// finds everything idle is a frame at once; while a frame is on its way the next one is gathered. What a frame has of each
-// kind lies in its places from the first one on.
+// The mBlock's egress controller of one link: parts of reads, errors of reads and acknowledgements into frames. A part or an
+// acknowledgement that finds everything idle is a frame at once; while a frame is on its way the next one is gathered. What a
+// frame has of each kind lies in its places from the first one on.
 module response_framer
   import consort_remote_pkg::*;
 (
@@ -35,7 +35,7 @@ module response_framer
   // ---- Parts that wait ----
 
   entry_t next;
-  logic next_valid, none_waits, straight, adds_part;
+  logic next_valid, none_waits, straight, ack_straight, adds_part;
 
   fifo_ahead #(
       .T(entry_t),
@@ -64,15 +64,16 @@ module response_framer
 
   assign closes = some_q && !frame_valid_q && !sending_q;
   assign straight = !some_q && !frame_valid_q && !sending_q && none_waits;
+  assign ack_straight = straight && ack_valid_i && !error_valid_i;
 
   assign adds_error = error_valid_i && parts_q != 2'd2 && !closes;
   assign adds_part = next_valid && !error_valid_i && parts_q != 2'd2 && !closes &&
       !free_q[5] && {1'b0, next.units} <= free_q;
   // An acknowledgement for which there is no place of its own may have one of the parts'.
   assign ack_as_part = acks_q == 2'd3 && parts_q != 2'd2 && !next_valid && !error_valid_i;
-  assign adds_ack = ack_valid_i && !closes && (acks_q != 2'd3 || ack_as_part);
+  assign adds_ack = ack_valid_i && !closes && !ack_straight && (acks_q != 2'd3 || ack_as_part);
   assign error_taken_o = adds_error;
-  assign ack_taken_o = adds_ack;
+  assign ack_taken_o = adds_ack || ack_straight;
 
   always_comb begin
     added = next.part;
@@ -131,7 +132,7 @@ module response_framer
       frame_valid_q <= 1'b0;
       sending_q <= 1'b0;
     end else begin
-      if (closes || (straight && part_valid_i)) frame_valid_q <= 1'b1;
+      if (closes || (straight && part_valid_i) || ack_straight) frame_valid_q <= 1'b1;
       else if (frame_taken) frame_valid_q <= 1'b0;
       // Its first unit goes with it.
       if (frame_taken) begin
@@ -148,8 +149,12 @@ module response_framer
 
   always_ff @(posedge clk_i) begin
     if (!frame_valid_q) begin
-      frame_q <= some_q ? fill_q : '{zero: '0, acks: '0, parts: '{response_t'('0), part_i}};
-      frame_units_o <= some_q ? units_q : part_units_i;
+      frame_q <= some_q ? fill_q : '{
+          zero: '0,
+          acks: '{ack_t'('0), ack_t'('0), ack_straight ? ack_i : ack_t'('0)},
+          parts: '{response_t'('0), part_valid_i ? part_i : response_t'('0)}
+      };
+      frame_units_o <= some_q ? units_q : part_valid_i ? part_units_i : '0;
     end
   end
 endmodule

@@ -7,7 +7,7 @@ module write_acks
     input  logic                clk_i,
     input  logic                rst_ni,
     input  logic                drain_i,
-    // A write that may start: what is known of it shows a cycle after it, and it starts when it may.
+    // A write that may start, and starts when it may: where one of several messages is open, a cycle after it shows first.
     input  logic [TagWidth-1:0] tag_i,
     input  logic                more_i,
     input  logic                valid_i,
@@ -41,14 +41,15 @@ module write_acks
 
   // ---- The one that may start ----
 
-  logic known_q, blocked_q, continues_q, bad_due_q;
+  logic known_q, blocked_q, continues_q, goes_on, bad_due_q;
   logic [Ports-1:0] continues;
   logic [PortWidth-1:0] port, done_port;
 
   assign port = tag_i[TagWidth-1-:PortWidth];
   assign done_port = done_tag_i[TagWidth-1-:PortWidth];
-  assign may_start_o = known_q && !blocked_q && !bad_due_q;
-  assign several_o = more_i || continues_q;
+  assign may_start_o = !bad_due_q && (open_q == '0 || (known_q && !blocked_q));
+  assign goes_on = known_q && continues_q;
+  assign several_o = more_i || goes_on;
 
   for (genvar p = 0; p < Ports; p++) begin : gen_continues
     assign continues[p] = open_q[p] && !whole_q[p] && tag_q[p] == tag_i;
@@ -151,7 +152,7 @@ module write_acks
         if (starts_here) begin
           open_q[p] <= 1'b1;
           tag_q[p]  <= tag_i;
-          if (!continues_q) begin
+          if (!goes_on) begin
             whole_q[p] <= 1'b0;
             resp_q[p]  <= RespOkay;
           end
