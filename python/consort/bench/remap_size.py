@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort bench remap-size`: what the smallest cBlock and mBlock cost, estimated as experiments/remap/size says."""
+"""`consort bench remap-size`: what cBlock and mBlock cost, estimated as experiments/remap/size says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from consort.bench.registry import BenchResult, Options, goal
 from consort.record import environment
 from consort.remote.synthesis import estimate
 
-# One port, one link, one memory, reliable; the cBlock with one window, and with as many as the simulations have.
+# One port, link and memory, reliable; the cBlock with one window, and with as many as simulations have.
 BLOCKS = (("cblock", {"Windows": 1}), ("cblock", {"Windows": 8}), ("mblock", {"Segments": 16}))
 # The longest paths that are named.
 PATHS = 10

@@ -2,8 +2,8 @@
 """What a block of rtl/ costs in an UltraScale+ device, estimated from the cells that Yosys maps it to.
 
 Not place and route: LUTs are counted before any are merged or packed in pairs, and a path's length is its
-number of LUTs, carry chains and wide multiplexers counted as nothing (they are shown beside it). Of a clock only
-what the cells on the slowest path take is said, by the tool's delays; wires are not.
+number of LUTs, carry chains and wide multiplexers counted as nothing (they are shown beside it). Of a clock
+only what the cells on the slowest path take is said, by the tool's delays; wires are not.
 """
 
 from __future__ import annotations
