@@ -60,14 +60,17 @@ module response_framer
   logic [1:0] parts_q, acks_q;  // places that are taken
   logic [5:0] free_q;           // units that another part may have
   logic some_q, frame_valid_q, sending_q, last_q, closes, adds_error, adds_ack, ack_as_part;
+  logic error_goes, error_went_q;
   response_t added;
 
   assign closes = some_q && !frame_valid_q && !sending_q;
   assign straight = !some_q && !frame_valid_q && !sending_q && none_waits;
   assign ack_straight = straight && ack_valid_i && !error_valid_i;
 
-  assign adds_error = error_valid_i && parts_q != 2'd2 && !closes;
-  assign adds_part = next_valid && !error_valid_i && parts_q != 2'd2 && !closes &&
+  // Where both wait, parts and errors go in turn: neither keeps the other waiting.
+  assign error_goes = error_valid_i && !(error_went_q && next_valid);
+  assign adds_error = error_goes && parts_q != 2'd2 && !closes;
+  assign adds_part = next_valid && !error_goes && parts_q != 2'd2 && !closes &&
       !free_q[5] && {1'b0, next.units} <= free_q;
   // An acknowledgement for which there is no place of its own may have one of the parts'.
   assign ack_as_part = acks_q == 2'd3 && parts_q != 2'd2 && !next_valid && !error_valid_i;
@@ -77,7 +80,7 @@ module response_framer
 
   always_comb begin
     added = next.part;
-    if (error_valid_i) added = '{len: '0, resp: RespSlverr, tag: error_tag_i, kind: RspError};
+    if (error_goes) added = '{len: '0, resp: RespSlverr, tag: error_tag_i, kind: RspError};
     else if (!next_valid) added = '{len: '0, resp: ack_i.resp, tag: ack_i.tag, kind: RspAck};
   end
 
@@ -89,6 +92,7 @@ module response_framer
       acks_q <= '0;
       free_q <= 6'd31;
       some_q <= 1'b0;
+      error_went_q <= 1'b0;
     end else if (drain_i || closes) begin
       fill_q <= '0;
       units_q <= '0;
@@ -110,6 +114,7 @@ module response_framer
         fill_q.acks[acks_q] <= ack_i;
         acks_q <= acks_q + 2'd1;
       end
+      if (adds_part || adds_error) error_went_q <= adds_error;
       if (adds_part || adds_error || adds_ack) some_q <= 1'b1;
     end
   end

@@ -28,9 +28,16 @@ PARTS = {
     "fifo_ahead": ("fifo",),
     "phy_gearbox": ("fifo",),
     "read_parts": ("fifo",),
+    "request_issuer": ("fifo",),
+    "request_splitter": ("fifo", "fifo_ahead"),
+    "response_framer": ("fifo", "fifo_ahead"),
     "rr_switch": ("arbiter",),
     "write_acks": ("fifo",),
 }
+
+
+# FIFOs that need not be deep.
+SHALLOW = dict.fromkeys(("response_framer", "request_splitter"), (".Depth(32)", ".Depth(4)"))
 
 
 def proof(source: Path, module: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -40,6 +47,11 @@ def proof(source: Path, module: str, folder: Path, *words: str) -> subprocess.Co
         text = text.replace(wide, narrow)
     package = folder / "consort_remote_pkg.sv"
     package.write_text(text)
+    if module in SHALLOW:
+        text = source.read_text()
+        assert text.count(SHALLOW[module][0]) == 1
+        source = folder / f"shallow_{module}.sv"
+        source.write_text(text.replace(*SHALLOW[module]))
     python = build.tools() / "bin" / "python"
     files = [package, *(RTL / f"{part}.sv" for part in PARTS.get(module, ())), source]
     if module in ("packetizer", "depacketizer"):
@@ -68,6 +80,8 @@ PROVEN = [
     ("fifo_ahead", ()),
     ("read_parts", ()),
     ("write_acks", ()),
+    ("response_framer", ()),
+    ("request_splitter", ()),
     ("axi_to_txn", ()),
     ("txn_to_axi", ()),
     ("axi_gate", ("Rename=0",)),
@@ -194,10 +208,60 @@ def test_what_the_module_promises_is_proven(tmp_path, module, parameters):
         ("write_acks", "ends_here && b_resp_q > resp_q[p]", "ends_here"),
         ("write_acks", " && !(takes_done && done_first[p]);", ";"),
         ("write_acks", "!shows_b && done_q == '0 && bad_due_q", "!shows_b && bad_due_q"),
-        ("write_acks", "known_q && !blocked_q && !bad_due_q", "known_q && !blocked_q"),
+        ("write_acks", "may_start_o = !bad_due_q &&", "may_start_o ="),
+        ("write_acks", "(known_q && !blocked_q)", "!blocked_q"),
         ("write_acks", "5'(starts_here && good_i)", "5'(starts_here)"),
-        ("write_acks", "several_o = more_i || continues_q", "several_o = more_i"),
+        ("write_acks", "several_o = more_i || goes_on", "several_o = more_i"),
         ("write_acks", "assign takes_done = !shows_b && done_q", "assign takes_done = done_q"),
+        (
+            "response_framer",
+            "closes = some_q && !frame_valid_q && !sending_q;",
+            "closes = some_q && !frame_valid_q;",
+        ),
+        ("response_framer", "!frame_valid_q && !sending_q && none_waits", "!frame_valid_q && !sending_q"),
+        ("response_framer", "(part_valid_i && !straight)", "(part_valid_i)"),
+        ("response_framer", "!(error_went_q && next_valid)", "1'b1"),
+        ("response_framer", "!free_q[5] && {1'b0, next.units} <= free_q", "1'b1"),
+        ("response_framer", "next_valid && !error_goes && parts_q", "next_valid && parts_q"),
+        ("response_framer", "(acks_q != 2'd3 || ack_as_part)", "1'b1"),
+        (
+            "response_framer",
+            "parts_q != 2'd2 && !next_valid && !error_valid_i",
+            "parts_q != 2'd2 && !next_valid",
+        ),
+        ("response_framer", "last_q <= frame_units_o == 5'd2", "last_q <= frame_units_o == 5'd3"),
+        ("response_framer", "units_q <= units_q + next.units", "units_q <= next.units"),
+        (
+            "response_framer",
+            "if (!frame_valid_q) begin\n      frame_q",
+            "if (!frame_valid_q || some_q) begin\n      frame_q",
+        ),
+        ("response_framer", "else if (frame_taken) frame_valid_q", "else frame_valid_q"),
+        (
+            "request_splitter",
+            "!request_valid_o && queue_empty && !frame_waited_i",
+            "!request_valid_o && queue_empty",
+        ),
+        ("request_splitter", "!request_valid_o && queue_empty && ", "!request_valid_o && "),
+        (
+            "request_splitter",
+            "push = at_head && frame_valid_i && !direct;",
+            "push = at_head && frame_valid_i;",
+        ),
+        ("request_splitter", "push = pushed.op != OpNone;", "push = 1'b1;"),
+        ("request_splitter", "!at_head && !at_pairs && !drain_i", "!at_head && !drain_i"),
+        ("request_splitter", "data_taken_i || (odd_q && queue_ready)", "data_taken_i || odd_q"),
+        ("request_splitter", "segments_i[looked.handle.index]", "segments_i[arrives.first.handle.index]"),
+        ("request_splitter", "segments_i[looked.handle.index]", "segments_i[request_o.handle.index]"),
+        ("request_splitter", "if (free) begin", "if (1'b1) begin"),
+        ("request_splitter", "({1'b0, meta.extra} + 5'd1) >> 1", "{1'b0, meta.extra} >> 1"),
+        ("request_splitter", "else if (drain_i) request_valid_o", "else if (1'b0) request_valid_o"),
+        (
+            "request_splitter",
+            "    end else if (drain_i) begin\n      units_q <= '0;",
+            "    end else if (drain_i) begin\n      units_q <= units_q;",
+        ),
+        ("request_splitter", ".clear_i(drain_i)", ".clear_i(1'b0)"),
         ("axi_to_txn", "granted_q <= txn_valid_o && !txn_ready_i;", "granted_q <= 1'b0;"),
         ("axi_to_txn", "ar_valid_i && !w_valid_i ? SelAr", "ar_valid_i ? SelAr"),
         ("axi_to_txn", "w_link_q <= aw_link_i", "w_link_q <= ar_link_i"),

@@ -2,7 +2,8 @@
 // The mBlock's acknowledgements of writes: a tag and its port are followed, whatever the other tags and ports do. A write of this
 // tag that started is acknowledged once: one of several messages after all its data and all the memory's answers, with the worst
 // of them (SLVERR at least, where a message was refused); a refused one with SLVERR after its data; and nothing else is. What is
-// complete is acknowledged as soon as nothing else is; its way through a FIFO is proven apart. A write of several messages waits for the one before it of its port.
+// complete is acknowledged as soon as nothing else is; its way through a FIFO is proven apart. A write of several messages waits
+// for the one before it of its port.
 //
 // Of the issuer: one write's data at a time. Of the cBlock: a tag comes again when it was acknowledged, and a write has 16 messages
 // at most. Of the memory: it answers what has all its data, once each, and not with EXOKAY. A drain ends when nothing is under way.

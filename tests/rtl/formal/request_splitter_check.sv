@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mBlock's frames of requests, with one request followed: it comes out once, as it is, after exactly those before it, within
+// three cycles where nothing is before it, with the segment that it names as it was in the cycle before it showed; it stays, with
+// that segment, until it is taken. A frame's units are asked for only when the frame was taken, the next frame only when they all
+// were; units of requests go first, and those behind them show as data when all its requests were taken out. After a drain
+// nothing of before shows.
+//
+// Taken for granted of frames: units of requests, two in each, go first, and a frame that did not wait arrives as it shows; what
+// shows stays until it is taken; data are taken when they show.
+module request_splitter_check
+  import consort_remote_pkg::*;
+#(
+    localparam int unsigned Segments = 16
+) (
+    input logic                                   clk,
+    input logic                                   rst_n,
+    input logic [$bits(segment_t)*Segments-1:0]   segments,
+    input logic                                   drain,
+    input logic [MetaWidth-1:0]                   frame_meta,
+    input logic                                   frame_waited,
+    input logic [MetaWidth-1:0]                   arriving_meta,
+    input logic [4:0]                             frame_units,
+    input logic                                   frame_valid,
+    input logic [BeatWidth-1:0]                   unit,
+    input logic                                   unit_valid,
+    input logic                                   request_taken,
+    input logic                                   data_taken,
+    input logic                                   mark            // follow the request that comes in now
+);
+  localparam int unsigned Depth = 4;  // of the FIFO of requests
+  segment_t table_now[Segments];
+  logic frame_ready, unit_ready, request_valid, data_valid;
+  request_t request;
+  segment_t segment;
+  logic past_valid = 1'b0;
+
+  for (genvar i = 0; i < Segments; i++) begin : gen_table
+    assign table_now[i] = segments[$bits(segment_t)*i+:$bits(segment_t)];
+  end
+
+  request_splitter #(
+      .Segments(Segments)
+  ) dut (
+      .clk_i(clk), .rst_ni(rst_n), .segments_i(table_now), .drain_i(drain), .frame_meta_i(frame_meta),
+      .frame_waited_i(frame_waited), .arriving_meta_i(arriving_meta), .frame_units_i(frame_units), .frame_valid_i(frame_valid),
+      .frame_ready_o(frame_ready), .unit_i(unit), .unit_valid_i(unit_valid), .unit_ready_o(unit_ready), .request_o(request),
+      .segment_o(segment), .request_valid_o(request_valid), .request_taken_i(request_taken), .data_valid_o(data_valid),
+      .data_taken_i(data_taken)
+  );
+
+  request_meta_t meta;
+  request_t low, high, comes;
+  logic [4:0] pairs_q, data_q;  // units of the frame at hand, to come: of requests, and of data
+  logic half_q;                 // of the pair at hand the lower one came in
+  logic [3:0] inside_q, before_q;
+  logic follows_q;
+  request_t followed_q;
+  logic [1:0] hidden_q;         // cycles in which something was inside and nothing showed
+  logic [$bits(segment_t)*Segments-1:0] segments_before_q;
+  logic waits_q, unit_waits_q;
+  request_t request_before_q;
+  segment_t segment_before_q;
+  logic [BeatWidth-1:0] unit_before_q;
+  logic takes_frame, takes_unit, comes_in, goes_out;
+
+  assign meta = request_meta_t'(frame_meta);
+  assign low = request_t'(unit[62:0]);
+  assign high = request_t'(unit[126:64]);
+  assign takes_frame = frame_valid && frame_ready;
+  assign takes_unit = unit_valid && unit_ready;
+  assign goes_out = request_valid && request_taken;
+  // A frame's first request comes with it; of a pair the lower one as soon as there is room, the upper one with its unit.
+  always_comb begin
+    comes = meta.first;
+    comes_in = takes_frame;
+    if (pairs_q != '0 && half_q) begin
+      comes = high;
+      comes_in = takes_unit && high.op != OpNone;
+    end else if (pairs_q != '0) begin
+      comes = low;
+      comes_in = unit_valid && dut.queue_ready;
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    past_valid <= 1'b1;
+    segments_before_q <= segments;
+    request_before_q <= request;
+    segment_before_q <= segment;
+    unit_before_q <= unit;
+    if (!rst_n || drain) begin
+      pairs_q <= '0;
+      data_q <= '0;
+      inside_q <= '0;
+      hidden_q <= '0;
+      {half_q, follows_q, waits_q, unit_waits_q} <= '0;
+    end else begin
+      waits_q <= request_valid && !request_taken;
+      unit_waits_q <= unit_valid && !unit_ready;
+      hidden_q <= inside_q != '0 && !request_valid ? hidden_q + 2'd1 : '0;
+      inside_q <= inside_q + 4'(comes_in) - 4'(goes_out);
+      if (takes_frame) begin
+        pairs_q <= 5'((5'(meta.extra) + 5'd1) >> 1);
+        data_q <= frame_units - 5'((5'(meta.extra) + 5'd1) >> 1);
+      end else if (takes_unit) begin
+        if (pairs_q != '0) pairs_q <= pairs_q - 5'd1;
+        else data_q <= data_q - 5'd1;
+      end
+      if (takes_unit) half_q <= 1'b0;
+      else if (pairs_q != '0 && comes_in) half_q <= 1'b1;
+      if (!follows_q) begin
+        if (mark && comes_in) begin
+          follows_q <= 1'b1;
+          followed_q <= comes;
+          before_q <= inside_q - 4'(goes_out);
+        end
+      end else if (goes_out) begin
+        follows_q <= before_q != '0;
+        before_q <= before_q - 4'd1;
+      end
+    end
+  end
+
+  always_comb begin
+    if (!past_valid) assume (!rst_n);
+    else assume (rst_n);
+    if (past_valid && rst_n && !drain) begin
+      if (frame_valid) assume (frame_units <= 5'(MaxUnits) && 5'(meta.extra) < 5'(MaxRequests));
+      if (frame_valid) assume (frame_units >= 5'((5'(meta.extra) + 5'd1) >> 1) && meta.first.op != OpNone);
+      if (frame_valid && !frame_waited) assume (arriving_meta == frame_meta);
+      if (unit_waits_q) assume (unit_valid && unit == unit_before_q);
+      if (request_taken) assume (request_valid);
+      if (data_taken) assume (data_valid);
+    end
+  end
+
+`ifdef PROVE
+  logic [2:0] behind;
+  logic [3:0] place;
+  logic [1:0] slot;
+  assign behind = dut.i_queue.i_behind.write_q - dut.i_queue.i_behind.read_q;
+  assign place = before_q - 4'(request_valid);
+  assign slot = dut.i_queue.i_behind.read_q[1:0] + place[1:0] - 2'(dut.queue_valid);
+`endif
+
+  always_comb begin
+    if (past_valid && rst_n && !drain) begin
+      if (request_valid) assert (inside_q != '0);
+      if (request_valid && follows_q && before_q == '0) assert (request == followed_q);
+      if (request_valid && !waits_q) begin
+        assert (segment == segments_before_q[$bits(segment_t)*request.handle.index+:$bits(segment_t)]);
+      end
+      if (waits_q) assert (request_valid && {request, segment} == {request_before_q, segment_before_q});
+      assert (hidden_q != 2'd3 && (hidden_q != 2'd2 || request_valid));
+      // Frames and units.
+      if (takes_frame) assert (pairs_q == '0 && data_q == '0);
+      if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && data_taken);
+      assert (data_valid == (unit_valid && pairs_q == '0 && data_q != '0));
+      if (inside_q < 4'(Depth)) assert (frame_ready == (pairs_q == '0 && data_q == '0));
+      if (inside_q < 4'(Depth) && unit_valid && pairs_q != '0) assert (half_q ? unit_ready : comes_in);
+`ifdef PROVE
+      // About its state.
+      assert (dut.units_q == pairs_q + data_q && dut.pairs_q == pairs_q && dut.odd_q == half_q);
+      assert (pairs_q <= 5'd8 && data_q <= 5'(MaxUnits) && pairs_q + data_q <= 5'(MaxUnits));
+      if (half_q) assert (pairs_q != '0 && unit_waits_q);
+      assert (inside_q == 4'(behind) + 4'(dut.queue_valid) + 4'(request_valid));
+      assert (behind <= 3'(Depth) && dut.i_queue.i_behind.valid_o == (behind != '0));
+      assert (dut.i_queue.i_behind.ready_o == (behind != 3'(Depth)));
+      assert (dut.i_queue.i_behind.one_q == (behind == 3'd1) && dut.i_queue.i_behind.one_left_q == (behind == 3'(Depth - 1)));
+      if (hidden_q == 2'd1) assert (dut.queue_valid || request_valid);
+      if (follows_q) begin
+        assert (before_q < inside_q);
+        if (request_valid && before_q == '0) assert (request == followed_q);
+        else if (dut.queue_valid && place == '0) assert (dut.queued == followed_q);
+        else assert (dut.i_queue.i_behind.memory[slot] == followed_q);
+      end
+      if (waits_q) assert (request_valid);
+`endif
+    end
+  end
+endmodule
