@@ -62,8 +62,8 @@ module request_issuer_check
   to_memory_t wanted_there;
 
   assign is_read = request.op == OpRead;
-  assign good = segment.valid && segment.generation == request.handle.generation && (is_read ? segment.readable : segment.writable) &&
-      request.offset >> 12 <= OffsetWidth'(segment.last);
+  assign good = segment.valid && segment.generation == request.handle.generation &&
+      (is_read ? segment.readable : segment.writable) && request.offset >> 12 <= OffsetWidth'(segment.last);
   assign takes_read = request_valid && request_taken && is_read;
   assign takes_write = request_valid && request_taken && !is_read;
   always_comb begin
