@@ -36,6 +36,13 @@ PARTS = {
 }
 
 
+# What checks of two modules have in common.
+SHARED = {
+    "fifo": "marked_word",
+    "fifo_ahead": "marked_word",
+    "packetizer": "beat_grammar",
+    "depacketizer": "beat_grammar",
+}
 # FIFOs that need not be deep.
 SHALLOW = dict.fromkeys(("response_framer", "request_splitter"), (".Depth(32)", ".Depth(4)"))
 
@@ -54,8 +61,8 @@ def proof(source: Path, module: str, folder: Path, *words: str) -> subprocess.Co
         source.write_text(text.replace(*SHALLOW[module]))
     python = build.tools() / "bin" / "python"
     files = [package, *(RTL / f"{part}.sv" for part in PARTS.get(module, ())), source]
-    if module in ("packetizer", "depacketizer"):
-        files.append(FORMAL / "beat_grammar.sv")
+    if module in SHARED:
+        files.append(FORMAL / f"{SHARED[module]}.sv")
     top = f"{module}_check"
     command = [python, FORMAL / "prove.py", *files, FORMAL / f"{top}.sv", top, *words]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)

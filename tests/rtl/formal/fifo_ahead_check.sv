@@ -34,26 +34,15 @@ module fifo_ahead_check (
   assign goes_in  = valid_in && ready_in;
   assign goes_out = valid_out && ready_out;
 
+  marked_word i_marked (
+      .clk, .clear(!rst_n || clear), .goes_in, .goes_out, .data_in, .mark, .count_q, .follows_q, .before_q, .word_q
+  );
+
   always_ff @(posedge clk) begin
     past_valid <= 1'b1;
     shown_q <= data_out;
     hidden_q <= rst_n && !clear && count_q != '0 && !valid_out;
     waits_q <= rst_n && !clear && valid_out && !ready_out;
-    if (!rst_n || clear) begin
-      count_q <= '0;
-      follows_q <= 1'b0;
-      before_q <= '0;
-    end else begin
-      count_q <= count_q + 3'(goes_in) - 3'(goes_out);
-      if (mark && goes_in && !follows_q) begin
-        follows_q <= 1'b1;
-        before_q <= count_q - 3'(goes_out);
-        word_q <= data_in;
-      end else if (follows_q && goes_out) begin
-        follows_q <= before_q != '0;
-        before_q <= before_q - 3'd1;
-      end
-    end
   end
   always_comb begin
     if (!past_valid) assume (!rst_n);

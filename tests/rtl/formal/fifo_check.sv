@@ -38,23 +38,9 @@ module fifo_check (
     else assume (rst_n);
   end
 
-  always_ff @(posedge clk) begin
-    if (!rst_n || clear) begin
-      count_q <= '0;
-      follows_q <= 1'b0;
-      before_q <= '0;
-    end else begin
-      count_q <= count_q + 3'(goes_in) - 3'(goes_out);
-      if (mark && goes_in && !follows_q) begin
-        follows_q <= 1'b1;
-        before_q <= count_q - 3'(goes_out);
-        word_q <= data_in;
-      end else if (follows_q && goes_out) begin
-        follows_q <= before_q != '0;
-        before_q <= before_q - 3'd1;
-      end
-    end
-  end
+  marked_word i_marked (
+      .clk, .clear(!rst_n || clear), .goes_in, .goes_out, .data_in, .mark, .count_q, .follows_q, .before_q, .word_q
+  );
 
   logic [2:0] place;
   assign place = dut.read_q + before_q;
