@@ -58,7 +58,7 @@ class Cost:
     ramb36: float
     paths: tuple[Longest, ...]  # of each signal the longest, the longest of all first
     cells: dict[str, int]
-    cell_delay_ps: int | None = None  # of the slowest path, without wires; None where no tool said it
+    cell_delay_ps: int | None = None  # of the slowest path, without wires; None of a netlist alone
 
     @property
     def levels(self) -> int:
@@ -89,7 +89,9 @@ def estimate(top: str, parameters: dict[str, int] | None = None) -> Cost:
         netlist = json.loads(out.read_text())
         timing = out.with_name(out.name + ".sta").read_text()
     latest = re.search(r"Latest arrival time in '\w+' is (\d+)", timing)
-    return replace(cost(netlist["modules"][top]), cell_delay_ps=int(latest[1]) if latest else None)
+    if latest is None:
+        raise SystemFails(f"synthesis of {top} says no delay of its slowest path: {timing.strip()[-500:]}")
+    return replace(cost(netlist["modules"][top]), cell_delay_ps=int(latest[1]))
 
 
 def cost(module: dict[str, Any]) -> Cost:
