@@ -10,19 +10,28 @@ SHELL := /bin/bash
 VENV := .venv
 PY := $(VENV)/bin/python
 CONSORT := $(VENV)/bin/consort
-# How long the demo's four configurations run together: 4 x 100,000 releases of 50 us = 20 s.
-DEMO_ITERATIONS ?= 100000
+# How long each configuration of the demo runs [s].
+DEMO_SECONDS ?= 2
+# How long each fuzz target runs [s]; FUZZ_TARGETS chooses some of them.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
+# How many random systems the campaign compares.
+SYSTEMS ?= 100000
 
-.PHONY: help setup packages demo demo-boards test test-slow bench soundness lint format size clean lock
+.PHONY: help setup packages demo demo-boards demo-remote test test-slow bench soundness campaign fuzz lint format size clean lock sbom
 
 help:
-	@echo 'make demo       run the servo application on this machine and report it'
+	@echo 'make demo       an electric drive on this machine: profiled, analysed, run and held to its bounds'
 	@echo 'make demo-boards  unlike processors, emulated, sharing memory with this machine: one table, one report'
+	@echo 'make demo-remote  a sort with half of its memory elsewhere: its result against one that has all of it here'
 	@echo 'make test       all tests of up to a few minutes'
 	@echo 'make test-slow  the long ones'
 	@echo 'make bench      benchmarks against floors and peers'
 	@echo 'make soundness  ten million task sets against the bounds of three-phase tasks (an hour)'
+	@echo 'make campaign   the executive in virtual time against the simulator on SYSTEMS ($(SYSTEMS)) random systems'
+	@echo 'make fuzz       each fuzz target for FUZZ_SECONDS ($(FUZZ_SECONDS)); records it in tests/fuzz/record.csv'
 	@echo 'make lint       ruff, mypy, clang-format, clang-tidy, Verible'
+	@echo 'make sbom       what Consort is made of, with licences and hashes (CycloneDX)'
 	@echo 'make size       code bytes of the target library on each core'
 	@echo 'make setup      only the set-up: leaves the command at .venv/bin/consort'
 
@@ -33,11 +42,15 @@ setup: packages
 	@tools/setup-python.sh
 
 demo: setup
-	@tools/demo.sh $(DEMO_ITERATIONS)
+	@tools/demo.sh $(DEMO_SECONDS)
 
 demo-boards: setup
 	@tools/install-packages.sh boards
 	$(CONSORT) board demo
+
+demo-remote: setup
+	@tools/install-packages.sh remote
+	@tools/demo-remote.sh
 
 test: setup
 	@tools/install-packages.sh test
@@ -53,8 +66,15 @@ bench: setup
 	for name in icc loopback; do $(CONSORT) bench $$name || status=$$?; done
 	exit $$status
 
+campaign:
+	tools/campaign.sh $(SYSTEMS)
+
 soundness: setup
 	$(CONSORT) bench soundness --iterations 10000000
+
+fuzz: setup
+	@tools/install-packages.sh fuzz
+	tools/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 lint: setup
 	@tools/install-packages.sh lint
@@ -62,16 +82,20 @@ lint: setup
 
 format: setup
 	@tools/install-packages.sh lint
-	$(VENV)/bin/ruff format python tests examples
+	$(VENV)/bin/ruff format python bench tests examples
 	git ls-files '*.hpp' '*.cpp' | grep -v '/generated/' | xargs clang-format -i
 
 size: setup
 	@tools/install-packages.sh test
 	$(PY) tests/cross/size.py
 
-# Writes the exact versions in use into requirements.lock, after a deliberate upgrade in .venv.
+# Writes the exact versions in use, with their hashes, into the locks, after a deliberate upgrade in .venv.
 lock:
-	$(VENV)/bin/pip freeze --exclude consort-rt --exclude pip --exclude setuptools > requirements.lock
+	$(PY) tools/lock.py
+
+# What Consort is made of and what it needs, with versions, hashes and licences, as CycloneDX.
+sbom: setup
+	$(PY) tools/sbom.py build/consort.cdx.json
 
 clean:
 	rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache

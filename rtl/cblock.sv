@@ -6,9 +6,9 @@ module cblock
     parameter int unsigned Ports   = 1,
     parameter int unsigned Links   = 1,
     parameter int unsigned Windows = 8,
-    parameter int unsigned RxDepth = 512,  // at least 512 for each port, or answers may have to be sent twice
     parameter int unsigned Credits = 320,
-    parameter int unsigned PhyWidth = 128  // 64, 128 or 256
+    parameter int unsigned PhyWidth = 128,  // 64, 128 or 256
+    localparam int unsigned WordWidth = word_width(PhyWidth)
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -46,11 +46,12 @@ module cblock
     output logic        cfg_rvalid_o,
     input  logic        cfg_rready_i,
 
-    output logic [PhyWidth-1:0] phy_tx_o      [Links],
-    output logic                phy_tx_valid_o[Links],
-    input  logic                phy_tx_ready_i[Links],
-    input  logic [PhyWidth-1:0] phy_rx_i      [Links],
-    input  logic                phy_rx_valid_i[Links]
+    // Words of the PHY, with the marks of their 64-bit parts above them: set for control.
+    output logic [WordWidth-1:0] phy_tx_o      [Links],
+    output logic                 phy_tx_valid_o[Links],
+    input  logic                 phy_tx_ready_i[Links],
+    input  logic [WordWidth-1:0] phy_rx_i      [Links],
+    input  logic                 phy_rx_valid_i[Links]
 );
   if (Ports < 1 || Ports > 2 ** PortWidth) begin : gen_check_ports
     $error("cblock: Ports must be 1 to 4");
@@ -61,16 +62,18 @@ module cblock
   if (AddrWidth < OffsetWidth + $bits(handle_t) || AddrWidth > 44) begin : gen_check_addresses
     $error("cblock: addresses must be of 36 to 44 bits");
   end
-  if (Credits < 288 || Credits > 400) begin : gen_check_credits
+  if (Credits < 288 || Credits > MaxCredits) begin : gen_check_credits
     $error("cblock: Credits must be 288 to 400");
   end
 
   window_t windows[Ports][Windows];
   logic [Windows-1:0] count_reads[Ports], count_writes[Ports];
   logic [Links-1:0] enable, up;
+  logic [Ports-1:0] fence, fenced_reads, fenced_writes;
   logic [15:0] ack_timeout;
   logic [23:0] down_after;
   logic [31:0] bad_frames[Links], replays[Links], downs[Links];
+  logic [23:0] peer_after[Links];
 
   cblock_regs #(
       .Ports(Ports),
@@ -104,7 +107,10 @@ module cblock
       .down_after_o(down_after),
       .bad_frames_i(bad_frames),
       .replays_i(replays),
-      .downs_i(downs)
+      .downs_i(downs),
+      .fence_o(fence),
+      .fenced_i(fenced_reads | fenced_writes | fence),
+      .peer_after_i(peer_after)
   );
 
   // ---- Ports ----
@@ -195,6 +201,8 @@ module cblock
         .windows_i(windows[p]),
         .up_i(4'(up)),
         .counted_o(count_reads[p]),
+        .fence_i(fence[p]),
+        .fenced_o(fenced_reads[p]),
         .ar_i(s_ar_i[p]),
         .ar_valid_i(s_ar_valid_i[p]),
         .ar_ready_o(s_ar_ready_o[p]),
@@ -224,6 +232,8 @@ module cblock
         .windows_i(windows[p]),
         .up_i(4'(up)),
         .counted_o(count_writes[p]),
+        .fence_i(fence[p]),
+        .fenced_o(fenced_writes[p]),
         .aw_i(s_aw_i[p]),
         .aw_valid_i(s_aw_valid_i[p]),
         .aw_ready_o(s_aw_ready_o[p]),
@@ -256,7 +266,8 @@ module cblock
     logic [4:0] tx_units, rx_units;
     logic tx_valid, tx_ready, tx_unit_valid, tx_unit_ready;
     logic rx_valid, rx_ready, rx_unit_valid, rx_unit_ready;
-    logic [BeatWidth-1:0] tx_unit, rx_unit, tx_beat, rx_beat;
+    logic [BeatWidth-1:0] tx_unit, rx_unit;
+    wire_t tx_beat, rx_beat;
     logic tx_beat_valid, tx_beat_ready, rx_beat_valid, rx_gap, rx_hunting;
     logic drain, rx_waited, unused;
 
@@ -298,14 +309,16 @@ module cblock
 
     link #(
         .Initiator(1'b1),
-        .RxDepth(RxDepth),
-        .HeadDepth(Ports > 1 ? 128 : 64)
+        // What the ports set aside for answers.
+        .RxDepth(512 * 2 ** $clog2(Ports)),
+        .HeadDepth(answer_frames(Ports))
     ) i_link (
         .clk_i,
         .rst_ni,
         .enable_i(enable[l]),
         .ack_timeout_i(ack_timeout),
         .down_after_i(down_after),
+        .peer_after_o(peer_after[l]),
         .up_o(up[l]),
         .drain_o(drain),
         .drained_i(1'b1),

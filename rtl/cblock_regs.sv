@@ -27,6 +27,7 @@ module cblock_regs
     output logic        cfg_rvalid_o,
     input  logic        cfg_rready_i,
 
+    // Those of more than 2^OffsetWidth bytes are not valid: an address beyond would come out at another one.
     output window_t            windows_o     [Ports][Windows],
     input  logic [Windows-1:0] count_reads_i [Ports],
     input  logic [Windows-1:0] count_writes_i[Ports],
@@ -34,9 +35,12 @@ module cblock_regs
     input  logic [  Links-1:0] up_i,
     output logic [       15:0] ack_timeout_o,
     output logic [       23:0] down_after_o,
+    output logic [  Ports-1:0] fence_o,          // pulses
+    input  logic [  Ports-1:0] fenced_i,
     input  logic [       31:0] bad_frames_i  [Links],
     input  logic [       31:0] replays_i     [Links],
-    input  logic [       31:0] downs_i       [Links]
+    input  logic [       31:0] downs_i       [Links],
+    input  logic [       23:0] peer_after_i  [Links]
 );
   localparam int unsigned WindowIndex = $clog2(CblockWindowStride);
 
@@ -44,6 +48,20 @@ module cblock_regs
   logic [11:0] write_addr, read_addr;
   logic [31:0] write_data, read_data;
   logic [31:0] reads_q[Ports][Windows], writes_q[Ports][Windows];
+  window_t windows_q[Ports][Windows];
+  logic [PageWidth-1:0] pages[Ports][Windows];
+  logic [Windows-1:0] fits_q[Ports];
+
+  for (genvar p = 0; p < Ports; p++) begin : gen_fits
+    for (genvar w = 0; w < Windows; w++) begin : gen_window
+      assign pages[p][w] = windows_q[p][w].last - windows_q[p][w].first;
+      always_comb begin
+        windows_o[p][w] = windows_q[p][w];
+        windows_o[p][w].valid = windows_q[p][w].valid && fits_q[p][w];
+      end
+      always_ff @(posedge clk_i) fits_q[p][w] <= pages[p][w][PageWidth-1:OffsetWidth-12] == '0;
+    end
+  end
 
   lite_slave i_lite (
       .clk_i,
@@ -80,7 +98,7 @@ module cblock_regs
   endfunction
 
   // What an address means, a cycle after it.
-  logic write_enable_q, write_timeout_q, write_down_q;
+  logic write_enable_q, write_timeout_q, write_down_q, write_fence_q;
   logic [Windows-1:0] write_first_q[Ports], write_last_q[Ports], write_control_q[Ports];
   logic write_window_good_q;
 
@@ -88,6 +106,7 @@ module cblock_regs
     write_enable_q <= write_addr == CblockEnable;
     write_timeout_q <= write_addr == CblockAckTimeout;
     write_down_q <= write_addr == CblockDownAfter;
+    write_fence_q <= write_addr == CblockFence;
     write_window_good_q <= 1'b0;
     for (int unsigned p = 0; p < Ports; p++) begin
       for (int unsigned w = 0; w < Windows; w++) begin
@@ -101,7 +120,8 @@ module cblock_regs
       end
     end
   end
-  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_window_good_q;
+  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_fence_q || write_window_good_q;
+  assign fence_o = write && write_fence_q ? write_data[Ports-1:0] : '0;
 
   logic [Windows-1:0] counted_reads_q[Ports], counted_writes_q[Ports];
 
@@ -114,7 +134,7 @@ module cblock_regs
         counted_reads_q[p]  <= '0;
         counted_writes_q[p] <= '0;
         for (int unsigned w = 0; w < Windows; w++) begin
-          windows_o[p][w] <= '0;
+          windows_q[p][w] <= '0;
           reads_q[p][w]   <= '0;
           writes_q[p][w]  <= '0;
         end
@@ -126,11 +146,11 @@ module cblock_regs
         if (write_down_q) down_after_o <= write_data[23:0];
         for (int unsigned p = 0; p < Ports; p++) begin
           for (int unsigned w = 0; w < Windows; w++) begin
-            if (write_first_q[p][w]) windows_o[p][w].first <= write_data[PageWidth-1:0];
-            if (write_last_q[p][w]) windows_o[p][w].last <= write_data[PageWidth-1:0];
+            if (write_first_q[p][w]) windows_q[p][w].first <= write_data[PageWidth-1:0];
+            if (write_last_q[p][w]) windows_q[p][w].last <= write_data[PageWidth-1:0];
             if (write_control_q[p][w]) begin
-              {windows_o[p][w].handle, windows_o[p][w].link, windows_o[p][w].writable, windows_o[p][w].readable,
-                  windows_o[p][w].valid} <= write_data[12:0];
+              {windows_q[p][w].handle, windows_q[p][w].link, windows_q[p][w].writable, windows_q[p][w].readable,
+                  windows_q[p][w].valid} <= write_data[12:0];
             end
           end
         end
@@ -146,7 +166,7 @@ module cblock_regs
     end
   end
 
-  localparam int unsigned Sources = 6 + 3 * Links + 5 * Ports * Windows;
+  localparam int unsigned Sources = 7 + 4 * Links + 5 * Ports * Windows;
   logic [31:0] values[Sources];
   logic [11:0] places[Sources];
 
@@ -162,8 +182,10 @@ module cblock_regs
   assign places[4] = CblockAckTimeout;
   assign values[5] = 32'(down_after_o);
   assign places[5] = CblockDownAfter;
+  assign values[6] = 32'(fenced_i);
+  assign places[6] = CblockFence;
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    localparam int unsigned First = 6 + 3 * l;
+    localparam int unsigned First = 7 + 4 * l;
     localparam logic [11:0] Place = CblockLinks + 12'(l) * CblockLinkStride;
     assign values[First] = bad_frames_i[l];
     assign places[First] = Place + 12'(CblockLinkBadFrames);
@@ -171,13 +193,15 @@ module cblock_regs
     assign places[First+1] = Place + 12'(CblockLinkReplays);
     assign values[First+2] = downs_i[l];
     assign places[First+2] = Place + 12'(CblockLinkDowns);
+    assign values[First+3] = 32'(peer_after_i[l]);
+    assign places[First+3] = Place + 12'(CblockLinkPeerAfter);
   end
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     for (genvar w = 0; w < Windows; w++) begin : gen_window
-      localparam int unsigned First = 6 + 3 * Links + 5 * (p * Windows + w);
+      localparam int unsigned First = 7 + 4 * Links + 5 * (p * Windows + w);
       localparam logic [11:0] Place = CblockWindows + 12'(p) * CblockPortStride + 12'(w) * CblockWindowStride;
       window_t window;
-      assign window = windows_o[p][w];
+      assign window = windows_q[p][w];
       assign values[First] = 32'(window.first);
       assign places[First] = Place + 12'(CblockWindowFirst);
       assign values[First+1] = 32'(window.last);

@@ -142,6 +142,32 @@ package consort_remote_pkg;
     logic [31:0] meta;
   } tail_t;
 
+  // A beat on the wire. Each of its 64-bit words is marked beside its data, as 64b/66b marks its blocks: control or data. Of a frame
+  // the header and the tail are control and all between them is data; a beat between frames is control as a whole. So nothing
+  // that a user writes can be taken for the beginning or the end of a frame, whatever it holds.
+  typedef struct packed {
+    logic [1:0]           control;
+    logic [BeatWidth-1:0] data;
+  } wire_t;
+
+  localparam logic [1:0] MarksWhole = 2'b11;  // a frame without units, or between frames
+  localparam logic [1:0] MarksFirst = 2'b01;
+  localparam logic [1:0] MarksInner = 2'b00;
+  localparam logic [1:0] MarksLast  = 2'b10;
+
+  // Bits of a PHY's word with its marks, which are the upper ones.
+  function automatic int unsigned word_width(int unsigned phy_width);
+    return phy_width + phy_width / 64;
+  endfunction
+
+  // What a control frame after a ResyncBeat tells the other end.
+  localparam logic [7:0] LinkVersion = 8'd2;  // of what is on the wire
+  typedef struct packed {
+    logic [39:0] zero;
+    logic [7:0]  version;
+    logic [23:0] down_after;  // cycles
+  } settings_t;
+
   // What a receiver that lost the frames' boundaries waits for. Its low bits are no frame_e.
   localparam logic [BeatWidth-1:0] ResyncBeat = 128'hC0A5_0F37_9E11_D24B_6A83_F05C_1B7E_44AF;
 
@@ -212,8 +238,9 @@ package consort_remote_pkg;
     logic [3:0] index;
   } handle_t;
 
-  // 63 bits, in a slot of 64.
+  // 64 bits.
   typedef struct packed {
+    logic                   modifiable;  // AxCACHE[1]: normal memory, or a device
     logic [2:0]             prot;
     logic                   more;    // of a write: another message of the same tag follows
     logic [1:0]             burst;
@@ -225,11 +252,33 @@ package consort_remote_pkg;
     op_e                    op;
   } request_t;
 
+  // Whether AXI4 has such a burst and a message can hold it: one of a write has 16 beats at most, which its frame brings. An
+  // incrementing burst stays in its 4 KiB; so do the others, as they are.
+  function automatic logic legal(request_t of);
+    logic crosses, aligned;
+    logic [8:0] last;
+    crosses = 1'b0;
+    aligned = 1'b1;
+    for (int unsigned size = 0; size <= 4; size++) begin
+      // Where the last beat is, in beats from the start of the 4 KiB, of which the upper bits are looked at apart.
+      last = {1'b0, of.offset[size+:8]} + {1'b0, of.len};
+      if (of.size == 3'(size)) crosses = last[8] && (of.offset[11:4] | (8'hFF >> (4 - size))) == '1;
+      if (3'(size) < of.size && of.offset[size]) aligned = 1'b0;
+    end
+    case (of.burst)
+      BurstFixed: legal = of.len[7:4] == '0;
+      BurstIncr: legal = !crosses && (of.op == OpRead || of.len[7:4] == '0);
+      BurstWrap: legal = aligned && of.len inside {8'd1, 8'd3, 8'd7, 8'd15};
+      default: legal = 1'b0;
+    endcase
+    return legal && of.size <= 3'd4 && of.op != OpNone;
+  endfunction
+
   localparam int unsigned MaxRequests = 15;  // in a frame
 
   typedef struct packed {
     logic [3:0] extra;  // requests in the frame beside this one
-    logic [4:0] zero;
+    logic [3:0] zero;
     request_t   first;
   } request_meta_t;
 
@@ -266,6 +315,30 @@ package consort_remote_pkg;
       OpWriteStrobe: return beats + (beats > 5'd8 ? 5'd2 : 5'd1);
       default: return 5'd0;
     endcase
+  endfunction
+
+  // ---- What may be under way ----
+  // Of each port of a cBlock: a read for each of its tags; a write for each, of which some have several messages.
+
+  localparam int unsigned MaxCredits = 400;  // units of writes
+
+  function automatic int unsigned messages_of(int unsigned ports, int unsigned credits);
+    return ports * (2 ** IndexWidth + (credits - 2 ** IndexWidth) / 16);
+  endfunction
+
+  // Frames of requests that a receiver may hold at once, each message in one of its own; a power of two.
+  function automatic int unsigned request_frames(int unsigned ports, int unsigned credits);
+    return 2 ** $clog2(ports * 2 ** IndexWidth + messages_of(ports, credits));
+  endfunction
+
+  // Units of them, where the messages share frames as well; with what a receiver keeps free.
+  function automatic int unsigned request_units(int unsigned ports, int unsigned credits);
+    return ports * credits + (ports * 2 ** IndexWidth + messages_of(ports, credits) + 1) / 2 + 3 * MaxUnits;
+  endfunction
+
+  // Frames of answers without data: each tag has one.
+  function automatic int unsigned answer_frames(int unsigned ports);
+    return 2 ** $clog2(2 * ports * 2 ** IndexWidth);
   endfunction
 
   // ---- Segments ----

@@ -3,9 +3,17 @@
 // acknowledged them; what arrives is handed on once, in order, and only when its CRC was good.
 //
 // A receiver that sees a bad frame asks for a repetition (FrameNak) and ignores everything up to the next ResyncBeat. The
-// sender goes back to the oldest frame without acknowledgement on a request or when its time is over. An end that hears
-// nothing good for down_after_i cycles, or repeats itself in vain, is down: it falls silent, so the other end gets down too.
-// The initiator then starts anew with a nonce; the target answers once its user has drained what was under way.
+// sender goes back to the oldest frame without acknowledgement on a request or when its time is over. What is framing and what
+// is data the marks of the wire say (wire_t), so data are never taken for a ResyncBeat, a header or a tail.
+//
+// An end is down when it hears nothing good for down_after_i cycles, or when what it sent finds no acknowledgement for as long,
+// whatever it hears: it falls silent, so the other end gets down too. The initiator stays silent for longer than a round trip of the
+// wire takes, and then asks for a new session (FrameInit, with a nonce). The target answers (FrameInitAck) once its user has
+// drained what was under way, and is up when it hears that the initiator is. A target that is up and hears FrameInit was forgotten by
+// its initiator: its session is over. So neither end takes a new session for the old one, however long each waits by itself.
+// Both tell each other how long they wait, with each control frame after a ResyncBeat, and send something often enough for the other.
+//
+// down_after_i has to be longer than a round trip of the wire and AckDelay or an eighth of it, whichever is less.
 module link
   import consort_remote_pkg::*;
 #(
@@ -23,7 +31,8 @@ module link
 
     input  logic        enable_i,
     input  logic [15:0] ack_timeout_i,  // cycles without acknowledgement after which all is repeated
-    input  logic [23:0] down_after_i,   // cycles without a good frame after which the link is down
+    input  logic [23:0] down_after_i,   // cycles without a good frame, or without progress, after which the link is down
+    output logic [23:0] peer_after_o,   // the other end's; 0: not known yet
     output logic        up_o,
     // Of the target: up_o is low, the user drops what it has, and the link waits for drained_i.
     output logic        drain_o,
@@ -50,10 +59,10 @@ module link
     output logic                 rx_unit_valid_o,
     input  logic                 rx_unit_ready_i,
 
-    output logic [BeatWidth-1:0] phy_tx_o,
+    output wire_t                phy_tx_o,
     output logic                 phy_tx_valid_o,
     input  logic                 phy_tx_ready_i,
-    input  logic [BeatWidth-1:0] phy_rx_i,
+    input  wire_t                phy_rx_i,
     input  logic                 phy_rx_valid_i,
     input  logic                 phy_rx_gap_i,      // between frames: no beat at all
     output logic                 phy_rx_hunting_o,  // waits for a ResyncBeat
@@ -68,13 +77,13 @@ module link
   localparam int unsigned MaxInFlight = 2 ** (SeqWidth - 1) - 1;
   typedef logic [SeqWidth-1:0] seq_t;
   typedef logic [TimerWidth-1:0] timer_t;
-  localparam logic [3:0] MaxRetries = 4'd15;
 
   // ---- What both directions know ----
 
   typedef enum logic [1:0] {
     Down,
     Starting,  // initiator: sends FrameInit; target: drains
+    Waiting,   // target: has answered, and waits to hear that the initiator is up
     Up
   } state_e;
 
@@ -83,17 +92,25 @@ module link
   timer_t down_after, start_after_q;
   timer_t quiet_q;          // cycles since the last good frame; while down, since it went down
   logic quiet_over_q, quiet_start_q, quiet_retry_q;  // it is longer than the time to go down, to start, to ask again
+  timer_t vain_q;           // cycles since the last acknowledgement of something new, while one is awaited
+  logic vain_over_q;
+  timer_t peer_after_q, keep_after_q;
   logic failed;
   // What the receiver heard, a cycle after the frame ended.
   logic heard_q, heard_init_q, heard_same_q, heard_init_ack_q, heard_nak_q, heard_ack_q, accepted_q, duplicate_q, bad_q, repeat_q;
   seq_t heard_seq_q, heard_number_q;
+  settings_t heard_settings_q;
+  logic heard_version, heard_control_q;
   logic init_due_q, init_ack_due_q;
-  logic [3:0] retries_q;
+  logic heard_talk_q;       // a good frame that is no FrameInit nor FrameInitAck
+  logic confirms_q;         // of the initiator: it is up, and says so
   logic up;
 
   assign down_after = TimerWidth'(down_after_i);
   assign up = state_q == Up;
   assign up_o = up;
+  assign heard_version = heard_settings_q.version == LinkVersion;
+  assign peer_after_o = 24'(peer_after_q);
   assign drain_o = !Initiator && !up;
 
   // ---- Receiver ----
@@ -106,6 +123,8 @@ module link
 
   rx_state_e rx_state_q;
   logic [BeatWidth-1:0] in_q;
+  logic [1:0] in_marks_q;
+  logic marks_bad_q;  // of the frame so far: data where control has to be, or the other way round
   logic in_valid_q, in_gap_q;
   // Of the beat in in_q, found out on its way there.
   logic in_resync_q, in_good_q, in_empty_q;
@@ -129,10 +148,10 @@ module link
   seq_t since_ack_q;         // frames accepted since an acknowledgement went
   logic [15:0] ack_wait_q;
   logic ack_sent;            // from the sender: a header with expected_q goes out
-  logic ack_sent_q, none_since_q, ack_full_q;
+  logic ack_sent_q, none_since_q, ack_full_q, ack_wait_over_q;
   logic head_ready;
 
-  assign phy_header = header_t'(phy_rx_i[63:0]);
+  assign phy_header = header_t'(phy_rx_i.data[63:0]);
   assign in_header = header_t'(in_q[63:0]);
   assign frame_first = in_valid_q && rx_state_q == Boundary && !in_resync_q && in_good_q;
   assign frame_last = (frame_first && in_empty_q) || (in_valid_q && rx_state_q == Inside && left_one_q);
@@ -149,7 +168,7 @@ module link
   assign ahead = data_ok && !ahead_of[SeqWidth-1] && !(wanted_q && match_q && head_ready);
 
   crc_sum i_rx_sum (
-      .data_i(phy_rx_i),
+      .data_i(phy_rx_i.data),
       .sum_o(in_crc)
   );
   crc_step i_rx_step (
@@ -184,11 +203,13 @@ module link
   end
 
   always_ff @(posedge clk_i) begin
-    in_q <= phy_rx_i;
+    in_q <= phy_rx_i.data;
+    in_marks_q <= phy_rx_i.control;
     in_gap_q <= phy_rx_gap_i;
-    in_resync_q <= phy_rx_i == ResyncBeat;
+    in_resync_q <= phy_rx_i == {MarksWhole, ResyncBeat};
     in_good_q <= phy_header.kind inside {FrameData, FrameAck, FrameNak, FrameInit, FrameInitAck, FrameAgain} &&
-        phy_header.units <= (phy_header.kind inside {FrameData, FrameAgain} ? 5'(MaxUnits) : 5'd0);
+        phy_header.units <= (phy_header.kind inside {FrameData, FrameAgain} ? 5'(MaxUnits) : 5'd0) &&
+        phy_rx_i.control == (phy_header.units == '0 ? MarksWhole : MarksFirst);
     in_empty_q <= phy_header.units == 5'd0;
     in_crc_q <= in_crc;
     if (in_valid_q) begin
@@ -198,7 +219,8 @@ module link
       half_q <= in_q[127:64];
       // Outside of a frame every beat may be the first of one.
       rx_due_q <= frame_more ? rx_step : CrcFirst;
-      crc_good_q <= in_crc_q == rx_due_q;
+      marks_bad_q <= rx_state_q == Inside && (marks_bad_q || in_marks_q != MarksInner);
+      crc_good_q <= in_crc_q == rx_due_q && (rx_state_q != Inside || (!marks_bad_q && in_marks_q == MarksLast));
       tail_meta_q <= in_q[95:64];
       if (frame_last) begin
         ended_q <= frame_first ? in_header : header_q;
@@ -213,12 +235,15 @@ module link
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {heard_q, heard_init_q, heard_same_q, heard_init_ack_q, heard_nak_q, heard_ack_q, accepted_q, duplicate_q, bad_q} <= '0;
+      {heard_q, heard_init_q, heard_same_q, heard_init_ack_q, heard_talk_q, heard_control_q, heard_nak_q, heard_ack_q} <= '0;
+      {accepted_q, duplicate_q, bad_q} <= '0;
     end else begin
       heard_q <= frame_ok;
       heard_init_q <= frame_ok && ended_q.kind == FrameInit;
       heard_same_q <= got_seq == nonce_q;
       heard_init_ack_q <= frame_ok && ended_q.kind == FrameInitAck && state_q == Starting;
+      heard_control_q <= frame_ok && !(ended_q.kind inside {FrameData, FrameAgain});
+      heard_talk_q <= frame_ok && !(ended_q.kind inside {FrameInit, FrameInitAck});
       heard_nak_q <= frame_ok && up && ended_q.kind == FrameNak;
       heard_ack_q <= frame_ok && up && ended_q.kind inside {FrameData, FrameAck, FrameNak};
       accepted_q <= accept;
@@ -230,6 +255,7 @@ module link
   always_ff @(posedge clk_i) begin
     heard_seq_q <= got_seq;
     heard_number_q <= ended_q.ack[SeqWidth-1:0];
+    heard_settings_q <= settings_t'({ended_q.meta, tail_meta_q});
     // No request where there was no room: the sender's time must run out, or it would repeat at once and in vain.
     repeat_q <= bad_header || bad_crc || got_seq != expected_q;
   end
@@ -322,7 +348,7 @@ module link
       ack_now_q <= 1'b0;
       since_ack_q <= '0;
       ack_wait_q <= '0;
-      {ack_sent_q, none_since_q, ack_full_q} <= '0;
+      {ack_sent_q, none_since_q, ack_full_q, ack_wait_over_q} <= '0;
       bad_frames_o <= '0;
     end else begin
       bad_frames_o <= bad_frames_o + 32'(bad_q);
@@ -331,10 +357,11 @@ module link
       ack_wait_q <= none_since_q || ack_sent_q ? '0 : ack_wait_q + 1'b1;
       none_since_q <= since_ack_q == '0;
       ack_sent_q <= ack_sent;
-      ack_full_q <= (since_ack_q >= SeqWidth'(AckFrames) || ack_wait_q >= 16'(AckDelay)) && !ack_sent && !ack_sent_q;
+      ack_full_q <= (since_ack_q >= SeqWidth'(AckFrames) || ack_wait_over_q) && !ack_sent && !ack_sent_q;
+      ack_wait_over_q <= !ack_sent_q && (ack_wait_q >= 16'(AckDelay) || TimerWidth'(ack_wait_q) >= keep_after_q);
       since_ack_q <= ack_sent_q ? SeqWidth'(accepted_q) : since_ack_q + SeqWidth'(accepted_q);
       if (ack_sent) ack_now_q <= 1'b0;
-      else if (ack_full_q || duplicate_q) ack_now_q <= 1'b1;
+      else if (ack_full_q || duplicate_q || confirms_q) ack_now_q <= 1'b1;
       if (accept) begin
         expected_q  <= following_q;
         following_q <= following_q + 1'b1;
@@ -363,6 +390,7 @@ module link
   logic [BeatWidth-1:0] a_beat, a_beat_q, b_beat_q;
   logic a_valid, a_valid_q, a_first, a_first_q, a_last, a_last_q, a_new, a_new_q, a_raw, a_raw_q, a_replay, a_replay_q;
   logic b_valid_q, b_first_q, b_last_q, b_more_q, b_new_q;  // b_more_q: another of its frame follows
+  logic [1:0] a_marks_q, b_marks_q;
   seq_t seq_q, oldest_q, a_seq_q, b_seq_q, b_next_seq, in_flight;
   logic [4:0] tx_left_q;
   logic tx_left_one_q, tx_empty, tx_go, tx_starts;
@@ -371,11 +399,13 @@ module link
   logic [31:0] tx_due_q, tx_crc, tx_step, b_crc, b_crc_q;
   logic [ReplayPtr-1:0] replay_write_q, replay_oldest_q, replay_read_q, replay_used_q;
   logic [ReplayPtr-1:0] next_start[2**(SeqWidth-1)];  // of the frames in flight, by the number after theirs
-  logic [BeatWidth-1:0] replay_ram[ReplayDepth];
-  logic [BeatWidth-1:0] replay_data_q;
+  // Beats with their marks: whether they end a frame, and begin one.
+  logic [BeatWidth+1:0] replay_ram[ReplayDepth];
+  logic [BeatWidth+1:0] replay_data_q;
   logic replay_due_q, replay_start, window_q, space_q, open_q, none_out_q;
   logic [15:0] ack_timer_q;
   logic ack_late_q;              // ack_timer_q ran out
+  settings_t settings;
   timer_t silent_q;
   logic keep_due_q;
   frame_e control_kind, control_q;
@@ -400,6 +430,7 @@ module link
     else if (nak_due_q) control_kind = FrameNak;
   end
 
+  assign settings = '{zero: '0, version: LinkVersion, down_after: 24'(down_after)};
   assign tx_empty = tx_units_i == '0;
   assign tx_go = tx_state_q == TxIdle && open_q && window_q;
   assign tx_starts = tx_go && tx_valid_i && (tx_empty || tx_unit_valid_i);
@@ -443,13 +474,13 @@ module link
       end
       TxControl: begin
         header_out = '{
-            meta: '0,
+            meta: settings[71:32],
             ack: 8'(expected_q),
             seq: control_q inside {FrameInit, FrameInitAck} ? 8'(nonce_q) : '0,
             units: '0,
             kind: control_q
         };
-        a_beat = {64'd0, header_out};
+        a_beat = {32'd0, settings[31:0], header_out};
         a_valid = 1'b1;
         a_last = 1'b1;
         a_new = 1'b0;
@@ -482,7 +513,8 @@ module link
       keep_due_q <= 1'b0;
       ack_timer_q <= '0;
       ack_late_q <= 1'b0;
-      retries_q <= '0;
+      vain_q <= '0;
+      vain_over_q <= 1'b0;
       window_q <= 1'b0;
       space_q <= 1'b0;
       open_q <= 1'b0;
@@ -500,7 +532,7 @@ module link
       new_ack_q <= new_ack;
       silent_q <= ack_sent_q ? '0 : silent_q + 1'b1;
       // An eighth of the time after which the other end gives up, so several must be lost.
-      keep_due_q <= up && tx_state_q == TxIdle && !ack_sent_q && silent_q >= down_after >> 3;
+      keep_due_q <= up && tx_state_q == TxIdle && !ack_sent_q && silent_q >= keep_after_q;
       if (advance) begin
         case (tx_state_q)
           TxIdle: begin
@@ -537,15 +569,17 @@ module link
       if (new_ack_q || none_out_q || tx_state_q == TxReplay || replay_due_q || ack_late_q) ack_timer_q <= '0;
       else ack_timer_q <= ack_timer_q + 1'b1;
       ack_late_q <= ack_timer_q >= ack_timeout_i && !ack_late_q;
-      if (new_ack_q) retries_q <= '0;
-      else if (ack_late_q) retries_q <= retries_q + 1'b1;
+      // However often it is repeated, and whatever is heard meanwhile.
+      vain_q <= new_ack_q || none_out_q ? '0 : vain_q == '1 ? vain_q : vain_q + 1'b1;
+      vain_over_q <= vain_q > down_after;
       if (ack_late_q || heard_nak_q) replay_due_q <= 1'b1;
       if (!up) begin
         seq_q <= '0;
         replay_due_q <= 1'b0;
         ack_timer_q <= '0;
         ack_late_q <= 1'b0;
-        retries_q <= '0;
+        vain_q <= '0;
+        vain_over_q <= 1'b0;
         if (tx_state_q inside {TxUnits, TxReplay}) tx_state_q <= TxIdle;
       end
     end
@@ -562,9 +596,10 @@ module link
       if (tx_state_q == TxIdle) tx_meta_q <= tx_meta_i[31:0];
       if (tx_unit_ready_o && tx_unit_valid_i) tx_half_q <= tx_unit_i[127:64];
       a_beat_q <= a_beat;
+      a_marks_q <= a_raw ? MarksWhole : {a_last, a_first};
       if (tx_state_q == TxIdle) a_seq_q <= seq_q;
       replay_data_q <= replay_ram[replay_read_q];
-      b_beat_q <= a_replay_q ? replay_data_q : a_beat_q;
+      {b_marks_q, b_beat_q} <= a_replay_q ? replay_data_q : {a_marks_q, a_beat_q};
       b_crc_q <= b_crc;
       b_seq_q <= a_seq_q;
     end
@@ -621,12 +656,12 @@ module link
 
   always_ff @(posedge clk_i) begin
     if (advance) begin
-      phy_tx_o <= c_beat;
+      phy_tx_o <= {b_marks_q, c_beat};
       b_units_q <= b_units;
       // A frame that was broken off because the link went down is followed by a ResyncBeat.
       if (b_valid_q) tx_due_q <= b_more_q ? tx_step : CrcFirst;
       if (b_new_q) begin
-        replay_ram[replay_write_q] <= kept_beat;
+        replay_ram[replay_write_q] <= {b_marks_q, kept_beat};
         if (b_last_q) next_start[b_next_seq[SeqWidth-2:0]] <= replay_write_q + 1'b1;
       end
     end
@@ -634,19 +669,21 @@ module link
 
   // ---- Up and down ----
 
-  logic quiet_clear;
+  logic quiet_clear, over;
 
-  assign failed = up && (quiet_over_q || retries_q == MaxRetries || !enable_i);
+  // A target that is asked for a session has lost the one that it has.
+  assign failed = up && (quiet_over_q || vain_over_q || !enable_i || (!Initiator && heard_init_q));
+  assign over = failed || !enable_i || (state_q == Waiting && quiet_over_q);
 
   always_comb begin
-    quiet_clear = heard_q && up;
+    quiet_clear = heard_q && (up || state_q == Waiting);
     case (state_q)
       Down: if (Initiator && quiet_start_q && enable_i) quiet_clear = 1'b1;
       Starting: begin
         if (Initiator && ((heard_init_ack_q && heard_same_q) || quiet_retry_q)) quiet_clear = 1'b1;
         if (!Initiator && drained_i) quiet_clear = 1'b1;
       end
-      default: if (failed) quiet_clear = 1'b1;
+      default: if (over) quiet_clear = 1'b1;
     endcase
   end
 
@@ -659,20 +696,28 @@ module link
       quiet_start_q <= 1'b0;
       quiet_retry_q <= 1'b0;
       start_after_q <= '1;
+      peer_after_q <= '0;
+      keep_after_q <= '1;
       init_due_q <= 1'b0;
       init_ack_due_q <= 1'b0;
+      confirms_q <= 1'b0;
       downs_o <= '0;
     end else begin
       quiet_q <= quiet_clear ? '0 : (quiet_q == '1 ? quiet_q : quiet_q + 1'b1);
-      // Silent long enough for the other end to be down too, whatever it heard last.
+      // Longer than what this end sent, and what was sent to it, is on the wire.
       start_after_q <= down_after + (down_after >> 1);
       quiet_over_q <= !quiet_clear && quiet_q > down_after;
       quiet_start_q <= !quiet_clear && quiet_q > start_after_q;
       quiet_retry_q <= !quiet_clear && quiet_q > down_after >> 3;
+      // Often enough for the end that waits less.
+      keep_after_q <= (peer_after_q != '0 && peer_after_q < down_after ? peer_after_q : down_after) >> 3;
+      // An acknowledgement alone that took no ResyncBeat tells nothing, its version is 0.
+      if (heard_control_q && heard_version) peer_after_q <= TimerWidth'(heard_settings_q.down_after);
       if (tx_state_q == TxControl && advance) begin
         if (control_q == FrameInit) init_due_q <= 1'b0;
         if (control_q == FrameInitAck) init_ack_due_q <= 1'b0;
       end
+      confirms_q <= 1'b0;
       case (state_q)
         Down: begin
           if (Initiator && quiet_start_q && enable_i) begin
@@ -680,32 +725,35 @@ module link
             nonce_q <= nonce_q + 1'b1;
             init_due_q <= 1'b1;
           end
-          if (!Initiator && heard_init_q && enable_i) begin
+          if (!Initiator && heard_init_q && heard_version && enable_i) begin
             state_q <= Starting;
             nonce_q <= heard_seq_q;
           end
         end
         Starting: begin
           if (Initiator) begin
-            if (heard_init_ack_q && heard_same_q) state_q <= Up;
-            else if (quiet_retry_q) init_due_q <= 1'b1;
-          end else if (drained_i) begin
-            state_q <= Up;
+            if (heard_init_ack_q && heard_same_q && heard_version) begin
+              state_q <= Up;
+              confirms_q <= 1'b1;
+            end else if (quiet_retry_q) init_due_q <= 1'b1;
+          end else begin
+            if (heard_init_q) nonce_q <= heard_seq_q;
+            if (drained_i) begin
+              state_q <= Waiting;
+              init_ack_due_q <= 1'b1;
+            end
+          end
+        end
+        Waiting: begin
+          if (heard_init_q) begin
+            nonce_q <= heard_seq_q;
             init_ack_due_q <= 1'b1;
-          end
+          end else if (heard_talk_q) state_q <= Up;
         end
-        default: begin
-          if (!Initiator && heard_init_q) begin
-            if (heard_same_q) init_ack_due_q <= 1'b1;
-            else state_q <= Down;
-          end
-          if (failed) begin
-            state_q <= Down;
-            downs_o <= downs_o + 1'b1;
-          end
-        end
+        default: ;
       endcase
-      if (!enable_i) state_q <= Down;
+      if (over) state_q <= Down;
+      if (failed) downs_o <= downs_o + 1'b1;
     end
   end
 

@@ -7,8 +7,10 @@ module mblock
     parameter int unsigned Links    = 1,
     parameter int unsigned Memories = 1,
     parameter int unsigned Segments = 16,
-    parameter int unsigned RxDepth  = 512,  // at least what its cBlock has as credits, and two frames for each port
-    parameter int unsigned PhyWidth = 128  // 64, 128 or 256
+    parameter int unsigned Ports    = 1,    // of the cBlock at each link, at most
+    parameter int unsigned Credits  = 320,  // of each of these ports
+    parameter int unsigned PhyWidth = 128,  // 64, 128 or 256
+    localparam int unsigned WordWidth = word_width(PhyWidth)
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -46,11 +48,12 @@ module mblock
     output logic        cfg_rvalid_o,
     input  logic        cfg_rready_i,
 
-    output logic [PhyWidth-1:0] phy_tx_o      [Links],
-    output logic                phy_tx_valid_o[Links],
-    input  logic                phy_tx_ready_i[Links],
-    input  logic [PhyWidth-1:0] phy_rx_i      [Links],
-    input  logic                phy_rx_valid_i[Links]
+    // Words of the PHY, with the marks of their 64-bit parts above them: set for control.
+    output logic [WordWidth-1:0] phy_tx_o      [Links],
+    output logic                 phy_tx_valid_o[Links],
+    input  logic                 phy_tx_ready_i[Links],
+    input  logic [WordWidth-1:0] phy_rx_i      [Links],
+    input  logic                 phy_rx_valid_i[Links]
 );
   if (Links < 1 || Links > 4) begin : gen_check_links
     $error("mblock: Links must be 1 to 4");
@@ -61,6 +64,12 @@ module mblock
   if (IdWidth < TagWidth + 2) begin : gen_check_ids
     $error("mblock: ids must be of 10 bits at least");
   end
+  if (Ports < 1 || Ports > 2 ** PortWidth) begin : gen_check_ports
+    $error("mblock: Ports must be 1 to 4");
+  end
+  if (Credits < 288 || Credits > MaxCredits) begin : gen_check_credits
+    $error("mblock: Credits must be 288 to 400");
+  end
   if (Segments < 1 || Segments > 16) begin : gen_check_segments
     $error("mblock: Segments must be 1 to 16");
   end
@@ -69,7 +78,11 @@ module mblock
   logic [Links-1:0] enable, up, refused;
   logic [15:0] ack_timeout;
   logic [23:0] down_after;
+  logic [23:0] answer_after;
+  logic [Memories-1:0] silent;
+  logic [Links-1:0] busy;
   logic [31:0] bad_frames[Links], replays[Links], downs[Links];
+  logic [23:0] peer_after[Links];
 
   axi_a_t l_aw[Links];
   logic l_aw_valid[Links], l_aw_ready[Links];
@@ -82,6 +95,18 @@ module mblock
   axi_r_t l_r[Links];
   logic l_r_valid[Links], l_r_ready[Links];
   logic [1:0] l_aw_memory[Links], l_ar_memory[Links];
+
+  // Between the interconnect and the memories' guards.
+  axi_a_t g_aw[Memories];
+  logic g_aw_valid[Memories], g_aw_ready[Memories];
+  axi_w_t g_w[Memories];
+  logic g_w_valid[Memories], g_w_ready[Memories];
+  axi_b_t g_b[Memories];
+  logic g_b_valid[Memories], g_b_ready[Memories];
+  axi_a_t g_ar[Memories];
+  logic g_ar_valid[Memories], g_ar_ready[Memories];
+  axi_r_t g_r[Memories];
+  logic g_r_valid[Memories], g_r_ready[Memories];
 
   mblock_regs #(
       .Links(Links),
@@ -111,9 +136,13 @@ module mblock
       .up_i(up),
       .ack_timeout_o(ack_timeout),
       .down_after_o(down_after),
+      .answer_after_o(answer_after),
+      .silent_i(silent),
+      .busy_i(busy),
       .bad_frames_i(bad_frames),
       .replays_i(replays),
       .downs_i(downs),
+      .peer_after_i(peer_after),
       .refused_i(refused)
   );
 
@@ -123,19 +152,22 @@ module mblock
     logic [4:0] tx_units, rx_units;
     logic tx_valid, tx_ready, tx_unit_valid, tx_unit_ready;
     logic rx_valid, rx_ready, rx_unit_valid, rx_unit_ready;
-    logic [BeatWidth-1:0] tx_unit, rx_unit, tx_beat, rx_beat;
+    logic [BeatWidth-1:0] tx_unit, rx_unit;
+    wire_t tx_beat, rx_beat;
     logic tx_beat_valid, tx_beat_ready, rx_beat_valid, rx_gap, rx_hunting;
     logic drain, drained;
 
     link #(
         .Initiator(1'b0),
-        .RxDepth(RxDepth)
+        .RxDepth(2 ** $clog2(request_units(Ports, Credits))),
+        .HeadDepth(request_frames(Ports, Credits))
     ) i_link (
         .clk_i,
         .rst_ni,
         .enable_i(enable[l]),
         .ack_timeout_i(ack_timeout),
         .down_after_i(down_after),
+        .peer_after_o(peer_after[l]),
         .up_o(up[l]),
         .drain_o(drain),
         .drained_i(drained),
@@ -194,6 +226,7 @@ module mblock
         .rst_ni,
         .segments_i(segments[l]),
         .refused_o(refused[l]),
+        .busy_o(busy[l]),
         .drain_i(drain),
         .drained_o(drained),
         .rx_waited_i(rx_waited),
@@ -241,34 +274,77 @@ module mblock
       .l_aw_i(l_aw),
       .l_aw_valid_i(l_aw_valid),
       .l_aw_ready_o(l_aw_ready),
-      .m_aw_o,
-      .m_aw_valid_o,
-      .m_aw_ready_i,
+      .m_aw_o(g_aw),
+      .m_aw_valid_o(g_aw_valid),
+      .m_aw_ready_i(g_aw_ready),
       .l_aw_memory_i(l_aw_memory),
       .l_w_i(l_w),
       .l_w_valid_i(l_w_valid),
       .l_w_ready_o(l_w_ready),
-      .m_w_o,
-      .m_w_valid_o,
-      .m_w_ready_i,
+      .m_w_o(g_w),
+      .m_w_valid_o(g_w_valid),
+      .m_w_ready_i(g_w_ready),
       .l_b_o(l_b),
       .l_b_valid_o(l_b_valid),
       .l_b_ready_i(l_b_ready),
-      .m_b_i,
-      .m_b_valid_i,
-      .m_b_ready_o,
+      .m_b_i(g_b),
+      .m_b_valid_i(g_b_valid),
+      .m_b_ready_o(g_b_ready),
       .l_ar_i(l_ar),
       .l_ar_valid_i(l_ar_valid),
       .l_ar_ready_o(l_ar_ready),
-      .m_ar_o,
-      .m_ar_valid_o,
-      .m_ar_ready_i,
+      .m_ar_o(g_ar),
+      .m_ar_valid_o(g_ar_valid),
+      .m_ar_ready_i(g_ar_ready),
       .l_ar_memory_i(l_ar_memory),
       .l_r_o(l_r),
       .l_r_valid_o(l_r_valid),
       .l_r_ready_i(l_r_ready),
-      .m_r_i,
-      .m_r_valid_i,
-      .m_r_ready_o
+      .m_r_i(g_r),
+      .m_r_valid_i(g_r_valid),
+      .m_r_ready_o(g_r_ready)
   );
+
+  // ---- Order, and an end to every access ----
+
+  for (genvar m = 0; m < Memories; m++) begin : gen_memory
+    memory_guard #(
+        .Links(Links)
+    ) i_guard (
+        .clk_i,
+        .rst_ni,
+        .answer_after_i(answer_after),
+        .silent_o(silent[m]),
+        .l_aw_i(g_aw[m]),
+        .l_aw_valid_i(g_aw_valid[m]),
+        .l_aw_ready_o(g_aw_ready[m]),
+        .l_w_i(g_w[m]),
+        .l_w_valid_i(g_w_valid[m]),
+        .l_w_ready_o(g_w_ready[m]),
+        .l_b_o(g_b[m]),
+        .l_b_valid_o(g_b_valid[m]),
+        .l_b_ready_i(g_b_ready[m]),
+        .l_ar_i(g_ar[m]),
+        .l_ar_valid_i(g_ar_valid[m]),
+        .l_ar_ready_o(g_ar_ready[m]),
+        .l_r_o(g_r[m]),
+        .l_r_valid_o(g_r_valid[m]),
+        .l_r_ready_i(g_r_ready[m]),
+        .m_aw_o(m_aw_o[m]),
+        .m_aw_valid_o(m_aw_valid_o[m]),
+        .m_aw_ready_i(m_aw_ready_i[m]),
+        .m_w_o(m_w_o[m]),
+        .m_w_valid_o(m_w_valid_o[m]),
+        .m_w_ready_i(m_w_ready_i[m]),
+        .m_b_i(m_b_i[m]),
+        .m_b_valid_i(m_b_valid_i[m]),
+        .m_b_ready_o(m_b_ready_o[m]),
+        .m_ar_o(m_ar_o[m]),
+        .m_ar_valid_o(m_ar_valid_o[m]),
+        .m_ar_ready_i(m_ar_ready_i[m]),
+        .m_r_i(m_r_i[m]),
+        .m_r_valid_i(m_r_valid_i[m]),
+        .m_r_ready_o(m_r_ready_o[m])
+    );
+  end
 endmodule

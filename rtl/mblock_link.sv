@@ -12,6 +12,7 @@ module mblock_link
     input  segment_t segments_i[Segments],
     output logic     refused_o,  // a request was outside of the segments or against their permissions
 
+    output logic                 busy_o,     // something is under way at the memories
     input  logic                 drain_i,
     output logic                 drained_o,
     input  logic                 rx_waited_i,
@@ -53,7 +54,8 @@ module mblock_link
 
   request_t request;
   segment_t segment;
-  logic request_valid, request_taken, data_valid, data_taken;
+  logic request_valid, request_taken, request_legal, data_valid, data_taken, data_none;
+  logic idle;  // nothing is under way towards the memories
 
   request_splitter #(
       .Segments(Segments)
@@ -73,15 +75,18 @@ module mblock_link
       .unit_ready_o(rx_unit_ready_o),
       .request_o(request),
       .segment_o(segment),
+      .legal_o(request_legal),
       .request_valid_o(request_valid),
       .request_taken_i(request_taken),
       .data_valid_o(data_valid),
-      .data_taken_i(data_taken)
+      .data_taken_i(data_taken),
+      .data_none_o(data_none),
+      .data_idle_i(idle)
   );
 
   logic [TagWidth-1:0] error_tag, done_tag;
   logic error_valid, error_taken;
-  logic may_start, several, start, start_good, done, done_more, done_several, done_good, reads, idle;
+  logic may_start, several, start, start_good, done, done_more, done_several, done_good, reads;
 
   request_issuer #(
       .Link(Link)
@@ -93,11 +98,13 @@ module mblock_link
       .refused_o,
       .request_i(request),
       .segment_i(segment),
+      .legal_i(request_legal),
       .request_valid_i(request_valid),
       .request_taken_o(request_taken),
       .data_i(rx_unit_i),
       .data_valid_i(data_valid),
       .data_taken_o(data_taken),
+      .data_none_i(data_none),
       .error_tag_o(error_tag),
       .error_valid_o(error_valid),
       .error_taken_i(error_taken),
@@ -201,9 +208,11 @@ module mblock_link
       reads_q   <= '0;
       writes_q  <= '0;
       drained_o <= 1'b0;
+      busy_o <= 1'b0;
     end else begin
       reads_q <= reads_q + 10'(reads) - 10'(r_valid_i && r_ready_o && r_i.last);
       writes_q <= writes_q + 10'(start && start_good) - 10'(b_valid_i && b_ready_o);
+      busy_o <= reads_q != '0 || writes_q != '0 || !idle || request_valid;
       // While it drains nothing starts.
       drained_o <= drain_i && reads_q == '0 && writes_q == '0 && idle;
     end

@@ -32,9 +32,13 @@ module mblock_regs
     input  logic [Links-1:0] up_i,
     output logic [     15:0] ack_timeout_o,
     output logic [     23:0] down_after_o,
+    output logic [     23:0] answer_after_o,
+    input  logic [Memories-1:0] silent_i,
+    input  logic [Links-1:0] busy_i,
     input  logic [     31:0] bad_frames_i [Links],
     input  logic [     31:0] replays_i    [Links],
     input  logic [     31:0] downs_i      [Links],
+    input  logic [     23:0] peer_after_i [Links],
     input  logic [Links-1:0] refused_i
 );
   logic write, write_good, read_good;
@@ -75,13 +79,14 @@ module mblock_regs
   endfunction
 
   // What an address means, a cycle after it.
-  logic write_enable_q, write_timeout_q, write_down_q, write_segment_good_q;
+  logic write_enable_q, write_timeout_q, write_down_q, write_answer_q, write_segment_good_q;
   logic [Segments-1:0] write_base_q[Links], write_last_q[Links], write_control_q[Links];
 
   always_ff @(posedge clk_i) begin
     write_enable_q <= write_addr == MblockEnable;
     write_timeout_q <= write_addr == MblockAckTimeout;
     write_down_q <= write_addr == MblockDownAfter;
+    write_answer_q <= write_addr == MblockAnswerAfter;
     write_segment_good_q <= 1'b0;
     for (int unsigned l = 0; l < Links; l++) begin
       for (int unsigned s = 0; s < Segments; s++) begin
@@ -95,13 +100,14 @@ module mblock_regs
       end
     end
   end
-  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_segment_good_q;
+  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_answer_q || write_segment_good_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       enable_o <= '0;
       ack_timeout_o <= 16'(MblockAckTimeoutReset);
       down_after_o <= 24'(MblockDownAfterReset);
+      answer_after_o <= 24'(MblockAnswerAfterReset);
       for (int unsigned l = 0; l < Links; l++) begin
         refused_q[l] <= '0;
         for (int unsigned s = 0; s < Segments; s++) segments_o[l][s] <= '0;
@@ -111,6 +117,7 @@ module mblock_regs
         if (write_enable_q) enable_o <= write_data[Links-1:0];
         if (write_timeout_q) ack_timeout_o <= write_data[15:0];
         if (write_down_q) down_after_o <= write_data[23:0];
+        if (write_answer_q) answer_after_o <= write_data[23:0];
         for (int unsigned l = 0; l < Links; l++) begin
           for (int unsigned s = 0; s < Segments; s++) begin
             if (write_base_q[l][s]) segments_o[l][s].base <= write_data[PageWidth-1:0];
@@ -126,7 +133,7 @@ module mblock_regs
     end
   end
 
-  localparam int unsigned Sources = 6 + 4 * Links + 3 * Links * Segments;
+  localparam int unsigned Sources = 9 + 5 * Links + 3 * Links * Segments;
   logic [31:0] values[Sources];
   logic [11:0] places[Sources];
 
@@ -142,8 +149,14 @@ module mblock_regs
   assign places[4] = MblockAckTimeout;
   assign values[5] = 32'(down_after_o);
   assign places[5] = MblockDownAfter;
+  assign values[6] = 32'(answer_after_o);
+  assign places[6] = MblockAnswerAfter;
+  assign values[7] = 32'(silent_i);
+  assign places[7] = MblockSilent;
+  assign values[8] = 32'(busy_i);
+  assign places[8] = MblockBusy;
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    localparam int unsigned First = 6 + 4 * l;
+    localparam int unsigned First = 9 + 5 * l;
     localparam logic [11:0] Place = MblockLinks + 12'(l) * MblockLinkStride;
     assign values[First] = bad_frames_i[l];
     assign places[First] = Place + 12'(MblockLinkBadFrames);
@@ -152,9 +165,11 @@ module mblock_regs
     assign values[First+2] = downs_i[l];
     assign places[First+2] = Place + 12'(MblockLinkDowns);
     assign values[First+3] = refused_q[l];
+    assign values[First+4] = 32'(peer_after_i[l]);
+    assign places[First+4] = Place + 12'(MblockLinkPeerAfter);
     assign places[First+3] = Place + 12'(MblockLinkRefused);
     for (genvar s = 0; s < Segments; s++) begin : gen_segment
-      localparam int unsigned At = 6 + 4 * Links + 3 * (l * Segments + s);
+      localparam int unsigned At = 9 + 5 * Links + 3 * (l * Segments + s);
       localparam logic [11:0] Segment = MblockSegments + 12'(l) * MblockLinkSegmentsStride + 12'(s) * MblockSegmentStride;
       segment_t segment;
       assign segment = segments_o[l][s];

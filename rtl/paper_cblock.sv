@@ -73,8 +73,11 @@ module paper_cblock
   logic [Windows-1:0] count_reads[Ports], count_writes[Ports];
   logic [Links-1:0] enable;
   logic [31:0] none[Links];
+  logic [Ports-1:0] fence, fenced_q;
+  logic [23:0] none_after[Links];
   logic [39:0] unused;
   assign none = '{default: '0};
+  assign none_after = '{default: '0};
 
   cblock_regs #(
       .Ports(Ports),
@@ -106,9 +109,12 @@ module paper_cblock
       .up_i(enable),
       .ack_timeout_o(unused[39:24]),
       .down_after_o(unused[23:0]),
+      .fence_o(fence),
+      .fenced_i(fenced_q | fence),
       .bad_frames_i(none),
       .replays_i(none),
-      .downs_i(none)
+      .downs_i(none),
+      .peer_after_i(none_after)
   );
 
   logic [BeatWidth-1:0] beat[Ports];
@@ -169,6 +175,20 @@ module paper_cblock
     );
     assign aw_place.addr = AddrWidth'({aw_handle, aw_offset});
     assign ar_place.addr = AddrWidth'({ar_handle, ar_offset});
+    // Until nothing at all is under way at the port.
+    logic [8:0] under_way_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        under_way_q <= '0;
+        fenced_q[p] <= 1'b0;
+      end else begin
+        under_way_q <= under_way_q + 9'(s_ar_valid_i[p] && s_ar_ready_o[p]) + 9'(s_aw_valid_i[p] && s_aw_ready_o[p]) -
+            9'(s_r_valid_o[p] && s_r_ready_i[p] && s_r_o[p].last) - 9'(s_b_valid_o[p] && s_b_ready_i[p]);
+        if (fence[p]) fenced_q[p] <= 1'b1;
+        else if (under_way_q == '0) fenced_q[p] <= 1'b0;
+      end
+    end
+
     assign count_writes[p] = aw_passed ? aw_window : '0;
     assign count_reads[p] = ar_passed ? ar_window : '0;
 

@@ -73,8 +73,11 @@ module paper_mblock
   segment_t segments[Links][Segments];
   logic [Links-1:0] enable, refused;
   logic [31:0] none[Links];
-  logic [39:0] unused;
+  logic [Links-1:0] busy;
+  logic [23:0] none_after[Links];
+  logic [63:0] unused;
   assign none = '{default: '0};
+  assign none_after = '{default: '0};
 
   axi_a_t l_aw[Masters];
   logic l_aw_valid[Masters], l_aw_ready[Masters];
@@ -116,11 +119,32 @@ module paper_mblock
       .up_i(enable),
       .ack_timeout_o(unused[39:24]),
       .down_after_o(unused[23:0]),
+      .answer_after_o(unused[63:40]),
+      .silent_i('0),
+      .busy_i(busy),
       .bad_frames_i(none),
       .replays_i(none),
       .downs_i(none),
+      .peer_after_i(none_after),
       .refused_i(refused)
   );
+
+  for (genvar l = 0; l < Links; l++) begin : gen_busy
+    logic [Ports-1:0] of;
+    for (genvar p = 0; p < Ports; p++) begin : gen_port
+      localparam int unsigned M = l * Ports + p;
+      logic [8:0] under_way_q;
+      assign of[p] = under_way_q != '0;
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) under_way_q <= '0;
+        else begin
+          under_way_q <= under_way_q + 9'(l_ar_valid[M] && l_ar_ready[M]) + 9'(l_aw_valid[M] && l_aw_ready[M]) -
+              9'(l_r_valid[M] && l_r_ready[M] && l_r[M].last) - 9'(l_b_valid[M] && l_b_ready[M]);
+        end
+      end
+    end
+    assign busy[l] = of != '0;
+  end
 
   // Where a handle leads. A request on a link that is not enabled is refused too: it must be answered.
   function automatic place_t place_of(segment_t of[Segments], logic on, logic [AddrWidth-1:0] look, logic write);

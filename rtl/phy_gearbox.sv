@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Between the link's beats of 128 bits and a PHY's words of 64 or of 256.
 //
+// Each 64 bits have a mark beside them: the word's upper bits.
+//
 // 64: a beat is two words, the lower half first. A word that was lost or came twice shifts all beats after it; the link then
 // sees bad frames and hunts, and while it hunts the ResyncBeat counts wherever in the words it begins.
 // 256: a word is two beats. Where no beat follows the last one of a frame, a GapBeat fills the word, which the link passes
@@ -8,24 +10,25 @@
 module phy_gearbox
   import consort_remote_pkg::*;
 #(
-    parameter int unsigned PhyWidth = 128
+    parameter int unsigned PhyWidth = 128,
+    localparam int unsigned WordWidth = word_width(PhyWidth)
 ) (
     input logic clk_i,
     input logic rst_ni,
 
-    input  logic [BeatWidth-1:0] tx_beat_i,     // does not change until it is taken
+    input  wire_t                tx_beat_i,     // does not change until it is taken
     input  logic                 tx_valid_i,
     output logic                 tx_ready_o,
-    output logic [BeatWidth-1:0] rx_beat_o,
+    output wire_t                rx_beat_o,
     output logic                 rx_gap_o,      // it is a GapBeat, unless within a frame
     output logic                 rx_valid_o,
     input  logic                 rx_hunting_i,
 
-    output logic [PhyWidth-1:0] phy_tx_o,
-    output logic                phy_tx_valid_o,
-    input  logic                phy_tx_ready_i,
-    input  logic [PhyWidth-1:0] phy_rx_i,
-    input  logic                phy_rx_valid_i
+    output logic [WordWidth-1:0] phy_tx_o,
+    output logic                 phy_tx_valid_o,
+    input  logic                 phy_tx_ready_i,
+    input  logic [WordWidth-1:0] phy_rx_i,
+    input  logic                 phy_rx_valid_i
 );
   if (PhyWidth == 128) begin : gen_same
     logic unused;
@@ -38,14 +41,15 @@ module phy_gearbox
     assign rx_gap_o = 1'b0;
   end else if (PhyWidth == 64) begin : gen_half
     logic upper_q, rx_upper_q, at_resync;
-    logic [63:0] before_q;
+    logic [64:0] before_q;
 
-    assign phy_tx_o = upper_q ? tx_beat_i[127:64] : tx_beat_i[63:0];
+    assign phy_tx_o = upper_q ? {tx_beat_i.control[1], tx_beat_i.data[127:64]} :
+        {tx_beat_i.control[0], tx_beat_i.data[63:0]};
     assign phy_tx_valid_o = tx_valid_i;
     assign tx_ready_o = upper_q && phy_tx_ready_i;
 
-    assign rx_beat_o = {phy_rx_i, before_q};
-    assign at_resync = rx_hunting_i && rx_beat_o == ResyncBeat;
+    assign rx_beat_o = {phy_rx_i[64], before_q[64], phy_rx_i[63:0], before_q[63:0]};
+    assign at_resync = rx_hunting_i && rx_beat_o == {MarksWhole, ResyncBeat};
     assign rx_valid_o = phy_rx_valid_i && (rx_upper_q || at_resync);
     assign rx_gap_o = 1'b0;
 
@@ -63,15 +67,16 @@ module phy_gearbox
       end
     end
   end else if (PhyWidth == 256) begin : gen_double
-    logic [BeatWidth-1:0] lower_q;
-    logic [PhyWidth-1:0] word;
+    wire_t lower_q, upper;
+    logic [WordWidth-1:0] word;
     logic [4:0] left_q, left;    // beats of the frame that come after this one
     logic [3:0] waited_q;
     logic lower_valid_q, free, takes, fills, word_valid, unused_ready, rx_upper_q;
     header_t header;
 
     // Of all beats between frames only the first of a frame with units has more behind it; ResyncBeat is no frame_e.
-    assign header = header_t'(tx_beat_i[63:0]);
+    assign header = header_t'(tx_beat_i.data[63:0]);
+    assign upper = fills ? {MarksWhole, GapBeat} : tx_beat_i;
     assign left = left_q != '0 ? left_q - 5'd1 : header.kind inside {FrameData, FrameAgain} ? header.units : 5'd0;
     assign free = !phy_tx_valid_o || phy_tx_ready_i;
     assign tx_ready_o = !lower_valid_q || free;
@@ -98,13 +103,13 @@ module phy_gearbox
 
     always_ff @(posedge clk_i) begin
       if (takes && !lower_valid_q) lower_q <= tx_beat_i;
-      if (free) phy_tx_o <= {fills ? GapBeat : tx_beat_i, lower_q};
+      if (free) phy_tx_o <= {upper.control, lower_q.control, upper.data, lower_q.data};
     end
 
     // A word is taken apart in two cycles. The other end cannot send words faster, but repeated ones can come so; one too many
     // is lost, as it may be on any link.
     fifo #(
-        .T(logic [PhyWidth-1:0]),
+        .T(logic [WordWidth-1:0]),
         .Depth(4)
     ) i_words (
         .clk_i,
@@ -119,9 +124,9 @@ module phy_gearbox
     );
     logic unused;
     assign unused = &{1'b0, rx_hunting_i, unused_ready};
-    assign rx_beat_o = rx_upper_q ? word[255:128] : word[127:0];
+    assign rx_beat_o = rx_upper_q ? {word[259:258], word[255:128]} : {word[257:256], word[127:0]};
     assign rx_valid_o = word_valid;
-    assign rx_gap_o = rx_beat_o == GapBeat;
+    assign rx_gap_o = rx_beat_o == {MarksWhole, GapBeat};
   end else begin : gen_check_width
     $error("phy_gearbox: PhyWidth must be 64, 128 or 256");
   end

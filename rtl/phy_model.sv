@@ -5,7 +5,7 @@ module phy_model
 #(
     parameter int unsigned Seed = 1,
     parameter int unsigned MaxLatency = 1024,  // a power of two
-    parameter int unsigned Width = 128         // of a word, a power of two
+    parameter int unsigned Width = 130         // of a word with its marks
 ) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
@@ -16,6 +16,7 @@ module phy_model
     input  logic [31:0]          drop_chance_i,
     input  logic [31:0]          repeat_chance_i,
     input  logic                 cut_i,
+    input  logic [7:0]           stuck_i,       // 0, or which bit of a word is stuck at 0
     input  logic [Width-1:0]     tx_i,
     input  logic                 tx_valid_i,
     output logic                 tx_ready_o,
@@ -29,8 +30,8 @@ module phy_model
 
   logic [16:0] budget_q;
   logic [63:0] random_q, random_a, random_b, random_c, second_q, second_a, second_b, second_c;
-  logic [Width-1:0] line[MaxLatency], mask, harmed;
-  logic [Place-1:0] place;
+  logic [Width-1:0] line[MaxLatency], mask, working, harmed;
+  logic [Place-1:0] place;  // of the first bit that is flipped
   logic [127:0] span;
   logic [MaxLatency-1:0] line_valid_q;
   logic [Ptr-1:0] now_q;
@@ -53,8 +54,9 @@ module phy_model
   // The first bit for certain, those of the span after it at random.
   assign span = {second_q[31:0], second_q[31:0], second_q[63:0]} & ((128'd1 << flip_span_i) - 1'b1);
   assign mask = Width'({span, 1'b1});
-  assign place = random_q[32+:Place];
-  assign harmed = tx_i ^ (flips ? mask << place | mask >> (Place'(Width - 1) - place) : '0);
+  assign place = Place'(random_q[32+:16] % 16'(Width));
+  assign working = stuck_i == '0 ? '1 : ~(Width'(1) << stuck_i);
+  assign harmed = (tx_i & working) ^ (flips ? mask << place | mask >> (Place'(Width - 1) - place) : '0);
   assign through = (takes && !drops || again_q) && !cut_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

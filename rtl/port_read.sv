@@ -14,6 +14,8 @@ module port_read
     input  window_t                 windows_i[Windows],
     input  logic [3:0]        up_i,
     output logic [Windows-1:0]      counted_o,   // a request of this window left
+    input  logic                    fence_i,
+    output logic                    fenced_o,    // something from before the fence is not answered yet
     input  axi_a_t                  ar_i,
     input  logic                    ar_valid_i,
     output logic                    ar_ready_o,
@@ -60,6 +62,7 @@ module port_read
   logic [RoomPtr:0] reserve_q, read_q, sweep_q;
   logic [RoomPtr:0] used_q, used_less, used_more;
   logic give_q, good, answered, sweeping;
+  logic [1:0] swept;  // the flags of tags are known
   leaving_t leaving, first;
 
   assign ar_ready_o = !valid_q || moves;
@@ -82,7 +85,8 @@ module port_read
       .offset_o(offset)
   );
 
-  assign good = mapped && allowed;
+  // No memory here knows exclusive accesses; one that is carried out as another is no lock.
+  assign good = mapped && allowed && !ar_q.lock;
   assign tags_used = tail_q - head_q;
   assign used_less = used_q - (RoomPtr + 1)'(give_q);
   assign used_more = used_q + (RoomPtr + 1)'(ar_q.len) + (RoomPtr + 1)'(!give_q);
@@ -91,6 +95,7 @@ module port_read
   assign leaves = valid_q && tag_free_q && good && room_free;
   assign leaving = '{
           request: '{
+              modifiable: ar_q.cache[1],
               prot: ar_q.prot,
               more: 1'b0,
               burst: ar_q.burst,
@@ -132,7 +137,7 @@ module port_read
     end else begin
       if (ar_ready_o) valid_q <= ar_valid_i;
       // One may be taken between this look and the next.
-      tag_free_q <= !sweeping && tags_used < (IndexWidth + 1)'(Tags - 1);
+      tag_free_q <= !sweeping && swept == '1 && tags_used < (IndexWidth + 1)'(Tags - 1);
       if (moves) tail_q <= tail_q + 1'b1;
       if (moves && good) reserve_q <= reserve_q + (RoomPtr + 1)'(ar_q.len) + 1'b1;
       used_q <= moves && good ? used_more : used_less;
@@ -141,6 +146,22 @@ module port_read
 
   always_ff @(posedge clk_i) begin
     if (ar_ready_o) ar_q <= ar_i;
+  end
+
+  // ---- The fence ----
+
+  logic [IndexWidth:0] fence_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fence_q  <= '0;
+      fenced_o <= 1'b0;
+    end else if (fence_i) begin
+      fence_q  <= tail_q + (IndexWidth + 1)'(moves);
+      fenced_o <= 1'b1;
+    end else if (head_q == fence_q) begin
+      fenced_o <= 1'b0;
+    end
   end
 
   // ---- What is known of each tag ----
@@ -169,6 +190,8 @@ module port_read
       .Width(IndexWidth)
   ) i_begun (
       .clk_i,
+      .rst_ni,
+      .swept_o(swept[0]),
       .set_i(rsp_valid_i),
       .set_index_i(rsp_index_i),
       .clear_i(moves),
@@ -182,6 +205,8 @@ module port_read
       .Width(IndexWidth)
   ) i_broken (
       .clk_i,
+      .rst_ni,
+      .swept_o(swept[1]),
       .set_i(rsp_error_i),
       .set_index_i(rsp_index_i),
       .clear_i(moves),

@@ -16,6 +16,8 @@ module port_write
     input  window_t               windows_i[Windows],
     input  logic [3:0]      up_i,
     output logic [Windows-1:0]    counted_o,
+    input  logic                  fence_i,
+    output logic                  fenced_o,      // something from before the fence is not answered yet
     input  axi_a_t                aw_i,
     input  logic                  aw_valid_i,
     output logic                  aw_ready_o,
@@ -48,7 +50,7 @@ module port_write
   // ---- Addresses ----
 
   axi_a_t aw_q;
-  logic aw_valid_q, starts, mapped, allowed, tag_free_q;
+  logic aw_valid_q, starts, good, mapped, allowed, tag_free_q, swept;
   logic [Windows-1:0] window;
   logic [1:0] link;
   handle_t handle;
@@ -100,6 +102,8 @@ module port_write
   logic [OffsetWidth-1:0] step;
 
   assign starts = aw_valid_q && !busy_q && tag_free_q;
+  // No memory here knows exclusive accesses; one that is carried out as another is no lock.
+  assign good = mapped && allowed && !aw_q.lock;
   assign w_ready_o = busy_q && (!good_q || (message_room && !used_q[RoomPtr]));
   assign takes = w_valid_i && w_ready_o;
   assign message_done = takes && good_q && (w_i.last || beats_q == 5'd15);
@@ -130,10 +134,10 @@ module port_write
     end else begin
       if (aw_ready_o) aw_valid_q <= aw_valid_i;
       // After one has started the next one waits for its data, so this is never too late.
-      tag_free_q <= (tail_q ^ head_q) != (IndexWidth + 1)'(Tags);
+      tag_free_q <= swept && (tail_q ^ head_q) != (IndexWidth + 1)'(Tags);
       if (starts) begin
         busy_q <= 1'b1;
-        good_q <= mapped && allowed;
+        good_q <= good;
         tail_q <= tail_q + 1'b1;
       end
       if (write_done) busy_q <= 1'b0;
@@ -152,6 +156,7 @@ module port_write
       link_q <= link;
       turn_q <= tail_q[IndexWidth];
       current_q <= '{
+          modifiable: aw_q.cache[1],
           prot: aw_q.prot,
           more: 1'b0,
           burst: aw_q.burst,
@@ -348,6 +353,8 @@ module port_write
       .Width(IndexWidth)
   ) i_acked (
       .clk_i,
+      .rst_ni,
+      .swept_o(swept),
       .set_i(rsp_valid_i && !rsp_late),  // of a late write a part was lost
       .set_index_i(rsp_index_i),
       .clear_i(starts),
@@ -382,10 +389,10 @@ module port_write
   // A write is answered when all its data were taken, and it was acknowledged or cannot be any more.
   assign failed = head.local_error || links_failed[Links > 1 ? head.link : 2'd0];
   assign b_step = b_due_q && (!b_valid_o || b_ready_i);
-  assign counted_o = starts && mapped && allowed ? window : '0;
+  assign counted_o = starts && good ? window : '0;
 
   always_ff @(posedge clk_i) begin
-    if (starts) tags[tail_q[IndexWidth-1:0]] <= '{id: aw_q.id, link: link, local_error: !(mapped && allowed), decerr: !mapped};
+    if (starts) tags[tail_q[IndexWidth-1:0]] <= '{id: aw_q.id, link: link, local_error: !good, decerr: !mapped};
     if (message_done) begin
       units_q <= units_q + 9'(made.units);
       units[current_index] <= units_q + 9'(made.units);
@@ -433,6 +440,22 @@ module port_write
       if (!b_valid_o || b_ready_i) b_valid_o <= b_due_q;
       // Room at the mBlock is free again with the acknowledgement; after the link was down, when the write is answered.
       credit_give_q <= b_step && !head.local_error ? CreditWidth'(units[index]) : '0;
+    end
+  end
+
+  // ---- The fence ----
+
+  logic [IndexWidth:0] fence_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      fence_q  <= '0;
+      fenced_o <= 1'b0;
+    end else if (fence_i) begin
+      fence_q  <= tail_q + (IndexWidth + 1)'(starts);
+      fenced_o <= 1'b1;
+    end else if (head_q == fence_q) begin
+      fenced_o <= 1'b0;
     end
   end
 endmodule

@@ -147,7 +147,7 @@ def package(registers: list[Register]) -> str:
             if register.name == "id":
                 assert reset is not None
                 add("logic [31:0]", name + "Reset", f"32'h{reset >> 16:04X}_{reset & 0xFFFF:04X}")
-            elif register.name in ("ack_timeout", "down_after"):
+            elif reset and all(field.writable for field in register.fields):
                 add("int unsigned", name + "Reset", str(reset))
     return "\n".join([*lines, "endpackage", ""])
 

@@ -95,7 +95,7 @@ module remote_figure4
     return wire_number < 4 ? wire_number / 2 : wire_number - 2;
   endfunction
 
-  logic [BeatWidth-1:0] c_tx[6], c_rx[6], m_tx[6], m_rx[6];
+  logic [word_width(128)-1:0] c_tx[6], c_rx[6], m_tx[6], m_rx[6];
   logic c_tx_valid[6], c_tx_ready[6], c_rx_valid[6];
   logic m_tx_valid[6], m_tx_ready[6], m_rx_valid[6];
   logic [2:0] c_awready, c_wready, c_bvalid, c_arready, c_rvalid;
@@ -168,7 +168,7 @@ module remote_figure4
 
   for (genvar e = 0; e < 2; e++) begin : gen_mblock
     localparam int unsigned Links = e == 0 ? 2 : 4;
-    logic [BeatWidth-1:0] tx[Links], rx[Links];
+    logic [word_width(128)-1:0] tx[Links], rx[Links];
     logic tx_valid[Links], tx_ready[Links], rx_valid[Links];
 
     for (genvar w = 0; w < 6; w++) begin : gen_wire
@@ -238,6 +238,7 @@ module remote_figure4
         .drop_chance_i,
         .repeat_chance_i,
         .cut_i(cut_i[w]),
+        .stuck_i('0),
         .tx_i(c_tx[w]),
         .tx_valid_i(c_tx_valid[w]),
         .tx_ready_o(c_tx_ready[w]),
@@ -258,6 +259,7 @@ module remote_figure4
         .drop_chance_i,
         .repeat_chance_i,
         .cut_i(cut_i[w]),
+        .stuck_i('0),
         .tx_i(m_tx[w]),
         .tx_valid_i(m_tx_valid[w]),
         .tx_ready_o(m_tx_ready[w]),

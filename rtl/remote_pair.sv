@@ -6,7 +6,8 @@ module remote_pair
     parameter int unsigned Ports    = 1,
     parameter int unsigned Links    = 1,
     parameter int unsigned Memories = 1,
-    parameter int unsigned PhyWidth = 128
+    parameter int unsigned PhyWidth = 128,
+    localparam int unsigned WordWidth = word_width(PhyWidth)
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -84,11 +85,14 @@ module remote_pair
     input  logic [31:0] drop_chance_i,
     input  logic [31:0] repeat_chance_i,
     input  logic        cut_i          [Links],
+    input  logic [ 7:0] stuck_i        [2*Links],  // a bit of the PHY, there and back
+    input  logic        c_reset_i,                 // of one block alone
+    input  logic        m_reset_i,
     output logic [63:0] request_words_o [Links],  // of the PHY
     output logic [63:0] response_words_o[Links],
     output logic [63:0] harmed_o        [2*Links]
 );
-  logic [PhyWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
+  logic [WordWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
   logic c_tx_valid[Links], c_tx_ready[Links], c_rx_valid[Links];
   logic m_tx_valid[Links], m_tx_ready[Links], m_rx_valid[Links];
 
@@ -98,7 +102,7 @@ module remote_pair
       .PhyWidth(PhyWidth)
   ) i_cblock (
       .clk_i,
-      .rst_ni,
+      .rst_ni(rst_ni && !c_reset_i),
       .s_aw_i,
       .s_aw_valid_i,
       .s_aw_ready_o,
@@ -140,11 +144,11 @@ module remote_pair
   mblock #(
       .Links(Links),
       .Memories(Memories),
-      .RxDepth(512 * Ports),
+      .Ports(Ports),
       .PhyWidth(PhyWidth)
   ) i_mblock (
       .clk_i,
-      .rst_ni,
+      .rst_ni(rst_ni && !m_reset_i),
       .m_aw_o,
       .m_aw_valid_o,
       .m_aw_ready_i,
@@ -186,7 +190,7 @@ module remote_pair
   for (genvar l = 0; l < Links; l++) begin : gen_phy
     phy_model #(
         .Seed(2*l+1),
-        .Width(PhyWidth)
+        .Width(WordWidth)
     ) i_out (
         .clk_i,
         .rst_ni,
@@ -197,6 +201,7 @@ module remote_pair
         .drop_chance_i,
         .repeat_chance_i,
         .cut_i(cut_i[l]),
+        .stuck_i(stuck_i[2*l]),
         .tx_i(c_tx[l]),
         .tx_valid_i(c_tx_valid[l]),
         .tx_ready_o(c_tx_ready[l]),
@@ -207,7 +212,7 @@ module remote_pair
     );
     phy_model #(
         .Seed(2*l+2),
-        .Width(PhyWidth)
+        .Width(WordWidth)
     ) i_back (
         .clk_i,
         .rst_ni,
@@ -218,6 +223,7 @@ module remote_pair
         .drop_chance_i,
         .repeat_chance_i,
         .cut_i(cut_i[l]),
+        .stuck_i(stuck_i[2*l+1]),
         .tx_i(m_tx[l]),
         .tx_valid_i(m_tx_valid[l]),
         .tx_ready_o(m_tx_ready[l]),

@@ -153,7 +153,7 @@ module request_framer
 
   always_ff @(posedge clk_i) begin
     if (!frame_valid_q) begin
-      frame_meta_q  <= some_q ? {extra[3:0], 5'd0, first_q} : {9'd0, chosen};
+      frame_meta_q  <= some_q ? {extra[3:0], 4'd0, first_q} : {8'd0, chosen};
       frame_units_q <= some_q ? (count_q >> 1) + data_q : '0;
     end
   end
@@ -170,7 +170,7 @@ module request_framer
 
   assign port = Ports > 1 ? port_of_write[{~fill_q, slot_q}] : '0;
   assign pair = {
-    1'b0, half_pair_q && last_pair_q ? request_t'('0) : odd[{~fill_q, pair_q}], 1'b0, even[{~fill_q, pair_q}]
+    half_pair_q && last_pair_q ? request_t'('0) : odd[{~fill_q, pair_q}], even[{~fill_q, pair_q}]
   };
 
   always_comb begin

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mBlock's requests of one link, checked against their segments, as AXI4 transactions. A tag names a transaction towards the
-// memory too, so the memory may answer in any order.
+// The mBlock's requests of one link, checked against their segments, as AXI4 transactions. Their ids are {link, tag}; what the memory
+// sees of that is memory_guard's matter.
+//
+// The link's other end is not trusted: what no segment allows and what is no burst of AXI4 does not reach the memory, and a write
+// for which its frame has too few data is filled up without strobes, so the memory never waits for a link.
 module request_issuer
   import consort_remote_pkg::*;
 #(
@@ -10,14 +13,16 @@ module request_issuer
     input  logic                 rst_ni,
     input  logic                 drain_i,
     output logic                 idle_o,     // nothing is under way towards the memories
-    output logic                 refused_o,  // a request was outside of the segments or against their permissions
+    output logic                 refused_o,  // a request was no burst, outside of the segments or against their permissions
     input  request_t             request_i,
     input  segment_t             segment_i,
+    input  logic                 legal_i,    // it is a burst that AXI4 has
     input  logic                 request_valid_i,
     output logic                 request_taken_o,
     input  logic [BeatWidth-1:0] data_i,
     input  logic                 data_valid_i,
     output logic                 data_taken_o,
+    input  logic                 data_none_i,  // its frame has no more data
 
     // A read that was refused.
     output logic [TagWidth-1:0] error_tag_o,
@@ -63,12 +68,14 @@ module request_issuer
   logic last_q, strobed_q, two_strobes_q, drop_q;
   logic [255:0] strobes_q;
   axi_a_t transaction;
-  logic data_there, takes;
+  logic data_there, takes, ar_one, aw_one, unused;
+  assign unused = &{1'b0, ar_one, aw_one};
 
   // ---- What a request is ----
 
   assign is_write = request_i.op != OpRead;
-  assign good = segment_i.valid && segment_i.generation == request_i.handle.generation &&
+  // A burst that AXI4 has stays in its 4 KiB, and a segment is of whole ones.
+  assign good = legal_i && segment_i.valid && segment_i.generation == request_i.handle.generation &&
       (is_write ? segment_i.writable : segment_i.readable) && request_i.offset[OffsetWidth-1:12] <= segment_i.last;
   assign transaction = '{
           addr: {segment_i.base, 12'd0} + AddrWidth'(request_i.offset),
@@ -77,12 +84,14 @@ module request_issuer
           size: request_i.size,
           burst: request_i.burst,
           lock: 1'b0,
-          cache: 4'b0011,
+          // Normal memory that is not cached, or a device's, whose writes are not buffered.
+          cache: request_i.modifiable ? 4'b0011 : 4'b0000,
           prot: request_i.prot,
           qos: 4'd0
       };
 
-  // It is taken when there is room for what may become of it, whatever that is.
+  // Addresses lie in registers, not behind a RAM: they go through the interconnect and memory_guard in one cycle.
+  // A request is taken when there is room for what may become of it, whatever that is.
   assign reads = request_valid_i && !is_write && ar_room && !error_valid_o && !drain_i;
   // Data of writes to two memories are not to be told apart: one has to have all of its own first.
   assign same_memory = segment_i.memory == memory_q || !(aw_valid_o || w_valid_o);
@@ -91,33 +100,33 @@ module request_issuer
   assign reads_o = reads && good;
   assign request_taken_o = reads || start_o;
 
-  fifo #(
+  fifo_head #(
       .T(logic [$bits(axi_a_t)+1:0]),
       .Depth(4)
   ) i_ar (
       .clk_i,
       .rst_ni,
-      .clear_i(1'b0),
       .data_i({segment_i.memory, transaction}),
       .valid_i(reads && good),
       .ready_o(ar_room),
       .data_o({ar_memory_o, ar_o}),
       .valid_o(ar_valid_o),
+      .one_o(ar_one),
       .ready_i(ar_ready_i)
   );
 
-  fifo #(
+  fifo_head #(
       .T(logic [$bits(axi_a_t)+1:0]),
       .Depth(4)
   ) i_aw (
       .clk_i,
       .rst_ni,
-      .clear_i(1'b0),
       .data_i({segment_i.memory, transaction}),
       .valid_i(start_o && good),
       .ready_o(aw_room),
       .data_o({aw_memory_o, aw_o}),
       .valid_o(aw_valid_o),
+      .one_o(aw_one),
       .ready_i(aw_ready_i)
   );
 
@@ -139,10 +148,10 @@ module request_issuer
 
   // ---- Data of writes ----
 
-  // A refused write's data go nowhere; one whose link went down is filled up without strobes.
+  // A refused write's data go nowhere; one whose link went down or whose data are too few is filled up without strobes.
   assign data_there = drop_q || data_valid_i;
   assign takes = issue_q == IssueData && data_there && w_room;
-  assign data_taken_o = data_valid_i && (issue_q == IssueStrobes || (takes && !drop_q));
+  assign data_taken_o = data_valid_i && !drop_q && (issue_q == IssueStrobes || takes);
   assign done_o = takes && last_q;
   assign done_tag_o = tag_q;
   assign done_more_o = more_q;
@@ -176,7 +185,7 @@ module request_issuer
         default: if (done_o) issue_q <= IssueIdle;
       endcase
       if (done_o) drop_q <= 1'b0;
-      else if (drain_i && issue_q != IssueIdle) drop_q <= 1'b1;
+      else if ((drain_i || data_none_i) && issue_q != IssueIdle) drop_q <= 1'b1;
     end
   end
 

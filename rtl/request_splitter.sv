@@ -21,23 +21,30 @@ module request_splitter
     output logic                 unit_ready_o,
     output request_t             request_o,
     output segment_t             segment_o,
+    output logic                 legal_o,          // what shows is a burst that AXI4 has
     output logic                 request_valid_o,
     input  logic                 request_taken_i,
     // The unit that shows is of a request's data. They come in the order of the requests.
     output logic                 data_valid_o,
-    input  logic                 data_taken_i
+    input  logic                 data_taken_i,
+    output logic                 data_none_o,      // no more of them come for the requests that were taken
+    input  logic                 data_idle_i       // no request that was taken wants any
 );
   request_meta_t meta, arrives;
   request_t pushed, queued, looked;
   logic [4:0] units_q, pairs_q;  // of the frame at hand, to come; those of requests in pairs come first
   logic at_head, at_pairs, odd_q;
-  logic push, queue_ready, queue_empty, queue_valid, direct, free;
+  logic push, queue_ready, queue_empty, queue_valid, direct, free, drops;
 
   assign meta = request_meta_t'(frame_meta_i);
   assign at_head = units_q == '0;
-  assign at_pairs = pairs_q != '0;
+  assign at_pairs = pairs_q != '0 && !at_head;
   assign frame_ready_o = at_head && queue_ready;
-  assign unit_ready_o = data_taken_i || (odd_q && queue_ready);
+  // Units that no request of their frame wants: its sender counts wrongly.
+  assign drops = !at_head && !at_pairs && queue_empty && !request_valid_o && data_idle_i;
+  assign unit_ready_o = data_taken_i || (odd_q && queue_ready) || drops;
+  // A write that wants data while requests of a frame wait for room is of a frame before that one: its data do not come.
+  assign data_none_o = at_head || (at_pairs && !queue_ready);
   assign data_valid_o = unit_valid_i && !at_head && !at_pairs && !drain_i;
 
   // A frame's first request goes past the queue where nothing waits.
@@ -48,10 +55,10 @@ module request_splitter
     pushed = meta.first;
     push = at_head && frame_valid_i && !direct;
     if (odd_q) begin
-      pushed = request_t'(unit_i[126:64]);
+      pushed = request_t'(unit_i[127:64]);
       push = pushed.op != OpNone;
     end else if (at_pairs) begin
-      pushed = request_t'(unit_i[62:0]);
+      pushed = request_t'(unit_i[63:0]);
       push = unit_valid_i;
     end
   end
@@ -84,6 +91,7 @@ module request_splitter
   always_ff @(posedge clk_i) begin
     if (free) begin
       request_o <= looked;
+      legal_o <= queue_valid ? legal(queued) : legal(arrives.first);
       segment_o <= segments_i[looked.handle.index];
     end
   end

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's acknowledgements of writes: one for each write, also where it came in several messages, which are a write each
 // towards the memory. Of each port one such write is under way at a time.
+//
+// The link's other end is not trusted: a write of several messages that another one of its port overtakes before its last message
+// ends there, with SLVERR; of more than 16 messages the next ones wait; and answers of one tag that was used twice at a time are
+// counted so that every write ends.
 module write_acks
   import consort_remote_pkg::*;
 (
@@ -41,7 +45,8 @@ module write_acks
 
   // ---- The one that may start ----
 
-  logic known_q, blocked_q, continues_q, goes_on, bad_due_q;
+  logic known_q, blocked_q, continues_q, goes_on, bad_due_q, overtakes, abandons;
+  logic data_q;  // data of one that started come
   logic [Ports-1:0] continues;
   logic [PortWidth-1:0] port, done_port;
 
@@ -50,6 +55,9 @@ module write_acks
   assign may_start_o = !bad_due_q && (open_q == '0 || (known_q && !blocked_q));
   assign goes_on = known_q && continues_q;
   assign several_o = more_i || goes_on;
+  assign overtakes = open_q[port] && more_i && continues == '0;
+  // A master's write has all its messages before the next one begins.
+  assign abandons = valid_i && known_q && overtakes && !whole_q[port] && !data_q;
 
   for (genvar p = 0; p < Ports; p++) begin : gen_continues
     assign continues[p] = open_q[p] && !whole_q[p] && tag_q[p] == tag_i;
@@ -63,7 +71,7 @@ module write_acks
     end else begin
       known_q <= valid_i && !start_i;
       continues_q <= continues != '0;
-      blocked_q <= open_q[port] && more_i && continues == '0;
+      blocked_q <= overtakes || (continues != '0 && count_q[port][4]);
     end
   end
 
@@ -139,6 +147,7 @@ module write_acks
       whole_q <= '0;
       done_q <= '0;
       bad_due_q <= 1'b0;
+      data_q <= 1'b0;
       for (int unsigned p = 0; p < Ports; p++) begin
         count_q[p] <= '0;
         resp_q[p]  <= '0;
@@ -147,7 +156,7 @@ module write_acks
     end else begin
       for (int unsigned p = 0; p < Ports; p++) begin
         automatic logic starts_here = start_i && several_o && port == PortWidth'(p);
-        automatic logic ends_here = b_valid_q && b_of_q[p];
+        automatic logic ends_here = b_valid_q && b_of_q[p] && count_q[p] != '0;
         count_q[p] <= count_q[p] + 5'(starts_here && good_i) - 5'(ends_here);
         if (starts_here) begin
           open_q[p] <= 1'b1;
@@ -159,10 +168,15 @@ module write_acks
           if (!good_i) resp_q[p] <= RespSlverr;
         end
         if (done_i && done_several_i && !done_more_i && done_port == PortWidth'(p)) whole_q[p] <= 1'b1;
+        if (abandons && port == PortWidth'(p)) begin
+          whole_q[p] <= 1'b1;
+          resp_q[p]  <= RespSlverr;
+        end
         if (ends_here && b_resp_q > resp_q[p]) resp_q[p] <= b_resp_q;
         done_q[p] <= open_q[p] && whole_q[p] && count_q[p] == '0 && !(takes_done && done_first[p]);
         if (takes_done && done_first[p]) open_q[p] <= 1'b0;
       end
+      data_q <= start_i || (data_q && !done_i);
       // One that was refused is acknowledged after its data. The next one waits until there is room for that.
       if (takes_bad) bad_due_q <= 1'b0;
       if (done_i && !done_several_i && !done_good_i) bad_due_q <= 1'b1;

@@ -1,26 +1,34 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages of one purpose (runtime, test, boards, bench, lint) that are missing, and says which.
+# Installs the Debian packages of one purpose (runtime, remote, test, boards, bench, fuzz, lint) that are missing, and says which;
+# --list instead writes each package with its purposes.
 set -euo pipefail
 
 declare -A wanted=(
-    [runtime]="g++ make cmake ninja-build python3-venv python3-dev nlohmann-json3-dev stress-ng"
-    [test]="liblz4-dev libzydis-dev perl clang libgtest-dev relacy-dev qemu-user qemu-system-arm gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib
+    [runtime]="g++ ccache make cmake ninja-build python3-venv python3-dev nlohmann-json3-dev stress-ng"
+    [remote]="libsodium-dev libisal-dev"
+    [test]="iverilog liblz4-dev libzydis-dev libsodium-dev libisal-dev perl clang libgtest-dev relacy-dev qemu-user qemu-system-arm qemu-system-misc gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib
             g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu g++-i686-linux-gnu
             g++-powerpc64-linux-gnu chromium"
-    [boards]="qemu-system-arm qemu-user gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi
-            libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-arm-linux-gnueabihf"
-    [bench]="libboost-dev cargo"
-    [lint]="clang clang-format clang-tidy gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu"
+    [boards]="qemu-system-arm qemu-system-misc qemu-user gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi
+            libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu"
+    [bench]="libboost-dev cargo rt-tests"
+    [fuzz]="clang libclang-rt-dev"
+    [lint]="clang clang-format clang-tidy gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-riscv64-linux-gnu"
 )
-purpose=${1:?usage: install-packages.sh runtime|test|boards|bench|lint}
+purpose=${1:?usage: install-packages.sh runtime|remote|test|boards|bench|fuzz|lint|--list}
+if [ "$purpose" = --list ]; then
+    for purpose in "${!wanted[@]}"; do printf '%s %s\n' $(for package in ${wanted[$purpose]}; do echo "$package $purpose"; done); done |
+        sort
+    exit 0
+fi
 [ -n "${wanted[$purpose]:-}" ] || { echo "no such purpose: $purpose" >&2; exit 2; }
 
 missing=()
 for package in ${wanted[$purpose]}; do
     # A tool from elsewhere (rustup's cargo, a newer Python with venv) does as well as the package.
     case $package in
-        cargo | cmake | clang-format | clang-tidy | stress-ng | chromium) command -v "$package" > /dev/null && continue ;;
+        cargo | ccache | cmake | clang-format | clang-tidy | stress-ng | chromium) command -v "$package" > /dev/null && continue ;;
         ninja-build) command -v ninja > /dev/null && continue ;;
         python3-venv | python3-dev)
             python3 -c 'import sys, ensurepip; sys.exit(sys.prefix == "/usr")' 2> /dev/null && continue ;;
@@ -40,5 +48,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "installing Debian packages ($purpose): ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
-$sudo apt-get update -qq
-$sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
+# Another installation, for one the system's own upgrade after a boot, holds the locks for a while.
+apt=($sudo apt-get -qq -o DPkg::Lock::Timeout=600)
+"${apt[@]}" update
+"${apt[@]}" install -y --no-install-recommends "${missing[@]}" > /dev/null

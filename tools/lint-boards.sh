@@ -1,31 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# clang-tidy on the programs for boards: for each core that they are compiled for, and for a process beside the board.
+# clang-tidy on the programs for boards: for each core of each board, and for a process beside the board.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-includes=(-Iinclude -Iports/bare/include -I.)
-bare=(-std=c++20 -ffreestanding -fno-exceptions -fno-rtti "${includes[@]}")
-# Where the bare-metal compiler has its own headers.
-mapfile -t newlib < <(arm-none-eabi-g++ -x c++ -E -v /dev/null 2>&1 |
-    sed -n '/^#include </,/^End of search list/s/^ /-isystem/p')
-[ ${#newlib[@]} -gt 0 ] || { echo "arm-none-eabi-g++ does not say where its headers are" >&2; exit 3; }
+consort=.venv/bin/consort
 
-process=(-std=c++20 "${includes[@]}" -Iports/bare/linux '-DCONSORT_CORE_NAME="x"')
-a72=(--target=aarch64-linux-gnu -mcpu=cortex-a72 "${bare[@]}" -Iports/versal/include -Iports/versal/a72)
-r5f=(--target=arm-none-eabi -mcpu=cortex-r5 -mfpu=vfpv3-d16 -mfloat-abi=hard -DCONSORT_R5F_HZ=1000000000u
-    "${newlib[@]}" "${bare[@]}" -Iports/versal/include -Iports/versal/r5f)
-m4f=(--target=arm-none-eabi -mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard
-    "${newlib[@]}" "${bare[@]}" -Iports/mps2/include -Iports/mps2/m4f)
-
-# check CORE FILES...: CORE names one of the lists above. A register is a number that becomes a pointer.
+# check OPTIONS... -- FILES...: a register is a number that becomes a pointer.
 check() {
-    local -n options=$1
-    git ls-files -z "${@:2}" | xargs -0 -P "$(nproc)" -I FILE \
+    local options=()
+    while [ "$1" != -- ]; do options+=("$1"); shift; done
+    shift
+    printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I FILE \
         clang-tidy --quiet --checks=-performance-no-int-to-ptr FILE -- "${options[@]}"
 }
-any=(ports/bare/memory.cpp ports/bare/runtime.cpp 'ports/bare/programs/*.cpp' bench/board/exchange.cpp)
-check process 'ports/bare/linux/*.cpp' 'ports/bare/programs/*.cpp' bench/board/exchange.cpp
-check a72 "${any[@]}" 'ports/versal/a72/*.cpp' ports/versal/scratchpad/window_tables.cpp bench/board/one_way.cpp \
-    bench/board/interrupt.cpp bench/board/scratchpad_count.cpp
-check r5f "${any[@]}" 'ports/versal/r5f/*.cpp' bench/board/one_way.cpp bench/board/io_core_count.cpp
-check m4f "${any[@]}"
+mapfile -t any < <(git ls-files ports/bare/memory.cpp ports/bare/runtime.cpp 'ports/bare/programs/*.cpp' bench/board/exchange.cpp)
+mapfile -t processes < <(git ls-files 'ports/bare/linux/*.cpp' 'ports/bare/programs/*.cpp' bench/board/exchange.cpp)
+check -std=c++20 -Iinclude -Iports/bare/include -Iports/bare/linux -I. '-DCONSORT_CORE_NAME="x"' -- "${processes[@]}"
+
+"$consort" board list --known | while read -r board core compiler; do
+    command -v "$compiler" > /dev/null || { echo "no $compiler, which $board's $core is compiled with" >&2; exit 3; }
+    # Clang takes the flags of g++ that it knows, and g++'s own headers.
+    mapfile -t options < <("$consort" board flags "$board" "$core" | sed "s|^-I$PWD/|-I|")
+    mapfile -t headers < <("$compiler" -x c++ -E -v /dev/null 2>&1 |
+        sed -n '/^#include </,/^End of search list/s/^ /-isystem/p')
+    mapfile -t own < <(git ls-files "ports/$board/$core/*.cpp")
+    check "--target=$("$compiler" -dumpmachine)" -Wno-unused-command-line-argument -Qunused-arguments \
+        "${headers[@]}" "${options[@]}" -- "${any[@]}" "${own[@]}"
+done

@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stamp=.venv/consort-setup
-key=$(find requirements.lock pyproject.toml engine include/consort/icc -type f | sort | xargs cat | sha256sum | cut -c1-16)
+key=$(find requirements.lock requirements-build.lock pyproject.toml engine include/consort/{icc,app,task,spm} ports/virtual \
+    -type f | sort | xargs cat | sha256sum | cut -c1-16)
 [ -x .venv/bin/consort ] && [ "$(cat $stamp 2> /dev/null)" = "$key" ] && exit 0
 
 python=python3
@@ -14,7 +15,12 @@ if ! $python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
     exit 3
 fi
 [ -x .venv/bin/python ] || { echo "making .venv with $($python --version)"; $python -m venv .venv; }
-echo "installing $(grep -c '==' requirements.lock) locked Python packages and Consort into .venv"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+echo "installing $(cat requirements*.lock | grep -c '==') locked Python packages and Consort into .venv"
+# What builds a package is installed before, from wheels alone: a build then fetches nothing, and every file that comes
+# from the index has its hash in a lock.
+install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
+"${install[@]}" --require-hashes --no-deps --only-binary :all: -r requirements-build.lock
+"${install[@]}" --require-hashes --no-deps --no-build-isolation -r requirements.lock
+"${install[@]}" --no-deps --no-build-isolation --editable .
+.venv/bin/python -m pip check > /dev/null || { .venv/bin/python -m pip check >&2; exit 3; }
 echo "$key" > $stamp

@@ -12,7 +12,8 @@ python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 
 mkdir -p build
 [ -x $venv/bin/python ] || python3 -m venv $venv
 echo "installing $(grep -c '==' rtl/requirements.lock) locked Python packages of hardware tools into $venv (about 430 MB)"
-$venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r rtl/requirements.lock || {
+$venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
+    -r rtl/requirements.lock || {
     echo "the hardware tools cannot be installed here" >&2
     exit 3
 }

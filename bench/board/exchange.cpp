@@ -2,14 +2,14 @@
 //
 // Messages of 0 to 1024 bytes between two processors, their content checked on both sides.
 //
-// A region holds a mailbox each way for every size; one side asks, the other answers. Both know from a
+// A region holds a duplex for every size; one side asks, the other answers. Both know from a
 // message's number which size it has and what must be in it. Role: bits, see `role` below; 0 = nothing to do.
 // Arguments: 0 memory (0 the window, 1 on-chip), 1 offset, 2 bytes, 3 messages, 4 the message whose content
 // is spoiled (0 none), 5 offset in the window of the asker's log of round trips, 6 its capacity. Results: 0
 // messages, 1 sum of the words asked, 2 sum of the words answered, 3 ticks per second, 4 log entries.
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <optional>
 #include <string_view>
 
 #include "consort/bare/program.hpp"
@@ -102,7 +102,7 @@ bool equal(const Payload<N>& a, const Payload<N>& b) noexcept {
 }
 
 struct Task {
-    Desk& desk;
+    ControlBlock& block;
     std::uint32_t asked = 0;
     std::uint32_t answered = 0;
     std::uint32_t spoiled = 0;
@@ -117,7 +117,7 @@ struct Task {
                 return status;
             }
             ThisPort::relax();
-            if (turn % 65536 == 0 && desk.told_to_stop()) {
+            if (turn % 65536 == 0 && block.stop_requested()) {
                 return Status::timeout;
             }
         }
@@ -148,28 +148,30 @@ struct Chain {
 template <class A, std::uint32_t N, std::uint32_t... Rest>
 struct Chain<A, N, Rest...> {
     using Refusal = consort::Refusal;
-    using Box = consort::Mailbox<Payload<N>, A>;
-    using Mail = consort::Duplex<Payload<N>, Payload<N>, A>;
+    using Duplex = consort::Duplex<Payload<N>, Payload<N>, A>;
+    using Client = typename Duplex::Client;
+    using Server = typename Duplex::Server;
 
-    static Text<16> name(const char* way) noexcept { return Text<16>().add(way).number(N); }
+    static Text<16> name() noexcept { return Text<16>().add("mail-").number(N); }
 
     [[gnu::noinline]] static Refusal make(consort::RegionMaker<A>& maker) noexcept {
-        for (const char* way : {"there-", "back-"}) {
-            const auto added = maker.template add<Box>(name(way).view());
-            if (!added.ok()) {
-                return added.refusal();
-            }
+        const auto added = maker.template add<Duplex>(name().view());
+        if (!added.ok()) {
+            return added.refusal();
         }
         return Chain<A, Rest...>::make(maker);
     }
 
     [[gnu::noinline]] Refusal open(const consort::Region<A>& region, bool ask) noexcept {
-        const auto out = region.template open<Box>(name(ask ? "there-" : "back-").view());
-        const auto in = region.template open<Box>(name(ask ? "back-" : "there-").view());
-        if (!out.ok() || !in.ok()) {
-            return out.ok() ? in.refusal() : out.refusal();
+        const auto found = region.template open<Duplex>(name().view());
+        if (!found.ok()) {
+            return found.refusal();
         }
-        mail = ::new (static_cast<void*>(storage)) Mail(*out.value(), *in.value());
+        if (ask) {
+            client.emplace(*found.value());
+        } else {
+            server.emplace(*found.value());
+        }
         return rest.open(region, ask);
     }
 
@@ -186,9 +188,9 @@ struct Chain<A, N, Rest...> {
             question.bytes[N - 1] ^= number == task.spoiled ? 0x40U : 0U;
         }
         const consort::Ticks begin = consort::timestamp<ThisPort>();
-        Status status = task.until_done([&] { return mail->try_write(question); });
+        Status status = task.until_done([&] { return client->try_write(question); });
         if (status == Status::ok) {
-            status = task.until_done([&] { return mail->try_read(got); });
+            status = task.until_done([&] { return client->try_read(got); });
         }
         task.trip = consort::timestamp<ThisPort>() - begin;
         if (status != Status::ok) {
@@ -206,19 +208,19 @@ struct Chain<A, N, Rest...> {
         Payload<N> got;
         task.asked += fill(expected, number, 0);
         task.answered += fill(reply, number, 1);
-        Status status = task.until_done([&] { return mail->try_read(got); });
+        Status status = task.until_done([&] { return server->try_read(got); });
         if (status != Status::ok) {
             return outcome(status);
         }
         if (!equal(got, expected)) {
             return Outcome::wrong_content;
         }
-        status = task.until_done([&] { return mail->try_write(reply); });
+        status = task.until_done([&] { return server->try_write(reply); });
         return outcome(status);
     }
 
-    alignas(Mail) unsigned char storage[sizeof(Mail)];
-    Mail* mail = nullptr;
+    std::optional<Client> client;
+    std::optional<Server> server;
     Chain<A, Rest...> rest;
 };
 
@@ -236,19 +238,21 @@ using AllSizes = Chain<A, 0, 1, 4, 8, 16, 48, 64, 128, 256, 512, 1024>;
 using Access = consort::access::Device;
 #elif defined(EXCHANGE_NON_COHERENT)
 using Access = consort::access::NonCoherent<ThisPort>;
+#elif defined(EXCHANGE_WHOLE_LINES)
+using Access = consort::access::WholeLines<consort::access::SystemBarrier>;
 #else
 using Access = consort::access::SystemBarrier;
 #endif
 
-int refused(Desk& desk, const consort::Refusal& refusal) noexcept {
-    Text<Desk::text_bytes> text;
+int refused(ControlBlock& block, const consort::Refusal& refusal) noexcept {
+    Text<ControlBlock::text_bytes> text;
     text.add("refused: ").add(to_string(refusal.reason));
     if (refusal.reason == consort::Reason::wrong_layout) {
         text.add("; ").add(refusal.aspect).add(" of ");
         text.add(refusal.member.view().data(), refusal.member.view().size());
         text.add(": expected ").number(refusal.expected).add(", found ").number(refusal.found);
     }
-    return fail(desk, text.c_str());
+    return fail(block, text.c_str());
 }
 
 template <class A>
@@ -270,45 +274,45 @@ consort::Refusal make(unsigned char* memory, std::uint32_t bytes) noexcept {
 }
 
 template <class A>
-int exchange(Desk& desk) noexcept {
-    const std::uint32_t todo = desk.role();
-    unsigned char* memory = (desk.argument(0) == 0 ? window() : on_chip());
+int exchange(ControlBlock& block) noexcept {
+    const std::uint32_t todo = block.role();
+    unsigned char* memory = (block.argument(0) == 0 ? window() : on_chip());
     if (memory == nullptr) {
-        return fail(desk, "this core has no on-chip memory to share");
+        return fail(block, "this core has no on-chip memory to share");
     }
-    memory += desk.argument(1);
-    const std::uint32_t bytes = desk.argument(2);
-    const std::uint32_t messages = desk.argument(3);
+    memory += block.argument(1);
+    const std::uint32_t bytes = block.argument(2);
+    const std::uint32_t messages = block.argument(3);
     const bool ask = (todo & role::ask) != 0;
-    Task task{desk};
-    task.spoiled = desk.argument(4);
-    auto* log = reinterpret_cast<volatile std::uint32_t*>(window() + desk.argument(5));
-    const std::uint32_t log_capacity = desk.argument(6);
+    Task task{block};
+    task.spoiled = block.argument(4);
+    auto* log = reinterpret_cast<volatile std::uint32_t*>(window() + block.argument(5));
+    const std::uint32_t log_capacity = block.argument(6);
 
     if ((todo & role::make) != 0) {
         if (const auto refusal = make<A>(memory, bytes); refusal.reason != consort::Reason::none) {
-            return refused(desk, refusal);
+            return refused(block, refusal);
         }
     }
     auto region = consort::Region<A>::attach(memory, bytes);
     using consort::Reason;
     while (
-        !region.ok() && !desk.told_to_stop() &&
+        !region.ok() && !block.stop_requested() &&
         (region.refusal().reason == Reason::not_ready || region.refusal().reason == Reason::not_a_region)) {
         ThisPort::relax();
         region = consort::Region<A>::attach(memory, bytes);
     }
     if (!region.ok()) {
-        return refused(desk, region.refusal());
+        return refused(block, region.refusal());
     }
     if (const auto typed = region.value().template open<TypedBox<A>>("typed"sv); !typed.ok()) {
-        return refused(desk, typed.refusal());
+        return refused(block, typed.refusal());
     }
     static AllSizes<A> mail;
     if (const auto refusal = mail.open(region.value(), ask); refusal.reason != consort::Reason::none) {
-        return refused(desk, refusal);
+        return refused(block, refusal);
     }
-    desk.result(3, static_cast<std::uint32_t>(ThisPort::ticks_per_second()));
+    block.result(3, static_cast<std::uint32_t>(ThisPort::ticks_per_second()));
     if ((todo & role::probe) != 0) {
         return 0;
     }
@@ -319,25 +323,25 @@ int exchange(Desk& desk) noexcept {
             const char* what = got == Outcome::wrong_content ? "wrong content"
                                : got == Outcome::stopped     ? "stopped waiting"
                                                              : "peer fault";
-            return fail(desk, Text<64>().add(what).add(" at message ").number(n).c_str());
+            return fail(block, Text<64>().add(what).add(" at message ").number(n).c_str());
         }
         if (ask && n <= log_capacity) {
             log[n - 1] = consort::wire(static_cast<std::uint32_t>(task.trip));
         }
-        desk.progress(n);
+        block.progress(n);
     }
-    desk.result(0, messages);
-    desk.result(1, task.asked);
-    desk.result(2, task.answered);
-    desk.result(4, messages < log_capacity ? messages : log_capacity);
+    block.result(0, messages);
+    block.result(1, task.asked);
+    block.result(2, task.answered);
+    block.result(4, messages < log_capacity ? messages : log_capacity);
     return 0;
 }
 
 }  // namespace
 
-int consort_program(Desk& desk) noexcept {
-    if (desk.role() == 0) {
+int consort_program(ControlBlock& block) noexcept {
+    if (block.role() == 0) {
         return 0;
     }
-    return exchange<Access>(desk);
+    return exchange<Access>(block);
 }

@@ -28,19 +28,19 @@ inline std::uint64_t clock_ns() noexcept {
 class Legs {
   public:
     // `first`: of the two sides. The log lies in the window.
-    Legs(Desk& desk, bool first, std::uint32_t messages, std::uint32_t log) noexcept
-        : desk_(desk), first_(first), messages_(messages), log_(window() + log) {}
+    Legs(ControlBlock& block, bool first, std::uint32_t messages, std::uint32_t log) noexcept
+        : block_(block), first_(first), messages_(messages), log_(window() + log) {}
 
     [[nodiscard]] std::uint32_t legs() const noexcept { return leg_; }
     [[nodiscard]] std::uint32_t wrong() const noexcept { return wrong_; }
     // What the program has to say at its end.
     int result(bool done) noexcept {
-        desk_.result(0, leg_);
-        desk_.result(1, wrong_);
+        block_.result(0, leg_);
+        block_.result(1, wrong_);
         if (!done) {
-            return fail(desk_, "stopped waiting");
+            return fail(block_, "stopped waiting");
         }
-        return wrong_ == 0 ? 0 : fail(desk_, "a message came with a wrong content");
+        return wrong_ == 0 ? 0 : fail(block_, "a message came with a wrong content");
     }
 
     // Through the area of memory given. `from_first`: the first side sends.
@@ -101,7 +101,7 @@ class Legs {
     }
     bool wait() noexcept {
         ThisPort::relax();
-        return ++turns_ % 65536 != 0 || !desk_.told_to_stop();
+        return ++turns_ % 65536 != 0 || !block_.stop_requested();
     }
     // Empties the memory of the leg; one side does.
     bool begin(unsigned char* memory) noexcept {
@@ -143,7 +143,7 @@ class Legs {
         word(at + 4) = static_cast<std::uint32_t>(ns >> 32U);
     }
 
-    Desk& desk_;
+    ControlBlock& block_;
     bool first_;
     std::uint32_t messages_;
     unsigned char* log_;

@@ -80,11 +80,11 @@ bool arrays(Side& side, unsigned char* memory) noexcept {
 
 }  // namespace
 
-int consort_program(Desk& desk) noexcept {
-    if (desk.role() == 0) {
+int consort_program(ControlBlock& block) noexcept {
+    if (block.role() == 0) {
         return 0;
     }
-    Side side(desk, this_place == 0, desk.argument(0), desk.argument(1));
+    Side side(block, this_place == 0, block.argument(0), block.argument(1));
     unsigned char* memories[] = {window() + 0x20000, on_chip() + 0x10000};
     bool done = true;
     for (unsigned char* memory : memories) {

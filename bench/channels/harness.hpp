@@ -29,10 +29,18 @@ using consort::linux_port::Clock;
 
 // One way of moving a message there and back. `ping` times each of n round trips, `pong` answers them; both
 // count messages whose content is not what was sent.
+//
+// A link may also be a stream: `ping` sends n messages as fast as they fit, `pong` receives them, and the
+// time of the whole block is recorded.
 class Link {
   public:
-    Link(std::string what, std::uint32_t bytes, std::string spin, std::uint32_t round_trips)
-        : what_(std::move(what)), spin_(std::move(spin)), bytes_(bytes), round_trips_(round_trips) {}
+    Link(std::string what, std::uint32_t bytes, std::string spin, std::uint32_t messages,
+         std::uint32_t stream_capacity = 0)
+        : what_(std::move(what)),
+          spin_(std::move(spin)),
+          bytes_(bytes),
+          messages_(messages),
+          stream_capacity_(stream_capacity) {}
     Link(const Link&) = delete;
     Link& operator=(const Link&) = delete;
     virtual ~Link() = default;
@@ -43,7 +51,10 @@ class Link {
     [[nodiscard]] const std::string& what() const { return what_; }
     [[nodiscard]] const std::string& spin() const { return spin_; }
     [[nodiscard]] std::uint32_t bytes() const { return bytes_; }
-    [[nodiscard]] std::uint32_t round_trips() const { return round_trips_; }
+    // In a block.
+    [[nodiscard]] std::uint32_t messages() const { return messages_; }
+    // How many messages may be under way; 0 = not a stream, a message is answered before the next.
+    [[nodiscard]] std::uint32_t stream_capacity() const { return stream_capacity_; }
 
     std::atomic<std::uint64_t> content_errors{0};
 
@@ -51,7 +62,8 @@ class Link {
     std::string what_;
     std::string spin_;
     std::uint32_t bytes_;
-    std::uint32_t round_trips_;
+    std::uint32_t messages_;
+    std::uint32_t stream_capacity_;
 };
 
 // Messages made beforehand: bytes stored just before a wide copy loads them would stall the copy (a store is
@@ -141,19 +153,26 @@ class Runner {
         pong_.join();
     }
 
-    // The first round trips of a block warm the lines and are not recorded.
+    // The first round trips of a block warm the lines and are not recorded. Of a stream one sample is: the
+    // time of all its messages.
     void block(std::vector<std::unique_ptr<Link>>& links, std::uint32_t link) {
-        constexpr std::uint32_t warm = 4;
         Link& l = *links[link];
-        const std::uint32_t n = l.round_trips();
+        const std::uint32_t warm = l.stream_capacity() == 0 ? 4 : 0;
+        const std::uint32_t n = l.messages();
         const std::uint64_t start = Clock::now();
-        round_trips_ = n + warm;
+        messages_ = n + warm;
         order_.store(&l);
         l.ping(n + warm, scratch_.data());
         while (done_.load() != 1) {
             consort::isa::relax();
         }
+        const std::uint64_t end = Clock::now();
         done_.store(0);
+        if (l.stream_capacity() != 0) {
+            blocks_.push({start, samples_.size(), link, 1});
+            samples_.push({static_cast<std::uint32_t>(end - start)});
+            return;
+        }
         blocks_.push({start, samples_.size(), link, n});
         for (std::uint32_t i = warm; i < n + warm; ++i) {
             samples_.push({scratch_[i]});
@@ -184,7 +203,7 @@ class Runner {
                 continue;
             }
             order_.store(nullptr);
-            order->pong(round_trips_);
+            order->pong(messages_);
             done_.store(1);
         }
     }
@@ -192,7 +211,7 @@ class Runner {
     consort::linux_port::Table<Sample> samples_;
     consort::linux_port::Table<Block> blocks_;
     std::vector<std::uint32_t> scratch_;
-    std::uint32_t round_trips_ = 0;
+    std::uint32_t messages_ = 0;
     alignas(64) std::atomic<Link*> order_{nullptr};
     std::atomic<bool> stop_{false};
     alignas(64) std::atomic<std::uint32_t> done_{0};

@@ -34,11 +34,12 @@ using Payload = std::array<unsigned char, N>;
 inline constexpr std::uint32_t spinning = 2000;  // round trips in a block of about half a millisecond
 inline constexpr std::uint32_t sleeping = 40;    // of a link that sleeps in the kernel
 
-// The bare cache-line ping-pong: one word each way, each on a line of its own.
-template <class Spin>
+// The bare cache-line ping-pong: one word each way, each on a line of its own, or both on one.
+template <class Spin, std::size_t Apart = 64>
 class Floor : public Link {
   public:
-    explicit Floor(const char* spin) : Link("floor", 4, spin, spinning) {}
+    explicit Floor(const char* spin)
+        : Link(Apart == 64 ? "floor" : "floor, one line both ways", 4, spin, spinning) {}
     void ping(std::uint32_t n, std::uint32_t* ticks) override {
         std::uint64_t last = Clock::now();
         for (std::uint32_t i = 0; i < n; ++i) {
@@ -63,11 +64,11 @@ class Floor : public Link {
     }
 
   private:
-    struct alignas(64) Line {
+    struct alignas(Apart) Place {
         std::atomic<std::uint32_t> word{0};
     };
-    Line there_;
-    Line back_;
+    alignas(64) Place there_;
+    Place back_;
     alignas(256) std::uint32_t count_ = 0;
     alignas(256) std::uint32_t seen_ = 0;
 };
@@ -76,12 +77,44 @@ class Floor : public Link {
 template <class T, class Ends>
 class Sided : public Link {
   public:
-    Sided(const char* what, const char* spin, std::uint32_t round_trips)
-        : Link(what, sizeof(T), spin, round_trips), ends_(std::make_unique<Ends>()) {}
+    Sided(const char* what, const char* spin, std::uint32_t messages)
+        : Link(what, sizeof(T), spin, messages), ends_(std::make_unique<Ends>()) {}
     void ping(std::uint32_t n, std::uint32_t* ticks) override {
         ping_loop<T>(ends_->ping, n, ticks, content_errors);
     }
     void pong(std::uint32_t n) override { pong_loop<T>(ends_->pong, n); }
+
+  private:
+    std::unique_ptr<Ends> ends_;
+};
+
+// A stream over a queue of Capacity: one side sends, the other receives and checks each message.
+template <class T, class Ends, std::uint32_t Capacity>
+class Stream : public Link {
+  public:
+    Stream(const char* what, std::uint32_t messages)
+        : Link(what, sizeof(T), "pause", messages, Capacity), ends_(std::make_unique<Ends>()) {}
+    // Each side is an object on its own thread's stack, as a producer's and a consumer's loop have them.
+    void ping(std::uint32_t n, std::uint32_t* /*ticks*/) override {
+        const auto& all = bench::messages<T>();
+        auto side = std::move(ends_->ping);
+        for (std::uint32_t i = 0; i < n; ++i) {
+            side.send(all[i % all.size()]);
+        }
+        ends_->ping = std::move(side);
+    }
+    void pong(std::uint32_t n) override {
+        const auto& all = bench::messages<T>();
+        auto side = std::move(ends_->pong);
+        T in{};
+        std::uint64_t wrong = 0;
+        for (std::uint32_t i = 0; i < n; ++i) {
+            side.receive(in);
+            wrong += same_ends(in, all[i % all.size()]) ? 0 : 1;
+        }
+        ends_->pong = std::move(side);
+        content_errors += wrong;
+    }
 
   private:
     std::unique_ptr<Ends> ends_;
@@ -119,16 +152,16 @@ struct CopyEnds {
 
 template <class T, class Spin>
 struct DuplexEnds {
-    using Box = consort::Mailbox<T>;
+    using D = consort::Duplex<T, T>;
+    template <class End>
     struct alignas(256) Side {
-        alignas(64) consort::Duplex<T, T> duplex;
-        void send(const T& value) { static_cast<void>(duplex.template write<Spin>(value)); }
-        void receive(T& value) { static_cast<void>(duplex.template read<Spin>(value)); }
+        alignas(64) End end;
+        void send(const T& value) { static_cast<void>(end.template write<Spin>(value)); }
+        void receive(T& value) { static_cast<void>(end.template read<Spin>(value)); }
     };
-    typename Box::Shared there{};
-    typename Box::Shared back{};
-    Side ping{consort::Duplex<T, T>(there, back)};
-    Side pong{consort::Duplex<T, T>(back, there)};
+    typename D::Shared shared{};
+    Side<typename D::Client> ping{typename D::Client(shared)};
+    Side<typename D::Server> pong{typename D::Server(shared)};
 };
 
 template <class T, class Spin>
@@ -146,9 +179,9 @@ struct MailboxEnds {
     Side pong{typename Box::Writer(back), typename Box::Reader(there)};
 };
 
-template <class T, class Spin>
+template <class T, class Spin, std::uint32_t Capacity = 64>
 struct QueueEnds {
-    using Q = consort::Queue<T, 64>;
+    using Q = consort::Queue<T, Capacity>;
     struct alignas(256) Side {
         alignas(64) typename Q::Writer writer;
         typename Q::Reader reader;
@@ -181,9 +214,9 @@ struct SnapshotEnds {
 };
 
 #ifdef CONSORT_BENCH_BOOST
-template <class T, class Spin>
+template <class T, class Spin, std::uint32_t Capacity = 64>
 struct BoostEnds {
-    using Q = boost::lockfree::spsc_queue<T, boost::lockfree::capacity<64>>;
+    using Q = boost::lockfree::spsc_queue<T, boost::lockfree::capacity<Capacity>>;
     struct alignas(256) Side {
         Q* out;
         Q* in;

@@ -22,10 +22,31 @@ namespace {
 using bench::Link;
 using Links = std::vector<std::unique_ptr<Link>>;
 
+template <class T, class Spin>
+using Queue64 = bench::QueueEnds<T, Spin>;
+#ifdef CONSORT_BENCH_BOOST
+template <class T, class Spin>
+using Boost64 = bench::BoostEnds<T, Spin>;
+#endif
+
 template <template <class, class> class Ends, std::size_t N, class Spin>
 void add(Links& links, const char* what, const char* spin) {
     using T = bench::Payload<N>;
     links.push_back(std::make_unique<bench::Sided<T, Ends<T, Spin>>>(what, spin, bench::spinning));
+}
+
+// A block takes less than a time slice, so that most are not interrupted; both queues have the same capacity.
+template <std::size_t N, std::uint32_t Capacity>
+void add_stream(Links& links) {
+    using T = bench::Payload<N>;
+    using consort::spin::Relaxed;
+    constexpr std::uint32_t messages = N <= 64 ? 20'000 : N <= 128 ? 8'000 : 2'000;
+    links.push_back(std::make_unique<bench::Stream<T, bench::QueueEnds<T, Relaxed, Capacity>, Capacity>>(
+        "Queue", messages));
+#ifdef CONSORT_BENCH_BOOST
+    links.push_back(std::make_unique<bench::Stream<T, bench::BoostEnds<T, Relaxed, Capacity>, Capacity>>(
+        "Boost.Lockfree spsc_queue", messages));
+#endif
 }
 
 template <std::size_t N, class Spin>
@@ -33,10 +54,10 @@ void add_size(Links& links, const char* spin) {
     add<bench::CopyEnds, N, Spin>(links, "copy", spin);
     add<bench::DuplexEnds, N, Spin>(links, "Duplex", spin);
     add<bench::MailboxEnds, N, Spin>(links, "Mailbox", spin);
-    add<bench::QueueEnds, N, Spin>(links, "Queue", spin);
+    add<Queue64, N, Spin>(links, "Queue", spin);
     add<bench::SnapshotEnds, N, Spin>(links, "Snapshot", spin);
 #ifdef CONSORT_BENCH_BOOST
-    add<bench::BoostEnds, N, Spin>(links, "Boost.Lockfree spsc_queue", spin);
+    add<Boost64, N, Spin>(links, "Boost.Lockfree spsc_queue", spin);
 #endif
 }
 
@@ -103,6 +124,8 @@ Arguments read(int argc, char** argv) {
 // Which cache slice a line falls to decides several nanoseconds, so one placement in memory would favour one
 // link by chance: each link exists this many times, and the rounds take turns.
 constexpr int places = 8;
+constexpr int sleeping_rounds = 8;
+constexpr int stream_turns = 4;
 
 Links all_links() {
     using consort::spin::Bare;
@@ -110,6 +133,8 @@ Links all_links() {
     Links links;
     links.push_back(std::make_unique<bench::Floor<Bare>>("bare"));
     links.push_back(std::make_unique<bench::Floor<Relaxed>>("pause"));
+    links.push_back(std::make_unique<bench::Floor<Bare, 32>>("bare"));
+    links.push_back(std::make_unique<bench::Floor<Relaxed, 32>>("pause"));
     add_size<8, Bare>(links, "bare");
     add_size<8, Relaxed>(links, "pause");
     add_size<48, Bare>(links, "bare");
@@ -120,6 +145,16 @@ Links all_links() {
     add_size<512, Relaxed>(links, "pause");
     add_size<1024, Bare>(links, "bare");
     add_size<1024, Relaxed>(links, "pause");
+    add_size<24, Bare>(links, "bare");
+    add_size<24, Relaxed>(links, "pause");
+    add_stream<8, 64>(links);
+    add_stream<8, 256>(links);
+    add_stream<48, 64>(links);
+    add_stream<48, 256>(links);
+    add_stream<128, 64>(links);
+    add_stream<128, 256>(links);
+    add_stream<1024, 64>(links);
+    add_stream<1024, 256>(links);
     add_kernel<8>(links);
     add_kernel<1024>(links);
     return links;
@@ -149,8 +184,16 @@ int run(const Arguments& arguments) {
             auto& here = links[static_cast<std::size_t>(round % places)];
             runner.block(here, 0);
             for (std::uint32_t link = 1; link < here.size() && runner.room(); ++link) {
-                runner.block(here, link);
-                runner.block(here, 0);
+                const Link& l = *here[link];
+                // A link that sleeps takes a hundred times as long, and moves less from block to block.
+                if (l.spin() == "sleep" && round % sleeping_rounds != 0 && round != 1) {
+                    continue;
+                }
+                // A stream's block is one sample.
+                for (int turn = 0; turn < (l.stream_capacity() == 0 ? 1 : stream_turns); ++turn) {
+                    runner.block(here, link);
+                    runner.block(here, 0);
+                }
             }
         }
         writer.table(runner.samples());
@@ -158,7 +201,11 @@ int run(const Arguments& arguments) {
     }
     nlohmann::json described = nlohmann::json::array();
     for (const auto& link : links[0]) {
-        described.push_back({{"what", link->what()}, {"bytes", link->bytes()}, {"spin", link->spin()}});
+        described.push_back({{"what", link->what()},
+                             {"bytes", link->bytes()},
+                             {"spin", link->spin()},
+                             {"messages", link->messages()},
+                             {"stream_capacity", link->stream_capacity()}});
     }
     for (const Links& placed : links) {
         for (const auto& link : placed) {

@@ -115,9 +115,7 @@ template <std::uint32_t N>
 class MasterLeg : public Leg {
   public:
     MasterLeg(const Region<>& region, Samples& table, Errors& errors)
-        : link_(open_box<N>(region, "to-worker"), open_box<N>(region, "to-master")),
-          table_(&table),
-          errors_(&errors) {}
+        : link_(open_channel<Mail, N>(region)), table_(&table), errors_(&errors) {}
 
     void run(std::uint64_t count, bool recorded) override {
         for (std::uint64_t i = 0; i < count; ++i) {
@@ -140,7 +138,7 @@ class MasterLeg : public Leg {
     }
 
   private:
-    Duplex<Package<N>, Package<N>> link_;
+    typename Mail<N>::Client link_;
     Samples* table_;
     Errors* errors_;
     Random random_{N};
@@ -153,8 +151,7 @@ class WorkerLeg : public Leg {
   public:
     // `corrupt_at`: the recorded iteration whose answer is damaged; -1 for none.
     WorkerLeg(const Region<>& region, std::int64_t corrupt_at)
-        : link_(open_box<N>(region, "to-master"), open_box<N>(region, "to-worker")),
-          corrupt_at_(corrupt_at) {}
+        : link_(open_channel<Mail, N>(region)), corrupt_at_(corrupt_at) {}
 
     void run(std::uint64_t count, bool recorded) override {
         Package<N> local;
@@ -169,7 +166,7 @@ class WorkerLeg : public Leg {
     }
 
   private:
-    Duplex<Package<N>, Package<N>> link_;
+    typename Mail<N>::Server link_;
     std::int64_t corrupt_at_;
     std::int64_t done_ = 0;
 };
@@ -291,7 +288,7 @@ int run(const port::Options& options) {
     const PairOptions pair(options);
     // Before the processes part: both then convert ticks alike.
     Clock::info();
-    const SharedMemory memory = make_region(plan.sizes);
+    const SharedMemory memory = make_region<Mail>(plan.sizes);
     const SharedObject<Common> common("consort-loopback-common");
     return run_pair(
         "consort-loopback", pair, [&] { run_master(plan, pair, memory, *common, options.text("--raw")); },

@@ -230,7 +230,7 @@ class TransferLeg : public Leg {
   public:
     TransferLeg(const Region<>& region, std::int64_t corrupt_at)
         : Leg("transfer_" + std::to_string(N), true),
-          box_(&open_box<N>(region, "to-worker")),
+          box_(&open_channel<Box, N>(region)),
           corrupt_at_(corrupt_at) {}
 
     [[nodiscard]] std::uint32_t bytes() const override { return N; }
@@ -463,7 +463,7 @@ int run(const port::Options& options) {
     const PairOptions pair(options);
     // Before the processes part: both then convert ticks alike.
     Clock::info();
-    const SharedMemory memory = make_region(plan.sizes);
+    const SharedMemory memory = make_region<Box>(plan.sizes);
     const Legs legs = make_legs(plan, attach(memory));
     const Shared shared(legs.size(), std::max(plan.iterations, warm_up));
     return run_pair(

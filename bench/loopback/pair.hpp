@@ -165,12 +165,18 @@ class SharedObject {
     SharedMemory memory_;
 };
 
+// One way, for the one-way benchmark, and both ways, for the loopback. The master is the client.
 template <std::uint32_t N>
 using Box = Mailbox<Package<N>>;
+template <std::uint32_t N>
+using Mail = Duplex<Package<N>, Package<N>>;
 
-inline std::string box_name(const char* direction, std::uint32_t size) {
-    return std::string(direction) + "." + std::to_string(size);
-}
+template <template <std::uint32_t> class Channel>
+inline constexpr const char* channel_name = "";
+template <>
+inline constexpr const char* channel_name<Box> = "to-worker.";
+template <>
+inline constexpr const char* channel_name<Mail> = "both-ways.";
 
 template <class T>
 T taken(Result<T> result, const std::string& what) {
@@ -180,20 +186,19 @@ T taken(Result<T> result, const std::string& what) {
     return result.value();
 }
 
-// A region with a mailbox each way for each of the sizes.
-inline SharedMemory make_region(const std::vector<std::uint32_t>& sizes) {
+// A region with a channel of that kind for each of the sizes.
+template <template <std::uint32_t> class Channel>
+SharedMemory make_region(const std::vector<std::uint32_t>& sizes) {
     SharedMemory memory = SharedMemory::anonymous("consort-loopback", std::size_t{1} << 18U);
     auto maker = taken(RegionMaker<>::begin(memory.base(), memory.bytes(),
                                             {.creator = static_cast<std::uint32_t>(::getpid()),
-                                             .object_capacity = 2 * Sizes::all.size(),
+                                             .object_capacity = Sizes::all.size(),
                                              .leaf_capacity = 256}),
                        "region");
     for (const std::uint32_t size : sizes) {
         Sizes::with(size, [&]<std::uint32_t N>() {
-            for (const char* direction : {"to-worker", "to-master"}) {
-                const std::string name = box_name(direction, N);
-                taken(maker.add<Box<N>>(name), name);
-            }
+            const std::string name = channel_name<Channel> + std::to_string(N);
+            taken(maker.add<Channel<N>>(name), name);
         });
     }
     taken(maker.publish(), "region");
@@ -204,10 +209,10 @@ inline Region<> attach(const SharedMemory& memory) {
     return taken(Region<>::attach(memory.base(), memory.bytes()), "attach");
 }
 
-template <std::uint32_t N>
-typename Box<N>::Shared& open_box(const Region<>& region, const char* direction) {
-    const std::string name = box_name(direction, N);
-    return *taken(region.open<Box<N>>(name), name);
+template <template <std::uint32_t> class Channel, std::uint32_t N>
+typename Channel<N>::Shared& open_channel(const Region<>& region) {
+    const std::string name = channel_name<Channel> + std::to_string(N);
+    return *taken(region.open<Channel<N>>(name), name);
 }
 
 inline void require(Status status) {

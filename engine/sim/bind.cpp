@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "sim/in_virtual_time.hpp"
 #include "sim/run.hpp"
 
 namespace nb = nanobind;
@@ -82,12 +83,7 @@ sim::Settings settings_of(Time duration, std::uint64_t seed, const std::string& 
     return {duration, seed, spread_of(execution), arrivals};
 }
 
-nb::dict run(const sim::System& system, Time duration, std::uint64_t seed, const std::string& execution,
-             const std::string& arrival, bool trace, sim::Progress* progress) {
-    const sim::Settings settings = settings_of(duration, seed, execution, arrival);
-    sim::Trace rows;
-    const sim::Outcome outcome =
-        without_gil([&] { return sim::run(system, settings, trace ? &rows : nullptr, progress); });
+nb::dict dict_of(const sim::Outcome& outcome, bool trace, sim::Trace&& rows) {
     nb::list tasks;
     for (const sim::Figures& f : outcome.figures) {
         nb::dict d;
@@ -95,9 +91,11 @@ nb::dict run(const sim::System& system, Time duration, std::uint64_t seed, const
         d["misses"] = f.misses;
         d["held"] = f.held;
         d["fallbacks"] = f.fallbacks;
-        d["max_response"] = f.jobs != 0 ? nb::cast(f.max_response) : nb::none();
-        d["min_response"] = f.jobs != 0 ? nb::cast(f.min_response) : nb::none();
-        d["worst_job"] = f.jobs != 0 ? nb::cast(f.worst_job) : nb::none();
+        d["unserved"] = f.unserved;
+        const bool served = f.jobs != f.unserved;
+        d["max_response"] = served ? nb::cast(f.max_response) : nb::none();
+        d["min_response"] = served ? nb::cast(f.min_response) : nb::none();
+        d["worst_job"] = served ? nb::cast(f.worst_job) : nb::none();
         tasks.append(d);
     }
     nb::dict result;
@@ -108,6 +106,100 @@ nb::dict run(const sim::System& system, Time duration, std::uint64_t seed, const
         result["slices"] = bytes_of(std::move(rows.slices));
     }
     return result;
+}
+
+nb::dict run(const sim::System& system, Time duration, std::uint64_t seed, const std::string& execution,
+             const std::string& arrival, bool trace, sim::Progress* progress) {
+    const sim::Settings settings = settings_of(duration, seed, execution, arrival);
+    sim::Trace rows;
+    const sim::Outcome outcome =
+        without_gil([&] { return sim::run(system, settings, trace ? &rows : nullptr, progress); });
+    return dict_of(outcome, trace, std::move(rows));
+}
+
+nb::dict run_in_virtual_time(const sim::System& system, Time duration, std::uint64_t seed,
+                             const std::string& execution, const std::string& arrival, bool trace) {
+    const sim::Settings settings = settings_of(duration, seed, execution, arrival);
+    sim::Trace rows;
+    const sim::Outcome outcome = without_gil([&] {
+        virtual_time::Machine machine;
+        return sim::run_in_virtual_time(machine, system, settings, trace ? &rows : nullptr);
+    });
+    return dict_of(outcome, trace, std::move(rows));
+}
+
+// What a program in virtual time reads (ports/linux/include/consort/linux/virtual_system.hpp).
+nb::dict dict_of(const virtual_time::Core& core) {
+    static constexpr const char* kinds[] = {"releasing", "worker", "three-phase"};
+    static constexpr const char* policies[] = {"fixed-priority", "fixed-priority-non-preemptive", "edf"};
+    nb::dict d;
+    d["kind"] = kinds[static_cast<std::size_t>(core.kind)];
+    d["policy"] = policies[static_cast<std::size_t>(core.policy)];
+    d["context_switch"] = core.context_switch;
+    d["spins"] = core.spins;
+    d["oldest_first"] = core.oldest_first;
+    d["dma"] = core.dma;
+    d["slot"] = core.slot;
+    return d;
+}
+
+nb::dict dict_of(const virtual_time::Task& task) {
+    static constexpr const char* on_miss[] = {"hold-last-output", "local-fallback", "stop"};
+    const app::TaskPlan& plan = task.plan;
+    nb::dict d;
+    d["period"] = plan.release.period;
+    d["extra_gap"] = plan.release.extra_gap;
+    d["offset"] = plan.release.offset;
+    d["jitter"] = plan.release.jitter;
+    d["bcet"] = plan.execution.best;
+    d["wcet"] = plan.execution.worst;
+    d["deadline"] = plan.deadline;
+    d["priority"] = plan.priority;
+    d["suspension"] = plan.suspension;
+    d["offloaded"] = plan.offloaded;
+    d["on_miss"] = on_miss[static_cast<std::size_t>(plan.on_miss)];
+    d["send"] = plan.send;
+    d["receive"] = plan.receive;
+    d["fallback"] = plan.fallback;
+    d["skips"] = plan.skips;
+    d["core"] = task.core;
+    d["master"] = task.master;
+    d["worker_priority"] = task.worker_priority;
+    d["request"] = task.request;
+    d["response"] = task.response;
+    d["load"] = task.load;
+    d["unload"] = task.unload;
+    d["one_in_flight"] = task.one_in_flight;
+    return d;
+}
+
+nb::dict virtual_system(const sim::System& system, Time duration, std::uint64_t seed,
+                        const std::string& execution, const std::string& arrival) {
+    const sim::Settings settings = settings_of(duration, seed, execution, arrival);
+    const virtual_time::System made = sim::for_virtual_time(system, settings);
+    nb::list cores;
+    nb::list dmas;
+    nb::list tasks;
+    for (const virtual_time::Core& core : made.cores) {
+        cores.append(dict_of(core));
+    }
+    for (const virtual_time::Dma& dma : made.dmas) {
+        nb::dict d;
+        d["round_robin"] = dma.round_robin;
+        dmas.append(d);
+    }
+    for (const virtual_time::Task& task : made.tasks) {
+        tasks.append(dict_of(task));
+    }
+    nb::dict d;
+    d["duration"] = duration;
+    d["seed"] = seed;
+    d["execution"] = execution;
+    d["arrival"] = arrival;
+    d["cores"] = cores;
+    d["dmas"] = dmas;
+    d["tasks"] = tasks;
+    return d;
 }
 
 nb::tuple bulk(const std::string& policy, Times executions, Times periods, Time duration,
@@ -199,6 +291,7 @@ void bind_sim(nb::module_& module) {
         .def_rw("wcet", &sim::Task::wcet)
         .def_rw("bcet", &sim::Task::bcet)
         .def_rw("suspension", &sim::Task::suspension)
+        .def_rw("stretches", &sim::Task::stretches)
         .def_rw("offloaded", &sim::Task::offloaded)
         .def_rw("send", &sim::Task::send)
         .def_rw("receive", &sim::Task::receive)
@@ -207,6 +300,8 @@ void bind_sim(nb::module_& module) {
         .def_rw("fallback", &sim::Task::fallback)
         .def_rw("load", &sim::Task::load)
         .def_rw("unload", &sim::Task::unload)
+        .def_rw("skip", &sim::Task::skip)
+        .def_rw("one_in_flight", &sim::Task::one_in_flight)
         .def_rw("releases", &sim::Task::releases)
         .def_rw("executions", &sim::Task::executions);
     nb::class_<sim::System>(module, "SimSystem")
@@ -224,6 +319,12 @@ void bind_sim(nb::module_& module) {
     module.def("sim_run", &run, "system"_a, "duration"_a, "seed"_a = 0, "execution"_a = "uniform",
                "arrival"_a = "uniform", "trace"_a = false, "progress"_a = nb::none(),
                "One run: figures of each task and, with trace, a row for each job and each stretch of time.");
+    module.def("sim_run_in_virtual_time", &run_in_virtual_time, "system"_a, "duration"_a, "seed"_a = 0,
+               "execution"_a = "uniform", "arrival"_a = "uniform", "trace"_a = false,
+               "The same by the executive in virtual time (docs/explanation/virtual-time.md).");
+    module.def("sim_virtual_system", &virtual_system, "system"_a, "duration"_a, "seed"_a = 0,
+               "execution"_a = "uniform", "arrival"_a = "uniform",
+               "What a program in virtual time needs to know of a system, by name.");
     module.def("sim_bulk", &bulk, "policy"_a, "executions"_a, "periods"_a, "duration"_a = 0,
                "deadlines"_a = nb::none(), "offsets"_a = nb::none(), "longest_periods"_a = 0, "slot"_a = 0,
                "round"_a = 0, "seed"_a = 0,

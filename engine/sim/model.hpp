@@ -6,23 +6,22 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <type_traits>
 #include <vector>
 
+#include "consort/app/release.hpp"
 #include "time.hpp"
 
 namespace consort::engine::sim {
 
-inline constexpr Time never = std::numeric_limits<Time>::max();
-// A time stamp of something that did not happen.
-inline constexpr Time absent = -1;
+static_assert(std::is_same_v<Time, app::Time>);
+using app::absent;
+using app::never;
+using app::Spread;
 
 enum class Policy : std::uint8_t { preemptive, non_preemptive, edf, worker, three_phase };
 // What becomes of an offloaded job whose answer is not there.
 enum class OnMiss : std::uint8_t { hold, fallback, stop };
-// How a quantity between two limits is chosen for each job. edges: half of them the worst, a quarter the
-// best, a quarter anything between.
-enum class Spread : std::uint8_t { worst, uniform, edges };
 
 struct Core {
     Policy policy = Policy::preemptive;
@@ -56,7 +55,9 @@ struct Task {
     std::int64_t worker_priority = 0;  // of an offloaded task at its worker
     Time wcet = 1;
     Time bcet = 1;
+    // A job suspends itself for so long in all, in at most so many stretches.
     Time suspension = 0;
+    std::uint32_t stretches = 1;
     bool offloaded = false;
     OnMiss on_miss = OnMiss::hold;
     Time send = 0;
@@ -66,6 +67,12 @@ struct Task {
     Time fallback = 0;
     Time load = 0;  // 0: the slot's length
     Time unload = 0;
+    // A job that could begin only after its release + max(period, deadline) is not begun: unserved. Not of
+    // three-phase tasks.
+    bool skip = false;
+    // Three-phase: a job is loaded only when the one before it has been unloaded, as data that the task keeps
+    // requires.
+    bool one_in_flight = false;
     std::vector<Time> releases;    // where given: exactly these
     std::vector<Time> executions;  // where given: these, in turn
 };

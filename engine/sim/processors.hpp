@@ -55,7 +55,15 @@ class Processors {
     }
 
   private:
+    // first: until a job waits for the first time, or its request is sent; second: after that.
     enum class Phase : std::uint8_t { idle, first, away, second, fallback };
+
+    // What a job executes on the core that released it before it waits, or ends.
+    struct Part {
+        Time length;
+        Time away;  // how long it suspends itself then
+        bool asks;  // or it sends its request and waits for the answer
+    };
 
     struct TaskState {
         const Task* task = nullptr;
@@ -70,8 +78,8 @@ class Processors {
         std::uint32_t part = 0;  // counts parts: tells entries of parts given up from the present one
         Time key = 0;
         Time remaining = 0;
-        Time second = 0;
-        Time away = 0;
+        std::vector<Part> parts;  // of the present job, by `divide`
+        std::size_t at = 0;       // the one that it is at
         JobRow job{};
     };
 
@@ -181,7 +189,7 @@ class Processors {
             state.core = index_[task.master];
             state.worker = index_[task.core];
             state.draw = Draw(settings_.seed, mine[t]);
-            state.releases = Releases(task, state.draw, settings_.arrival);
+            state.releases = Releases(release_rule(task), state.draw, settings_.arrival);
             state.phase = Phase::idle;
             state.running = state.late_answer = false;
             state.part = 0;
@@ -208,11 +216,83 @@ class Processors {
         }
     }
 
+    // The next job of a task that skips releases could begin too late only.
+    [[nodiscard]] static bool cannot_begin(const TaskState& s, Time now) {
+        return s.task->skip && now > app::begin_limit(s.releases.nominal(), s.task->period, s.task->deadline);
+    }
+
+    // Cuts a job where it waits: anywhere in what its own core executes, also at its very beginning or end.
+    void divide(const TaskState& s, Time execution, std::vector<Part>& parts) {
+        const Task& task = *s.task;
+        const std::uint64_t job = s.releases.job();
+        const Time own = task.offloaded ? add(task.send, task.receive) : execution;
+        cuts_.clear();
+        Time rest = task.suspension == 0
+                        ? 0
+                        : s.draw(settings_.execution, Choice::suspension, job, 0, task.suspension);
+        for (std::uint32_t k = 0; task.suspension != 0 && k < task.stretches; ++k) {
+            // The first stretch has the choices of the task itself.
+            const Draw draw = k == 0 ? s.draw : Draw(app::mix(settings_.seed + k), s.id);
+            const Time at = draw(settings_.arrival, Choice::split, job, 0, own);
+            const bool last = k + 1 == task.stretches;
+            const Time away = last ? rest : draw(settings_.arrival, Choice::suspension, job, 0, rest);
+            rest -= away;
+            cuts_.push_back({at, away, false});
+        }
+        if (task.offloaded) {
+            cuts_.push_back({task.send, 0, true});
+        }
+        // `length` is the instant of the cut so far.
+        std::stable_sort(cuts_.begin(), cuts_.end(),
+                         [](const Part& a, const Part& b) { return a.length < b.length; });
+        parts.clear();
+        Time before = 0;
+        for (const Part& cut : cuts_) {
+            parts.push_back({cut.length - before, cut.away, cut.asks});
+            before = cut.length;
+        }
+        parts.push_back({own - before, 0, false});
+    }
+
+    void skip(TaskState& s) {
+        const Releases& r = s.releases;
+        JobRow row{};
+        row.release = r.nominal();
+        row.ready = r.actual();
+        row.start = row.finish = row.sent = row.worker_receive = row.worker_send = row.received = absent;
+        row.deadline = add(r.nominal(), s.task->deadline);
+        row.seq = static_cast<std::uint32_t>(r.job());
+        row.status = Status::deadline_miss | Status::unserved;
+        row.task = s.id;
+        sink_.job(row);
+        s.releases.next();
+    }
+
+    // A ready job whose turn has come too late: the task's next one takes its place.
+    void skip_ready(std::uint32_t t, Time now) {
+        TaskState& s = tasks_[t];
+        s.phase = Phase::idle;
+        ++s.part;
+        skip(s);
+        if (s.releases.nominal() < until_ && s.releases.actual() <= now) {
+            release(t, now);
+        } else {
+            wait_for_release(t, now);
+        }
+    }
+
     void release(std::uint32_t t, Time now) {
         TaskState& s = tasks_[t];
         const Releases& r = s.releases;
+        while (r.nominal() < until_ && cannot_begin(s, now)) {
+            skip(s);
+        }
         if (r.nominal() >= until_) {
-            return;  // a stop came in between
+            return;  // a stop came in between, or there is no further job
+        }
+        if (r.actual() > now) {
+            wait_for_release(t, now);
+            return;
         }
         const Task& task = *s.task;
         const Time execution = execution_of(task, s.draw, settings_.execution, r.job());
@@ -234,20 +314,14 @@ class Processors {
         s.late_answer = false;
         s.key = cores_[s.core].policy == Policy::edf ? deadline : -task.priority;
         s.phase = Phase::first;
-        Time first = execution;
+        divide(s, execution, s.parts);
+        s.at = 0;
         if (task.offloaded) {
-            first = task.send;
-            s.second = task.receive;
             const Time patience =
                 task.on_miss == OnMiss::fallback ? task.deadline - task.deadline / 5 : task.deadline;
             push(events_, {std::max(add(r.nominal(), patience), now), Kind::give_up, t, r.job(), 0});
-        } else if (task.suspension != 0) {
-            s.away = s.draw(settings_.execution, Choice::suspension, r.job(), 0, task.suspension);
-            // Anywhere in the job, also at its very beginning or end.
-            first = s.draw(settings_.arrival, Choice::split, r.job(), 0, execution);
-            s.second = execution - first;
         }
-        begin_part(t, first, now);
+        begin_part(t, s.parts.front().length, now);
     }
 
     // What takes no time needs no core, but for those that are kept from a job's first part to its last.
@@ -259,7 +333,7 @@ class Processors {
             go_on(core, now);
             return;
         }
-        if (core.keeps && s.phase == Phase::second) {
+        if (core.keeps && s.at != 0 && s.phase != Phase::fallback) {
             return;  // preempted while it waited: it still stands among the ready ones
         }
         ++s.part;
@@ -283,7 +357,7 @@ class Processors {
     }
 
     [[nodiscard]] static bool last_part(const TaskState& s) {
-        return s.phase != Phase::first || (!s.task->offloaded && s.task->suspension == 0);
+        return s.phase == Phase::fallback || s.at + 1 == s.parts.size();
     }
 
     void end_part(std::uint32_t t, Time now) {
@@ -300,12 +374,24 @@ class Processors {
         if (s.running) {
             go_on(cores_[s.core], now);
         }
-        if (task.offloaded) {
+        const Part& part = s.parts[s.at];
+        if (part.asks) {
             s.job.sent = now;
             push(events_, {add(now, task.request), Kind::request, t, s.job.seq, s.job.compute});
         } else {
-            push(events_, {add(now, s.away), Kind::wake, t, s.job.seq, 0});
+            push(events_, {add(now, part.away), Kind::wake, t, s.job.seq, 0});
         }
+    }
+
+    // Goes on after a wait.
+    void resume(std::uint32_t t, Time now) {
+        TaskState& s = tasks_[t];
+        if (s.running) {
+            pause(cores_[s.core], now);
+        }
+        ++s.at;
+        s.phase = s.task->offloaded && s.job.received == absent ? Phase::first : Phase::second;
+        begin_part(t, s.parts[s.at].length, now);
     }
 
     void finish(std::uint32_t t, Time now) {
@@ -334,8 +420,7 @@ class Processors {
             case Kind::answer:
                 if (present && s.phase == Phase::away) {
                     s.job.received = now;
-                    end_wait(s, now);
-                    begin_part(e.task, s.second, now);
+                    resume(e.task, now);
                 } else if (s.phase != Phase::idle) {
                     s.job.status |= Status::late_answer_discarded;
                 } else {
@@ -343,22 +428,16 @@ class Processors {
                 }
                 break;
             case Kind::wake:
-                end_wait(s, now);
-                begin_part(e.task, s.second, now);
+                if (present && s.phase == Phase::away) {
+                    resume(e.task, now);
+                }
                 break;
             case Kind::give_up:
-                if (present && (s.phase == Phase::first || s.phase == Phase::away)) {
+                if (present && s.phase != Phase::fallback && s.job.received == absent) {
                     give_up(e.task, now);
                 }
                 break;
         }
-    }
-
-    void end_wait(TaskState& s, Time now) {
-        if (s.running) {
-            pause(cores_[s.core], now);
-        }
-        s.phase = Phase::second;
     }
 
     // A mailbox holds one request a task: a newer one takes the place of one that was not begun.
@@ -464,20 +543,29 @@ class Processors {
             }
             return;
         }
-        while (!core.ready.empty() && core.ready.front().part != tasks_[core.ready.front().task].part) {
-            pop(core.ready);
-        }
-        if (core.ready.empty()) {
-            return;
-        }
-        if (core.busy) {
-            if (core.policy == Policy::non_preemptive || core.ready.front().key >= core.running.key) {
+        for (;;) {
+            while (!core.ready.empty() && core.ready.front().part != tasks_[core.ready.front().task].part) {
+                pop(core.ready);
+            }
+            if (core.ready.empty()) {
                 return;
             }
-            if (now < core.begins) {
+            if (core.busy &&
+                (core.policy == Policy::non_preemptive || core.ready.front().key >= core.running.key)) {
+                return;
+            }
+            if (core.busy && now < core.begins) {
                 core.look_again = core.begins;  // a switch under way is not interrupted
                 return;
             }
+            const std::uint32_t next = core.ready.front().task;
+            if (tasks_[next].job.start != absent || !cannot_begin(tasks_[next], now)) {
+                break;
+            }
+            skip_ready(next, now);
+            core.look = false;
+        }
+        if (core.busy) {
             const Ready preempted = core.running;
             halt(core, now);
             core.look = false;
@@ -530,6 +618,7 @@ class Processors {
     std::vector<TaskState> tasks_;
     std::vector<CoreState> cores_;
     std::vector<std::uint32_t> index_;
+    std::vector<Part> cuts_;         // scratch of `divide`
     std::vector<Event> events_;      // a heap
     std::vector<Release> releases_;  // a heap
 };

@@ -19,9 +19,11 @@ enum Status : std::uint32_t {
     output_held = 1U << 1U,
     local_fallback = 1U << 2U,
     late_answer_discarded = 1U << 4U,
+    unserved = 1U << 7U,
 };
 
-// Read from Python as a structured array: layout and order are part of the interface (_rows.py).
+// Read from Python as a structured array: layout and order are part of the interface (_rows.py). An unserved
+// job has neither start nor finish.
 struct JobRow {
     Time release;   // when it ought to be released: what response times and deadlines count from
     Time ready;     // when it was released
@@ -58,6 +60,8 @@ struct Figures {
     std::uint64_t misses = 0;
     std::uint64_t held = 0;
     std::uint64_t fallbacks = 0;
+    std::uint64_t unserved = 0;
+    // Of the jobs that were served.
     Time max_response = absent;
     Time min_response = never;
     std::uint64_t worst_job = 0;
@@ -86,12 +90,16 @@ class Sink {
     void job(const JobRow& row) {
         Figures& f = (*figures_)[row.task];
         ++f.jobs;
-        const Time response = row.finish - row.release;
-        if (response > f.max_response) {
-            f.max_response = response;
-            f.worst_job = row.seq;
+        if ((row.status & Status::unserved) != 0) {
+            ++f.unserved;
+        } else {
+            const Time response = row.finish - row.release;
+            if (response > f.max_response) {
+                f.max_response = response;
+                f.worst_job = row.seq;
+            }
+            f.min_response = std::min(f.min_response, response);
         }
-        f.min_response = std::min(f.min_response, response);
         f.misses += (row.status & Status::deadline_miss) != 0 ? 1U : 0U;
         f.held += (row.status & Status::output_held) != 0 ? 1U : 0U;
         f.fallbacks += (row.status & Status::local_fallback) != 0 ? 1U : 0U;

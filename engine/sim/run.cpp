@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -30,6 +31,7 @@ void check_task(const System& system, std::size_t index) {
         require(v >= 0 && v < largest_time, where, "a time is negative or 2^60 or more");
     }
     require(t.period > 0 && t.deadline > 0, where, "period and deadline must be above 0");
+    require(t.stretches > 0, where, "a suspension has at least one stretch");
     require(t.bcet <= t.wcet, where, "the best-case execution time is above the worst-case one");
     require(t.priority > std::numeric_limits<std::int64_t>::min(), where, "the priority is out of range");
     Time before = 0;
@@ -51,13 +53,13 @@ void check_task(const System& system, std::size_t index) {
             instant = instant || e == 0;
         }
         require(!instant, where, "the execution time of an offloaded task must be above 0");
-        require(t.suspension == 0, where, "an offloaded task has no other suspension");
         return;
     }
     require(t.master == t.core, where, "only an offloaded task has a master");
     require(core.policy != Policy::worker, where, "a worker's core takes offloaded tasks only");
     if (core.policy == Policy::three_phase) {
         require(t.suspension == 0, where, "a three-phase task does not suspend itself");
+        require(!t.skip, where, "a three-phase task does not skip releases");
         require(t.load <= core.slot && t.unload <= core.slot, where, "load or unload do not fit the slot");
     }
 }
@@ -130,8 +132,20 @@ std::vector<Cluster> clusters(const System& system) {
         const std::uint32_t y = find(b);
         leader[std::max(x, y)] = std::min(x, y);
     };
+    // A stop ends the releases of all: at the instant of the stop it must be known what happened before it.
+    std::uint32_t stops = 0;
+    bool any = false;
     for (const Task& t : system.tasks) {
         join(t.core, t.master);
+        if (t.offloaded && t.on_miss == OnMiss::stop) {
+            stops = t.core;
+            any = true;
+        }
+    }
+    for (std::uint32_t c = 0; any && c < system.cores.size(); ++c) {
+        if (system.cores[c].policy != Policy::three_phase) {
+            join(c, stops);
+        }
     }
     for (std::uint32_t a = 0; a < system.cores.size(); ++a) {
         for (std::uint32_t b = 0; b < a; ++b) {
@@ -151,6 +165,10 @@ std::vector<Cluster> clusters(const System& system) {
         found[find(system.tasks[t].core)].tasks.push_back(t);
     }
     std::erase_if(found, [](const Cluster& c) { return c.tasks.empty(); });
+    // First what may stop the others.
+    std::stable_partition(found.begin(), found.end(), [&system](const Cluster& c) {
+        return system.cores[c.cores.front()].policy != Policy::three_phase;
+    });
     return found;
 }
 
@@ -172,6 +190,7 @@ class Simulation {
             const Core& core = system_.cores[c.cores.front()];
             if (core.policy != Policy::three_phase) {
                 stopped = std::min(stopped, processors_.run(c.tasks, c.cores, until));
+                until = std::min(until, stopped);
             } else if (!system_.dmas[core.dma].round_robin) {
                 three_phase_.run_tdma(c.cores.front(), c.tasks, until);
             } else {
@@ -199,27 +218,11 @@ class Simulation {
 
 template <bool traced>
 Outcome run_as(const System& system, const Settings& settings, Trace* trace, Progress* progress) {
-    const std::vector<Cluster> all = clusters(system);
     Outcome outcome;
-    Time until = settings.duration;
-    for (;;) {
-        outcome.figures.assign(system.tasks.size(), {});
-        if (trace != nullptr) {
-            trace->jobs.clear();
-            trace->slices.clear();
-        }
-        Simulation<traced> simulation(system, settings, outcome.figures, trace, progress);
-        const Time stopped = simulation(all, until);
-        if (stopped < until) {
-            outcome.stopped = stopped;
-            // A stop in one part ends the releases of all; the others went on too long.
-            if (all.size() > 1) {
-                until = stopped;
-                continue;
-            }
-        }
-        return outcome;
-    }
+    outcome.figures.assign(system.tasks.size(), {});
+    Simulation<traced> simulation(system, settings, outcome.figures, trace, progress);
+    outcome.stopped = simulation(clusters(system), settings.duration);
+    return outcome;
 }
 
 }  // namespace

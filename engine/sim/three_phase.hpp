@@ -79,6 +79,7 @@ class ThreePhase {
         std::uint32_t id = 0;
         Draw draw;
         Releases releases;
+        std::uint32_t in_flight = 0;
     };
 
     struct Loaded {
@@ -109,7 +110,7 @@ class ThreePhase {
         for (std::size_t t = 0; t < mine.size(); ++t) {
             const Task& task = system_.tasks[mine[t]];
             const Draw draw(settings_.seed, mine[t]);
-            s.tasks[t] = {&task, mine[t], draw, Releases(task, draw, settings_.arrival)};
+            s.tasks[t] = {&task, mine[t], draw, Releases(release_rule(task), draw, settings_.arrival), 0};
         }
         std::stable_sort(s.tasks.begin(), s.tasks.end(), [](const TaskState& a, const TaskState& b) {
             return a.task->priority > b.task->priority;
@@ -117,8 +118,10 @@ class ThreePhase {
         until_ = until;
     }
 
+    // When the task has a job to load.
     [[nodiscard]] Time next_release(const TaskState& t) const {
-        return t.releases.nominal() < until_ ? t.releases.actual() : never;
+        const bool waits = t.task->one_in_flight && t.in_flight != 0;
+        return t.releases.nominal() < until_ && !waits ? t.releases.actual() : never;
     }
 
     // From when on the core has something for the DMA to do.
@@ -172,6 +175,7 @@ class ThreePhase {
             sink_.slice(begin, start, next->id, seq, s.id, Doing::context_switch);
             sink_.slice(start, end, next->id, seq, s.id, Doing::execute);
             r.next();
+            ++next->in_flight;
             return;
         }
         // Rule 2: the oldest of the loaded jobs, which has completed.
@@ -181,6 +185,9 @@ class ThreePhase {
             job.status |= Status::deadline_miss;
         }
         sink_.slice(now, end_of_operation, job.task, job.seq, s.id, Doing::unload);
+        for (TaskState& t : s.tasks) {
+            t.in_flight -= t.id == job.task ? 1U : 0U;
+        }
         sink_.job(job);
         s.loaded.erase(s.loaded.begin());
     }

@@ -15,6 +15,9 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "consort/spm/handover.hpp"
+#include "consort/spm/message_box.hpp"
+#include "consort/spm/task.hpp"
 #include "spm/bound.hpp"
 #include "spm/exact.hpp"
 #include "spm/replay.hpp"
@@ -147,7 +150,7 @@ nb::object many(Times executions, Times periods, Time round, Time slot, const st
     return nb::cast(nb::ndarray<nb::numpy, bool, nb::ndim<1>>(verdicts, {sets}, owner));
 }
 
-// (offset, extra gaps, shortened executions, silent); the lists may be shorter than the jobs told.
+// (offset, extra gaps, shortened executions, silent); the lists may be shorter than Arrivals::given.
 using ArrivalsRow = std::tuple<Time, std::vector<Time>, std::vector<Time>, bool>;
 
 nb::tuple row_of(const spm::Arrivals& a) {
@@ -163,22 +166,22 @@ nb::list replay(const std::vector<Row>& rows, Time round, Time slot, const nb::l
     if (arrivals.size() != tasks.size()) {
         throw std::invalid_argument("one row of arrivals a task is needed");
     }
-    std::vector<spm::Arrivals> told(tasks.size());
+    std::vector<spm::Arrivals> parsed(tasks.size());
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         const auto row = nb::cast<nb::tuple>(arrivals[i]);
         const auto gaps = nb::cast<std::vector<Time>>(row[1]);
         const auto shortened = nb::cast<std::vector<Time>>(row[2]);
-        told[i].offset = nb::cast<Time>(row[0]);
-        told[i].silent = nb::cast<bool>(row[3]);
-        if (gaps.size() > spm::Arrivals::told || shortened.size() > spm::Arrivals::told) {
-            throw std::invalid_argument("at most " + std::to_string(spm::Arrivals::told) +
-                                        " jobs of a task can be told");
+        parsed[i].offset = nb::cast<Time>(row[0]);
+        parsed[i].silent = nb::cast<bool>(row[3]);
+        if (gaps.size() > spm::Arrivals::given || shortened.size() > spm::Arrivals::given) {
+            throw std::invalid_argument("at most " + std::to_string(spm::Arrivals::given) +
+                                        " jobs of a task can be given");
         }
-        std::copy(gaps.begin(), gaps.end(), told[i].extra_gap.begin());
-        std::copy(shortened.begin(), shortened.end(), told[i].shortened.begin());
-        for (std::size_t k = 0; k < spm::Arrivals::told; ++k) {
-            if (told[i].offset < 0 || told[i].extra_gap[k] < 0 || told[i].shortened[k] < 0 ||
-                told[i].shortened[k] >= tasks[i].execution) {
+        std::copy(gaps.begin(), gaps.end(), parsed[i].extra_gap.begin());
+        std::copy(shortened.begin(), shortened.end(), parsed[i].shortened.begin());
+        for (std::size_t k = 0; k < spm::Arrivals::given; ++k) {
+            if (parsed[i].offset < 0 || parsed[i].extra_gap[k] < 0 || parsed[i].shortened[k] < 0 ||
+                parsed[i].shortened[k] >= tasks[i].execution) {
                 throw std::invalid_argument(
                     "task " + std::to_string(i) +
                     ": offset and gaps must be 0 or more, an execution shortened by less than itself");
@@ -197,9 +200,9 @@ nb::list replay(const std::vector<Row>& rows, Time round, Time slot, const nb::l
     };
     const auto with = [&](auto grant) {
         if (unload_of(unload) == spm::Unload::fifo) {
-            spm::replay<spm::Unload::fifo>(tasks, told, grant, until, done);
+            spm::replay<spm::Unload::fifo>(tasks, parsed, grant, until, done);
         } else {
-            spm::replay<spm::Unload::lifo>(tasks, told, grant, until, done);
+            spm::replay<spm::Unload::lifo>(tasks, parsed, grant, until, done);
         }
     };
     if (delays.empty()) {
@@ -344,6 +347,12 @@ std::vector<std::vector<std::uint64_t>> sweep(const std::vector<std::array<Time,
 
 void bind_spm(nb::module_& module) {
     using namespace nb::literals;
+    // What the kernel's own headers fix, for whoever lays its tables out.
+    constexpr consort::spm::BoxShape one_empty_message{1, 0};
+    module.attr("SPM_PARTITIONS") = consort::spm::partitions;
+    module.attr("SPM_PART_ALIGNMENT") = consort::spm::part_alignment;
+    module.attr("SPM_CELL_HEADER") = one_empty_message.cell();
+    module.attr("SPM_BOX_HEADER") = one_empty_message.bytes() - one_empty_message.cell();
     module.def("spm_bounds", &bounds, "tasks"_a, "round"_a, "slot"_a, "method"_a = "corrected",
                "limit_factor"_a = 1, "lower_may_overrun"_a = false,
                "Response-time bounds in priority order, up to the first task that misses its deadline.");

@@ -48,14 +48,14 @@ struct RoundRobinGrant {
     [[nodiscard]] Time unload(const Task& task) const { return task.unload != 0 ? task.unload : tdma.slot; }
 };
 
-// How the jobs of one task come and how long they execute: the first few as told, the rest as early and as
+// How the jobs of one task come and how long they execute: the first few as given, the rest as early and as
 // long as they may.
 struct Arrivals {
-    static constexpr std::size_t told = 6;
+    static constexpr std::size_t given = 6;
     Time offset = 0;
-    std::array<Time, told> extra_gap{};  // beyond the period, after the job of that index
-    std::array<Time, told> shortened{};  // how much less than its longest execution the job takes
-    bool silent = false;                 // no job at all
+    std::array<Time, given> extra_gap{};  // beyond the period, after the job of that index
+    std::array<Time, given> shortened{};  // how much less than its longest execution the job takes
+    bool silent = false;                  // no job at all
 };
 
 struct JobRecord {
@@ -117,13 +117,13 @@ void replay(std::span<const Task> tasks, std::span<const Arrivals> arrivals, Gra
             const Arrivals& a = arrivals[chosen];
             const std::uint32_t index = s.index++;
             const Time execution =
-                tasks[chosen].execution - (index < Arrivals::told ? a.shortened[index] : Time{0});
+                tasks[chosen].execution - (index < Arrivals::given ? a.shortened[index] : Time{0});
             const Time end = now + grant.load(tasks[chosen]);
             dma_free = end;
             const Time start = std::max(end, cpu_free);
             cpu_free = start + execution;
             in_flight[loaded++] = {chosen, s.next_release, now, start, cpu_free, 0};
-            s.next_release += tasks[chosen].period + (index < Arrivals::told ? a.extra_gap[index] : Time{0});
+            s.next_release += tasks[chosen].period + (index < Arrivals::given ? a.extra_gap[index] : Time{0});
             if (s.next_release >= until) {
                 s.next_release = never;
             }

@@ -124,7 +124,7 @@ class Climber {
     [[nodiscard]] Time release_of(std::size_t task, const Arrivals& a, std::size_t job) const {
         Time release = a.offset;
         for (std::size_t k = 0; k < job; ++k) {
-            release += tasks_[task].period + (k < Arrivals::told ? a.extra_gap[k] : 0);
+            release += tasks_[task].period + (k < Arrivals::given ? a.extra_gap[k] : 0);
         }
         return release;
     }
@@ -132,7 +132,7 @@ class Climber {
     void mutate(Scenario& s) {
         const auto task = static_cast<std::size_t>(random_.below(static_cast<Time>(tasks_.size())));
         Arrivals& a = s.arrivals[task];
-        const auto job = static_cast<std::size_t>(random_.below(Arrivals::told));
+        const auto job = static_cast<std::size_t>(random_.below(Arrivals::given));
         switch (random_.below(s.delays.empty() ? 10 : 11)) {
             case 0:
             case 1:
@@ -174,7 +174,7 @@ class Climber {
             case 9: {
                 // A job comes together with one of another task.
                 const auto other = static_cast<std::size_t>(random_.below(static_cast<Time>(tasks_.size())));
-                const auto which = static_cast<std::size_t>(random_.below(Arrivals::told));
+                const auto which = static_cast<std::size_t>(random_.below(Arrivals::given));
                 const Time lacks = release_of(other, s.arrivals[other], which) - release_of(task, a, job + 1);
                 a.extra_gap[job] = std::max<Time>(0, a.extra_gap[job] + lacks);
                 break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same controller as a dense 41 x 41 product, the form that a code generator gives when it is not told
-// about structure: for comparison only. Its results differ from step_f32 in rounding.
+// The same controller as a dense 41 x 41 product, the form that a code generator gives that knows nothing
+// of the structure: for comparison only. Its results differ from step_f32 in rounding.
 #pragma once
 
 #include "step.hpp"

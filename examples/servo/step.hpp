@@ -5,8 +5,8 @@
 //
 // Freestanding: no heap, no library calls. Every floating-point result is defined to the bit as long as each
 // product is rounded before it is added: compile with -ffp-contract=off (GCC's default fuses where the
-// processor can, Cortex-M4F and AArch64 among them), and never with -ffast-math. Clang is told so below; GCC
-// has no such pragma for C++.
+// processor can, Cortex-M4F and AArch64 among them), and never with -ffast-math. The pragma below
+// says so to Clang; GCC has none for C++.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 extern "C" {
 
-// A processor exception: `what` and where, on the console and on the core's desk, for good.
+// A processor exception: `what` and where, on the console and on the core's control block, for good.
 [[noreturn]] void consort_exception(const char* what, std::uint64_t at, std::uint64_t syndrome,
                                     std::uint64_t address) {
     using namespace consort::bare;
@@ -15,9 +15,9 @@ extern "C" {
     text.add("consort: ").add(this_core).add(": ").add(what);
     text.add(" at ").hex(at, 8).add(", syndrome ").hex(syndrome, 8).add(", address ").hex(address, 8);
     print(text.c_str());
-    Desk desk(window() + this_place * Desk::bytes);
-    desk.text(text.c_str());
-    desk.state(State::failed);
+    ControlBlock block(window() + this_place * ControlBlock::bytes);
+    block.text(text.c_str());
+    block.state(State::failed);
     for (;;) {
         consort::isa::relax();
     }

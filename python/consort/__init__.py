@@ -1,3 +1,49 @@
-"""Consort: one hard real-time application across unlike processors."""
+"""Consort: one hard real-time application across unlike processors.
+
+What a script or a notebook needs, each imported when it is used first (docs/reference/python.md):
+
+    load      a system description, checked
+    plan      what each core of a target will do
+    analyze   bounds of response times, channels and chains
+    simulate  a run in exact simulated time, recorded and judged
+    run       a run on this machine, recorded and judged
+    load_run  a run that was recorded before
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from consort.analysis.system import analyze_system as analyze
+    from consort.model.load import load_system as load
+    from consort.plan.make import plan
+    from consort.record.store import load_run
+    from consort.run.call import run
+    from consort.simulate.call import simulate
 
 __version__ = "0.1.0"
+
+__all__ = ["__version__", "analyze", "load", "load_run", "plan", "run", "simulate"]
+
+_FUNCTIONS = {
+    "analyze": ("consort.analysis.system", "analyze_system"),
+    "load": ("consort.model.load", "load_system"),
+    "load_run": ("consort.record.store", "load_run"),
+}
+# Packages of the same name, which can be called (callable_package.py).
+_PACKAGES = ("plan", "run", "simulate")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return importlib.import_module(f"consort.{name}")
+    if name in _FUNCTIONS:
+        module, function = _FUNCTIONS[name]
+        return getattr(importlib.import_module(module), function)
+    raise AttributeError(f"module 'consort' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

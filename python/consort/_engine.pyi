@@ -9,6 +9,11 @@ Times = NDArray[np.int64]
 def inspect_region(path: str) -> dict[str, Any]: ...
 
 # Three-phase tasks (engine/spm): a task is (execution, period, deadline[, load, unload]), times in ticks.
+SPM_PARTITIONS: int
+SPM_PART_ALIGNMENT: int
+SPM_CELL_HEADER: int
+SPM_BOX_HEADER: int
+
 def spm_bounds(
     tasks: Sequence[Sequence[int]],
     round: int,
@@ -168,6 +173,7 @@ class SimTask:
     wcet: int
     bcet: int
     suspension: int
+    stretches: int
     offloaded: bool
     send: int
     receive: int
@@ -176,6 +182,8 @@ class SimTask:
     fallback: int
     load: int
     unload: int
+    skip: bool
+    one_in_flight: bool
     releases: list[int]
     executions: list[int]
     def __init__(self, on_miss: str = ...) -> None: ...
@@ -198,6 +206,21 @@ def sim_run(
     arrival: str = ...,
     trace: bool = ...,
     progress: SimProgress | None = ...,
+) -> dict[str, Any]: ...
+def sim_run_in_virtual_time(
+    system: SimSystem,
+    duration: int,
+    seed: int = ...,
+    execution: str = ...,
+    arrival: str = ...,
+    trace: bool = ...,
+) -> dict[str, Any]: ...
+def sim_virtual_system(
+    system: SimSystem,
+    duration: int,
+    seed: int = ...,
+    execution: str = ...,
+    arrival: str = ...,
 ) -> dict[str, Any]: ...
 def sim_bulk(
     policy: str,

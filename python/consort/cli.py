@@ -5,15 +5,18 @@ Exit statuses: 0 good, 1 the system under test fails, 2 bad input, 3 the environ
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
+import resource
 import sys
+import traceback
 from typing import Any
 
 import click
 
 from consort import __version__
-from consort.errors import ConsortError
+from consort.errors import ConsortError, EnvironmentLacks
 
 # name -> (module that holds the click command as `command`, one line of help). Loading lazily keeps
 # `consort --help` fast: the plotting and database libraries take over a second to import.
@@ -23,10 +26,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "board": ("consort.commands.board", "Start emulated boards, show their consoles, debug and end them."),
     "check": ("consort.commands.check", "Check a system description and say what is wrong with it."),
     "compare": ("consort.commands.compare", "Compare two recorded runs."),
-    "doctor": ("consort.commands.doctor", "Say how ready this machine is for real time, and how to mend it."),
+    "doctor": ("consort.commands.doctor", "Say how ready this machine is for real time, with remedies."),
     "export": ("consort.commands.export", "Write a description for AMALTHEA, rt-app, SAG or MAST."),
     "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
     "import": ("consort.commands.import_", "Make a description from AMALTHEA, rt-app or a device tree."),
+    "init": ("consort.commands.init", "Write a small application that runs, to begin from."),
+    "plan": ("consort.commands.plan", "Lay a description out on a target and show what each core will do."),
+    "probe": ("consort.commands.probe", "Measure this machine and write a platform file."),
+    "profile": ("consort.commands.profile", "Measure the execution times of steps and propose them."),
     "region": ("consort.commands.region", "Show what a shared-memory region holds."),
     "remote": ("consort.commands.remote", "Attach windows of remote memory in simulated hardware."),
     "report": ("consort.commands.report", "Write the HTML report and the trace of a recorded run."),
@@ -35,7 +42,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("consort.commands.schema", "Print the JSON Schema of system descriptions, for editors."),
     "show": ("consort.commands.show", "Draw a system or a platform as SVG."),
     "simulate": ("consort.commands.simulate", "Simulate a system description in exact time and record it."),
+    "watch": ("consort.commands.watch", "Show the rates, misses and largest times of a run in progress."),
 }
+
+
+# These load libraries of numbers and tables, some of which hang or crash, rather than say so, where they get
+# no memory for their threads. What they map at least [bytes]: seen with two processors, and rounded up.
+TABLES = ("compare", "profile", "report", "run", "runs", "simulate", "watch")
+LEAST_FOR_TABLES = 1 << 30
 
 
 class LazyGroup(click.Group):
@@ -48,6 +62,13 @@ class LazyGroup(click.Group):
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
+        limit = address_space()
+        if cmd_name in TABLES and limit is not None and limit < LEAST_FOR_TABLES:
+            raise EnvironmentLacks(
+                f"consort {cmd_name} needs an address space of {LEAST_FOR_TABLES >> 20} MiB,"
+                f" and {limit >> 20} MiB are allowed (ulimit -v)",
+                "raise the limit",
+            )
         command = importlib.import_module(entry[0]).command
         assert isinstance(command, click.Command)
         return command
@@ -60,15 +81,49 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: consort run examples/servo/system.yaml",
+    epilog="Example: consort run system.yaml",
 )
 @click.version_option(__version__, prog_name="consort")
 def cli() -> None:
     """One hard real-time application across unlike processors."""
 
 
+def lacks_memory(error: BaseException | None) -> bool:
+    """Whether an error, or what it came from, is that the process got no more memory or threads."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        words = str(error).lower()
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        # A library that did not notice a failed allocation of its own.
+        if isinstance(error, SystemError) and address_space() is not None:
+            return True
+        # What loads libraries and starts threads has only words for it.
+        if any(said in words for said in ("failed to map segment", "allocate memory", "start new thread")):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def address_space() -> int | None:
+    """How much memory this process may map [bytes]; None where there is no limit."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def too_little_memory() -> str:
+    limit = address_space()
+    if limit is None:
+        return "there is too little memory for this; end other programs, or give it less to do"
+    return (
+        f"there is too little memory for this; its address space is limited to {limit >> 20} MiB (ulimit -v)"
+    )
+
+
 def main(args: list[str] | None = None) -> Any:
     """Entry point of the `consort` command; ends the process with the documented exit status."""
+    memory_message = f"consort: {too_little_memory()}\n".encode()
     try:
         status = cli.main(args=args, prog_name="consort", standalone_mode=False)
     except click.ClickException as error:
@@ -84,6 +139,13 @@ def main(args: list[str] | None = None) -> Any:
         # The reader of our output (a pager, `head`) went away: not an error of ours or of the user.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
+        if not lacks_memory(error):
+            raise
+        # What the failed call holds is free now; the message takes no memory of its own.
+        traceback.clear_frames(error.__traceback__)
+        os.write(2, memory_message)
+        sys.exit(EnvironmentLacks.exit_status)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# Told what is being done, and how much of it (0 to 1; None: not known).
+# Called with what is being done, and how much of it (0 to 1; None: not known).
 Progress = Callable[[str, float | None], None]
 
 

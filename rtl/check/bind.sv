@@ -77,7 +77,7 @@ module link_checker
     input logic                 clk_i,
     input logic                 rst_ni,
     input logic                 up_o,
-    input logic [BeatWidth-1:0] phy_tx_o,
+    input wire_t                phy_tx_o,
     input logic                 phy_tx_valid_o,
     input logic                 phy_tx_ready_i,
     input logic [MetaWidth-1:0] rx_meta_o,
@@ -88,7 +88,7 @@ module link_checker
     input logic                 rx_unit_valid_o,
     input logic                 rx_unit_ready_i
 );
-  stream_checker #(.Width(BeatWidth), .Name("link PHY")) i_phy (
+  stream_checker #(.Width($bits(wire_t)), .Name("link PHY")) i_phy (
       .clk_i, .rst_ni, .clear_i(1'b0), .valid_i(phy_tx_valid_o), .ready_i(phy_tx_ready_i), .data_i(phy_tx_o)
   );
   // What was received and not taken goes with the link.

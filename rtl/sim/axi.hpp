@@ -83,10 +83,14 @@ struct Address {
     std::uint8_t len = 0;    // beats less one
     std::uint8_t size = 4;   // log2 of the bytes of a beat
     std::uint8_t burst = 1;  // fixed, incr, wrap
+    std::uint8_t cache = 3;  // AxCACHE
+    bool lock = false;       // exclusive
 
     template <class Wide>
     void pack(Wide& wide) const {
-        put(wide, 0, 12, 0);
+        put(wide, 0, 7, 0);
+        put(wide, 7, 4, cache);
+        put(wide, 11, 1, lock);
         put(wide, 12, 2, burst);
         put(wide, 14, 3, size);
         put(wide, 17, 8, len);
@@ -95,9 +99,13 @@ struct Address {
     }
     template <class Wide>
     static Address unpack(const Wide& wide) {
-        return {get(wide, 25 + kIdWidth, kAddrWidth), static_cast<std::uint16_t>(get(wide, 25, kIdWidth)),
-                static_cast<std::uint8_t>(get(wide, 17, 8)), static_cast<std::uint8_t>(get(wide, 14, 3)),
-                static_cast<std::uint8_t>(get(wide, 12, 2))};
+        return {get(wide, 25 + kIdWidth, kAddrWidth),
+                static_cast<std::uint16_t>(get(wide, 25, kIdWidth)),
+                static_cast<std::uint8_t>(get(wide, 17, 8)),
+                static_cast<std::uint8_t>(get(wide, 14, 3)),
+                static_cast<std::uint8_t>(get(wide, 12, 2)),
+                static_cast<std::uint8_t>(get(wide, 7, 4)),
+                get(wide, 11, 1) != 0};
     }
 
     // Address of beat i, as the AXI4 specification computes it.
@@ -151,8 +159,10 @@ class Store {
 };
 
 struct MemoryBehaviour {
-    unsigned latency = 1;        // cycles from the last beat of a request to the first of its answer
-    unsigned spread = 0;         // up to so many more, drawn for each request: answers overtake each other
+    unsigned latency = 1;  // cycles from the last beat of a request to the first of its answer
+    // Up to so many more, drawn for each request: accesses of different ids overtake each other, in what is
+    // done as well as in what is answered.
+    unsigned spread = 0;
     unsigned pause_percent = 0;  // of cycles in which a channel does nothing
     unsigned rate = 0;           // beats a cycle, reads and writes together, of 65536; 0 is one of each
     std::uint64_t bad_from = 0, bad_to = 0;  // addresses that answer SLVERR
@@ -170,11 +180,15 @@ class Memory {
     std::uint64_t bytes_written = 0, write_bursts = 0, read_bursts = 0, read_beats = 0;
     [[nodiscard]] std::size_t waiting_reads() const { return reads_.size(); }
     [[nodiscard]] std::size_t waiting_acks() const { return acks_.size(); }
+    unsigned last_read_cache = 0, last_write_cache = 0;
+    std::uint64_t bytes_done = 0;       // written, and to be read by others
+    bool takes = true, answers = true;  // else it takes no address and no data; shows no new answer
 
     // Takes what the edge that is about to come transfers, as the signals are now.
     void sample() {
         if (top_.m_aw_valid_o[port_] && top_.m_aw_ready_i[port_]) {
             writes_.push_back(Address::unpack(top_.m_aw_o[port_]));
+            last_write_cache = writes_.back().cache;
             ++write_bursts;
         }
         if (top_.m_w_valid_o[port_] && top_.m_w_ready_i[port_]) {
@@ -184,6 +198,7 @@ class Memory {
         while (!writes_.empty() && !data_.empty()) take_write();
         if (top_.m_ar_valid_o[port_] && top_.m_ar_ready_i[port_]) {
             reads_.push_back({Address::unpack(top_.m_ar_o[port_]), due(), 0});
+            last_read_cache = reads_.back().address.cache;
             ++read_bursts;
         }
         if (top_.m_r_valid_i[port_] && top_.m_r_ready_o[port_]) {
@@ -202,13 +217,13 @@ class Memory {
 
     // Sets the inputs of the next cycle.
     void drive() {
-        top_.m_aw_ready_i[port_] = writes_.size() < 64 && !pause();
+        top_.m_aw_ready_i[port_] = takes && writes_.size() < 64 && !pause();
         // What was not used is lost but for a beat of each.
         if (behaviour_.rate != 0) budget_ = std::min<std::int64_t>(budget_ + behaviour_.rate, 2 * 65536);
         const bool serves = behaviour_.rate == 0 || budget_ >= 65536;
-        top_.m_w_ready_i[port_] = data_.size() < 256 && serves && !pause();
-        top_.m_ar_ready_i[port_] = reads_.size() < 64 && !pause();
-        if (!r_shown_ && !reads_.empty() && serves && !pause()) {
+        top_.m_w_ready_i[port_] = takes && data_.size() < 256 && serves && !pause();
+        top_.m_ar_ready_i[port_] = takes && reads_.size() < 64 && !pause();
+        if (!r_shown_ && answers && !reads_.empty() && serves && !pause()) {
             // The first that is due and not behind another of its id.
             for (std::size_t i = 0; i < reads_.size() && !r_shown_; ++i) {
                 bool behind = false;
@@ -224,13 +239,16 @@ class Memory {
             }
         }
         top_.m_r_valid_i[port_] = r_shown_;
-        if (!b_shown_ && !acks_.empty() && !pause()) {
+        if (!b_shown_ && answers && !acks_.empty() && !pause()) {
             for (std::size_t i = 0; i < acks_.size() && !b_shown_; ++i) {
                 bool behind = false;
                 for (std::size_t j = 0; j < i; ++j) behind |= acks_[j].id == acks_[i].id;
                 if (behind || acks_[i].due > now_) continue;
                 chosen_ack_ = i;
                 b_shown_ = true;
+                // A write is done when its answer shows: not before those that overtake it.
+                for (const Byte& byte : acks_[i].bytes) store.at(byte.at) = byte.value;
+                bytes_done += acks_[i].bytes.size();
                 top_.m_b_i[port_] = static_cast<std::uint32_t>(acks_[i].id) << 2 | acks_[i].resp;
             }
         }
@@ -243,10 +261,16 @@ class Memory {
         std::uint64_t due;
         unsigned done;
     };
+    struct Byte {
+        std::uint64_t at;
+        std::uint8_t value;
+    };
+    // A write that has all its data.
     struct Ack {
         std::uint16_t id;
         std::uint8_t resp;
         std::uint64_t due;
+        std::vector<Byte> bytes;
     };
 
     bool pause() { return behaviour_.pause_percent != 0 && random_.chance(behaviour_.pause_percent); }
@@ -268,12 +292,13 @@ class Memory {
         for (unsigned i = 0; i < 16; ++i) {
             if ((strobes >> i & 1) == 0) continue;
             ++bytes_written;
-            if (!bad(base + i)) store.at(base + i) = data[i];
+            if (!bad(base + i)) bytes_.push_back({base + i, data[i]});
         }
         const bool last = written_ == address.len;
         if (last != (get(beat, 0, 1) != 0)) fail("WLAST at the memory is not on the last beat of its burst");
         if (last) {
-            acks_.push_back({address.id, resp_, due()});
+            acks_.push_back({address.id, resp_, due(), std::move(bytes_)});
+            bytes_.clear();
             writes_.pop_front();
             written_ = 0;
             resp_ = 0;
@@ -303,6 +328,7 @@ class Memory {
     std::deque<std::decay_t<decltype(std::declval<Top>().m_w_o[0])>> data_;
     std::vector<Read> reads_;
     std::vector<Ack> acks_;
+    std::vector<Byte> bytes_;  // of the write whose data come
     std::size_t chosen_ = 0, chosen_ack_ = 0;
     bool r_shown_ = false, b_shown_ = false;
     std::int64_t budget_ = 0;

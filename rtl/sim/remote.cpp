@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pair of blocks in the compact packetization: beats and cycles counted on a link without errors, random
 // traffic over one with errors, and faults. Prints JSON.
+#include "attack.hpp"
 #include "load.hpp"
 #include "traffic.hpp"
+#include "trust.hpp"
 
 namespace {
 
@@ -198,6 +200,22 @@ int main(int argc, char** argv) {
         faults();
     else if (what == "outstanding")
         sim::outstanding();
+    else if (what == "attack" && argc == 5)
+        sim::attack(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), number(4));
+    else if (what == "stuck")
+        sim::stuck();
+    else if (what == "resets")
+        sim::resets();
+    else if (what == "order" && argc == 4)
+        sim::order(number(2), number(3));
+    else if (what == "stalled" && argc == 3)
+        sim::stalled(number(2));
+    else if (what == "fence" && argc == 3)
+        sim::fence(number(2));
+    else if (what == "unsaid")
+        sim::unsaid();
+    else if (what == "silence" && argc == 3)
+        sim::silence(number(2));
     else if (what == "worst" && argc == 7)
         sim::worst(number(2), number(3), number(4), number(5), number(6));
     else if (what == "configurations" && argc == 7)
@@ -212,7 +230,9 @@ int main(int argc, char** argv) {
                    .seed = std::strtoull(argv[8], nullptr, 10)});
     } else {
         std::fprintf(stderr,
-                     "usage: beats | faults | outstanding | worst COUNT LATENCY MEMORY-LATENCY RATE SEED | "
+                     "usage: beats | faults | outstanding | attack TRIES BIT-ERROR-RATE SEED | stuck | "
+                     "resets | order TRIES SEED | stalled CYCLES | silence SEED | fence SEED | unsaid | "
+                     "worst COUNT LATENCY MEMORY-LATENCY RATE SEED | "
                      "configurations "
                      "MEMORY-LATENCY MEMORY-RATE LINK-LATENCY LINK-RATE IN-FLIGHT | soak BEATS "
                      "BIT-ERROR-RATE DROP REPEAT "

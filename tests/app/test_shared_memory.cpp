@@ -2,10 +2,12 @@
 //
 // A region over each kind of shared memory, made on one side and used on the other.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -17,7 +19,7 @@
 
 namespace {
 
-using consort::Mailbox;
+using consort::Duplex;
 using consort::Region;
 using consort::RegionMaker;
 using consort::linux_port::SharedMemory;
@@ -28,19 +30,18 @@ struct Ping {
     std::uint32_t number;
     float value;
 };
-using Box = Mailbox<Ping>;
+using Mail = Duplex<Ping, Ping>;
 
 void make(const SharedMemory& memory) {
     auto maker = RegionMaker<>::begin(memory.base(), memory.bytes(), {}).value();
-    ASSERT_TRUE(maker.add<Box>("there").ok());
-    ASSERT_TRUE(maker.add<Box>("back").ok());
+    ASSERT_TRUE(maker.add<Mail>("mail").ok());
     ASSERT_TRUE(maker.publish().ok());
 }
 
-consort::Duplex<Ping, Ping> side(const SharedMemory& memory, const char* out, const char* in) {
+Mail::Shared& open(const SharedMemory& memory) {
     auto region = Region<>::attach(memory.base(), memory.bytes());
     EXPECT_TRUE(region.ok()) << to_string(region.refusal().reason);
-    return {*region.value().open<Box>(out).value(), *region.value().open<Box>(in).value()};
+    return *region.value().open<Mail>("mail").value();
 }
 
 // Echoes in a child process that maps the memory anew, and checks every message in this one.
@@ -52,7 +53,7 @@ void exchange(const SharedMemory& memory, Open open_again) {
     ASSERT_GE(child, 0);
     if (child == 0) {
         const SharedMemory mine = open_again();
-        auto duplex = side(mine, "back", "there");
+        Mail::Server duplex(open(mine));
         for (std::uint32_t i = 0; i < messages; ++i) {
             Ping ping{};
             if (duplex.read(ping) != consort::Status::ok || ping.number != i) {
@@ -65,7 +66,7 @@ void exchange(const SharedMemory& memory, Open open_again) {
         }
         ::_exit(0);
     }
-    auto duplex = side(memory, "there", "back");
+    Mail::Client duplex(open(memory));
     for (std::uint32_t i = 0; i < messages; ++i) {
         ASSERT_EQ(duplex.write({i, static_cast<float>(i)}), consort::Status::ok);
         Ping answer{};
@@ -92,6 +93,22 @@ TEST(SharedMemory, AnonymousThroughTheProcessesDescriptor) {
     const auto memory = SharedMemory::anonymous("consort-test", bytes);
     const std::string path = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(memory.fd());
     exchange(memory, [&] { return SharedMemory::open_file(path); });
+}
+
+// A peer that could shorten the memory could end every process that reads it, with SIGBUS.
+TEST(SharedMemory, NobodyCanResizeAnonymousMemory) {
+    const auto memory = SharedMemory::anonymous("consort-test", bytes);
+    make(memory);
+    const std::string path = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(memory.fd());
+    const auto peer = SharedMemory::open_file(path);
+    EXPECT_TRUE(peer.size_is_sealed());
+    EXPECT_NE(::ftruncate(peer.fd(), 0), 0);
+    EXPECT_EQ(errno, EPERM);
+    EXPECT_NE(::ftruncate(peer.fd(), 2 * bytes), 0);
+    EXPECT_NE(::fcntl(peer.fd(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0) << "writing cannot be forbidden";
+    EXPECT_TRUE(Region<>::attach(memory.base(), memory.bytes()).ok());
+    const TemporaryFile file(bytes);
+    EXPECT_FALSE(SharedMemory::open_file(file.path).size_is_sealed());
 }
 
 TEST(SharedMemory, NamedIsGoneWithItsMaker) {

@@ -9,24 +9,36 @@ import sys
 from pathlib import Path
 
 import pytest
-from consort.board import BoardSpec, board_named
+from consort.board import BoardSpec, board_named, rtlinux
+from consort.board.count import missing_tools
 from consort.board.image import build_image, program_source
+from consort.errors import EnvironmentLacks
+from effort import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSORT = Path(sys.executable).with_name("consort")
-# Longer than anything here takes on a busy machine; never waited out when all is well.
-PATIENCE = 300.0
 
 
 def board(name: str) -> BoardSpec:
     """The board, or a skip that says what to install."""
     spec = board_named(name)
-    missing = {core.package for core in spec.cores if shutil.which(core.compiler) is None}
-    if shutil.which(spec.qemu) is None:
-        missing.add("qemu-system-arm")
+    missing = missing_tools(spec)
     if missing:
-        pytest.skip("apt-get install " + " ".join(sorted(missing)))
+        pytest.skip("apt-get install " + " ".join(missing))
     return spec
+
+
+def board_with_linux(name: str) -> BoardSpec:
+    """The board with the kernel that one of its cores runs, or a skip that says what to install."""
+    spec = board(name)
+    assert spec.linux is not None
+    if shutil.which("dtc") is None:
+        pytest.skip("apt-get install device-tree-compiler")
+    try:
+        rtlinux.kernel(spec.linux)
+    except EnvironmentLacks as error:
+        pytest.skip(str(error))
+    return rtlinux.with_linux(spec)
 
 
 def images(spec: BoardSpec, program: str, *flags: str, cores: tuple[str, ...] = ()) -> dict[str, Path]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,18 +26,18 @@ def boards_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture(autouse=True, scope="session")
 def each_source_is_preprocessed_once() -> Iterator[None]:
     """What an image is made of is looked at anew by every build; no header changes while tests run."""
-    known: dict[tuple[object, ...], str] = {}
-    ask = image._output
+    known: dict[tuple[object, ...], subprocess.CompletedProcess[str]] = {}
+    ask = image.run_tool
 
-    def output(command: Sequence[str], name: str, scratch: str | None = None) -> str:
+    def run_tool(command: Sequence[str], scratch: Path) -> subprocess.CompletedProcess[str]:
         if command[1] != "--version" and "-E" not in command:
-            return ask(command, name, scratch)
+            return ask(command, scratch)
         source = Path(command[-1])
         key = (os.environ["PATH"], *command, source.read_bytes() if source.is_file() else b"")
         if key not in known:
-            known[key] = ask(command, name, scratch)
+            known[key] = ask(command, scratch)
         return known[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(image, "_output", output)
+        patch.setattr(image, "run_tool", run_tool)
         yield

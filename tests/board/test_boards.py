@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from board_support import CONSORT, PATIENCE, ROOT, board, consort, images
+from board_support import CONSORT, PATIENCE, board, consort, images
 from consort.board import Board, State
-from consort.board.image import build_image, program_source, read_elf
+from consort.board.image import board_program, read_elf
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 
 
@@ -27,10 +27,10 @@ def test_every_core_runs_its_program(name: str) -> None:
     with all_ordered(name) as up:
         places = [core.place for core in up.spec.cores]
         up.wait(places, PATIENCE)
-        ids = [up.desks[place].results[0] for place in places]
+        ids = [up.control_blocks[place].results[0] for place in places]
         assert len(set(ids)) == len(places), "cores tell themselves apart"
         for core in up.spec.cores:
-            _, hertz, ticks, checked = up.desks[core.place].results[:4]
+            _, hertz, ticks, checked = up.control_blocks[core.place].results[:4]
             assert hertz >= 1_000_000 and ticks > 0
             assert checked == (4096 if name == "versal" else 0)
             assert f"{core.title} is done" in up.log(core.name).read_text()
@@ -41,7 +41,7 @@ def test_core_without_orders_is_not_released() -> None:
     with Board(spec, images(spec, "identity"), orders={0: (0, ())}) as up:
         up.wait([0], PATIENCE)
         time.sleep(0.3)
-        assert up.desks[1].state == State.SILENT and up.log("r5f").read_text() == ""
+        assert up.control_blocks[1].state == State.SILENT and up.log("r5f").read_text() == ""
 
 
 def test_a_core_that_faults_says_where(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_core_that_faults_says_where(tmp_path: Path) -> None:
     source = tmp_path / "stray.cpp"
     source.write_text(
         '#include "consort/bare/program.hpp"\n#include "consort/bare/registers.hpp"\n'
-        "int consort_program(consort::bare::Desk&) noexcept {\n"
+        "int consort_program(consort::bare::ControlBlock&) noexcept {\n"
         "    return static_cast<int>(consort::bare::reg(0xc0000000));\n}\n"
     )
     for name in ("versal", "mps2"):
@@ -67,7 +67,7 @@ def program(folder: Path, body: str) -> Path:
     source = folder / "own.cpp"
     source.write_text(
         '#include "consort/bare/program.hpp"\n'
-        "int consort_program(consort::bare::Desk& desk) noexcept {\n"
+        "int consort_program(consort::bare::ControlBlock& block) noexcept {\n"
         "    using Port = consort::bare::ThisPort;\n" + body + "    return 0;\n}\n"
     )
     return source
@@ -78,12 +78,12 @@ def test_only_a_standstill_is_given_up(tmp_path: Path) -> None:
     # Moves a little, again and again, for much longer than the patience of one wait; then never again.
     source = program(
         tmp_path,
-        "    for (std::uint32_t n = 1; n <= desk.argument(0); ++n) {\n"
+        "    for (std::uint32_t n = 1; n <= block.argument(0); ++n) {\n"
         "        const auto begin = Port::now();\n"
         "        while (Port::now() - begin < Port::ticks_per_second() / 20) {\n"
         "            Port::relax();\n        }\n"
-        "        desk.progress(n);\n    }\n"
-        "    while (desk.argument(1) != 0 && !desk.told_to_stop()) {\n        Port::relax();\n    }\n",
+        "        block.progress(n);\n    }\n"
+        "    while (block.argument(1) != 0 && !block.stop_requested()) {\n        Port::relax();\n    }\n",
     )
     given = images(spec, str(source))
     with Board(spec, given, orders={0: (0, (60, 0))}) as up:
@@ -153,7 +153,7 @@ def test_full_disk_is_told_before_the_start(tmp_path: Path, monkeypatch: pytest.
     given = images(spec, "identity")
     small = tmp_path / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", str(small)]).returncode != 0:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4M,mode=700", "none", str(small)]).returncode != 0:
         pytest.skip("no file system can be mounted here")
     try:
         monkeypatch.setenv("CONSORT_BOARDS", str(small))
@@ -204,8 +204,8 @@ def test_own_programs_compile_without_a_warning(program: str, name: str, core: s
 def test_benchmarks_of_boards_alone_compile_without_a_warning() -> None:
     versal = board("versal")
     images(versal, "one_way", "-Werror")
-    second = ROOT / "ports/versal/a72/second_core.S"
-    build_image(versal.core("a72"), program_source("interrupt"), "-Werror", beside=[second])
+    for program in ("interrupt", "io-core-count"):
+        board_program(versal, program, "-Werror")
 
 
 def test_global_constructors_are_refused(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_global_constructors_are_refused(tmp_path: Path) -> None:
     source.write_text(
         '#include "consort/bare/program.hpp"\n'
         "volatile int seed = 3;\nint taken = seed;\n"
-        "int consort_program(consort::bare::Desk&) noexcept { return taken; }\n"
+        "int consort_program(consort::bare::ControlBlock&) noexcept { return taken; }\n"
     )
     for core in ("a72", "r5f"):
         with pytest.raises(BadInput, match="global objects with constructors"):
@@ -244,11 +244,15 @@ class TestCommand:
     def test_names_and_mistakes(self) -> None:
         board("mps2")
         for arguments, status, said in (
-            (["up", "stm32"], 2, "no board 'stm32'; there are versal, mps2, embedded-plus"),
+            (["up", "stm32"], 2, "no board 'stm32'; there are mps2, "),
             (["up", "mps2", "--program", "nothing"], 2, "no program 'nothing'"),
             (["up", "mps2", "--image", "a72=x"], 2, "the board mps2 has no core 'a72'; it has m4f"),
             (["up", "mps2", "--image", "m4f=/nowhere.elf"], 2, "the image cannot be read"),
             (["up", "mps2", "--name", "../x"], 2, "is no name for a board"),
+            (["up", "mps2", "--name", "x,y=z"], 2, "'x,y=z' is no name for a board"),
+            (["up", "mps2", "--name=-rf"], 2, "'-rf' is no name for a board"),
+            (["up", "mps2", "--name", "x" * 120], 2, "is no name for a board"),
+            (["up", "mps2", "--name", "x\n"], 2, "is no name for a board"),
             (["down"], 2, "no board is up"),
             (["log", "never-was"], 2, "no board is up"),
         ):
@@ -281,10 +285,10 @@ class TestCommand:
         from consort.board.session import named, running
 
         state = named("mps2")
-        os.kill(state[whom], signal.SIGKILL)
+        os.kill(state[whom].pid, signal.SIGKILL)
         end = time.monotonic() + PATIENCE
         # Killed with its owner; or its owner cleans up.
-        while Path(f"/proc/{state['qemu']}/stat").exists() or running() or any(boards_folder.iterdir()):
+        while Path(f"/proc/{state['qemu'].pid}/stat").exists() or running() or any(boards_folder.iterdir()):
             assert time.monotonic() < end
             time.sleep(0.02)
 
@@ -294,7 +298,7 @@ class TestCommand:
         time.sleep(0.4)
         process.kill()
         process.wait()
-        # The keeper may have been started or not; if it was, its board is up and can be ended.
+        # The daemon may have been started or not; if it was, its board is up and can be ended.
         time.sleep(1)
         from consort.board.session import running
 

@@ -27,7 +27,8 @@ def of(counts: list[Count], core: str, operation: str) -> int:
 
 def test_counts_repeat(counts: list[Count]) -> None:
     assert count() == counts
-    assert len(counts) == 3 * len(OPERATIONS)
+    assert len(counts) == len({found.core for found in counts}) * len(OPERATIONS)
+    assert len(counts) >= 3 * len(OPERATIONS)
 
 
 def test_the_step_fits_a_microcontroller(counts: list[Count]) -> None:
@@ -46,22 +47,24 @@ def test_counts_are_those_stored(counts: list[Count]) -> None:
 def test_a_change_above_two_percent_is_told(counts: list[Count], tmp_path: Path) -> None:
     slower = [replace(counts[0], instructions=counts[0].instructions * 103 // 100), *counts[1:]]
     (told,) = changes(slower, counts)
-    assert told.startswith("Cortex-A72: step f32: ") and "(+" in told
+    assert told.startswith(f"{counts[0].core}: step f32: ") and "(+" in told
     slightly = [replace(c, instructions=c.instructions * 101 // 100) for c in counts]
     assert changes(slightly, counts) == []
     # Another compiler's figures are not compared; a missing one is told.
     assert changes(slower, [replace(c, compiler="another") for c in counts]) == []
-    assert changes(counts, counts[1:]) == ["Cortex-A72: step f32: nothing is stored"]
+    assert changes(counts, counts[1:]) == [f"{counts[0].core}: step f32: nothing is stored"]
+    # A core of which nothing at all is stored is new, not changed.
+    assert changes(counts, [c for c in counts if c.core != counts[0].core]) == []
     store(counts, tmp_path / "counts.csv")
     assert load(tmp_path / "counts.csv") == counts
     store(slower, tmp_path / "slower.csv")
     same = consort("compare", str(tmp_path / "counts.csv"), str(tmp_path / "counts.csv"))
     assert same.returncode == 0 and "+0.0%" in same.stdout
     done = consort("compare", str(tmp_path / "counts.csv"), str(tmp_path / "slower.csv"))
-    assert done.returncode == 1 and "Cortex-A72: step f32: " in done.stderr
+    assert done.returncode == 1 and f"{counts[0].core}: step f32: " in done.stderr
     store(counts[1:], tmp_path / "fewer.csv")
     done = consort("compare", str(tmp_path / "counts.csv"), str(tmp_path / "fewer.csv"))
-    assert done.returncode == 1 and "Cortex-A72: step f32: not counted" in done.stderr
+    assert done.returncode == 1 and f"{counts[0].core}: step f32: not counted" in done.stderr
     (tmp_path / "counts.csv").write_text("core,operation\nx,y\n")
     with pytest.raises(BadInput, match="not a table of counts"):
         load(tmp_path / "counts.csv")

@@ -7,19 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from board_support import CONSORT, board
-from consort.board import rtlinux
-from consort.errors import EnvironmentLacks
+from board_support import CONSORT, board, board_with_linux
 
 
 @pytest.mark.slow
 def test_demo_prints_one_table_and_writes_one_report(tmp_path: Path) -> None:
-    board("versal")
+    board_with_linux("versal")
     board("mps2")
-    try:
-        rtlinux.kernel()
-    except EnvironmentLacks as error:
-        pytest.skip(str(error))
     line = [str(CONSORT), "board", "demo", "--jobs", "200", "--messages", "1000", "--root", str(tmp_path)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr

@@ -30,6 +30,7 @@ from consort.board.scratchpad import (
     KernelTask,
     TaskImage,
     image_of_text,
+    kernel_board,
     make_image,
     run_kernel,
 )
@@ -86,7 +87,7 @@ def test_every_message_comes_back_once(image: TaskImage):
     assert undisturbed(result) and result.devices is not None
     found = result.devices
     assert (found.received, found.delivered, found.sent) == (13, 13, 13)
-    assert (found.lost, found.overwritten, found.unwanted, found.refused, found.strange) == (0, 0, 0, 0, 0)
+    assert (found.lost, found.overwritten, found.unwanted, found.refused, found.unexpected) == (0, 0, 0, 0, 0)
     for flow, sent in zip(found.flows, (8, 5), strict=True):
         assert (flow.sent, flow.returned, flow.missing, flow.repeated, flow.wrong) == (sent, sent, 0, 0, 0)
         # There with a load, back with its unload: two periods and the slots of one job.
@@ -280,4 +281,4 @@ def test_what_the_device_cannot_carry_is_refused(change: dict[str, object], why:
             return 0
 
     with pytest.raises(BadInput, match=why):
-        place_devices(replace(setup, **change), Window())  # type: ignore[arg-type]
+        place_devices(replace(setup, **change), Window(), kernel_board())  # type: ignore[arg-type]

@@ -12,9 +12,10 @@ import json
 import numpy as np
 import pytest
 from board_support import board, consort
-from consort.bench import board_icc
 from consort.board.exchange import SIZES, Pair, Side, exchange, pair, probe, size_of
 from consort.errors import BadInput, SystemFails
+from consort_bench import board_icc
+from consort_bench.registry import PROCESSES_ONLY
 
 MESSAGES = 3000
 MILLION = 1_000_000
@@ -38,14 +39,16 @@ PAIRS = [
     ("mps2", pair("armv7", "m4f")),
 ]
 # Linux processes of unlike instruction sets among themselves, in the memory of a board whose core is idle.
-PROCESS_PAIRS = [("mps2", pairs[0]) for _, pairs in board_icc.MATRIX[board_icc.PROCESSES_ONLY]]
+PROCESS_PAIRS = board_icc.matrix(PROCESSES_ONLY)
 
 
 def title(value: object) -> str | None:
     if not isinstance(value, Pair):
         return None
     maker = "answerer-makes" if value.answerer_makes else "asker-makes"
-    policy = max(value.asker.policy, value.answerer.policy, key=lambda p: p != "system-barrier")
+    policy = max(
+        value.asker.policy, value.answerer.policy, key=lambda p: p not in ("system-barrier", "whole-lines")
+    )
     memory = "on-chip" if value.on_chip else "ddr"
     return f"{value.asker.name}-{value.answerer.name}-{memory}-{policy}-{maker}"
 

@@ -3,17 +3,15 @@
 
 from __future__ import annotations
 
-import shutil
 import struct
 from pathlib import Path
 
 import pytest
-from board_support import ROOT, board, images
+from board_support import ROOT, board, board_with_linux, images
 from consort.board import rtlinux
 from consort.board.application import prepare_board, record_raw
 from consort.board.exchange import Exchange, exchange, pair
 from consort.board.image import loaded_parts
-from consort.errors import EnvironmentLacks
 from consort.model import load_system
 from consort.record import RawRun
 
@@ -22,13 +20,7 @@ MESSAGES = 300
 
 @pytest.fixture(scope="module", autouse=True)
 def kernel() -> None:
-    board("versal")
-    if shutil.which("dtc") is None:
-        pytest.skip("apt-get install device-tree-compiler")
-    try:
-        rtlinux.kernel()
-    except EnvironmentLacks as error:
-        pytest.skip(str(error))
+    board_with_linux("versal")
 
 
 def test_linux_and_the_r5f_exchange_messages() -> None:
@@ -58,10 +50,10 @@ def test_servo_with_its_worker_on_linux(tmp_path: Path) -> None:
 
 
 def test_device_tree_holds_memory_back(tmp_path: Path) -> None:
-    blob = rtlinux._device_tree(tmp_path).read_bytes()
+    blob = rtlinux._device_tree(board_with_linux("versal"), tmp_path).read_bytes()
     assert struct.unpack_from(">I", blob)[0] == 0xD00DFEED
     text = (tmp_path / "board.dts").read_text()
-    assert "r5f@0 { reg = <0x0 0x0 0x0 0x200000>; no-map; };" in text
+    assert "consort-r5f-memory@0 { reg = <0x0 0x0 0x0 0x200000>; no-map; };" in text
     assert "consort-window@4000000 { reg = <0x0 0x4000000 0x0 0x800000>; no-map; };" in text
 
 
@@ -70,4 +62,4 @@ def test_images_parts_are_what_the_linker_placed() -> None:
     vectors, rest = loaded_parts(images(spec, "identity", cores=("r5f",))["r5f"])
     # Eight branches at address 0, and everything else behind QEMU's device tree.
     assert vectors[0] == 0 and vectors[1][3] == 0xEA
-    assert rest[0] == 0x110000 and rest[0] + len(rest[1]) < rtlinux.R5F_BYTES
+    assert rest[0] == 0x110000 and rest[0] + len(rest[1]) < spec.memory["r5f_memory"].size.bytes

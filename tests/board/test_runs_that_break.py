@@ -42,7 +42,7 @@ def test_a_board_killed_in_a_run_is_told_and_leaves_nothing(
     while not (up := running()):
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.01)
-    os.kill(up[0][whom], signal.SIGKILL)
+    os.kill(up[0][whom].pid, signal.SIGKILL)
     _, words = process.communicate(timeout=PATIENCE)
     if whom == "qemu":
         assert process.returncode == 1, words
@@ -50,7 +50,7 @@ def test_a_board_killed_in_a_run_is_told_and_leaves_nothing(
         assert left(runs) == []
     else:
         assert process.returncode == -signal.SIGKILL
-        while Path(f"/proc/{up[0]['qemu']}/stat").exists():
+        while Path(f"/proc/{up[0]['qemu'].pid}/stat").exists():
             assert time.monotonic() < end
             time.sleep(0.01)
         # The next command clears away; no run folder is half there.
@@ -76,7 +76,7 @@ def test_an_exchange_that_is_ended_leaves_nothing(boards_folder: Path, number: s
         process.kill()
     assert process.returncode == (128 + number if number == signal.SIGTERM else -number)
     assert "Traceback" not in words
-    while Path(f"/proc/{up[0]['qemu']}/stat").exists():
+    while Path(f"/proc/{up[0]['qemu'].pid}/stat").exists():
         assert time.monotonic() < end
         time.sleep(0.01)
     if number == signal.SIGKILL:
@@ -93,7 +93,7 @@ def test_missing_qemu_is_named_by_a_run(runs: Path, tmp_path: Path) -> None:
         for tool in Path(folder).iterdir() if Path(folder).is_dir() else ():
             if not tool.name.startswith("qemu-system") and not (tools / tool.name).is_symlink():
                 (tools / tool.name).symlink_to(tool)
-    assert shutil.which(spec.qemu, path=str(tools)) is None
+    assert shutil.which(spec.emulator.program, path=str(tools)) is None
     done = consort("run", SYSTEM, "--root", str(runs), env={**os.environ, "PATH": str(tools)})
     assert done.returncode == 3, done.stderr
     assert "no qemu-system-arm was found; install it: apt-get install qemu-system-arm" in done.stderr

@@ -8,13 +8,15 @@ from dataclasses import replace
 
 import pytest
 from board_support import board, consort
-from consort.bench import board_scratchpad as bench
-from consort.bench.board_scratchpad import SLOTS, Counted, counts_of, goals_of, simulated_rows, table_iv
-from consort.bench.published import experiment_folder, read_published
-from consort.bench.registry import Options
 from consort.board.count import load
+from consort.board.scratchpad import kernel_board
 from consort.errors import BadInput
+from consort_bench import board_scratchpad as bench
+from consort_bench.board_scratchpad import SLOTS, Counted, counts_of, goals_of, simulated_rows, table_iv
+from consort_bench.published import experiment_folder, read_published
+from consort_bench.registry import Options
 
+SPEC = kernel_board()
 IO = dict(zip(SLOTS, (100, 400, 200, 300, 250, 16), strict=True))
 TASKS = [Counted("tblook", 1000, 1010, 400, 5000, 0), Counted("data", 900, 900, 300, 4000, 0)]
 
@@ -25,24 +27,24 @@ def met(goals: list[dict], name: str) -> bool | None:
 
 
 def test_each_goal_can_be_missed():
-    before = counts_of(IO, 1000, TASKS)
-    goals, said = goals_of(IO, 1000, TASKS, before)
+    before = counts_of(SPEC, IO, 1000, TASKS)
+    goals, said = goals_of(SPEC, IO, 1000, TASKS, before)
     assert [g["met"] for g in goals] == [True] * 5 and said == []
-    assert met(goals_of({**IO, "load begins": 1601}, 1000, TASKS, before)[0], "slot_handling") is False
-    assert met(goals_of(IO, 1601, TASKS, before)[0], "context_switch") is False
+    assert met(goals_of(SPEC, {**IO, "load begins": 1601}, 1000, TASKS, before)[0], "slot_handling") is False
+    assert met(goals_of(SPEC, IO, 1601, TASKS, before)[0], "context_switch") is False
     slower = [replace(TASKS[0], scratchpad=1051), TASKS[1]]
-    goals, said = goals_of(IO, 1000, slower, before)
+    goals, said = goals_of(SPEC, IO, 1000, slower, before)
     assert met(goals, "scratchpad_over_direct") is False and met(goals, "changed_counts") is False
     assert len(said) == 1 and "tblook, scratchpad: 1051 instructions, stored 1010" in said[0]
-    assert met(goals_of(IO, 1000, [replace(TASKS[0], wrong=1)], before)[0], "wrong_outputs") is False
-    assert met(goals_of(IO, 1000, TASKS, None)[0], "changed_counts") is None
-    gone, said = goals_of(IO, 1000, TASKS[:1], before)
+    assert met(goals_of(SPEC, IO, 1000, [replace(TASKS[0], wrong=1)], before)[0], "wrong_outputs") is False
+    assert met(goals_of(SPEC, IO, 1000, TASKS, None)[0], "changed_counts") is None
+    gone, said = goals_of(SPEC, IO, 1000, TASKS[:1], before)
     assert met(gone, "changed_counts") is False and "data, direct: not counted" in said[0]
 
 
 def test_what_a_slot_takes_by_itself_is_no_part_of_a_load():
     published = read_published(experiment_folder(bench.PAPER, "figure7") / "published.csv")
-    rows = {row["name"]: row for row in table_iv(IO, 1000, published)}
+    rows = {row["name"]: row for row in table_iv(SPEC, IO, 1000, published)}
     assert rows["partition load time"]["instructions"] == (400 - 100) + (200 - 100)
     assert rows["partition unload time"]["instructions"] == (300 - 100) + (250 - 100)
     assert [row["published_us"] for row in rows.values()] == [432, 432, 3.16, 0.46]

@@ -12,7 +12,6 @@ import pytest
 from board_support import PATIENCE, board
 from consort.board.scratchpad import (
     KINDS,
-    ON_CHIP,
     OUTCOMES,
     PARTITION_BYTES,
     Fault,
@@ -21,12 +20,14 @@ from consort.board.scratchpad import (
     KernelTask,
     TaskImage,
     image_of_text,
+    kernel_board,
     make_image,
     run_kernel,
 )
 from consort.errors import BadInput, SystemFails
 
 HERE = Path(__file__).resolve().parent
+ON_CHIP = kernel_board().memory["on_chip"].address
 US = 1000
 SLOT = 160 * US
 CONSTANT = 0x1234

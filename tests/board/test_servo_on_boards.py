@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from board_support import ROOT, board, consort
 from consort.board import image
-from consort.board.application import RECORD, BoardRun, prepare_board, record_raw, run_on_board
+from consort.board.application import BoardRun, prepare_board, record_raw, run_on_board
 from consort.errors import BadInput
+from consort.judge import judge
 from consort.model import load_system
 from consort.record import RawRun
+from ruamel.yaml import YAML
 
 SERVO = ROOT / "examples" / "servo"
 JOBS = 1500
@@ -31,11 +33,14 @@ def silent(_text: str, _share: float | None = None) -> None:
 def description(
     folder: Path, platform: str, *, on: str = "", arithmetic: str = "f32", **changes: str
 ) -> Path:
-    """A servo of examples/servo, changed, somewhere else."""
-    text = (SERVO / f"{platform}.yaml").read_text()
+    """A servo of examples/servo, changed, somewhere else; `on`: the core where the task is local."""
+    data = YAML(typ="safe").load((SERVO / f"{platform}.yaml").read_text(encoding="utf-8"))
+    task = data["tasks"]["servo"]
     if on:
-        text = re.sub(r"on: \S+\n    execution: offloaded\n    master: \S+\n    on_miss: .*\n",
-                      f"on: {on}\n    execution: local\n", text)  # fmt: skip
+        for key in ("master", "wcet", "dispatch", "on_miss"):
+            task.pop(key, None)
+        task |= {"on": on, "execution": "local"}
+        del data["channels"]
     if arithmetic != "f32":
         # The example's own reader, in the form that descriptions call.
         (folder / "rows.py").write_text(
@@ -43,15 +48,18 @@ def description(
             f"def rows(dtype): return load_inputs('{SERVO}/data/lfj3_tracking_sine_a.csv',"
             f" arithmetic='{arithmetic}')\n"
         )
-        text = re.sub(r"    input:\n(?:      .*\n)+", "    input: {function: rows.py::rows}\n", text)
-        text = text.replace("servo::step\n", f"servo::step_{arithmetic}\n")
-        text = text.replace("arithmetic: f32}", f"arithmetic: {arithmetic}}}").replace("0ulp", "0LSB")
-    for name in ("step.hpp", "data/", "golden.py"):
-        text = re.sub(rf"(?<=: ){name}", f"{SERVO}/{name}", text)
-    for key, value in changes.items():
-        text = re.sub(rf"{key}: .*", f"{key}: {value}", text)
+        task["input"] = {"function": "rows.py::rows"}
+        task["step"] += f"_{arithmetic}"
+        task["golden"]["arguments"]["arithmetic"] = arithmetic
+        task["golden"]["tolerance"] = {"command": "0LSB"}
+    else:
+        task["input"]["file"] = f"{SERVO}/{task['input']['file']}"
+    task["step"] = f"{SERVO}/{task['step']}"
+    task["golden"]["function"] = f"{SERVO}/{task['golden']['function']}"
+    task |= changes
     path = folder / "servo.yaml"
-    path.write_text(text)
+    # JSON is YAML, and keeps the order.
+    path.write_text(json.dumps(data), encoding="utf-8")
     return path
 
 
@@ -68,48 +76,55 @@ def prepared(path: Path) -> BoardRun:
     return prepare_board(system, silent)
 
 
-WRONG = 1 << 5
+def wrong(run: BoardRun, record: RawRun) -> int:
+    """How many outputs are not the golden ones."""
+    verdict = judge(None, record, expected=run.expected)
+    assert run.expected and verdict.status is not None
+    return int(np.count_nonzero(verdict.status))
 
 
 @pytest.mark.parametrize(
     ("platform", "arithmetic"),
     [
         ("versal", "f32"),
-        ("versal", "q31"),
+        pytest.param("versal", "q31", marks=pytest.mark.slow),
         ("stm32mp157", "f32"),
-        ("stm32mp157", "q31"),
-        ("embedded-plus", "f32"),
+        pytest.param("stm32mp157", "q31", marks=pytest.mark.slow),
+        pytest.param("embedded-plus", "f32", marks=pytest.mark.slow),
         # Its master is the versal's, its worker this machine's own instruction set.
         pytest.param("embedded-plus", "q31", marks=pytest.mark.slow),
     ],
 )
 def test_offloaded_outputs_equal_the_golden_ones(tmp_path: Path, platform: str, arithmetic: str) -> None:
     run = prepared(description(tmp_path, platform, arithmetic=arithmetic))
-    jobs = raw(run, tmp_path / "raw", counted=run.where.on_board).tables["jobs"].rows
-    assert len(jobs) == JOBS and not np.any(jobs["status"] & WRONG)
+    record = raw(run, tmp_path / "raw", counted=run.where.on_board)
+    jobs = record.tables["jobs"].rows
+    assert len(jobs) == JOBS and wrong(run, record) == 0
     # The worker computed them: no fallback hides a worker that does not answer.
-    assert not np.any(jobs["status"]) and np.all(jobs["worker"] == 1) and np.all(jobs["received"] > 0)
+    assert not np.any(jobs["status"]) and np.all(jobs["received"] > 0)
 
 
 @pytest.mark.parametrize(
     ("platform", "on"), [("versal", "a72-0"), ("versal", "r5f-0"), ("stm32mp157", "m4-0")]
 )
-@pytest.mark.parametrize("arithmetic", ["f32", "q31"])
+@pytest.mark.parametrize("arithmetic", ["f32", pytest.param("q31", marks=pytest.mark.slow)])
 def test_local_outputs_equal_the_golden_ones(tmp_path: Path, platform: str, on: str, arithmetic: str) -> None:
     run = prepared(description(tmp_path, platform, on=on, arithmetic=arithmetic))
-    jobs = raw(run, tmp_path / "raw", LOCAL_JOBS, counted=True).tables["jobs"].rows
+    record = raw(run, tmp_path / "raw", LOCAL_JOBS, counted=True)
+    jobs = record.tables["jobs"].rows
+    assert wrong(run, record) == 0
     assert not np.any(jobs["status"]) and np.all(jobs["compute"] > 0)
 
 
+@pytest.mark.slow
 def test_a_fused_multiply_add_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # What GCC does unless told otherwise: other bits on the M4F and the A72.
     fused = (*(f for f in image.COMMON if not f.startswith("-ffp-contract")), "-ffp-contract=fast")
     monkeypatch.setattr(image, "COMMON", fused)
     for platform, on in (("stm32mp157", "m4-0"), ("versal", "a72-0")):
         run = prepared(description(tmp_path, platform, on=on))
-        jobs = raw(run, tmp_path / on, 300, counted=True).tables["jobs"].rows
-        assert np.any(jobs["status"] & WRONG)
-        assert fused_operations(run.images[run.where.master])
+        assert wrong(run, raw(run, tmp_path / on, 300, counted=True)) > 0
+        assert fused_operations(next(iter(run.images.values())))
 
 
 def fused_operations(program: Path) -> list[str]:
@@ -140,22 +155,23 @@ def test_no_image_fuses_multiply_and_add(tmp_path: Path, platform: str) -> None:
 def test_counted_runs_repeat_to_the_tick(tmp_path: Path, platform: str, on: str) -> None:
     run = prepared(description(tmp_path, platform, on=on))
     first, second = (raw(run, tmp_path / name, LOCAL_JOBS, counted=True) for name in ("a", "b"))
-    for name in ("jobs.bin", "outputs-servo.bin", "manifest.json"):
+    for name in ("jobs.bin", "outputs-0.bin", "manifest.json"):
         assert (first.path / name).read_bytes() == (second.path / name).read_bytes()
     assert first.manifest.clock.provenance == "counted"
     assert not np.any(first.tables["jobs"].rows["status"])
     # Releases are exactly a period apart.
-    period = run.system.tasks["servo"].interval.nanoseconds * first.manifest.clock.ticks_per_second / 1e9
-    assert set(np.diff(first.tables["jobs"].rows["release"])) == {round(period)}
+    period = run.where.plan.tasks["servo"].period_ps // 1000
+    assert set(np.diff(first.tables["jobs"].rows["release"])) == {period}
 
 
 def test_a_deadline_that_no_worker_can_meet(tmp_path: Path) -> None:
     # 300 ns are less than a round trip.
     run = prepared(description(tmp_path, "versal", deadline="300ns"))
     jobs = raw(run, tmp_path / "raw", 50, counted=True).tables["jobs"].rows
-    assert np.all(jobs["status"] & 1) and not np.any(jobs["status"] & WRONG)
+    assert np.all(jobs["status"] & 1)
 
 
+@pytest.mark.slow
 def test_the_command_records_a_run(tmp_path: Path) -> None:
     board("versal")
     arguments = [
@@ -172,7 +188,7 @@ def test_the_command_records_a_run(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     (configuration,) = json.loads(done.stdout)["configurations"]
     assert configuration["counters"]["jobs"] == 200
-    assert configuration["summary"]["response"]["provenance"] == "counted"
+    assert configuration["summary"]["servo.response"]["provenance"] == "counted"
 
 
 def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
@@ -196,16 +212,4 @@ def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
     )
     path = description(tmp_path, "versal", master="r5f-1")
     done = consort("run", str(path))
-    assert (
-        done.returncode == 2 and "'r5f-1' does not run in the box of versal; a72-0, r5f-0 do" in done.stderr
-    )
-
-
-def test_record_has_the_program_s_layout() -> None:
-    text = (ROOT / "include/consort/offload/job.hpp").read_text()
-    members = re.search(r"struct JobRecord \{(.*?)\};", text, re.S)
-    assert members is not None
-    names = re.findall(r"std::uint(\d+)_t (\w+);", members[1])
-    sizes = [(int(bits) // 8, name) for bits, name in names]
-    fields = RECORD.fields or {}
-    assert sizes == [(fields[name][0].itemsize, name) for name in RECORD.names or ()]
+    assert done.returncode == 2 and "'r5f-1' is not emulated; of versal a72-0, r5f-0 are" in done.stderr

@@ -16,7 +16,7 @@ from board_support import ROOT, board, consort
 from consort.analysis.result import Bound
 from consort.board import three_phase
 from consort.board.generated import board_tables
-from consort.board.scratchpad import KINDS, PAGE, TaskImage, run_kernel
+from consort.board.scratchpad import KINDS, PAGE, TaskImage, kernel_board, run_kernel
 from consort.board.three_phase import first_difference, plan_board, run_three_phase_on_board
 from consort.errors import BadInput
 from consort.model import System, load_system
@@ -135,7 +135,7 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
         (
             "round-robin",
             ("app: {", "app-1: {policy: three-phase, slot: 100us}\n  app: {"),
-            "scheduling.*one DMA has one arbitration",
+            "scheduling.*one DMA engine has one arbitration",
         ),
         ("tdma", ("period: 3ms", "min_interarrival: 3ms"), "only periodic tasks are run"),
         ("tdma", ("step: step.hpp::Sum::step", "step: step.hpp::step"), "static function of a class"),
@@ -208,17 +208,17 @@ def test_what_is_generated_is_what_runs(system: System, tmp_path: Path):
 def test_tables_that_the_board_cannot_keep_are_refused(tmp_path: Path, change: tuple[str, str], why: str):
     images = {n: TaskImage(bytes(PAGE), bytes(8), 4, 4) for n in "abc"}
     with pytest.raises(BadInput, match=why):
-        board_tables(load_system(described(tmp_path, change=change)), images, 0x4011000)
+        board_tables(kernel_board(), load_system(described(tmp_path, change=change)), images, 0x4011000)
 
 
 def test_an_image_too_large_for_the_described_partition_is_refused(tmp_path: Path):
     system = load_system(described(tmp_path))
     images = {n: TaskImage(bytes(PAGE), bytes(8), 4, 4) for n in "abc"}
-    folder = board_tables(system, images, 0x4011000)
+    folder = board_tables(kernel_board(), system, images, 0x4011000)
     assert "consort_a_code = 0x4011000;" in (folder / "consort-memory.ld").read_text(encoding="utf-8")
     images["b"] = TaskImage(bytes(9 * PAGE), bytes(2 * PAGE), 4, 4)
     with pytest.raises(BadInput, match=r"tasks\.b: its image for the board is 4224 bytes too large"):
-        board_tables(system, images, 0x4011000)
+        board_tables(kernel_board(), system, images, 0x4011000)
 
 
 @pytest.mark.slow

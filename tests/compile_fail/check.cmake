@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DCOMPILER=… -DINCLUDE=… -DSOURCE=… -P check.cmake
-# The source must not compile, with the message that its `expect:` line names; with MENDED defined it must, so that nothing
-# else is wrong with it.
+# The source must not compile, with the message that its `expect:` line names, as its only error (or one of as many as its
+# `errors:` line says) and on few enough lines to be read; with MENDED defined it must, so that nothing else is wrong with it.
+set(most_lines 32)
 file(STRINGS ${SOURCE} expected REGEX "^// expect: " LIMIT_COUNT 1)
 if(NOT expected)
     message(FATAL_ERROR "${SOURCE} has no line '// expect: MESSAGE'")
 endif()
 string(REPLACE "// expect: " "" expected "${expected}")
+file(STRINGS ${SOURCE} most_errors REGEX "^// errors: [0-9]+" LIMIT_COUNT 1)
+if(most_errors)
+    string(REGEX MATCH "[0-9]+" most_errors "${most_errors}")
+else()
+    set(most_errors 1)
+endif()
 
 set(command ${COMPILER} -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I${INCLUDE} ${SOURCE})
 execute_process(COMMAND ${command} -DMENDED RESULT_VARIABLE failed ERROR_VARIABLE output)
@@ -21,4 +28,11 @@ endif()
 string(FIND "${output}" "${expected}" at)
 if(at EQUAL -1)
     message(FATAL_ERROR "refused, but not with: ${expected}\n${output}")
+endif()
+string(REGEX MATCHALL "error: " errors "${output}")
+list(LENGTH errors errors)
+string(REGEX MATCHALL "\n" lines "${output}")
+list(LENGTH lines lines)
+if(errors GREATER most_errors OR lines GREATER most_lines)
+    message(FATAL_ERROR "${errors} errors on ${lines} lines, where ${most_errors} on at most ${most_lines} are to be read:\n${output}")
 endif()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: constraints not satisfied
+// errors: 2
 #include "consort/icc/access.hpp"
 
 struct Board {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: a step is a function void(const In&, State&, Out&)
+// errors: 2
 #include "consort/offload/job.hpp"
 
 struct In {

@@ -22,6 +22,7 @@ COLUMNS = {
     "mailbox read/write": ["mailbox_read", "mailbox_write"],
     "snapshot read/update": ["snapshot_read", "snapshot_update"],
     "double buffer read/update": ["double_buffer_read", "double_buffer_update"],
+    "versions read/publish": ["versions_read", "versions_publish"],
     "queue read/write": ["queue_read", "queue_write"],
     "queue batch read/write": ["queue_read_batch", "queue_write_batch"],
     "region attach + open": ["region_open"],

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from effort import PATIENCE, examples
 
 sys.path.insert(0, str(Path(__file__).parent))
 from cores import CORES, HERE, ROOT, Core, agreed, compile_probe, symbols
@@ -91,6 +92,16 @@ def test_system_barrier_orders_for_every_observer(core: Core, probe: Probe) -> N
     assert barriers("mailbox_read_system_barrier") == 2, "one for the acquire, one for the release"
     assert barriers("mailbox_write_non_coherent") == 2
     assert barriers("snapshot_read_device") >= 3, "the announcement is ordered on both of its sides"
+    assert barriers("versions_publish_system_barrier") == 2, "one before the slot, one after it"
+    # Too large to be inlined everywhere.
+    (read,) = {
+        name
+        for name in functions
+        if ("read_as_of" in name and "SystemBarrier" in name)
+        or (name == "versions_read_system_barrier" and barriers(name))
+    }
+    # After the load of `latest`, and before that of `begun`, which is relaxed itself, on both ways out.
+    assert barriers(read) == 3
     if core.name.startswith(("Cortex", "AArch64")):
         narrow = [line for line in functions["mailbox_read_system_barrier"] if re.match(r"dmb\s+ish", line)]
         assert not narrow, "inner-shareable barriers say nothing to a processor outside the domain"
@@ -155,16 +166,19 @@ def peer(tmp_path_factory: pytest.TempPathFactory):
 def exchange(
     ping: list[str], echo: list[str], region: Path, policies: tuple[str, str] = ("coherent", "coherent")
 ) -> None:
-    subprocess.run([*ping, "make", str(region)], check=True)
-    count = "20000"
+    subprocess.run([*ping, "make", str(region), policies[0]], check=True)
+    count = str(examples(20000))
     other = subprocess.Popen(
-        [*echo, "echo", str(region), count, policies[1]], stderr=subprocess.PIPE, text=True
+        [*echo, "echo", str(region), policies[1], count], stderr=subprocess.PIPE, text=True
     )
     try:
         one = subprocess.run(
-            [*ping, "ping", str(region), count, policies[0]], stderr=subprocess.PIPE, text=True, timeout=90
+            [*ping, "ping", str(region), policies[0], count],
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
         )
-        _, errors = other.communicate(timeout=90)
+        _, errors = other.communicate(timeout=PATIENCE)
     finally:
         other.kill()
     assert (one.returncode, one.stderr) == (0, "")
@@ -178,9 +192,23 @@ def test_exchanges_with_this_machine(machine: Machine, native_makes: bool, peer,
     exchange(*(sides if native_makes else sides[::-1]), tmp_path / "region")
 
 
-@pytest.mark.parametrize("policies", [("coherent", "system-barrier"), ("device", "coherent")], ids="-".join)
+@pytest.mark.parametrize(
+    "policies",
+    [("coherent", "system-barrier"), ("device", "coherent"), ("whole-lines", "non-coherent")],
+    ids="-".join,
+)
 def test_each_side_chooses_its_access_policy(policies: tuple[str, str], peer, tmp_path: Path) -> None:
     exchange(peer(NATIVE), peer(FOREIGN[0]), tmp_path / "region", policies)
+
+
+def test_sides_that_lay_lines_out_differently_refuse_one_another(peer, tmp_path: Path) -> None:
+    region = tmp_path / "region"
+    subprocess.run([*peer(NATIVE), "make", str(region), "coherent"], check=True)
+    refused = subprocess.run(
+        [*peer(NATIVE), "echo", str(region), "non-coherent", "1"], stderr=subprocess.PIPE, text=True
+    )
+    assert refused.returncode == 1
+    assert "the other kind of access policy" in refused.stderr
 
 
 def test_unlike_foreign_machines_exchange_with_one_another(peer, tmp_path: Path) -> None:

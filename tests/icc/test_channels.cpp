@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "consort/icc.hpp"
 
@@ -109,19 +110,37 @@ TEST(Mailbox, DoesNotTrustThePeersWords) {
     EXPECT_EQ(got.number, 7U) << "nothing was copied";
     s.shared.reader.acknowledged = 77;
     ASSERT_EQ(writer.try_write({}), Status::peer_fault);
+    EXPECT_EQ(writer.write({}), Status::peer_fault) << "a blocking call ends too";
 }
 
-TEST(Mailbox, PayloadSharesTheFlagsLineUpTo48Bytes) {
+std::uintptr_t line_of(const void* p) {
+    return reinterpret_cast<std::uintptr_t>(p) / consort::line_bytes;
+}
+
+using Cleaning = consort::access::NonCoherent<CountingPort>;
+
+TEST(Mailbox, IsOneLineForUpTo48Bytes) {
     using M = Mailbox<std::array<unsigned char, 48>>;
-    static_assert(sizeof(M::WriterLines) == consort::line_bytes);
-    static_assert(sizeof(Mailbox<std::array<unsigned char, 49>>::WriterLines) ==
+    static_assert(sizeof(M::Shared) == consort::line_bytes);
+    static_assert(sizeof(Mailbox<std::array<unsigned char, 49>>::Shared) ==
                   std::size_t{2} * consort::line_bytes);
     Storage<M> s;
-    const auto line_of = [](const void* p) {
-        return reinterpret_cast<std::uintptr_t>(p) / consort::line_bytes;
+    EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(s.shared.payload.bytes + 47));
+    EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(&s.shared.reader.acknowledged));
+}
+
+// Cleaning a line writes back all of it: what the other side wrote there since would be lost.
+TEST(Mailbox, HasNoLineOfTwoWritersWhereLinesAreCleaned) {
+    const auto apart = []<class M>(std::type_identity<M>) {
+        Storage<M> s;
+        EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(s.shared.payload.bytes + 47));
+        EXPECT_NE(line_of(&s.shared.reader.acknowledged), line_of(&s.shared.writer.sequence));
+        EXPECT_NE(line_of(&s.shared.reader.acknowledged), line_of(s.shared.payload.bytes + 47));
+        EXPECT_EQ(line_of(&s.shared.reader.acknowledged), line_of(&s.shared.reader.epoch));
     };
-    EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(s.shared.writer.payload.bytes + 47));
-    EXPECT_NE(line_of(&s.shared.writer.sequence), line_of(&s.shared.reader.acknowledged));
+    using Bytes = std::array<unsigned char, 48>;
+    apart(std::type_identity<Mailbox<Bytes, Cleaning>>{});
+    apart(std::type_identity<Mailbox<Bytes, consort::access::WholeLines<consort::access::Coherent>>>{});
 }
 
 struct Signal {};
@@ -136,30 +155,129 @@ TEST(Mailbox, OfAnEmptyTypeIsASignal) {
     EXPECT_EQ(reader.try_read(got), Status::ok);
 }
 
-TEST(Duplex, CarriesTheAcknowledgementWithTheAnswer) {
-    Storage<Mailbox<std::uint32_t>> there;
-    Storage<Mailbox<Sample>> back;
-    Duplex<std::uint32_t, Sample> client(there.shared, back.shared);
-    Duplex<Sample, std::uint32_t> server(back.shared, there.shared);
+template <class D>
+class DuplexForms : public testing::Test {};
+// One line for both directions; a line each, because of the policy; a line each, because of the size.
+using Forms = testing::Types<Duplex<std::uint32_t, Sample>, Duplex<std::uint32_t, Sample, Cleaning>,
+                             Duplex<std::uint32_t, std::array<Sample, 9>>>;
+TYPED_TEST_SUITE(DuplexForms, Forms, );
+
+TYPED_TEST(DuplexForms, TheAcknowledgementComesWithTheAnswer) {
+    using Answer = decltype(TypeParam::Value::to_client);
+    Storage<TypeParam> s;
+    typename TypeParam::Client client(s.shared);
+    typename TypeParam::Server server(s.shared);
+    Answer answer{};
+    auto* const numbered = reinterpret_cast<Sample*>(&answer);
     for (std::uint32_t i = 0; i < 100; ++i) {
         ASSERT_EQ(client.try_write(i), Status::ok);
+        EXPECT_EQ(client.try_write(i), Status::would_block);
+        EXPECT_FALSE(client.empty());
         std::uint32_t request = 0;
         ASSERT_EQ(server.try_read(request), Status::ok);
-        ASSERT_EQ(server.try_write({0, request}), Status::ok);
-        EXPECT_EQ(back.shared.writer.acknowledged_back.load(), i + 1);
-        Sample answer{};
+        EXPECT_FALSE(client.empty()) << "acknowledged with the answer";
+        numbered->number = request;
+        ASSERT_EQ(server.try_write(answer), Status::ok);
+        numbered->number = 77;
         ASSERT_EQ(client.try_read(answer), Status::ok);
-        EXPECT_EQ(answer.number, i);
-        // The reader's own line is not needed for it any more: spoil it.
-        there.shared.reader.acknowledged = 12345;
+        EXPECT_EQ(numbered->number, i);
     }
-    there.shared.reader.acknowledged = 100;
-    // One-way traffic works by the reader's own line.
-    ASSERT_EQ(client.try_write(1), Status::ok);
-    ASSERT_EQ(client.try_write(2), Status::would_block);
+    // One-way traffic works as well.
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        ASSERT_EQ(client.try_write(i), Status::ok);
+        std::uint32_t request = 7;
+        ASSERT_EQ(server.try_read(request), Status::ok);
+        EXPECT_EQ(request, i);
+        EXPECT_FALSE(client.empty());
+        if (i == 0) {
+            EXPECT_EQ(server.try_read(request), Status::would_block) << "the next look acknowledges";
+        } else {
+            server.acknowledge();
+        }
+        EXPECT_TRUE(client.empty());
+    }
+    EXPECT_EQ(client.sequence(), 103U);
+    EXPECT_EQ(server.taken(), 103U);
+}
+
+TYPED_TEST(DuplexForms, IsTakenOverByARestartedSide) {
+    Storage<TypeParam> s;
+    typename TypeParam::Server server(s.shared);
+    EXPECT_EQ(server.peer_epoch(), 0U) << "no client has attached yet";
+    {
+        typename TypeParam::Client client(s.shared);
+        ASSERT_EQ(client.try_write(1), Status::ok);
+    }
+    typename TypeParam::Client client(s.shared);
+    EXPECT_EQ(server.peer_epoch(), 2U);
+    EXPECT_EQ(client.peer_epoch(), 1U);
+    EXPECT_EQ(client.try_write(2), Status::would_block) << "the first message is still there";
+    typename TypeParam::Server discarding(s.shared, Resume::discard);
+    std::uint32_t got = 0;
+    EXPECT_EQ(discarding.try_read(got), Status::would_block);
+    ASSERT_EQ(client.try_write(3), Status::ok);
+    ASSERT_EQ(discarding.try_read(got), Status::ok);
+    EXPECT_EQ(got, 3U);
+    {
+        typename TypeParam::Server successor(s.shared);
+        got = 0;
+        ASSERT_EQ(successor.try_read(got), Status::ok) << "read, but never acknowledged";
+        EXPECT_EQ(got, 3U);
+        successor.acknowledge();
+    }
+    typename TypeParam::Server last(s.shared);
+    EXPECT_EQ(last.try_read(got), Status::would_block);
+}
+
+// Each side has read and writes again: neither may wait for an acknowledgement that the other holds back.
+TYPED_TEST(DuplexForms, AWriteThatMustWaitStillAcknowledges) {
+    using Answer = decltype(TypeParam::Value::to_client);
+    Storage<TypeParam> s;
+    typename TypeParam::Client client(s.shared);
+    typename TypeParam::Server server(s.shared);
+    Answer answer{};
     std::uint32_t request = 0;
+    ASSERT_EQ(client.try_write(1), Status::ok);
+    ASSERT_EQ(server.try_write(answer), Status::ok);
+    ASSERT_EQ(client.try_read(answer), Status::ok);
     ASSERT_EQ(server.try_read(request), Status::ok);
-    ASSERT_EQ(client.try_write(2), Status::ok);
+    EXPECT_EQ(client.try_write(2), Status::would_block);
+    EXPECT_EQ(server.try_write(answer), Status::ok);
+    EXPECT_EQ(client.try_write(2), Status::ok);
+}
+
+TYPED_TEST(DuplexForms, DoesNotTrustThePeersWords) {
+    Storage<TypeParam> s;
+    typename TypeParam::Client client(s.shared);
+    typename TypeParam::Server server(s.shared);
+    s.shared.client.sequence = 5;
+    std::uint32_t got = 7;
+    EXPECT_EQ(server.try_read(got), Status::peer_fault);
+    EXPECT_EQ(server.read(got), Status::peer_fault) << "a blocking call ends too";
+    EXPECT_EQ(got, 7U);
+    s.shared.server.acknowledged = 77;
+    EXPECT_EQ(client.try_write(1), Status::peer_fault);
+}
+
+TEST(Duplex, IsOneLineForUpTo24BytesEachWay) {
+    using Bytes = std::array<unsigned char, 24>;
+    using D = Duplex<Bytes, Bytes>;
+    static_assert(D::one_line);
+    Storage<D> s;
+    EXPECT_EQ(line_of(&s.shared.client.sequence), line_of(s.shared.server.payload.bytes + 23));
+    EXPECT_NE(line_of(&s.shared.client.sequence), line_of(&s.shared.client_epoch()));
+    static_assert(!Duplex<Bytes, std::array<unsigned char, 25>>::one_line);
+    static_assert(!Duplex<std::array<unsigned char, 25>, Bytes>::one_line);
+}
+
+TEST(Duplex, HasNoLineOfTwoWritersWhereLinesAreCleaned) {
+    using D = Duplex<std::uint64_t, std::uint64_t, Cleaning>;
+    static_assert(!D::one_line);
+    Storage<D> s;
+    EXPECT_EQ(line_of(&s.shared.client.sequence), line_of(&s.shared.client_epoch()));
+    EXPECT_EQ(line_of(&s.shared.client.sequence), line_of(&s.shared.client.payload));
+    EXPECT_NE(line_of(&s.shared.client.sequence), line_of(&s.shared.server.sequence));
+    EXPECT_EQ(line_of(&s.shared.server.sequence), line_of(&s.shared.server_epoch()));
 }
 
 TEST(Queue, KeepsOrderAndCountsWhatItLoses) {
@@ -189,87 +307,310 @@ TEST(Queue, KeepsOrderAndCountsWhatItLoses) {
     EXPECT_EQ(reader.try_read(none), Status::would_block);
 }
 
+// The consumer tells what it has read by quarters, so of a ring of 16 up to 3 slots that were read may still
+// count as full; what always fits, and that an empty ring takes 16, is promised.
+TEST(Queue, TellsByQuartersWhatWasRead) {
+    using Q = Queue<std::uint32_t, 16>;
+    Storage<Q> s;
+    Q::Writer writer(s.shared);
+    Q::Reader reader(s.shared);
+    const std::array<std::uint32_t, 16> in{};
+    std::array<std::uint32_t, 16> out{};
+    for (std::uint32_t read = 0; read <= 16; ++read) {
+        EXPECT_EQ(writer.write_batch(in.data(), 16), 16U) << "an empty ring takes as many as it has slots";
+        EXPECT_EQ(reader.read_batch(out.data(), read), read);
+        const std::uint32_t more = writer.write_batch(in.data(), 16);
+        EXPECT_LE(more, read);
+        EXPECT_GE(more + 3, read) << "13 unread ones always fit";
+        while (reader.read_batch(out.data(), 16) != 0) {
+        }
+    }
+}
+
 TEST(Queue, IndicesWrap) {
     using Q = Queue<std::uint32_t, 4>;
     Storage<Q> s;
+    // As 2^32 - 2 messages leave it.
     s.shared.writer.head = 0xfffffffeU;
-    s.shared.reader.tail = 0xfffffffeU;
+    s.shared.reader.released = 0xfffffffeU;
+    for (std::uint32_t number = 0xfffffffaU; number != 0xfffffffeU; ++number) {
+        s.shared.slots.at[number & 3U].sequence = number + 1;
+    }
     Q::Writer writer(s.shared);
     Q::Reader reader(s.shared);
     for (std::uint32_t i = 0; i < 20; ++i) {
+        std::uint32_t got = 77;
+        EXPECT_EQ(reader.try_read(got), Status::would_block);
         ASSERT_EQ(writer.try_write(i), Status::ok);
-        std::uint32_t got = 0;
         ASSERT_EQ(reader.try_read(got), Status::ok);
         EXPECT_EQ(got, i);
     }
 }
 
-TEST(Queue, DoesNotTrustThePeersIndex) {
+TEST(Queue, DoesNotTrustThePeersNumbers) {
     using Q = Queue<std::uint32_t, 4>;
     Storage<Q> s;
     Q::Writer writer(s.shared);
     Q::Reader reader(s.shared);
-    s.shared.writer.head = 5;
-    std::uint32_t got = 0;
-    EXPECT_EQ(reader.try_read(got), Status::peer_fault);
-    s.shared.reader.tail = 1;
+    for (const std::uint32_t number : {2U, 5U, 77U, 0xffffffffU}) {
+        s.shared.slots.at[0].sequence = number;
+        std::uint32_t got = 7;
+        EXPECT_EQ(reader.try_read(got), Status::peer_fault) << number;
+        EXPECT_EQ(got, 7U);
+    }
+    s.shared.slots.at[0].sequence = 0;
+    s.shared.reader.released = 1;
     EXPECT_EQ(writer.try_write(1), Status::peer_fault);
+    EXPECT_EQ(writer.write(1), Status::peer_fault) << "a blocking call ends too";
 }
 
-TEST(Snapshot, GivesTheLatestOnceAndKeepsIt) {
-    using S = Snapshot<Sample, 2>;
-    Storage<S> s;
-    S::Writer writer(s.shared);
-    S::Reader first(s.shared, 0);
-    S::Reader second(s.shared, 1);
-    Sample got{-1, 99};
+TEST(Queue, ASlotIsAPowerOfTwoOrWholeLines) {
+    static_assert(Queue<std::uint8_t, 2>::slot_bytes == 8);
+    static_assert(Queue<std::uint64_t, 2>::slot_bytes == 16);
+    static_assert(Queue<std::array<unsigned char, 48>, 2>::slot_bytes == 64);
+    static_assert(Queue<std::array<unsigned char, 60>, 2>::slot_bytes == 64);
+    static_assert(Queue<std::array<unsigned char, 61>, 2>::slot_bytes == 128);
+    static_assert(Queue<std::array<unsigned char, 1024>, 2>::slot_bytes == 1088);
+    const auto fills = []<class Q>(std::type_identity<Q>) {
+        EXPECT_EQ(sizeof(typename Q::Slot), Q::slot_bytes);
+        Storage<Q> s;
+        EXPECT_NE(line_of(&s.shared.writer), line_of(&s.shared.slots.at[0]));
+        EXPECT_NE(line_of(&s.shared.reader), line_of(&s.shared.slots.at[0]));
+        EXPECT_NE(line_of(&s.shared.reader), line_of(&s.shared.writer));
+    };
+    fills(std::type_identity<Queue<std::uint64_t, 4>>{});
+    fills(std::type_identity<Queue<std::uint64_t, 4, Cleaning>>{});
+    fills(std::type_identity<Queue<std::uint64_t, 4, consort::access::Device>>{});
+    fills(std::type_identity<Queue<std::array<unsigned char, 129>, 4>>{});
+}
+
+// Also in the middle of what it tells by quarters, and of batches; for as many laps as it takes.
+TEST(Queue, IsTakenOverByARestartedSide) {
+    using Q = Queue<std::uint32_t, 16>;
+    Storage<Q> s;
+    std::uint32_t next = 0;
+    std::uint32_t expected = 0;
+    for (std::uint32_t life = 0; life < 200; ++life) {
+        Q::Writer writer(s.shared);
+        const std::uint32_t singles = life % 5;
+        for (std::uint32_t i = 0; i < singles; ++i) {
+            ASSERT_EQ(writer.try_write(next++), Status::ok);
+        }
+        std::array<std::uint32_t, 9> batch{};
+        const std::uint32_t more = life % 9;
+        for (std::uint32_t i = 0; i < more; ++i) {
+            batch[i] = next++;
+        }
+        ASSERT_EQ(writer.write_batch(batch.data(), more), more);
+        Q::Writer successor(s.shared);
+        ASSERT_EQ(successor.try_write(next++), Status::ok);
+        Q::Reader reader(s.shared);
+        std::array<std::uint32_t, 16> got{};
+        const std::uint32_t count = singles + more + 1;
+        ASSERT_EQ(reader.read_batch(got.data(), 16), count) << life;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            EXPECT_EQ(got[i], expected++);
+        }
+        EXPECT_EQ(reader.peer_epoch(), 2 * life + 2);
+    }
+}
+
+// What a consumer has read and not released is read again by its successor: less than a quarter of the ring.
+TEST(Queue, ASuccessorReadsAgainWhatWasNotTold) {
+    using Q = Queue<std::uint32_t, 16>;
+    for (std::uint32_t read = 0; read <= 12; ++read) {
+        Storage<Q> s;
+        Q::Writer writer(s.shared);
+        for (std::uint32_t i = 0; i < 13; ++i) {
+            ASSERT_EQ(writer.try_write(i), Status::ok);
+        }
+        std::uint32_t got = 0;
+        {
+            Q::Reader reader(s.shared);
+            for (std::uint32_t i = 0; i < read; ++i) {
+                ASSERT_EQ(reader.try_read(got), Status::ok);
+            }
+        }
+        Q::Reader reader(s.shared);
+        ASSERT_EQ(reader.try_read(got), Status::ok);
+        EXPECT_LE(got, read);
+        EXPECT_LT(read - got, 4U);
+    }
+    Storage<Q> s;
+    Q::Writer writer(s.shared);
+    ASSERT_EQ(writer.try_write(1), Status::ok);
+    std::uint32_t got = 0;
+    {
+        Q::Reader reader(s.shared);
+        ASSERT_EQ(reader.try_read(got), Status::ok);
+        ASSERT_EQ(reader.try_read(got), Status::would_block);
+    }
+    Q::Reader reader(s.shared);
+    EXPECT_EQ(reader.try_read(got), Status::would_block) << "an empty ring is reported";
+}
+
+// A producer that died after `published` of its words: a batch of 3 stored its numbers from the last to the
+// first, and `head` after them.
+TEST(Queue, ASuccessorDropsABatchThatWasNotPublished) {
+    using Q = Queue<std::uint32_t, 8>;
+    for (std::uint32_t published = 0; published <= 3; ++published) {
+        Storage<Q> s;
+        {
+            Q::Writer writer(s.shared);
+            for (std::uint32_t i = 0; i < 5; ++i) {
+                ASSERT_EQ(writer.try_write(i), Status::ok);
+            }
+        }
+        // It noted how far it was before it began the batch.
+        s.shared.writer.head = 5;
+        Q::Reader reader(s.shared);
+        std::uint32_t got[16];
+        ASSERT_EQ(reader.read_batch(got, 16), 5U);
+        for (std::uint32_t i = 0; i < published; ++i) {
+            auto& slot = s.shared.slots.at[(7 - i) & 7U];
+            slot.element.put(107 - i);
+            slot.sequence = 8 - i;
+        }
+        Q::Writer successor(s.shared);
+        EXPECT_EQ(reader.read_batch(got, 16), published == 3 ? 3U : 0U) << published;
+        for (std::uint32_t i = 0; i < 8; ++i) {
+            ASSERT_EQ(successor.try_write(200 + i), Status::ok) << published;
+        }
+        ASSERT_EQ(reader.read_batch(got, 16), 8U);
+        for (std::uint32_t i = 0; i < 8; ++i) {
+            EXPECT_EQ(got[i], 200 + i) << published;
+        }
+    }
+}
+
+// With the copy beside its number, and with the pairs alone: because of the policy, and because of the size.
+template <class S>
+class SnapshotForms : public testing::Test {
+  public:
+    using Value = typename S::Value;
+    static Value of(std::uint32_t number) {
+        Value value{};
+        reinterpret_cast<Sample*>(&value)->number = number;
+        return value;
+    }
+    static std::uint32_t number(const Value& value) {
+        return reinterpret_cast<const Sample*>(&value)->number;
+    }
+};
+using SnapshotTypes =
+    testing::Types<Snapshot<Sample, 2>, Snapshot<Sample, 2, Cleaning>, Snapshot<std::array<Sample, 9>, 2>>;
+TYPED_TEST_SUITE(SnapshotForms, SnapshotTypes, );
+
+TYPED_TEST(SnapshotForms, GivesTheLatestOnceAndKeepsIt) {
+    Storage<TypeParam> s;
+    typename TypeParam::Writer writer(s.shared);
+    typename TypeParam::Reader first(s.shared, 0);
+    typename TypeParam::Reader second(s.shared, 1);
+    auto got = this->of(99);
     EXPECT_EQ(first.read(got), Status::would_block) << "nothing written yet";
-    EXPECT_EQ(got.number, 99U);
+    EXPECT_EQ(this->number(got), 99U);
     for (std::uint32_t i = 1; i < 100; ++i) {
-        writer.update({0, i});
+        writer.update(this->of(i));
         if (i % 3 == 0) {
             ASSERT_EQ(first.read(got), Status::ok);
-            EXPECT_EQ(got.number, i);
+            EXPECT_EQ(this->number(got), i);
+            EXPECT_EQ(first.stamp(), i);
             EXPECT_EQ(first.read(got), Status::would_block) << "nothing newer";
-            EXPECT_EQ(got.number, i) << "the variable still holds the latest";
+            EXPECT_EQ(this->number(got), i) << "the variable still holds the latest";
         }
     }
     ASSERT_EQ(second.read(got), Status::ok);
-    EXPECT_EQ(got.number, 99U);
+    EXPECT_EQ(this->number(got), 99U);
 }
 
-TEST(Snapshot, ARestartedWriterIsNewerThanAnythingRead) {
-    using S = Snapshot<Sample, 1>;
-    Storage<S> s;
-    S::Reader reader(s.shared, 0);
-    Sample got{};
+TYPED_TEST(SnapshotForms, ARestartedWriterIsNewerThanAnythingRead) {
+    Storage<TypeParam> s;
+    typename TypeParam::Reader reader(s.shared, 0);
+    auto got = this->of(0);
     for (std::uint32_t i = 1; i < 20; ++i) {
-        S::Writer writer(s.shared);
-        writer.update({0, i});
+        typename TypeParam::Writer writer(s.shared);
+        writer.update(this->of(i));
         ASSERT_EQ(reader.read(got), Status::ok);
-        EXPECT_EQ(got.number, i);
+        EXPECT_EQ(this->number(got), i);
         EXPECT_EQ(reader.peer_epoch(), i);
     }
 }
 
-TEST(Snapshot, StampsWrap) {
-    using S = Snapshot<Sample, 1>;
-    Storage<S> s;
+TYPED_TEST(SnapshotForms, StampsWrap) {
+    Storage<TypeParam> s;
     s.shared.slots[0][1].stamp.put(0xfffffffeU);
     s.shared.writer.current[0] = 1;
-    S::Writer writer(s.shared);
-    S::Reader reader(s.shared, 0);
-    Sample got{};
+    if constexpr (TypeParam::small) {
+        s.shared.writer.copy.begun = 0xfffffffeU;
+        s.shared.writer.copy.done = 0xfffffffeU;
+    }
+    typename TypeParam::Writer writer(s.shared);
+    typename TypeParam::Reader reader(s.shared, 0);
+    auto got = this->of(0);
     ASSERT_EQ(reader.read(got), Status::ok);
     for (std::uint32_t i = 1; i < 10; ++i) {
-        writer.update({0, i});
+        writer.update(this->of(i));
         ASSERT_EQ(reader.read(got), Status::ok) << i;
+        EXPECT_EQ(this->number(got), i);
+    }
+}
+
+TEST(Snapshot, PutsASmallValueBesideItsNumber) {
+    using Bytes = std::array<unsigned char, 40>;
+    using S = Snapshot<Bytes, 1>;
+    static_assert(S::small);
+    static_assert(!Snapshot<std::array<unsigned char, 41>, 1>::small);
+    static_assert(!Snapshot<Bytes, 2>::small, "each further reader takes one word of the line");
+    static_assert(!Snapshot<std::uint32_t, 1, Cleaning>::small, "words would be cleaned one by one");
+    static_assert(sizeof(S::WriterLines) == consort::line_bytes);
+    Storage<S> s;
+    EXPECT_EQ(line_of(&s.shared.writer.latest), line_of(&s.shared.writer.copy.value[9]));
+    // Not a byte lost, whatever the size.
+    const auto moves = []<std::size_t N>(std::integral_constant<std::size_t, N>) {
+        using T = std::array<unsigned char, N>;
+        Storage<Snapshot<T, 1>> shared;
+        static_assert(Snapshot<T, 1>::small);
+        typename Snapshot<T, 1>::Writer writer(shared.shared);
+        typename Snapshot<T, 1>::Reader reader(shared.shared, 0);
+        T in{};
+        for (std::size_t i = 0; i < N; ++i) {
+            in[i] = static_cast<unsigned char>(i * 37 + 1);
+        }
+        struct {
+            T value{};
+            unsigned char guard = 0xa5;
+        } out;
+        writer.update(in);
+        ASSERT_EQ(reader.read(out.value), Status::ok);
+        EXPECT_EQ(in, out.value);
+        EXPECT_EQ(out.guard, 0xa5);
+    };
+    moves(std::integral_constant<std::size_t, 1>{});
+    moves(std::integral_constant<std::size_t, 3>{});
+    moves(std::integral_constant<std::size_t, 8>{});
+    moves(std::integral_constant<std::size_t, 39>{});
+    moves(std::integral_constant<std::size_t, 40>{});
+}
+
+// Whatever the writer was interrupted at: the reader has the pairs.
+TEST(Snapshot, TakesThePairsWhereTheCopyIsHalfWritten) {
+    using S = Snapshot<Sample, 1>;
+    Storage<S> s;
+    S::Writer writer(s.shared);
+    S::Reader reader(s.shared, 0);
+    for (std::uint32_t i = 1; i < 10; ++i) {
+        writer.update({0, i});
+        s.shared.writer.copy.begun = i + 1;
+        s.shared.writer.copy.value[1] = 77;
+        Sample got{};
+        ASSERT_EQ(reader.read(got), Status::ok);
         EXPECT_EQ(got.number, i);
+        EXPECT_EQ(reader.read(got), Status::would_block);
     }
 }
 
 TEST(Snapshot, DoesNotTrustThePeersWords) {
-    using S = Snapshot<Sample, 1>;
+    using S = Snapshot<Sample, 1, Cleaning>;
     Storage<S> s;
     S::Writer writer(s.shared);
     S::Reader reader(s.shared, 0);
@@ -328,12 +669,38 @@ TYPED_TEST(Access, MovesEverySizeWhole) {
         ASSERT_EQ(reader.try_read(out.value), Status::ok);
         EXPECT_EQ(in, out.value);
         EXPECT_EQ(out.guard, 0xa5) << "copied beyond the value of " << N << " bytes";
+
+        using Q = Queue<T, 4, TypeParam>;
+        Storage<Q> queue;
+        typename Q::Writer producer(queue.shared);
+        typename Q::Reader consumer(queue.shared);
+        for (int turn = 0; turn < 9; ++turn) {
+            in[0] = static_cast<unsigned char>(turn);
+            ASSERT_EQ(producer.try_write(in), Status::ok);
+            ASSERT_EQ(consumer.try_read(out.value), Status::ok);
+            EXPECT_EQ(in, out.value);
+            EXPECT_EQ(out.guard, 0xa5);
+        }
+
+        using D = Duplex<T, T, TypeParam>;
+        Storage<D> duplex;
+        typename D::Client client(duplex.shared);
+        typename D::Server server(duplex.shared);
+        T back{};
+        ASSERT_EQ(client.try_write(in), Status::ok);
+        ASSERT_EQ(server.try_read(back), Status::ok);
+        ASSERT_EQ(server.try_write(back), Status::ok);
+        out.value = T{};
+        ASSERT_EQ(client.try_read(out.value), Status::ok);
+        EXPECT_EQ(in, out.value);
+        EXPECT_EQ(out.guard, 0xa5);
     };
     one(std::integral_constant<std::size_t, 1>{});
     one(std::integral_constant<std::size_t, 2>{});
     one(std::integral_constant<std::size_t, 3>{});
     one(std::integral_constant<std::size_t, 4>{});
     one(std::integral_constant<std::size_t, 5>{});
+    one(std::integral_constant<std::size_t, 24>{});
     one(std::integral_constant<std::size_t, 48>{});
     one(std::integral_constant<std::size_t, 1023>{});
     one(std::integral_constant<std::size_t, 1024>{});

@@ -13,6 +13,11 @@ TEST(Scale, IsExactWhereAProductWouldOverflow) {
     EXPECT_EQ(scale(10'000'000'000'000'000'000U, 1'000'000'000U, 10'000'000'000U),
               1'000'000'000'000'000'000U);
     EXPECT_EQ(scale(7, 1'000'000'000U, 2'596'100'000U), 2U);
+    // A clock of picoseconds: whole multiples, to which the split of smaller rates does not go.
+    EXPECT_EQ(scale(1'234'567'890'123'456U, 1'000'000'000'000U, 1'000'000'000U), 1'234'567'890'123'456'000U);
+    EXPECT_EQ(scale(1'234'567'890'123'456'789U, 1'000'000'000U, 1'000'000'000'000U), 1'234'567'890'123'456U);
+    EXPECT_EQ(scale(std::numeric_limits<std::uint64_t>::max() / 999, 1'000'000'000'000U, 1'000'000'000U),
+              std::numeric_limits<std::uint64_t>::max());
     EXPECT_EQ(scale(0, 3, 5), 0U);
 }
 

@@ -64,14 +64,13 @@ using Control = consort::WorkerControl<>;
 
 struct Bench {
     struct Memory {
-        Channels::RequestBox::Shared in{};
-        Channels::ResponseBox::Shared out{};
+        Channels::Mail::Shared mail{};
         Channels::StateBox::Shared checkpoint{};
         Channels::StateBox::Shared restore{};
         Control::Shared control{};
     };
     std::unique_ptr<Memory> memory = std::make_unique<Memory>();
-    Channels channels{&memory->in, &memory->out, &memory->checkpoint, &memory->restore};
+    Channels channels{&memory->mail, &memory->checkpoint, &memory->restore};
     Control::Master control{memory->control};
     Master<Digest, LookingPort> master;
 
@@ -116,14 +115,13 @@ struct Golden {
 // A worker that dies behind its answer, before its checkpoint: the test answers in its place.
 void answer_without_checkpoint(Bench& bench, std::int32_t value, const Out& answer, Out& out,
                                bool reset = false) {
-    consort::Duplex<consort::offload::Response<Out>, consort::offload::Request<In>> mail(bench.memory->out,
-                                                                                         bench.memory->in);
+    Channels::Mail::Server mail(bench.memory->mail);
     bench.master.begin({value}, reset);
     consort::offload::Request<In> request{};
     ASSERT_EQ(mail.try_read(request), Status::ok);
     ASSERT_EQ(mail.try_write({request.sequence, 0, answer}), Status::ok);
     const auto& report = bench.master.finish(out, LookingPort::ticks + 10, [] { return true; });
-    ASSERT_EQ(report.status & ~job_status::late, 0U);
+    ASSERT_EQ(report.status & ~job_status::late_answer, 0U);
     ASSERT_EQ(out.hash, answer.hash);
 }
 
@@ -154,7 +152,7 @@ TEST(Offload, ALateAnswerIsNeverTakenForTheNext) {
     golden.step_on(2, false);
     ASSERT_TRUE(bench.worker->serve()) << "the answer to 2 comes after its deadline";
     const auto next = bench.job(3, out, true);
-    EXPECT_EQ(next.status, job_status::late);
+    EXPECT_EQ(next.status, job_status::late_answer);
     EXPECT_EQ(out.hash, golden.step_on(3, false).hash);
     EXPECT_EQ(bench.master.late_answers(), 1U);
 }
@@ -174,7 +172,7 @@ TEST(Offload, ADeadWorkerIsFoundByTheJobItFailed) {
     const auto found = bench.job(2, out, true);
     EXPECT_TRUE(found.worker_lost);
     EXPECT_EQ(found.status & job_status::lost, job_status::lost);
-    EXPECT_FALSE(bench.job(3, out, true).worker_lost) << "told once";
+    EXPECT_FALSE(bench.job(3, out, true).worker_lost) << "reported once";
     bench.start();
     EXPECT_TRUE(bench.job(4, out, true).worker_back);
     EXPECT_EQ(out.count, 2U) << "holding: the restarted worker goes on from the checkpoint of job 1";
@@ -291,7 +289,7 @@ TEST(ResetOfTheState, StaysAskedForWhileNoRequestIsTakenUp) {
     static_cast<void>(bench.job(2, out, false));
     static_cast<void>(bench.job(3, out, false, true));
     ASSERT_TRUE(bench.worker->serve()) << "job 2";
-    EXPECT_EQ(bench.job(4, out, true).status, job_status::late);
+    EXPECT_EQ(bench.job(4, out, true).status, job_status::late_answer);
     EXPECT_EQ(out.first, 4) << "the answer to job 2 does not speak of the reset";
     static_cast<void>(bench.job(5, out, true));
     EXPECT_EQ(out.first, 4) << "asked for once";
@@ -304,7 +302,7 @@ TEST(ResetOfTheState, IsNotAskedForAgainAfterALateAnswer) {
     static_cast<void>(bench.job(1, out, true));
     static_cast<void>(bench.job(2, out, false, true));
     ASSERT_TRUE(bench.worker->serve()) << "the reset, too late for its output";
-    EXPECT_EQ(bench.job(3, out, true).status, job_status::late);
+    EXPECT_EQ(bench.job(3, out, true).status, job_status::late_answer);
     EXPECT_EQ(out.first, 2);
     EXPECT_EQ(out.count, 2U);
 }
@@ -339,8 +337,7 @@ TEST(ResetOfTheState, SurvivesAPredecessorsLateAnswer) {
     Out out{};
     static_cast<void>(bench.job(1, out, true));
     // Sent with the reset, answered late, without a checkpoint: the state that had it died.
-    consort::Duplex<consort::offload::Response<Out>, consort::offload::Request<In>> mail(bench.memory->out,
-                                                                                         bench.memory->in);
+    Channels::Mail::Server mail(bench.memory->mail);
     bench.worker.reset();
     bench.master.begin({2}, true);
     consort::offload::Request<In> request{};
@@ -349,7 +346,7 @@ TEST(ResetOfTheState, SurvivesAPredecessorsLateAnswer) {
     ASSERT_EQ(mail.try_write({request.sequence, 0, out}), Status::ok);
     bench.start();
     const auto report = bench.job(3, out, true);
-    EXPECT_EQ(report.status, job_status::late);
+    EXPECT_EQ(report.status, job_status::late_answer);
     EXPECT_TRUE(report.worker_restarted);
     EXPECT_EQ(out.first, 3);
 }

@@ -13,7 +13,7 @@
 namespace consort::exploration {
 
 struct Weakening {
-    Edge edge;
+    SyncPoint point;
     rl::memory_order to;
 };
 
@@ -58,7 +58,7 @@ template <class Test>
     parameters.progress_stream = &progress;
     restore_orders();
     for (const Weakening& weakening : weakenings) {
-        present_order[static_cast<std::size_t>(weakening.edge)] = weakening.to;
+        present_order[static_cast<std::size_t>(weakening.point)] = weakening.to;
     }
     failed_check = nullptr;
     rl::simulate<Test>(parameters);
@@ -96,41 +96,41 @@ class Report {
         note(good);
     }
 
-    // `edge` weakened must make a check fail. `background` is weakened as well, in a test that holds with it
+    // `point` weakened must make a check fail. `background` is weakened as well, in a test that holds with it
     // alone.
     template <class Test>
-    void found(Edge edge, rl::memory_order to, Search search, std::vector<Weakening> background = {}) {
+    void found(SyncPoint point, rl::memory_order to, Search search, std::vector<Weakening> background = {}) {
         heading();
         std::string note_text;
         if (!background.empty()) {
             const Found alone = explore<Test>(search, background);
             if (alone.result != rl::test_result_success) {
-                std::printf("FAIL the background of %s does not hold: %s\n", name_of(edge),
+                std::printf("FAIL the background of %s does not hold: %s\n", name_of(point),
                             alone.check.c_str());
                 note(false);
                 return;
             }
             for (const Weakening& other : background) {
-                note_text += (note_text.empty() ? "; with " : ", ") + std::string(name_of(other.edge)) + " " +
-                             rl::format(other.to);
+                note_text += (note_text.empty() ? "; with " : ", ") + std::string(name_of(other.point)) +
+                             " " + rl::format(other.to);
             }
             note_text += ", which alone holds in " + std::to_string(alone.executions);
         }
-        background.push_back({edge, to});
+        background.push_back({point, to});
         const Found found = explore<Test>(search, background);
         const bool good = found.result != rl::test_result_success;
-        row(good ? "ok" : "FAIL", edge, to, found, search, note_text);
+        row(good ? "ok" : "FAIL", point, to, found, search, note_text);
         note(good);
     }
 
     // Kept although no search finds its weakening; `reason` says why. Should the search find it, the reason
     // is void.
     template <class Test>
-    void kept(Edge edge, rl::memory_order to, Search search, const std::string& reason) {
+    void kept(SyncPoint point, rl::memory_order to, Search search, const std::string& reason) {
         heading();
-        const Found found = explore<Test>(search, {{edge, to}});
+        const Found found = explore<Test>(search, {{point, to}});
         const bool good = found.result == rl::test_result_success;
-        row(good ? "kept" : "FAIL", edge, to, found, search, "; kept: " + reason);
+        row(good ? "kept" : "FAIL", point, to, found, search, "; kept: " + reason);
         note(good);
     }
 
@@ -154,14 +154,14 @@ class Report {
 
     void heading() {
         if (!heading_) {
-            std::printf("\n     %-28s| weakened to | %-50s| at execution\n", "edge", "check that failed");
+            std::printf("\n     %-28s| weakened to | %-50s| at execution\n", "point", "check that failed");
             heading_ = true;
         }
     }
 
-    static void row(const char* mark, Edge edge, rl::memory_order to, const Found& found, Search search,
+    static void row(const char* mark, SyncPoint point, rl::memory_order to, const Found& found, Search search,
                     const std::string& remark) {
-        std::printf("%-4s %-28s| %-12s| %-50s| %llu (%s)%s\n", mark, name_of(edge), rl::format(to),
+        std::printf("%-4s %-28s| %-12s| %-50s| %llu (%s)%s\n", mark, name_of(point), rl::format(to),
                     found.check.c_str(), found.executions, text(search).c_str(), remark.c_str());
     }
 

@@ -43,7 +43,7 @@ int main() {
     Report report;
     report.holds<Sporadic<1>>("DoubleBuffer, one update during a read", full);
     report.fails<Sporadic<2>>("DoubleBuffer, two updates during a read", full, rl::test_result_data_race);
-    report.found<Sporadic<1>>(Edge::buffer_publish, rl::mo_relaxed, full);
-    report.found<Sporadic<1>>(Edge::buffer_observe, rl::mo_relaxed, full);
+    report.found<Sporadic<1>>(SyncPoint::buffer_publish, rl::mo_relaxed, full);
+    report.found<Sporadic<1>>(SyncPoint::buffer_observe, rl::mo_relaxed, full);
     return report.exit_code();
 }

@@ -22,20 +22,20 @@ struct Attach : rl::test_suite<Attach, 2> {
     void thread(unsigned index) {
         if (index == 0) {
             region.get().line.put(64);
-            RelacyAccess::store<Edge::region_publish>(region.get().magic, 1);
+            RelacyAccess::store<SyncPoint::region_publish>(region.get().magic, 1);
             region.get().content.put(7);
-            RelacyAccess::store<Edge::region_publish>(region.get().state, 1);
+            RelacyAccess::store<SyncPoint::region_publish>(region.get().state, 1);
         } else {
-            if (RelacyAccess::load<Edge::region_observe>(region.get().magic) == 1) {
+            if (RelacyAccess::load<SyncPoint::region_observe>(region.get().magic) == 1) {
                 std::uint32_t line = 0;
                 region.get().line.get(line);
                 check(line == 64, "region: a line size where there is a magic number");
             }
-            while (RelacyAccess::load<Edge::region_observe>(region.get().state) != 1) {
+            while (RelacyAccess::load<SyncPoint::region_observe>(region.get().state) != 1) {
                 Yield::relax();
             }
             std::uint32_t got = 0;
-            check(RelacyAccess::load<Edge::region_observe>(region.get().magic) == 1,
+            check(RelacyAccess::load<SyncPoint::region_observe>(region.get().magic) == 1,
                   "region: magic before ready");
             region.get().content.get(got);
             check(got == 7, "region: complete when attached to");
@@ -73,11 +73,11 @@ int main() {
     Report report;
     report.holds<Attach>("Region, attach while it is made", full);
     report.holds<Restart>("Mailbox, restart of the reader", full);
-    for (const Edge edge : {Edge::region_publish, Edge::region_observe}) {
-        report.found<Attach>(edge, rl::mo_relaxed, full);
+    for (const SyncPoint point : {SyncPoint::region_publish, SyncPoint::region_observe}) {
+        report.found<Attach>(point, rl::mo_relaxed, full);
     }
-    for (const Edge edge : {Edge::epoch_publish, Edge::epoch_observe}) {
-        report.found<Restart>(edge, rl::mo_relaxed, full);
+    for (const SyncPoint point : {SyncPoint::epoch_publish, SyncPoint::epoch_observe}) {
+        report.found<Restart>(point, rl::mo_relaxed, full);
     }
     return report.exit_code();
 }

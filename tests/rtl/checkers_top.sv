@@ -61,7 +61,7 @@ module checkers_top
       .clk_i,
       .rst_ni,
       .up_o(up_i),
-      .phy_tx_o(BeatWidth'(phy_data_i)),
+      .phy_tx_o($bits(wire_t)'(phy_data_i)),
       .phy_tx_valid_o(phy_valid_i),
       .phy_tx_ready_i(phy_ready_i),
       .rx_meta_o('0),

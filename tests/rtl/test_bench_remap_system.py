@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from consort.bench import remap_size, remap_system
-from consort.bench.published import experiment_folder
-from consort.bench.registry import Options
 from consort.errors import BadInput
 from consort.remote import synthesis
+from consort_bench import remap_size, remap_system
+from consort_bench.published import experiment_folder
+from consort_bench.registry import Options
 
 FOLDER = experiment_folder("remap", "system")
 
@@ -18,6 +18,7 @@ def result():
     return remap_system.run(Options("remap-system"))
 
 
+@pytest.mark.slow
 def test_goals_are_met(result):
     assert len(result.goals) == 5
     assert [g["name"] for g in result.goals if not g["met"]] == []

@@ -75,6 +75,7 @@ def empty_coverage():
     return module.model()
 
 
+@pytest.mark.slow
 def test_random_traffic_and_reconfiguration(tmp_path):
     failed, said, counts = run(tmp_path, simulation(), SUITE_SEED="1", SUITE_PHASES="1", SUITE_COUNT="20")
     assert not failed, said[-6000:]

@@ -99,29 +99,49 @@ def credit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---- The link: each message once, in order, of its session, and never a deadlock ----
 
 
+def world(**given: int) -> dict[str, int]:
+    """The inputs of a world in which nothing happens but what is given."""
+    nothing = dict.fromkeys(("errors", "idles", "cuts", "resets", "breaks", "mute"), 0)
+    return nothing | {"timeout": 24, "down0": 120, "down1": 120, "most": 7} | given
+
+
+CHOICES = 25
+ONE_ERROR = world(errors=1)
+ONE_CUT = world(cuts=1)
+# A time so short that all is repeated before the first acknowledgement can come.
+SOON_AGAIN = world(errors=1, timeout=10)
+# One end is reset, and the other one waits as long, much longer, or a shorter time.
+ONE_RESET = world(resets=1)
+PATIENT_TARGET = world(resets=1, down1=250)
+PATIENT_INITIATOR = world(resets=1, down0=250)
+# All data of one direction is harmed, and control frames are not.
+ONE_BREAK = world(breaks=1)
+# Acknowledgements of one direction come alone, and each that is lost costs one repetition.
+ONE_TALKS = world(errors=1, mute=2, down0=250, down1=250, most=2)
+
+
 def test_one_error_anywhere_on_the_wire(explorer, link):
-    found = explore(explorer, link(3), 21, errors=1, idles=0, cuts=0, timeout=24)
+    found = explore(explorer, link(3), CHOICES, **ONE_ERROR)
     assert found["verdict"] == "holds"
     assert found["states"] > 10_000
 
 
-ONE_ERROR = {"errors": 1, "idles": 0, "cuts": 0, "timeout": 24}
-ONE_CUT = {"errors": 0, "idles": 0, "cuts": 1, "timeout": 24}
-# A time so short that all is repeated before the first acknowledgement can come.
-SOON_AGAIN = {"errors": 1, "idles": 0, "cuts": 0, "timeout": 10}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("width", "world"),
+    ("width", "of"),
     [
-        (3, {"errors": 1, "idles": 1, "cuts": 0, "timeout": 24}),
+        (3, world(errors=1, idles=1)),
         (3, SOON_AGAIN),
         (3, ONE_CUT),
+        (3, ONE_RESET),
+        (3, PATIENT_TARGET),
+        (3, PATIENT_INITIATOR),
+        (3, ONE_BREAK),
+        (3, ONE_TALKS),
     ],
 )
-def test_all_states_of_the_link(explorer, link, width, world):
-    assert explore(explorer, link(width), 21, **world)["verdict"] == "holds"
+def test_all_states_of_the_link(explorer, link, width, of):
+    assert explore(explorer, link(width), CHOICES, **of)["verdict"] == "holds"
 
 
 WRONG_LINKS = [
@@ -135,8 +155,8 @@ WRONG_LINKS = [
     pytest.param(
         2,
         ONE_ERROR,
-        "crc_good_q <= in_crc_q == rx_due_q;",
-        "crc_good_q <= 1'b1;",
+        "crc_good_q <= in_crc_q == rx_due_q &&",
+        "crc_good_q <= 1'b1 &&",
         id="a harmed frame is taken",
     ),
     pytest.param(
@@ -174,14 +194,49 @@ WRONG_LINKS = [
         "      if (!up) begin\n",
         id="numbers go on after a new start",
     ),
+    pytest.param(
+        2,
+        ONE_TALKS,
+        "ack_full_q || duplicate_q || confirms_q",
+        "ack_full_q || confirms_q",
+        id="what came twice is not acknowledged",
+    ),
+    pytest.param(
+        2,
+        PATIENT_TARGET,
+        "(!Initiator && heard_init_q)",
+        "1'b0",
+        id="a target that is up takes a new session for its own",
+    ),
+    pytest.param(
+        2,
+        PATIENT_TARGET,
+        "start_after_q <= down_after + (down_after >> 1);",
+        "start_after_q <= '0;",
+        id="no silence before a new session",
+    ),
+    pytest.param(
+        2,
+        ONE_BREAK,
+        "quiet_over_q || vain_over_q ||",
+        "quiet_over_q ||",
+        id="repeated for ever",
+    ),
+    pytest.param(
+        2,
+        ONE_RESET,
+        " && (heard_number_q - oldest_q) <= in_flight;",
+        ";",
+        id="any number is an acknowledgement",
+    ),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "world", "right", "wrong"), WRONG_LINKS)
-def test_a_wrong_link_is_found_out(explorer, tmp_path, width, world, right, wrong):
+@pytest.mark.parametrize(("width", "of", "right", "wrong"), WRONG_LINKS)
+def test_a_wrong_link_is_found_out(explorer, tmp_path, width, of, right, wrong):
     changed = graph(tmp_path, "link_world", LINK, {"link": (right, wrong)}, (f"SeqWidth={width}",))
-    found = explore(explorer, changed, 21, **world)
+    found = explore(explorer, changed, CHOICES, **of)
     assert found["verdict"] == "deadlock" or found["verdict"].startswith("bad")
 
 

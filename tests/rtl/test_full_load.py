@@ -17,6 +17,7 @@ def held(load: run.FullLoad, alone: int) -> None:
     assert 4 * alone < longest <= limit < 20 * longest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("load", "alone"),
     [

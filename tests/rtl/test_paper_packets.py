@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from consort.bench.published import experiment_folder, read_published
 from consort.remote import formulas
 from consort.remote.run import PAPER, Soak, paper_beats, paper_refused, paper_soak
+from consort_bench.published import experiment_folder, read_published
 
 FORMULAS = {
     "b2b": formulas.b2b,
@@ -20,6 +20,7 @@ def beats() -> dict[tuple[str, int], tuple[int, int]]:
     return {(row.packetization, row.burst): (row.write_beats, row.read_beats) for row in paper_beats()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 def test_every_burst_takes_the_beats_of_the_formula(name, beats):
     wrong = {b: beats[name, b] for b in range(1, 257) if beats[name, b] != FORMULAS[name](b)}

@@ -18,16 +18,25 @@ from consort.remote import run
         (run.Soak(beats=250_000, bit_error_rate=1e-4, seed=4), 2000),
         (run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=5), 500),
         (run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, drop=5e-4, repeat=5e-4, seed=6), 800),
-        (
+        pytest.param(
             run.Soak(
                 beats=300_000, bit_error_rate=2e-5, drop=1e-4, repeat=1e-4, pause_percent=10, seed=7, shape=2
             ),
             500,
+            marks=pytest.mark.slow,
         ),
         # Of a PHY of half a beat each lost word shifts all after it.
-        (run.Soak(beats=100_000, seed=8, phy_width=64), 0),
-        (run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, seed=9, phy_width=64), 500),
-        (run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=10, phy_width=64), 1000),
+        pytest.param(run.Soak(beats=100_000, seed=8, phy_width=64), 0, marks=pytest.mark.slow),
+        pytest.param(
+            run.Soak(beats=250_000, bit_error_rate=2e-5, span=60, seed=9, phy_width=64),
+            500,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            run.Soak(beats=250_000, drop=2e-3, repeat=2e-3, pause_percent=40, seed=10, phy_width=64),
+            1000,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_random_traffic_over_a_link_with_errors(load, minimum):
@@ -180,6 +189,7 @@ def on_the_wire(rows):
     }
 
 
+@pytest.mark.slow
 def test_a_phy_of_64_bits_carries_as_many_bits(beats):
     half, whole = on_the_wire(run.compact_beats(64)), on_the_wire(beats)
     assert len(half) == len(whole) == 18

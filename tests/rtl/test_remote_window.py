@@ -14,6 +14,10 @@ from pathlib import Path
 
 import pytest
 from consort.remote import window
+from effort import PATIENCE
+
+# Its simulation takes minutes to build.
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 CONSORT = [sys.executable, "-m", "consort.cli", "remote"]
@@ -41,7 +45,7 @@ def runtime(monkeypatch):
 
 
 def remote(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    result = subprocess.run([*CONSORT, *words], capture_output=True, text=True, timeout=120)
+    result = subprocess.run([*CONSORT, *words], capture_output=True, text=True, timeout=PATIENCE)
     assert result.returncode == status, result.stdout + result.stderr
     return result
 
@@ -56,7 +60,7 @@ def user(tmp_path_factory):
 
 
 def use(user: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(user), *words], capture_output=True, text=True, timeout=120)
+    return subprocess.run([str(user), *words], capture_output=True, text=True, timeout=PATIENCE)
 
 
 @needs_zydis
@@ -68,7 +72,7 @@ def test_the_example_runs_end_to_end(runtime, tmp_path):
         [str(script), str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         env=os.environ | {"CONSORT": consort},
     )
     assert result.returncode == 0, result.stdout + result.stderr

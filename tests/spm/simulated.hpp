@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel on a machine of virtual time: cores that take as long as told, a DMA that takes as long as told.
+// The kernel on a machine of virtual time: cores and a DMA that take as long as they are ordered to.
 #pragma once
 
 #include <algorithm>

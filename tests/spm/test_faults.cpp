@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes wrong stays with whom it concerns, and is told.
+// What goes wrong stays with whom it concerns, and is reported.
 #include <gtest/gtest.h>
 
 #include <cstddef>

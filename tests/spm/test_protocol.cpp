@@ -33,7 +33,7 @@ struct Load {
 Time release_of(const Load& load, std::size_t task, std::uint32_t job) {
     Time at = load.arrivals[task].offset;
     for (std::uint32_t k = 0; k < job; ++k) {
-        at += load.tasks[task].period + (k < Arrivals::told ? load.arrivals[task].extra_gap[k] : Time{0});
+        at += load.tasks[task].period + (k < Arrivals::given ? load.arrivals[task].extra_gap[k] : Time{0});
     }
     return at;
 }
@@ -67,7 +67,7 @@ Load random_load(Random& random, Time slot, Time round) {
         const Time period = execution + random.between(round, 12 * round) + random.below(30 * round);
         Arrivals arrivals;
         arrivals.offset = random.below(6 * round);
-        for (std::size_t k = 0; k < Arrivals::told; ++k) {
+        for (std::size_t k = 0; k < Arrivals::given; ++k) {
             arrivals.extra_gap[k] = random.chance(0.5) ? 0 : random.below(4 * round);
             arrivals.shortened[k] = random.chance(0.5) ? 0 : random.below(execution);
         }
@@ -82,7 +82,7 @@ Behaviour behaviour_of(const std::vector<Load>& loads) {
     Behaviour behaviour;
     behaviour.execution = [&loads](std::uint32_t core, std::uint32_t task, std::uint32_t job) {
         const Load& load = loads[core];
-        const Time cut = job < Arrivals::told ? load.arrivals[task].shortened[job] : 0;
+        const Time cut = job < Arrivals::given ? load.arrivals[task].shortened[job] : 0;
         return static_cast<Ticks>(load.tasks[task].execution - cut);
     };
     return behaviour;
@@ -169,7 +169,7 @@ TEST(Protocol, SameScheduleAsTheEngineUnderRoundRobin) {
         Schedule schedule;
         schedule.arbitration = Arbitration::round_robin;
         Behaviour behaviour = behaviour_of(loads);
-        // The kernel starts the transfer just after it told which one it is.
+        // The kernel starts the transfer just after it emitted which one it is.
         Machine* running = nullptr;
         behaviour.transfer = [&](std::uint32_t, const Transfer&) {
             const Event& begun = running->board.events.back();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The channels between real threads: every value checked, the amount of work fixed, no time asserted. Also
-// run under ThreadSanitizer, which checks the orderings that the compiler was told.
+// run under ThreadSanitizer, which checks the orderings that the code states.
 
 #include <gtest/gtest.h>
 
@@ -20,6 +20,7 @@ using consort::Mailbox;
 using consort::Queue;
 using consort::Snapshot;
 using consort::Status;
+using consort::Versions;
 using consort::test::Pattern;
 
 // Machines with fewer processors than threads would otherwise wait a whole time slice for each message.
@@ -61,33 +62,41 @@ TEST(Stress, MailboxDeliversEachMessageOnceInOrderAndWhole) {
     run(Pattern<100>{});
 }
 
-TEST(Stress, DuplexAnswersEachRequest) {
-    using Value = Pattern<4>;
-    using Side = Duplex<Value, Value>;
-    Storage<Mailbox<Value>> there;
-    Storage<Mailbox<Value>> back;
+// A line for both directions, and lines for each.
+template <class Value>
+void answer_each_request() {
+    using Call = Duplex<Value, Value>;
+    Storage<Call> storage;
     std::uint32_t worker_wrong = 0;
     std::thread worker([&] {
-        Side side(back.shared, there.shared);
+        typename Call::Server side(storage.shared);
         for (std::uint32_t i = 0; i < messages; ++i) {
             Value got{};
-            const bool read = side.read<Polite>(got) == Status::ok && got.whole() && got.number() == i;
+            const bool read =
+                side.template read<Polite>(got) == Status::ok && got.whole() && got.number() == i;
             // The request brought the acknowledgement of the last answer, so this never has to wait.
             const bool answered = side.try_write(Value::of(i + 7)) == Status::ok;
             worker_wrong += read && answered ? 0 : 1;
         }
     });
-    Side side(there.shared, back.shared);
+    typename Call::Client side(storage.shared);
     std::uint32_t wrong = 0;
     for (std::uint32_t i = 0; i < messages; ++i) {
         Value got{};
-        const bool asked = side.write<Polite>(Value::of(i)) == Status::ok;
-        const bool read = side.read<Polite>(got) == Status::ok && got.whole() && got.number() == i + 7;
+        const bool asked = side.template write<Polite>(Value::of(i)) == Status::ok;
+        const bool read =
+            side.template read<Polite>(got) == Status::ok && got.whole() && got.number() == i + 7;
         wrong += asked && read ? 0 : 1;
     }
     worker.join();
     EXPECT_EQ(wrong, 0U);
     EXPECT_EQ(worker_wrong, 0U);
+}
+
+TEST(Stress, DuplexAnswersEachRequest) {
+    static_assert(Duplex<Pattern<4>, Pattern<4>>::one_line);
+    answer_each_request<Pattern<4>>();
+    answer_each_request<Pattern<20>>();
 }
 
 TEST(Stress, QueueKeepsOrderAndCountsWhatDidNotFit) {
@@ -158,10 +167,10 @@ TEST(Stress, QueueLosesNothingWhenTheProducerWaits) {
     EXPECT_EQ(wrong, 0U);
 }
 
-TEST(Stress, SnapshotIsWholeFreshAndNeverGoesBack) {
+template <class Value>
+void read_the_latest() {
     constexpr std::uint32_t readers = 3;
     constexpr std::uint32_t updates = 50000;
-    using Value = Pattern<64>;
     using Channel = Snapshot<Value, readers>;
     Storage<Channel> storage;
     // The last update that is known to be complete: no read that begins later may be older.
@@ -173,7 +182,7 @@ TEST(Stress, SnapshotIsWholeFreshAndNeverGoesBack) {
     std::vector<std::thread> threads;
     for (std::uint32_t index = 0; index < readers; ++index) {
         threads.emplace_back([&, index] {
-            Channel::Reader reader(storage.shared, index);
+            typename Channel::Reader reader(storage.shared, index);
             Result result;
             Value value{};
             while (result.last < updates) {
@@ -196,7 +205,7 @@ TEST(Stress, SnapshotIsWholeFreshAndNeverGoesBack) {
             results[index] = result;
         });
     }
-    Channel::Writer writer(storage.shared);
+    typename Channel::Writer writer(storage.shared);
     for (std::uint32_t i = 1; i <= updates; ++i) {
         writer.update(Value::of(i));
         completed.store(i, std::memory_order_release);
@@ -213,6 +222,88 @@ TEST(Stress, SnapshotIsWholeFreshAndNeverGoesBack) {
         EXPECT_EQ(result.back, 0U);
         EXPECT_EQ(result.other, 0U);
         EXPECT_EQ(result.last, updates);
+    }
+}
+
+TEST(Stress, SnapshotIsWholeFreshAndNeverGoesBack) {
+    static_assert(Snapshot<Pattern<8>, 3>::small && !Snapshot<Pattern<64>, 3>::small);
+    read_the_latest<Pattern<8>>();
+    read_the_latest<Pattern<64>>();
+}
+
+// Readers at every distance behind a writer that never pauses: what is answered is whole and the very version
+// that the release asks for; nothing is answered that was overwritten.
+TEST(Stress, VersionsAreTheOnesAskedForOrOvertaken) {
+    constexpr std::uint32_t readers = 3;
+    constexpr std::uint32_t versions = 100000;
+    using Value = Pattern<64>;
+    using Channel = Versions<Value, 4>;
+    Storage<Channel> storage;
+    // The last version that is known to be complete.
+    std::atomic<std::uint32_t> completed{0};
+    struct Result {
+        std::uint32_t torn = 0, wrong = 0, other = 0, ok = 0, overtaken = 0;
+    };
+    std::vector<Result> results(readers);
+    std::vector<std::thread> threads;
+    for (std::uint32_t index = 0; index < readers; ++index) {
+        threads.emplace_back([&, index] {
+            Channel::Reader reader(storage.shared);
+            Result result;
+            for (std::uint32_t turn = 0;; ++turn) {
+                const std::uint32_t newest = completed.load(std::memory_order_acquire);
+                if (newest == 0) {
+                    Polite::relax();
+                    continue;
+                }
+                const std::uint32_t back = (turn + index) % 5;
+                const std::uint32_t wanted = newest > back ? newest - back : newest;
+                const Value before = Value::of(~turn);
+                Value value = before;
+                // Instants are 10 apart: between two of them the older one counts.
+                const consort::VersionRead read =
+                    reader.read_as_of(value, 10 * consort::Ticks{wanted} + turn % 10);
+                if (read.status == Status::ok) {
+                    ++result.ok;
+                    result.torn += value.whole() ? 0 : 1;
+                    result.wrong += value.number() == wanted && read.sequence == wanted &&
+                                            read.publication == 10 * consort::Ticks{wanted}
+                                        ? 0
+                                        : 1;
+                } else {
+                    result.other +=
+                        read.status == Status::overtaken && value.number() == before.number() && value.whole()
+                            ? 0
+                            : 1;
+                    ++result.overtaken;
+                }
+                if (newest == versions && turn >= 1000) {
+                    break;
+                }
+                if (turn % 16 == 0) {
+                    Polite::relax();
+                }
+            }
+            results[index] = result;
+        });
+    }
+    Channel::Writer writer(storage.shared);
+    for (std::uint32_t i = 1; i <= versions; ++i) {
+        writer.publish(Value::of(i), 10 * consort::Ticks{i});
+        completed.store(i, std::memory_order_release);
+        if (i % 64 == 0) {
+            Polite::relax();
+        }
+    }
+    for (auto& thread : threads) {
+        thread.join();
+    }
+    for (const Result& result : results) {
+        EXPECT_EQ(result.torn, 0U);
+        EXPECT_EQ(result.wrong, 0U);
+        EXPECT_EQ(result.other, 0U);
+        EXPECT_GT(result.ok, 0U);
+        EXPECT_GT(result.overtaken, 0U) << "4 back of 4 versions is gone: the test would show nothing";
     }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "consort/icc/layout.hpp"
 #include "consort/spm/step.hpp"
 
 namespace automotive {
@@ -257,3 +258,6 @@ struct Bitmnp {
 };
 
 }  // namespace automotive
+
+// More array elements than are found without help.
+CONSORT_LAYOUT(automotive::Bitmnp::Out, line, mirrored, dots);

@@ -102,8 +102,7 @@ constexpr auto refs(const M&... member) noexcept {
 template <class T>
 constexpr auto member_refs([[maybe_unused]] const T& o) noexcept {
     constexpr std::size_t n = member_count<T>;
-    static_assert(n <= max_members, "too many members to be found without help: declare them with CONSORT_LAYOUT");
-    // NOLINTNEXTLINE(bugprone-branch-clone): the last branch is there for the message above to be the only one.
+    // NOLINTNEXTLINE(bugprone-branch-clone): who has more members than max_members is refused before (icc/layout.hpp).
     if constexpr (n == 0) { return std::tuple<>{}; }
     else if constexpr (n == 1) { const auto& [a] = o; return refs(a); }
     else if constexpr (n == 2) { const auto& [a,b] = o; return refs(a,b); }

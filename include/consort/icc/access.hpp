@@ -10,13 +10,25 @@
 //   access::Coherent           cores of one coherent domain (SMP, x86 + x86)
 //   access::SystemBarrier      uncached or coherent memory shared with a processor outside the inner domain
 //   access::NonCoherent<Port>  cacheable memory that the peer does not snoop: clean after write, invalidate
-//   before read access::Device             device memory (OCM or TCM mapped as device, a PCIe BAR): aligned
-//   32-bit accesses only
+//                              before read
+//   access::Device             device memory (OCM or TCM mapped as device, a PCIe BAR): aligned 32-bit
+//                              accesses only
+//   access::WholeLines<A>      A, in a region that another side reaches by NonCoherent
 //
-// A policy has `Word` (a shared 32-bit word), `Cell<T>` (storage of one T with put/get), `load<Edge>`,
-// `store<Edge>`, and, for what is written once as a whole (a region's tables), `publish_range` and
-// `observe_range`. Code that makes or attaches to a region in device memory is compiled with the target's
-// strict-alignment option.
+// A policy has `Word` (a shared 32-bit word), `Cell<T, Alignment>` (storage of one T with put/get),
+// `RacingCell<T>` (the same where a get may fall into a put), `load<SyncPoint>`, `store<SyncPoint>`,
+// `fence<SyncPoint>`, `load_words<SyncPoint>` and `store_words<SyncPoint>` (a value copied word by word while
+// the peer may access it, see below), and, for what is written once as a whole (a region's tables),
+// `publish_range` and `observe_range`. Code that makes or attaches to a region in device memory is compiled
+// with the target's strict-alignment option.
+//
+// `shares_lines`: whether two sides may each write words of their own in one line. Cleaning or invalidating
+// acts on whole lines, so where a side does it each line has one writer. Channels choose their layout by it,
+// and a region refuses a side of the other kind (Reason::wrong_form).
+//
+// `store_words<E>` with E a release makes everything stored before it visible before each of the words;
+// `load_words<E>` with E an acquire loads each of the words before anything that is loaded after it. That is
+// what a reader needs that copies first and asks then whether the writer was at work (a seqlock).
 #pragma once
 
 #include <atomic>
@@ -24,7 +36,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "consort/icc/edges.hpp"
+#include "consort/icc/sync_points.hpp"
 #include "consort/icc/wire.hpp"
 #include "consort/port.hpp"
 
@@ -36,7 +48,7 @@ static_assert(sizeof(SharedWord) == 4 && alignof(SharedWord) == 4,
 
 namespace detail {
 
-template <Edge E>
+template <SyncPoint E>
 inline constexpr std::memory_order standard_order = order_of(E) == Order::relaxed ? std::memory_order_relaxed
                                                     : order_of(E) == Order::acquire
                                                         ? std::memory_order_acquire
@@ -45,35 +57,112 @@ inline constexpr std::memory_order standard_order = order_of(E) == Order::relaxe
                                                         : std::memory_order_seq_cst;
 
 // Storage of one T at a fixed alignment, so that the offset of what follows is the same for every compiler.
-template <class T>
-struct alignas(16) Bytes {
+template <class T, std::uint32_t Alignment = 16>
+struct alignas(Alignment) Bytes {
     // An empty type carries no data: a mailbox of it is a pure signal.
     static constexpr std::uint32_t used = std::is_empty_v<T> ? 0 : sizeof(T);
-    unsigned char bytes[round_up(sizeof(T), 16)];
+    unsigned char bytes[round_up(sizeof(T), Alignment)];
+};
+
+// Storage of one T that may be read while it is written. Each machine word moves whole, as a relaxed atomic:
+// such a read returns a mixture of words that were written, which is defined behaviour, and its channel finds
+// out afterwards and throws the mixture away.
+template <class T>
+struct RacingBytes : Bytes<T> {
+    void put(const T& value) noexcept {
+        const auto* from = reinterpret_cast<const unsigned char*>(&value);
+        for (std::uint32_t at = 0; at < whole; at += sizeof(Chunk)) {
+            store(at, from, sizeof(Chunk));
+        }
+        if constexpr (rest != 0) {
+            store(whole, from, rest);
+        }
+    }
+    void get(T& value) const noexcept {
+        auto* to = reinterpret_cast<unsigned char*>(&value);
+        for (std::uint32_t at = 0; at < whole; at += sizeof(Chunk)) {
+            load(at, to, sizeof(Chunk));
+        }
+        if constexpr (rest != 0) {
+            load(whole, to, rest);
+        }
+    }
+
+  private:
+    // The widest that every processor moves in one access; the cell's bytes are a multiple of it.
+    typedef std::uintptr_t Chunk __attribute__((may_alias));  // NOLINT: an alias would lose the attribute
+    static constexpr std::uint32_t rest = Bytes<T>::used % sizeof(Chunk);
+    static constexpr std::uint32_t whole = Bytes<T>::used - rest;
+
+    void store(std::uint32_t at, const unsigned char* from, std::uint32_t bytes) noexcept {
+        Chunk chunk = 0;
+        __builtin_memcpy(&chunk, from + at, bytes);
+        __atomic_store_n(reinterpret_cast<Chunk*>(this->bytes + at), chunk, __ATOMIC_RELAXED);
+    }
+    void load(std::uint32_t at, unsigned char* to, std::uint32_t bytes) const noexcept {
+        const Chunk chunk =
+            __atomic_load_n(reinterpret_cast<const Chunk*>(this->bytes + at), __ATOMIC_RELAXED);
+        __builtin_memcpy(to + at, &chunk, bytes);
+    }
 };
 
 }  // namespace detail
 
 struct Coherent {
     using Word = SharedWord;
+    static constexpr bool shares_lines = true;
 
-    template <Edge E>
+    template <SyncPoint E>
     [[nodiscard]] static std::uint32_t load(const Word& word) noexcept {
         return wire(word.load(detail::standard_order<E>));
     }
 
-    template <Edge E>
+    template <SyncPoint E>
     static void store(Word& word, std::uint32_t value) noexcept {
         word.store(wire(value), detail::standard_order<E>);
+    }
+
+// GCC warns that its ThreadSanitizer does not model fences. What fences order here is atomic all the same.
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+    template <SyncPoint E>
+    static void fence() noexcept {
+        std::atomic_thread_fence(detail::standard_order<E>);
+    }
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+    // Each word with the point's order: a fence would be enough, but ThreadSanitizer does not know fences.
+    template <SyncPoint E>
+    static void load_words(const Word* from, std::uint32_t* to, std::uint32_t words) noexcept {
+        for (std::uint32_t i = 0; i < words; ++i) {
+            to[i] = from[i].load(detail::standard_order<E>);
+        }
+    }
+    template <SyncPoint E>
+    static void store_words(Word* to, const std::uint32_t* from, std::uint32_t words) noexcept {
+        for (std::uint32_t i = 0; i < words; ++i) {
+            to[i].store(from[i], detail::standard_order<E>);
+        }
     }
 
     static void publish_range(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
     static void observe_range(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
 
     template <class T>
-    struct Cell : detail::Bytes<T> {
-        void put(const T& value) noexcept { __builtin_memcpy(this->bytes, &value, detail::Bytes<T>::used); }
-        void get(T& value) const noexcept { __builtin_memcpy(&value, this->bytes, detail::Bytes<T>::used); }
+    using RacingCell = detail::RacingBytes<T>;
+
+    template <class T, std::uint32_t Alignment = 16>
+    struct Cell : detail::Bytes<T, Alignment> {
+        void put(const T& value) noexcept {
+            __builtin_memcpy(this->bytes, static_cast<const void*>(&value), Cell::used);
+        }
+        void get(T& value) const noexcept {
+            __builtin_memcpy(static_cast<void*>(&value), this->bytes, Cell::used);
+        }
     };
 };
 
@@ -84,7 +173,7 @@ template <class Maintain>
 struct Barriered {
     using Word = SharedWord;
 
-    template <Edge E>
+    template <SyncPoint E>
     [[nodiscard]] static std::uint32_t load(const Word& word) noexcept {
         if constexpr (order_of(E) == Order::seq_cst) {
             isa::system_barrier();
@@ -97,7 +186,7 @@ struct Barriered {
         return wire(value);
     }
 
-    template <Edge E>
+    template <SyncPoint E>
     static void store(Word& word, std::uint32_t value) noexcept {
         if constexpr (order_of(E) != Order::relaxed) {
             isa::system_barrier();
@@ -107,6 +196,33 @@ struct Barriered {
         if constexpr (order_of(E) == Order::seq_cst) {
             isa::system_barrier();
         }
+    }
+
+    template <SyncPoint E>
+    static void fence() noexcept {
+        isa::system_barrier();
+    }
+
+    // One barrier for all the words.
+    template <SyncPoint E>
+    static void load_words(const Word* from, std::uint32_t* to, std::uint32_t words) noexcept {
+        Maintain::before_load(from, words * sizeof(Word));
+        for (std::uint32_t i = 0; i < words; ++i) {
+            to[i] = from[i].load(std::memory_order_relaxed);
+        }
+        if constexpr (order_of(E) != Order::relaxed) {
+            isa::system_barrier();
+        }
+    }
+    template <SyncPoint E>
+    static void store_words(Word* to, const std::uint32_t* from, std::uint32_t words) noexcept {
+        if constexpr (order_of(E) != Order::relaxed) {
+            isa::system_barrier();
+        }
+        for (std::uint32_t i = 0; i < words; ++i) {
+            to[i].store(from[i], std::memory_order_relaxed);
+        }
+        Maintain::after_store(to, words * sizeof(Word));
     }
 
     static void publish_range(const void* begin, std::size_t bytes) noexcept {
@@ -131,36 +247,55 @@ struct CacheMaintenance {
 }  // namespace detail
 
 struct SystemBarrier : detail::Barriered<detail::NoMaintenance> {
+    static constexpr bool shares_lines = true;
+    template <class T, std::uint32_t Alignment = 16>
+    using Cell = Coherent::Cell<T, Alignment>;
     template <class T>
-    using Cell = Coherent::Cell<T>;
+    using RacingCell = Coherent::RacingCell<T>;
 };
 
 template <Port P>
 struct NonCoherent : detail::Barriered<detail::CacheMaintenance<P>> {
+    static constexpr bool shares_lines = false;
     // The line may be cached from before the peer's write; it is clean on this side, because this side never
     // writes a line that it reads (one writer per line), so invalidating it loses nothing.
-    template <class T>
-    struct Cell : detail::Bytes<T> {
+    template <class T, std::uint32_t Alignment = 16>
+    struct Cell : detail::Bytes<T, Alignment> {
         void put(const T& value) noexcept {
-            __builtin_memcpy(this->bytes, &value, detail::Bytes<T>::used);
+            __builtin_memcpy(this->bytes, static_cast<const void*>(&value), Cell::used);
+            P::clean(this->bytes, Cell::used);
+        }
+        void get(T& value) const noexcept {
+            P::invalidate(this->bytes, Cell::used);
+            __builtin_memcpy(static_cast<void*>(&value), this->bytes, Cell::used);
+        }
+    };
+
+    template <class T>
+    struct RacingCell : detail::RacingBytes<T> {
+        void put(const T& value) noexcept {
+            detail::RacingBytes<T>::put(value);
             P::clean(this->bytes, detail::Bytes<T>::used);
         }
         void get(T& value) const noexcept {
             P::invalidate(this->bytes, detail::Bytes<T>::used);
-            __builtin_memcpy(&value, this->bytes, detail::Bytes<T>::used);
+            detail::RacingBytes<T>::get(value);
         }
     };
 };
 
 struct Device : detail::Barriered<detail::NoMaintenance> {
+    static constexpr bool shares_lines = true;
     // Aligned 32-bit accesses through volatile: the compiler may neither widen, split, merge nor turn them
     // into a call of memcpy, whose unaligned or wide accesses fault on device memory.
-    template <class T>
-    struct Cell : detail::Bytes<T> {
+    template <class T, std::uint32_t Alignment = 16>
+    struct Cell : detail::Bytes<T, Alignment> {
+        static_assert(Alignment % 4 == 0, "device memory is accessed by aligned words");
+
         void put(const T& value) noexcept {
             auto* to = reinterpret_cast<volatile std::uint32_t*>(this->bytes);
             const auto* from = reinterpret_cast<const unsigned char*>(&value);
-            for (std::uint32_t at = 0; at < detail::Bytes<T>::used; at += 4) {
+            for (std::uint32_t at = 0; at < Cell::used; at += 4) {
                 std::uint32_t word = 0;
                 __builtin_memcpy(&word, from + at, chunk(at));
                 to[at / 4] = word;
@@ -169,7 +304,7 @@ struct Device : detail::Barriered<detail::NoMaintenance> {
         void get(T& value) const noexcept {
             const auto* from = reinterpret_cast<const volatile std::uint32_t*>(this->bytes);
             auto* to = reinterpret_cast<unsigned char*>(&value);
-            for (std::uint32_t at = 0; at < detail::Bytes<T>::used; at += 4) {
+            for (std::uint32_t at = 0; at < Cell::used; at += 4) {
                 const std::uint32_t word = from[at / 4];
                 __builtin_memcpy(to + at, &word, chunk(at));
             }
@@ -177,9 +312,19 @@ struct Device : detail::Barriered<detail::NoMaintenance> {
 
       private:
         static constexpr std::uint32_t chunk(std::uint32_t at) noexcept {
-            return detail::Bytes<T>::used - at < 4 ? detail::Bytes<T>::used - at : 4;
+            return Cell::used - at < 4 ? Cell::used - at : 4;
         }
     };
+
+    // Its accesses are single words already.
+    template <class T>
+    using RacingCell = Cell<T>;
+};
+
+// For a side that cleans no lines itself, in a region that another side reaches by NonCoherent.
+template <class A>
+struct WholeLines : A {
+    static constexpr bool shares_lines = false;
 };
 
 }  // namespace consort::access

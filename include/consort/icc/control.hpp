@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "consort/icc/access.hpp"
+#include "consort/icc/form.hpp"
 #include "consort/icc/wire.hpp"
 
 namespace consort {
@@ -22,6 +23,7 @@ class WorkerControl {
     using Access = A;
     static constexpr std::uint32_t kind = 5;
     static constexpr std::uint32_t parameter = 0;
+    static constexpr Form form = Form::whole_lines;
 
     struct Shared {
         struct alignas(line_bytes) MasterLine {
@@ -40,17 +42,18 @@ class WorkerControl {
       public:
         explicit Master(Shared& shared) noexcept : shared_(&shared) { order(Command::run); }
         void order(Command command) noexcept {
-            A::template store<Edge::diagnostic>(shared_->master.command, static_cast<std::uint32_t>(command));
+            A::template store<SyncPoint::diagnostic>(shared_->master.command,
+                                                     static_cast<std::uint32_t>(command));
         }
         [[nodiscard]] std::uint32_t pulse() const noexcept {
-            return A::template load<Edge::diagnostic>(shared_->worker.pulse);
+            return A::template load<SyncPoint::diagnostic>(shared_->worker.pulse);
         }
         [[nodiscard]] bool busy() const noexcept {
-            return A::template load<Edge::diagnostic>(shared_->worker.busy) != 0;
+            return A::template load<SyncPoint::diagnostic>(shared_->worker.busy) != 0;
         }
         // How often the worker has started; 0 = never.
         [[nodiscard]] std::uint32_t epoch() const noexcept {
-            return A::template load<Edge::epoch_observe>(shared_->worker.epoch);
+            return A::template load<SyncPoint::epoch_observe>(shared_->worker.epoch);
         }
 
       private:
@@ -61,19 +64,19 @@ class WorkerControl {
       public:
         // Attached last of all the worker's channels: the epoch tells the master that it is ready.
         explicit Worker(Shared& shared) noexcept
-            : shared_(&shared), pulse_(A::template load<Edge::own>(shared.worker.pulse)) {
+            : shared_(&shared), pulse_(A::template load<SyncPoint::own>(shared.worker.pulse)) {
             busy(0);
-            A::template store<Edge::epoch_publish>(shared.worker.epoch, epoch() + 1);
+            A::template store<SyncPoint::epoch_publish>(shared.worker.epoch, epoch() + 1);
         }
         [[nodiscard]] std::uint32_t epoch() const noexcept {
-            return A::template load<Edge::own>(shared_->worker.epoch);
+            return A::template load<SyncPoint::own>(shared_->worker.epoch);
         }
-        void beat() noexcept { A::template store<Edge::diagnostic>(shared_->worker.pulse, ++pulse_); }
+        void beat() noexcept { A::template store<SyncPoint::diagnostic>(shared_->worker.pulse, ++pulse_); }
         void busy(std::uint32_t job) noexcept {
-            A::template store<Edge::diagnostic>(shared_->worker.busy, job);
+            A::template store<SyncPoint::diagnostic>(shared_->worker.busy, job);
         }
         [[nodiscard]] Command command() const noexcept {
-            return static_cast<Command>(A::template load<Edge::diagnostic>(shared_->master.command));
+            return static_cast<Command>(A::template load<SyncPoint::diagnostic>(shared_->master.command));
         }
 
       private:

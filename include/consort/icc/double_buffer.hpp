@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "consort/icc/access.hpp"
+#include "consort/icc/form.hpp"
 #include "consort/icc/status.hpp"
 #include "consort/icc/wire.hpp"
 
@@ -23,6 +24,7 @@ class DoubleBuffer {
     using Access = A;
     static constexpr std::uint32_t kind = 2;
     static constexpr std::uint32_t parameter = 0;
+    static constexpr Form form = Form::whole_lines;
 
     struct alignas(line_bytes) Buffer {
         typename A::template Cell<T> value;
@@ -39,10 +41,10 @@ class DoubleBuffer {
     class Writer {
       public:
         explicit Writer(Shared& shared) noexcept
-            : shared_(&shared), active_(A::template load<Edge::own>(shared.writer.active)) {
+            : shared_(&shared), active_(A::template load<SyncPoint::own>(shared.writer.active)) {
             require_plain_data<T>();
-            A::template store<Edge::epoch_publish>(shared.writer.epoch,
-                                                   A::template load<Edge::own>(shared.writer.epoch) + 1);
+            A::template store<SyncPoint::epoch_publish>(
+                shared.writer.epoch, A::template load<SyncPoint::own>(shared.writer.epoch) + 1);
         }
         Writer(const Writer&) = delete;
         Writer& operator=(const Writer&) = delete;
@@ -54,7 +56,7 @@ class DoubleBuffer {
         void update(const T& value) noexcept {
             active_ = active_ == 1 ? 2 : 1;
             shared_->buffers[active_ - 1].value.put(value);
-            A::template store<Edge::buffer_publish>(shared_->writer.active, active_);
+            A::template store<SyncPoint::buffer_publish>(shared_->writer.active, active_);
         }
 
       private:
@@ -70,7 +72,7 @@ class DoubleBuffer {
         // Copies the latest value: ok, would_block (nothing published yet) or peer_fault. One word load and
         // one copy.
         [[nodiscard]] Status read_latest(T& value) const noexcept {
-            const std::uint32_t active = A::template load<Edge::buffer_observe>(shared_->writer.active);
+            const std::uint32_t active = A::template load<SyncPoint::buffer_observe>(shared_->writer.active);
             if (active == 0) {
                 return Status::would_block;
             }
@@ -82,7 +84,7 @@ class DoubleBuffer {
         }
 
         [[nodiscard]] std::uint32_t peer_epoch() const noexcept {
-            return A::template load<Edge::epoch_observe>(shared_->writer.epoch);
+            return A::template load<SyncPoint::epoch_observe>(shared_->writer.epoch);
         }
 
       private:

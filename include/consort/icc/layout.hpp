@@ -91,8 +91,6 @@ concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
 template <class T>
 constexpr Leaf scalar_leaf(std::uint32_t offset, std::uint32_t count) noexcept {
-    static_assert(!std::is_same_v<std::remove_cv_t<T>, long double>,
-                  "long double has a different format on each instruction set");
     if constexpr (std::is_enum_v<T>) {
         using U = std::underlying_type_t<T>;
         return {offset, count, Kind::enumeration, sizeof(T), std::is_signed_v<U>, 0};
@@ -121,34 +119,74 @@ struct IsStdArray<std::array<E, N>> : std::true_type {
     static constexpr std::size_t count = N;
 };
 
-// Refuses what cannot travel, wherever in T it stands, before any offset is asked for: the bit casts that
-// find offsets would fail first, with a message about bit casts.
+// Why T has no layout, looked for wherever in T it stands and before anything else is asked of it, so that
+// its user reads one sentence and not what every later step makes of such a type.
+enum class Obstacle : std::uint8_t {
+    none,
+    not_copied_by_bytes,
+    pointer_or_union,
+    long_double,
+    members_not_found,
+    too_many_members
+};
+
 template <class T>
-constexpr bool can_travel() noexcept;
+constexpr Obstacle obstacle() noexcept;
 
 template <class T, std::size_t... I>
-constexpr bool members_can_travel(std::index_sequence<I...>) noexcept {
-    return (
-        can_travel<std::remove_cv_t<
-            std::remove_pointer_t<decltype(std::get<I>(member_refs(std::declval<const T&>())).address)>>>() &&
-        ...);
+constexpr Obstacle obstacle_in_members(std::index_sequence<I...>) noexcept {
+    Obstacle found = Obstacle::none;
+    static_cast<void>(
+        ((found = obstacle<std::remove_cv_t<
+              std::remove_pointer_t<decltype(std::get<I>(member_refs(std::declval<const T&>())).address)>>>(),
+          found == Obstacle::none) &&
+         ...));
+    return found;
 }
 
 template <class T>
-constexpr bool can_travel() noexcept {
-    static_assert(!std::is_pointer_v<T> && !std::is_member_pointer_v<T> && !std::is_union_v<T>,
-                  "pointers and unions have no layout that two processors can agree on");
-    if constexpr (std::is_array_v<T>) {
-        return can_travel<std::remove_cv_t<std::remove_all_extents_t<T>>>();
+constexpr Obstacle obstacle() noexcept {
+    if constexpr (std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_union_v<T>) {
+        return Obstacle::pointer_or_union;
+    } else if constexpr (std::is_same_v<T, long double>) {
+        return Obstacle::long_double;
+    } else if constexpr (!copied_by_bytes<T>) {
+        return Obstacle::not_copied_by_bytes;
+    } else if constexpr (std::is_array_v<T>) {
+        return obstacle<std::remove_cv_t<std::remove_all_extents_t<T>>>();
     } else if constexpr (IsStdArray<T>::value) {
-        return can_travel<typename IsStdArray<T>::Element>();
-    } else if constexpr (std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
-                         !DeclaredMembers<T>::declared) {
-        return members_can_travel<T>(std::make_index_sequence<member_count<T>>{});
+        return obstacle<typename IsStdArray<T>::Element>();
+    } else if constexpr (Scalar<T> || std::is_empty_v<T>) {
+        return Obstacle::none;
+    } else if constexpr (DeclaredMembers<T>::declared) {
+        Obstacle found = Obstacle::none;
+        DeclaredMembers<T>::visit([&]<class M>(std::string_view, std::size_t, std::type_identity<M>) {
+            found = found == Obstacle::none ? obstacle<M>() : found;
+        });
+        return found;
+    } else if constexpr (!std::is_aggregate_v<T>) {
+        return Obstacle::members_not_found;
+    } else if constexpr (member_count<T> > max_members) {
+        return Obstacle::too_many_members;
     } else {
-        return true;
+        return obstacle_in_members<T>(std::make_index_sequence<member_count<T>>{});
     }
 }
+
+// A class for the same reason as SayWhyNotCopied.
+template <class T>
+struct SayWhyNoLayout {
+    static constexpr Obstacle found = obstacle<T>();
+    static_assert(found != Obstacle::pointer_or_union,
+                  "pointers and unions have no layout that two processors can agree on");
+    static_assert(found != Obstacle::long_double,
+                  "long double has a different format on each instruction set");
+    static_assert(
+        found != Obstacle::members_not_found,
+        "the members of this type cannot be found: declare them with CONSORT_LAYOUT(Type, members...)");
+    static_assert(found != Obstacle::too_many_members,
+                  "too many members to be found without help: declare them with CONSORT_LAYOUT");
+};
 
 template <class T, class F>
 constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f);
@@ -184,7 +222,6 @@ constexpr void visit_elements(std::uint32_t offset, std::size_t count, const Lea
 
 template <class T, class F>
 constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f) {
-    static_assert(can_travel<T>());
     if constexpr (Scalar<T>) {
         f(scalar_leaf<T>(offset, 1), path);
     } else if constexpr (std::is_array_v<T>) {
@@ -203,17 +240,30 @@ constexpr void visit_leaves(std::uint32_t offset, const LeafName& path, F&& f) {
     } else if constexpr (std::is_empty_v<T>) {
         // No members, no data: a signal.
     } else {
-        static_assert(
-            std::is_aggregate_v<T>,
-            "the members of this type cannot be found: declare them with CONSORT_LAYOUT(Type, members...)");
         visit_found_members<T>(offset, path, f, std::make_index_sequence<member_count<T>>{});
     }
+}
+
+// Calls f(leaf, name) for each leaf of T; for none of a type that has no layout: Layout<T> says so.
+template <class T, class F>
+constexpr void visit_layout(F&& f) {
+    if constexpr (obstacle<T>() == Obstacle::none) {
+        visit_leaves<T>(0, LeafName{}, f);
+    }
+}
+
+// FNV-1a, 64 bits, over one number as four little-endian bytes.
+constexpr std::uint64_t fnv1a(std::uint64_t hash, std::uint32_t value) noexcept {
+    for (int i = 0; i < 4; ++i) {
+        hash = (hash ^ ((value >> (8 * i)) & 0xffU)) * 0x100000001b3U;
+    }
+    return hash;
 }
 
 template <class T>
 constexpr std::size_t leaf_count() {
     std::size_t n = 0;
-    visit_leaves<T>(0, LeafName{}, [&](const Leaf&, const LeafName&) { ++n; });
+    visit_layout<T>([&](const Leaf&, const LeafName&) { ++n; });
     return n;
 }
 
@@ -222,6 +272,11 @@ constexpr std::size_t leaf_count() {
 // The layout of T on this side: `leaves`, their `names`, `size`, `alignment` [bytes], `fingerprint`.
 template <class T>
 struct Layout {
+    // Where T has no layout, the one message that says why; all the rest is then empty.
+    static_assert(sizeof(std::conditional_t<detail::obstacle<T>() == detail::Obstacle::not_copied_by_bytes,
+                                            detail::SayWhyNotCopied<typename detail::Carried<T>::Type>,
+                                            detail::SayWhyNoLayout<typename detail::Carried<T>::Type>>) != 0);
+
     static constexpr std::size_t count = detail::leaf_count<T>();
     static constexpr std::uint32_t size = std::is_empty_v<T> ? 0 : sizeof(T);
     static constexpr std::uint32_t alignment = alignof(T);
@@ -230,7 +285,7 @@ struct Layout {
     static constexpr std::array<Leaf, count + 1> leaves = [] {
         std::array<Leaf, count + 1> list{};
         std::size_t n = 0;
-        detail::visit_leaves<T>(0, LeafName{}, [&](const Leaf& leaf, const LeafName&) { list[n++] = leaf; });
+        detail::visit_layout<T>([&](const Leaf& leaf, const LeafName&) { list[n++] = leaf; });
         return list;
     }();
 
@@ -239,11 +294,7 @@ struct Layout {
     // an offset tells.
     static constexpr std::uint64_t fingerprint = [] {
         std::uint64_t hash = 0xcbf29ce484222325U;
-        const auto mix = [&](std::uint32_t value) {
-            for (int i = 0; i < 4; ++i) {
-                hash = (hash ^ ((value >> (8 * i)) & 0xffU)) * 0x100000001b3U;
-            }
-        };
+        const auto mix = [&](std::uint32_t value) { hash = detail::fnv1a(hash, value); };
         mix(size);
         for (std::size_t i = 0; i < count; ++i) {
             mix(leaves[i].offset);
@@ -258,7 +309,7 @@ struct Layout {
     [[nodiscard]] static constexpr LeafName name(std::size_t index) noexcept {
         LeafName found;
         std::size_t n = 0;
-        detail::visit_leaves<T>(0, LeafName{}, [&](const Leaf&, const LeafName& path) {
+        detail::visit_layout<T>([&](const Leaf&, const LeafName& path) {
             if (n++ == index) {
                 found = path;
             }

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "consort/icc/access.hpp"
+#include "consort/icc/form.hpp"
 #include "consort/icc/layout.hpp"
 #include "consort/icc/wire.hpp"
 
@@ -41,6 +42,7 @@ enum class Reason : std::uint8_t {
     no_such_object,    // no object of that name
     wrong_kind,        // the object is another kind of channel, or has another capacity or number of readers
     wrong_layout,      // the two sides' types differ: see Refusal::leaf
+    wrong_form,        // the object is laid out for the other kind of access policy
     region_full,       // making: no room for the object
     table_full,        // making: too many objects, or too many leaves
     name_too_long,     // making: more than 39 characters, or none
@@ -79,6 +81,9 @@ enum class Reason : std::uint8_t {
             return "the object is another kind of channel, or has another capacity";
         case Reason::wrong_layout:
             return "the type's layout differs between the two sides";
+        case Reason::wrong_form:
+            return "the object is laid out for the other kind of access policy: where one side cleans cache "
+                   "lines (access::NonCoherent), the others use access::WholeLines";
         case Reason::region_full:
             return "the region has no room for the object";
         case Reason::table_full:
@@ -129,22 +134,23 @@ class [[nodiscard]] Result {
 struct ObjectEntry {
     static constexpr std::uint32_t name_capacity = 40;
     char name[name_capacity];
-    std::uint32_t offset;      // of the object from the region's begin [bytes]
-    std::uint32_t bytes;       // of the object
-    std::uint32_t kind;        // Mailbox 1, DoubleBuffer 2, Snapshot 3, Queue 4
-    std::uint32_t parameter;   // capacity (Queue), readers (Snapshot), else 0
+    std::uint32_t offset;  // of the object from the region's begin [bytes]
+    std::uint32_t bytes;   // of the object
+    std::uint32_t
+        kind;  // Mailbox 1, DoubleBuffer 2, Snapshot 3, Queue 4, WorkerControl 5, Duplex 6, Versions 7
+    std::uint32_t parameter;   // capacity (Queue), readers (Snapshot), versions (Versions), else 0
     std::uint32_t type_bytes;  // sizeof the payload type, 0 for a signal
     std::uint32_t first_leaf;  // index into the leaf table
     std::uint32_t leaf_count;
-    std::uint32_t fingerprint_low;
+    std::uint32_t fingerprint_low;  // of the object: its type, kind, parameter and form
     std::uint32_t fingerprint_high;
-    std::uint32_t reserved;
+    std::uint32_t form;  // consort::Form
 };
 static_assert(sizeof(ObjectEntry) == 80);
 
 struct RegionHeader {
     static constexpr std::uint32_t magic_number = 0x52534e43;  // "CNSR" in memory of a little-endian maker
-    static constexpr std::uint32_t format_version = 1;
+    static constexpr std::uint32_t format_version = 2;
 
     std::uint32_t magic;
     std::uint32_t version;
@@ -183,21 +189,43 @@ constexpr std::uint32_t crc32(const unsigned char* data, std::uint32_t bytes, st
     return ~crc;
 }
 
+// Copies from shared memory into private memory, reading each 32-bit word exactly once. A compiler may read
+// plain memory again after a check; of an atomic load it must keep the value.
+inline void copy_in(void* to, const void* shared, std::uint32_t bytes) noexcept {
+    const auto* from = static_cast<const std::uint32_t*>(shared);
+    for (std::uint32_t at = 0; at < bytes; at += 4) {
+        const std::uint32_t word = __atomic_load_n(from + at / 4, __ATOMIC_RELAXED);
+        __builtin_memcpy(static_cast<unsigned char*>(to) + at, &word, 4);
+    }
+}
+
+// The other way. Device memory allows aligned 32-bit accesses only, so this is no memcpy.
+inline void copy_out(void* shared, const void* from, std::uint32_t bytes) noexcept {
+    auto* to = static_cast<std::uint32_t*>(shared);
+    for (std::uint32_t at = 0; at < bytes; at += 4) {
+        std::uint32_t word = 0;
+        __builtin_memcpy(&word, static_cast<const unsigned char*>(from) + at, 4);
+        __atomic_store_n(to + at / 4, word, __ATOMIC_RELAXED);
+    }
+}
+
+// Where the parts of a region lie. What shared memory says is never used here: capacities are the caller's
+// own, or checked copies.
 struct RegionMap {
     unsigned char* base = nullptr;
 
     static constexpr std::uint32_t state_offset = round_up(sizeof(RegionHeader), line_bytes);
     static constexpr std::uint32_t table_offset = state_offset + line_bytes;
 
-    [[nodiscard]] RegionHeader* header() const noexcept { return reinterpret_cast<RegionHeader*>(base); }
     // A shared word of its own: it is stored after the fields that say how to read the rest.
     [[nodiscard]] void* magic() const noexcept { return base; }
     [[nodiscard]] void* state() const noexcept { return base + state_offset; }
-    [[nodiscard]] ObjectEntry* entries() const noexcept {
-        return reinterpret_cast<ObjectEntry*>(base + table_offset);
+    [[nodiscard]] void* generation() const noexcept { return base + offsetof(RegionHeader, generation); }
+    [[nodiscard]] void* entry(std::uint32_t index) const noexcept {
+        return base + table_offset + index * std::uint32_t{sizeof(ObjectEntry)};
     }
-    [[nodiscard]] Leaf* leaves() const noexcept {
-        return reinterpret_cast<Leaf*>(base + leaves_offset(header()->object_capacity));
+    [[nodiscard]] void* leaf(std::uint32_t object_capacity, std::uint32_t index) const noexcept {
+        return base + leaves_offset(object_capacity) + index * std::uint32_t{sizeof(Leaf)};
     }
     static constexpr std::uint32_t leaves_offset(std::uint32_t object_capacity) noexcept {
         return table_offset + object_capacity * std::uint32_t{sizeof(ObjectEntry)};
@@ -207,14 +235,53 @@ struct RegionMap {
         return round_up(leaves_offset(object_capacity) + leaf_capacity * std::uint32_t{sizeof(Leaf)},
                         line_bytes);
     }
-    [[nodiscard]] std::uint32_t checksum() const noexcept {
-        RegionHeader copy = *header();
+};
+
+// A region's header in private memory, and what it bounds.
+struct PrivateHeader : RegionHeader {
+    // Above it the sizes of the tables could wrap in 32 bits.
+    static constexpr std::uint32_t max_capacity = 1U << 20U;
+
+    // The first byte after the tables.
+    [[nodiscard]] std::uint32_t begin() const noexcept {
+        return RegionMap::objects_offset(object_capacity, leaf_capacity);
+    }
+    // The tables lie inside of the region, and what is used of them inside of the tables.
+    [[nodiscard]] bool sound() const noexcept {
+        return object_capacity <= max_capacity && leaf_capacity <= max_capacity &&
+               object_count <= object_capacity && leaf_count <= leaf_capacity && begin() <= bytes;
+    }
+    // The object lies behind the tables and inside of the region, on lines of its own, and its leaves in the
+    // used part of their table.
+    [[nodiscard]] bool holds(const ObjectEntry& entry) const noexcept {
+        return entry.offset >= begin() && entry.offset % line_bytes == 0 && entry.offset <= bytes &&
+               entry.bytes <= bytes - entry.offset && entry.first_leaf <= leaf_count &&
+               entry.leaf_count <= leaf_count - entry.first_leaf;
+    }
+    [[nodiscard]] std::uint32_t crc() const noexcept {
+        RegionHeader copy = *this;
         copy.checksum = 0;
-        std::uint32_t crc = crc32(reinterpret_cast<const unsigned char*>(&copy), sizeof(copy), 0);
-        crc = crc32(reinterpret_cast<const unsigned char*>(entries()),
-                    copy.object_count * std::uint32_t{sizeof(ObjectEntry)}, crc);
-        return crc32(reinterpret_cast<const unsigned char*>(leaves()),
-                     copy.leaf_count * std::uint32_t{sizeof(Leaf)}, crc);
+        return crc32(reinterpret_cast<const unsigned char*>(&copy), sizeof(copy), 0);
+    }
+    // Over the header and the used parts of both tables, each entry copied once; `use` looks at the same copy
+    // of an object's entry and answers whether it is sound.
+    template <class Use>
+    [[nodiscard]] bool checksum_of(const RegionMap& map, std::uint32_t& sum, Use use) const noexcept {
+        sum = crc();
+        for (std::uint32_t i = 0; i < object_count; ++i) {
+            ObjectEntry entry;
+            copy_in(&entry, map.entry(i), sizeof(entry));
+            sum = crc32(reinterpret_cast<const unsigned char*>(&entry), sizeof(entry), sum);
+            if (!use(entry)) {
+                return false;
+            }
+        }
+        for (std::uint32_t i = 0; i < leaf_count; ++i) {
+            Leaf leaf;
+            copy_in(&leaf, map.leaf(object_capacity, i), sizeof(leaf));
+            sum = crc32(reinterpret_cast<const unsigned char*>(&leaf), sizeof(leaf), sum);
+        }
+        return true;
     }
 };
 
@@ -226,16 +293,29 @@ struct RegionMap {
     return {entry.name, length};
 }
 
+// FNV-1a goes on from the payload type's layout over what else decides where an object's words lie.
+template <class C>
+inline constexpr std::uint64_t object_fingerprint = [] {
+    std::uint64_t hash = Layout<typename C::Value>::fingerprint;
+    for (const std::uint32_t value : {C::kind, C::parameter, static_cast<std::uint32_t>(C::form)}) {
+        hash = fnv1a(hash, value);
+    }
+    return hash;
+}();
+
 // Compares the stored layout of an object's type with this side's: the first leaf that differs, and how.
+// `entry` is a checked copy; each leaf is copied once.
 template <class T>
-[[nodiscard]] Refusal compare_layout(const ObjectEntry& entry, const Leaf* leaves) noexcept {
+[[nodiscard]] Refusal compare_layout(const ObjectEntry& entry, const RegionMap& map,
+                                     std::uint32_t object_capacity) noexcept {
     const auto differs = [](const char* aspect, std::uint32_t expected, std::uint32_t found,
                             std::size_t leaf) {
         return Refusal{Reason::wrong_layout, expected, found, aspect, Layout<T>::name(leaf)};
     };
     for (std::uint32_t i = 0; i < Layout<T>::count && i < entry.leaf_count; ++i) {
         const Leaf& mine = Layout<T>::leaves[i];
-        const Leaf& theirs = leaves[entry.first_leaf + i];
+        Leaf theirs;
+        copy_in(&theirs, map.leaf(object_capacity, entry.first_leaf + i), sizeof(theirs));
         if (mine.offset != theirs.offset) {
             return differs("offset", mine.offset, theirs.offset, i);
         }
@@ -282,13 +362,16 @@ class Region {
             return Reason::misaligned;
         }
         const RegionMap map{static_cast<unsigned char*>(base)};
-        const RegionHeader& header = *map.header();
         const auto& state = *static_cast<const typename A::Word*>(map.state());
-        const auto now = static_cast<detail::RegionState>(A::template load<Edge::region_observe>(state));
+        const auto now = static_cast<detail::RegionState>(A::template load<SyncPoint::region_observe>(state));
         const auto& magic_word = *static_cast<const typename A::Word*>(map.magic());
-        // In the maker's own order of bytes: that is how an unlike one is told.
-        const std::uint32_t magic = wire(A::template load<Edge::region_observe>(magic_word));
+        // In the maker's own order of bytes: that is how a processor of the other order is recognised.
+        const std::uint32_t magic = wire(A::template load<SyncPoint::region_observe>(magic_word));
         A::observe_range(base, sizeof(RegionHeader));
+        // From here on only this copy counts: a peer may change the memory between a check and a use.
+        detail::PrivateHeader header;
+        detail::copy_in(&header, base, sizeof(RegionHeader));
+        header.magic = magic;
         if (magic == __builtin_bswap32(RegionHeader::magic_number)) {
             return Reason::wrong_endianness;
         }
@@ -316,28 +399,17 @@ class Region {
         if (header.bytes > bytes) {
             return {Reason::truncated, header.bytes, static_cast<std::uint32_t>(bytes)};
         }
-        // Sizes first, in arithmetic that cannot wrap: the checksum below reads as far as they say.
-        if (header.object_capacity > max_capacity || header.leaf_capacity > max_capacity ||
-            header.object_count > header.object_capacity || header.leaf_count > header.leaf_capacity ||
-            RegionMap::objects_offset(header.object_capacity, header.leaf_capacity) > header.bytes) {
+        if (!header.sound()) {
             return Reason::corrupted;
         }
-        A::observe_range(base, RegionMap::objects_offset(header.object_capacity, header.leaf_capacity));
-        if (map.checksum() != header.checksum) {
+        A::observe_range(base, header.begin());
+        std::uint32_t checksum = 0;
+        const bool inside =
+            header.checksum_of(map, checksum, [&](const ObjectEntry& entry) { return header.holds(entry); });
+        if (!inside || checksum != header.checksum) {
             return Reason::corrupted;
         }
-        const std::uint32_t begin = RegionMap::objects_offset(header.object_capacity, header.leaf_capacity);
-        for (std::uint32_t i = 0; i < header.object_count; ++i) {
-            const ObjectEntry& entry = map.entries()[i];
-            const bool inside = entry.offset >= begin && entry.offset % line_bytes == 0 &&
-                                entry.offset <= header.bytes && entry.bytes <= header.bytes - entry.offset &&
-                                entry.first_leaf <= header.leaf_count &&
-                                entry.leaf_count <= header.leaf_count - entry.first_leaf;
-            if (!inside) {
-                return Reason::corrupted;
-            }
-        }
-        return Region(map, header.generation);
+        return Region(map, header);
     }
 
     // The object `name`, if it is a channel C of the same payload layout. C: Mailbox<T, A>, Snapshot<T, R,
@@ -347,11 +419,15 @@ class Region {
         if (const Reason reason = condition(); reason != Reason::none) {
             return reason;
         }
-        const RegionHeader& header = *map_.header();
-        for (std::uint32_t i = 0; i < header.object_count; ++i) {
-            const ObjectEntry& entry = map_.entries()[i];
+        for (std::uint32_t i = 0; i < header_.object_count; ++i) {
+            ObjectEntry entry;
+            detail::copy_in(&entry, map_.entry(i), sizeof(entry));
             if (detail::entry_name(entry) != name) {
                 continue;
+            }
+            // Sound when it was attached to; the memory may have changed since.
+            if (!header_.holds(entry)) {
+                return Reason::corrupted;
             }
             if (entry.kind != C::kind) {
                 return {Reason::wrong_kind, C::kind, entry.kind};
@@ -359,16 +435,19 @@ class Region {
             if (entry.parameter != C::parameter) {
                 return {Reason::wrong_kind, C::parameter, entry.parameter};
             }
-            const Refusal layout = detail::compare_layout<typename C::Value>(entry, map_.leaves());
+            const Refusal layout =
+                detail::compare_layout<typename C::Value>(entry, map_, header_.object_capacity);
             if (layout.reason != Reason::none) {
                 return layout;
+            }
+            if (entry.form != static_cast<std::uint32_t>(C::form)) {
+                return {Reason::wrong_form, static_cast<std::uint32_t>(C::form), entry.form};
             }
             // Equal leaves give equal fingerprints and equal payloads equal objects: anything else is
             // corruption.
             const std::uint64_t fingerprint =
                 std::uint64_t{entry.fingerprint_high} << 32U | std::uint64_t{entry.fingerprint_low};
-            if (fingerprint != Layout<typename C::Value>::fingerprint ||
-                entry.bytes != sizeof(typename C::Shared)) {
+            if (fingerprint != detail::object_fingerprint<C> || entry.bytes != sizeof(typename C::Shared)) {
                 return Reason::corrupted;
             }
             return std::launder(reinterpret_cast<typename C::Shared*>(map_.base + entry.offset));
@@ -379,10 +458,10 @@ class Region {
     // none while the region is the one attached to; else closed, not_ready or stale. One word load.
     [[nodiscard]] Reason condition() const noexcept {
         const auto& state = *static_cast<const typename A::Word*>(map_.state());
-        switch (static_cast<detail::RegionState>(A::template load<Edge::region_observe>(state))) {
+        switch (static_cast<detail::RegionState>(A::template load<SyncPoint::region_observe>(state))) {
             case detail::RegionState::ready:
-                A::observe_range(map_.header(), sizeof(RegionHeader));
-                return map_.header()->generation == generation_ ? Reason::none : Reason::stale;
+                A::observe_range(map_.base, sizeof(RegionHeader));
+                return generation() == header_.generation ? Reason::none : Reason::stale;
             case detail::RegionState::closed:
                 return Reason::closed;
             case detail::RegionState::making:
@@ -393,20 +472,43 @@ class Region {
         return Reason::corrupted;
     }
 
-    // Only after a successful attach.
-    [[nodiscard]] const RegionHeader& header() const noexcept { return *map_.header(); }
-    [[nodiscard]] const ObjectEntry& object(std::uint32_t index) const noexcept {
-        return map_.entries()[index];
+    // This side's own copy of the header, checked by attach. Only after a successful attach.
+    [[nodiscard]] const RegionHeader& header() const noexcept { return header_; }
+    // A copy of an object's entry, for diagnostics: no_such_object where `index` is none of header()'s
+    // object_count, corrupted where the entry has changed since attach and points outside of the region.
+    [[nodiscard]] Result<ObjectEntry> object(std::uint32_t index) const noexcept {
+        if (index >= header_.object_count) {
+            return {Reason::no_such_object, header_.object_count, index};
+        }
+        ObjectEntry entry;
+        detail::copy_in(&entry, map_.entry(index), sizeof(entry));
+        if (!header_.holds(entry)) {
+            return Reason::corrupted;
+        }
+        return entry;
     }
-    [[nodiscard]] const Leaf& leaf(std::uint32_t index) const noexcept { return map_.leaves()[index]; }
+    // A copy of a leaf, for diagnostics: no_such_object where `index` is none of header()'s leaf_count.
+    [[nodiscard]] Result<Leaf> leaf(std::uint32_t index) const noexcept {
+        if (index >= header_.leaf_count) {
+            return {Reason::no_such_object, header_.leaf_count, index};
+        }
+        Leaf found;
+        detail::copy_in(&found, map_.leaf(header_.object_capacity, index), sizeof(found));
+        return found;
+    }
 
   private:
-    static constexpr std::uint32_t max_capacity = 1U << 20U;
+    Region(detail::RegionMap map, const detail::PrivateHeader& header) noexcept
+        : map_(map), header_(header) {}
 
-    Region(detail::RegionMap map, std::uint32_t generation) noexcept : map_(map), generation_(generation) {}
+    [[nodiscard]] std::uint32_t generation() const noexcept {
+        std::uint32_t found = 0;
+        detail::copy_in(&found, map_.generation(), sizeof(found));
+        return found;
+    }
 
     detail::RegionMap map_;
-    std::uint32_t generation_ = 0;
+    detail::PrivateHeader header_{};
 };
 
 // Makes a region in `bytes` of memory (up to 4 GiB). Until publish() succeeds every attach is refused with
@@ -425,6 +527,12 @@ class RegionMaker {
         if (reinterpret_cast<std::uintptr_t>(base) % line_bytes != 0) {
             return Reason::misaligned;
         }
+        if (options.object_capacity > detail::PrivateHeader::max_capacity ||
+            options.leaf_capacity > detail::PrivateHeader::max_capacity) {
+            return {Reason::table_full, detail::PrivateHeader::max_capacity,
+                    options.object_capacity > options.leaf_capacity ? options.object_capacity
+                                                                    : options.leaf_capacity};
+        }
         const std::uint32_t size = bytes > 0xffffffc0U ? 0xffffffc0U : static_cast<std::uint32_t>(bytes);
         const std::uint32_t first = RegionMap::objects_offset(options.object_capacity, options.leaf_capacity);
         if (size < first) {
@@ -433,25 +541,26 @@ class RegionMaker {
         RegionMaker maker;
         maker.map_ = RegionMap{static_cast<unsigned char*>(base)};
         maker.next_ = first;
-        RegionHeader& header = *maker.map_.header();
         auto& magic = *static_cast<typename A::Word*>(maker.map_.magic());
-        const bool again = wire(A::template load<Edge::own>(magic)) == RegionHeader::magic_number;
+        const bool again = wire(A::template load<SyncPoint::own>(magic)) == RegionHeader::magic_number;
+        std::uint32_t before = 0;
+        detail::copy_in(&before, maker.map_.generation(), sizeof(before));
         maker.store_state(detail::RegionState::making);
-        A::template store<Edge::region_publish>(magic, 0);
+        A::template store<SyncPoint::region_publish>(magic, 0);
+        RegionHeader& header = maker.header_;
+        header.magic = RegionHeader::magic_number;
         header.version = RegionHeader::format_version;
         header.line = line_bytes;
         header.bytes = size;
         header.pointer_bits = sizeof(void*) * 8;
         header.creator = options.creator;
-        header.generation = (again ? header.generation : 0U) + 1U;
-        header.object_count = 0;
+        header.generation = (again ? before : 0U) + 1U;
         header.object_capacity = options.object_capacity;
-        header.leaf_count = 0;
         header.leaf_capacity = options.leaf_capacity;
-        header.checksum = 0;
+        maker.store_header();
         // Last, so that who sees it sees a line size and a version too: with none they would be refused for
         // good, where they should ask again.
-        A::template store<Edge::region_publish>(magic, wire(RegionHeader::magic_number));
+        A::template store<SyncPoint::region_publish>(magic, wire(RegionHeader::magic_number));
         return maker;
     }
 
@@ -462,13 +571,15 @@ class RegionMaker {
         using Shared = typename C::Shared;
         require_plain_data<T>();
         static_assert(alignof(Shared) == line_bytes, "each object lies on lines of its own");
-        RegionHeader& header = *map_.header();
+        RegionHeader& header = header_;
         if (name.empty() || name.size() >= ObjectEntry::name_capacity) {
             return {Reason::name_too_long, ObjectEntry::name_capacity - 1,
                     static_cast<std::uint32_t>(name.size())};
         }
         for (std::uint32_t i = 0; i < header.object_count; ++i) {
-            if (detail::entry_name(map_.entries()[i]) == name) {
+            ObjectEntry other;
+            detail::copy_in(&other, map_.entry(i), sizeof(other));
+            if (detail::entry_name(other) == name) {
                 return Reason::duplicate_name;
             }
         }
@@ -490,12 +601,14 @@ class RegionMaker {
         entry.type_bytes = Layout<T>::size;
         entry.first_leaf = header.leaf_count;
         entry.leaf_count = static_cast<std::uint32_t>(Layout<T>::count);
-        entry.fingerprint_low = static_cast<std::uint32_t>(Layout<T>::fingerprint);
-        entry.fingerprint_high = static_cast<std::uint32_t>(Layout<T>::fingerprint >> 32U);
+        entry.fingerprint_low = static_cast<std::uint32_t>(detail::object_fingerprint<C>);
+        entry.fingerprint_high = static_cast<std::uint32_t>(detail::object_fingerprint<C> >> 32U);
+        entry.form = static_cast<std::uint32_t>(C::form);
         for (std::uint32_t i = 0; i < entry.leaf_count; ++i) {
-            map_.leaves()[header.leaf_count + i] = Layout<T>::leaves[i];
+            detail::copy_out(map_.leaf(header.object_capacity, header.leaf_count + i), &Layout<T>::leaves[i],
+                             sizeof(Leaf));
         }
-        map_.entries()[header.object_count] = entry;
+        detail::copy_out(map_.entry(header.object_count), &entry, sizeof(entry));
         // Device memory allows aligned 32-bit accesses only, so no memset; all words and cells begin as
         // zeros.
         auto* words = reinterpret_cast<volatile std::uint32_t*>(map_.base + next_);
@@ -511,11 +624,14 @@ class RegionMaker {
 
     // Lets others attach. The maker itself attaches like any other side.
     [[nodiscard]] Result<Region<A>> publish() noexcept {
-        RegionHeader& header = *map_.header();
-        header.checksum = map_.checksum();
+        std::uint32_t checksum = 0;
+        // A peer that has the memory mapped may change the tables meanwhile; attach then refuses them.
+        static_cast<void>(header_.checksum_of(map_, checksum, [](const ObjectEntry&) { return true; }));
+        header_.checksum = checksum;
+        store_header();
         A::publish_range(map_.base, next_);
         store_state(detail::RegionState::ready);
-        return Region<A>::attach(map_.base, header.bytes);
+        return Region<A>::attach(map_.base, header_.bytes);
     }
 
     // Declares the region dead: every later attach or open is refused with `closed`.
@@ -528,11 +644,19 @@ class RegionMaker {
 
   private:
     void store_state(detail::RegionState state) noexcept {
-        A::template store<Edge::region_publish>(*static_cast<typename A::Word*>(map_.state()),
-                                                static_cast<std::uint32_t>(state));
+        A::template store<SyncPoint::region_publish>(*static_cast<typename A::Word*>(map_.state()),
+                                                     static_cast<std::uint32_t>(state));
+    }
+
+    // All but the magic number, which is a shared word of its own.
+    void store_header() noexcept {
+        detail::copy_out(map_.base + 4, reinterpret_cast<const unsigned char*>(&header_) + 4,
+                         sizeof(RegionHeader) - 4);
     }
 
     detail::RegionMap map_;
+    // Private: what a peer writes into the region's header moves nothing that the maker writes.
+    detail::PrivateHeader header_{};
     std::uint32_t next_ = 0;
 };
 

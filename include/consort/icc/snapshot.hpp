@@ -9,18 +9,26 @@
 // announced, and the two slots of a pair cover the reader that announced it after the writer looked. Only
 // loads and stores of words with one writer each, so it works without exclusives and without coherent caches.
 //
+// A small value (up to 40 bytes for one reader, with lines of 64 bytes) also lies beside its number in the
+// writer's line. A reader tries this copy first: one line instead of three. It checks as a seqlock's reader
+// does whether the writer was at work meanwhile, but once: then it takes the pairs, which hold at least the
+// same update. Sides that clean or invalidate lines (Access::shares_lines is false) have the pairs alone.
+//
 // Bounds, independent of the other side and of scheduling: update = Readers word loads, 3 word stores, one
-// copy of T; read = 3 word accesses, one stamp, at most one copy. Memory: 2 (Readers + 1) slots. The
-// argument, and what readers may see of one another, stand in docs/explanation/snapshot.md; the orderings are
-// E6 and E7 of edges.hpp.
+// copy of T, and, of a small value, another copy and 2 word stores; read = 3 word accesses, one stamp, at
+// most one copy, and, of a small value, 2 word loads and at most another copy. Memory: 2 (Readers + 1) slots.
+// The argument, and what readers may see of one another, stand in docs/explanation/snapshot.md; the orderings
+// are E6, E7, E10 and E11 of sync_points.hpp.
 //
 // A read is never older than the last update completed before it began, and each reader for itself never goes
 // back. Two readers may see two updates in different order in real time (new-old inversion between readers).
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "consort/icc/access.hpp"
+#include "consort/icc/form.hpp"
 #include "consort/icc/status.hpp"
 #include "consort/icc/wire.hpp"
 
@@ -38,14 +46,27 @@ class Snapshot {
     static constexpr std::uint32_t pairs = Readers + 1;
 
     struct alignas(line_bytes) Slot {
-        // The update's number; 0 = never written. Written with the value, so the slot's edges order it.
+        // The update's number; 0 = never written. Written with the value, so the slot's points order it.
         typename A::template Cell<std::uint32_t> stamp;
         typename A::template Cell<T> value;
     };
+    // Whether the newest value also lies in the writer's line, in words.
+    static constexpr std::uint32_t value_words = round_up(sizeof(T), 4) / 4;
+    static constexpr bool small = A::shares_lines && value_words + pairs + 4 <= line_bytes / 4;
+    static constexpr Form form = small ? Form::shared_lines : Form::whole_lines;
+
+    struct Copy {
+        // The number of the last update whose copy here was begun, and of the last that was completed.
+        typename A::Word begun;
+        typename A::Word done;
+        typename A::Word value[value_words];
+    };
+    struct NoCopy {};
     struct alignas(line_bytes) WriterLines {
         typename A::Word latest;
         typename A::Word epoch;
         typename A::Word current[pairs];
+        [[no_unique_address]] std::conditional_t<small, Copy, NoCopy> copy;
     };
     struct alignas(line_bytes) ReaderLine {
         typename A::Word announced;
@@ -75,7 +96,7 @@ class Snapshot<T, Readers, A>::Writer {
         // Taken over from a writer that may have died anywhere: the highest number in any slot may have been
         // seen.
         for (std::uint32_t pair = 0; pair < pairs; ++pair) {
-            const std::uint32_t current = A::template load<Edge::own>(shared.writer.current[pair]);
+            const std::uint32_t current = A::template load<SyncPoint::own>(shared.writer.current[pair]);
             current_[pair] = current & 1U;
             for (const Slot& slot : shared.slots[pair]) {
                 std::uint32_t stamp = 0;
@@ -85,8 +106,8 @@ class Snapshot<T, Readers, A>::Writer {
                 }
             }
         }
-        A::template store<Edge::epoch_publish>(shared.writer.epoch,
-                                               A::template load<Edge::own>(shared.writer.epoch) + 1);
+        A::template store<SyncPoint::epoch_publish>(
+            shared.writer.epoch, A::template load<SyncPoint::own>(shared.writer.epoch) + 1);
     }
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
@@ -103,8 +124,16 @@ class Snapshot<T, Readers, A>::Writer {
         shared_->slots[pair][slot].stamp.put(stamp_);
         shared_->slots[pair][slot].value.put(value);
         current_[pair] = slot;
-        A::template store<Edge::snapshot_slot_write>(shared_->writer.current[pair], slot);
-        A::template store<Edge::snapshot_publish>(shared_->writer.latest, pair);
+        A::template store<SyncPoint::snapshot_slot_write>(shared_->writer.current[pair], slot);
+        A::template store<SyncPoint::snapshot_publish>(shared_->writer.latest, pair);
+        // After the pairs: a reader that meets this copy half-written finds the same update there.
+        if constexpr (small) {
+            std::uint32_t words[value_words] = {};
+            __builtin_memcpy(words, static_cast<const void*>(&value), std::is_empty_v<T> ? 0 : sizeof(T));
+            A::template store<SyncPoint::copy_begin>(shared_->writer.copy.begun, stamp_);
+            A::template store_words<SyncPoint::copy_write>(shared_->writer.copy.value, words, value_words);
+            A::template store<SyncPoint::copy_publish>(shared_->writer.copy.done, stamp_);
+        }
     }
 
     // The number of the last update; 0 = none yet.
@@ -114,7 +143,7 @@ class Snapshot<T, Readers, A>::Writer {
     [[nodiscard]] std::uint32_t pair_not_announced() const noexcept {
         bool announced[pairs] = {};
         for (const ReaderLine& reader : shared_->readers) {
-            const std::uint32_t pair = A::template load<Edge::snapshot_scan>(reader.announced);
+            const std::uint32_t pair = A::template load<SyncPoint::snapshot_scan>(reader.announced);
             // A word out of range can only come from a defective reader, which then harms itself alone.
             if (pair < pairs) {
                 announced[pair] = true;
@@ -140,7 +169,8 @@ class Snapshot<T, Readers, A>::Reader {
     Reader(Shared& shared, std::uint32_t index) noexcept
         : shared_(&shared), line_(&shared.readers[index < Readers ? index : 0]) {
         require_plain_data<T>();
-        A::template store<Edge::epoch_publish>(line_->epoch, A::template load<Edge::own>(line_->epoch) + 1);
+        A::template store<SyncPoint::epoch_publish>(line_->epoch,
+                                                    A::template load<SyncPoint::own>(line_->epoch) + 1);
     }
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
@@ -152,13 +182,42 @@ class Snapshot<T, Readers, A>::Reader {
     // nothing newer, `value` is untouched (so a caller that keeps its variable always holds the latest); or
     // peer_fault.
     [[nodiscard]] Status read(T& value) noexcept {
-        const std::uint32_t pair = A::template load<Edge::snapshot_observe>(shared_->writer.latest);
+        if constexpr (small) {
+            const std::uint32_t done = A::template load<SyncPoint::copy_observe>(shared_->writer.copy.done);
+            if (!is_new(done)) {
+                return Status::would_block;
+            }
+            std::uint32_t words[value_words];
+            A::template load_words<SyncPoint::copy_read>(shared_->writer.copy.value, words, value_words);
+            if (A::template load<SyncPoint::copy_recheck>(shared_->writer.copy.begun) == done) {
+                __builtin_memcpy(static_cast<void*>(&value), words, std::is_empty_v<T> ? 0 : sizeof(T));
+                stamp_ = done;
+                return Status::ok;
+            }
+        }
+        return read_pairs(value);
+    }
+
+    // The number of the update last copied; 0 = none yet.
+    [[nodiscard]] std::uint32_t stamp() const noexcept { return stamp_; }
+    // How often a writer has attached; 0 = never.
+    [[nodiscard]] std::uint32_t peer_epoch() const noexcept {
+        return A::template load<SyncPoint::epoch_observe>(shared_->writer.epoch);
+    }
+
+  private:
+    [[nodiscard]] bool is_new(std::uint32_t stamp) const noexcept {
+        return stamp != 0 && (stamp_ == 0 || newer(stamp, stamp_));
+    }
+
+    [[nodiscard]] Status read_pairs(T& value) noexcept {
+        const std::uint32_t pair = A::template load<SyncPoint::snapshot_observe>(shared_->writer.latest);
         if (pair >= pairs) {
             return Status::peer_fault;
         }
-        A::template store<Edge::snapshot_announce>(line_->announced, pair);
+        A::template store<SyncPoint::snapshot_announce>(line_->announced, pair);
         const std::uint32_t current =
-            A::template load<Edge::snapshot_slot_read>(shared_->writer.current[pair]);
+            A::template load<SyncPoint::snapshot_slot_read>(shared_->writer.current[pair]);
         if (current > 1) {
             return Status::peer_fault;
         }
@@ -167,7 +226,7 @@ class Snapshot<T, Readers, A>::Reader {
         slot.stamp.get(stamp);
         // The slot may hold an update whose `latest` is not published yet; the next read may then find an
         // older one.
-        if (stamp == 0 || (stamp_ != 0 && !newer(stamp, stamp_))) {
+        if (!is_new(stamp)) {
             return Status::would_block;
         }
         slot.value.get(value);
@@ -175,14 +234,6 @@ class Snapshot<T, Readers, A>::Reader {
         return Status::ok;
     }
 
-    // The number of the update last copied; 0 = none yet.
-    [[nodiscard]] std::uint32_t stamp() const noexcept { return stamp_; }
-    // How often a writer has attached; 0 = never.
-    [[nodiscard]] std::uint32_t peer_epoch() const noexcept {
-        return A::template load<Edge::epoch_observe>(shared_->writer.epoch);
-    }
-
-  private:
     Shared* shared_;
     ReaderLine* line_;
     std::uint32_t stamp_ = 0;

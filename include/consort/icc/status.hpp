@@ -16,6 +16,9 @@ enum class Status : std::uint8_t {
     // A word that the peer owns holds a value that the protocol cannot produce: the peer is defective, or the
     // memory was overwritten. The call had no effect; the channel must be set up again.
     peer_fault,
+    // What was asked for was overwritten before or while it was copied: the reader came later than the
+    // channel's number of versions allows. The call had no effect.
+    overtaken,
 };
 
 [[nodiscard]] constexpr const char* to_string(Status status) noexcept {
@@ -28,6 +31,8 @@ enum class Status : std::uint8_t {
             return "timeout";
         case Status::peer_fault:
             return "peer fault";
+        case Status::overtaken:
+            return "overtaken";
     }
     return "unknown status";
 }

@@ -52,15 +52,37 @@ concept PlainData =
     std::is_trivially_copyable_v<T> && std::is_standard_layout_v<T> && !std::is_pointer_v<T> &&
     !std::is_reference_v<T> && alignof(T) <= 16;
 
+namespace detail {
+
+// The type to name where T cannot travel: a struct of the library that carries a type of the user's names
+// that one.
 template <class T>
-constexpr void require_plain_data() noexcept {
+struct Carried {
+    using Type = T;
+};
+
+template <class T>
+inline constexpr bool copied_by_bytes = std::is_trivially_copyable_v<T>&& std::is_standard_layout_v<T>;
+
+// Says why T is not copied byte by byte. A class, because its assertions are looked at once: one type gives
+// one message, however many places ask. Only named (sizeof): Clang finds nothing in a class that failed.
+template <class T>
+struct SayWhyNotCopied {
     static_assert(
         std::is_trivially_copyable_v<T>,
         "a type that travels between processors must be trivially copyable: no virtual functions, no "
         "user-written copy, no owning members (std::string, std::vector)");
-    static_assert(std::is_standard_layout_v<T>,
+    static_assert(!std::is_trivially_copyable_v<T> || std::is_standard_layout_v<T>,
                   "a type that travels between processors must be standard layout: all members public in one "
                   "class, no references");
+};
+
+}  // namespace detail
+
+// Not constexpr: Clang would then instantiate it at once and find it no more where it failed.
+template <class T>
+void require_plain_data() noexcept {
+    static_cast<void>(sizeof(detail::SayWhyNotCopied<typename detail::Carried<T>::Type>));
     static_assert(!std::is_pointer_v<T>,
                   "a pointer means nothing to a processor that maps the region elsewhere");
     static_assert(alignof(T) <= 16, "a type that travels between processors is aligned to at most 16 bytes");

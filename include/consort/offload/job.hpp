@@ -1,94 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A job, and how it travels: In in one mailbox, Out back in another, State at job boundaries only.
+// A job, and how it travels: In and Out through one Duplex, State at job boundaries only.
 //
-// A task is a step over plain data, `void step(const In&, State&, Out&)`. Everything here is derived from the
-// step's type.
+// Everything here is derived from the step's type (consort/task/step.hpp).
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "consort/icc/access.hpp"
-#include "consort/icc/mailbox.hpp"
+#include "consort/icc/duplex.hpp"
 #include "consort/icc/snapshot.hpp"
 #include "consort/icc/wire.hpp"
+#include "consort/task.hpp"
 
 namespace consort::offload {
 
-namespace detail {
-
-struct Empty {};
-
-// Types that stand for those of a step that is none, so that its reader gets one message and not a page.
-template <class F>
-struct StepTypes {
-    static constexpr bool is_step = false;
-    using In = Empty;
-    using State = Empty;
-    using Out = Empty;
-};
-template <class I, class S, class O>
-struct StepTypes<void (*)(const I&, S&, O&)> {
-    static constexpr bool is_step = true;
-    using In = I;
-    using State = S;
-    using Out = O;
-};
-template <class I, class S, class O>
-struct StepTypes<void (*)(const I&, S&, O&) noexcept> : StepTypes<void (*)(const I&, S&, O&)> {};
-
-}  // namespace detail
-
-// A task made of a step function. `Step` is void(const In&, State&, Out&), optionally noexcept; a fresh State
-// is State{}.
-template <auto Step>
-struct Task {
-    static_assert(detail::StepTypes<decltype(Step)>::is_step,
-                  "a step is a function void(const In&, State&, Out&), optionally noexcept: it reads its "
-                  "input, changes its state and fills in its output");
-    using In = typename detail::StepTypes<decltype(Step)>::In;
-    using State = typename detail::StepTypes<decltype(Step)>::State;
-    using Out = typename detail::StepTypes<decltype(Step)>::Out;
-    static void step(const In& in, State& state, Out& out) {
-        if constexpr (detail::StepTypes<decltype(Step)>::is_step) {
-            Step(in, state, out);
-        }
-    }
-};
-
-// The record of one job, as the raw run folder has it (docs/reference/run-record.md). Times in ticks; 0 = did
-// not happen.
-struct JobRecord {
-    std::uint64_t release;
-    std::uint64_t start;
-    std::uint64_t sent;
-    std::uint64_t received;
-    std::uint64_t finish;
-    std::uint64_t compute;
-    std::uint64_t worker_receive;
-    std::uint64_t worker_send;
-    std::uint32_t seq;
-    std::uint32_t status;
-    std::uint16_t worker;
-    std::uint16_t kind;
-    std::uint32_t step;  // row of the input
-};
-static_assert(sizeof(JobRecord) == 80);
+using consort::OnMiss;
+using consort::Task;
+namespace job_status = consort::job_status;
 
 // Request flags.
-inline constexpr std::uint32_t reset_state = 1;    // begin this job from State{}
-inline constexpr std::uint32_t restore_state = 2;  // begin this job from the state in the `restore` snapshot
+inline constexpr std::uint16_t reset_state = 1;    // begin this job from State{}
+inline constexpr std::uint16_t restore_state = 2;  // begin this job from the state in the `restore` snapshot
 
 template <class In>
 struct Request {
     // The job's number; the answer repeats it, so a late answer is never taken for the next.
     std::uint32_t sequence;
-    std::uint32_t flags;
-    // The worker's epoch as the master knows it. A worker that was restarted since does not serve the job: it
-    // has not the state that the master believes it has.
-    std::uint32_t worker_epoch;
-    std::uint32_t reserved;
+    // Half words, so that an input of up to 16 bytes shares one line with its answer (Duplex).
+    std::uint16_t flags;
+    // The worker's epoch as the master knows it, modulo 2^16. A worker that was restarted since does not
+    // serve the job: it has not the state that the master believes it has.
+    std::uint16_t worker_epoch;
     In in;
 };
 
@@ -108,15 +51,34 @@ struct Checkpoint {
     State state;
 };
 
-// The four objects through which one task of one worker is served.
+}  // namespace consort::offload
+
+namespace consort::detail {
+
+template <class T>
+struct Carried<offload::Request<T>> {
+    using Type = T;
+};
+template <class T>
+struct Carried<offload::Response<T>> {
+    using Type = T;
+};
+template <class T>
+struct Carried<offload::Checkpoint<T>> {
+    using Type = T;
+};
+
+}  // namespace consort::detail
+
+namespace consort::offload {
+
+// The three objects through which one task of one worker is served. The master is the Duplex's client.
 template <class T, class A = access::Coherent>
 struct JobChannels {
-    using RequestBox = Mailbox<Request<typename T::In>, A>;
-    using ResponseBox = Mailbox<Response<typename T::Out>, A>;
+    using Mail = Duplex<Request<typename T::In>, Response<typename T::Out>, A>;
     using StateBox = Snapshot<Checkpoint<typename T::State>, 1, A>;
 
-    typename RequestBox::Shared* in = nullptr;
-    typename ResponseBox::Shared* out = nullptr;
+    typename Mail::Shared* mail = nullptr;
     typename StateBox::Shared* checkpoint = nullptr;  // worker to master
     typename StateBox::Shared* restore = nullptr;     // master to worker
 };

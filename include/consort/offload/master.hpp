@@ -16,22 +16,6 @@
 
 namespace consort::offload {
 
-enum class OnMiss : std::uint8_t {
-    hold_last_output,  // the last output stays applied; a restarted worker goes on from its last checkpoint
-    local_fallback,    // the master computes the job itself from the worker's checkpoint, and hands back when
-                       // it can
-    stop,              // the run ends
-};
-
-// What happened to one job; bits, so that several can be true.
-namespace job_status {
-inline constexpr std::uint32_t missed = 1U << 0U;    // finished after its deadline, or not at all
-inline constexpr std::uint32_t held = 1U << 1U;      // the output is that of an earlier job
-inline constexpr std::uint32_t fallback = 1U << 2U;  // the master computed it
-inline constexpr std::uint32_t lost = 1U << 3U;      // the worker is known to be dead or silent
-inline constexpr std::uint32_t late = 1U << 4U;  // an answer to an earlier job came in and was thrown away
-}  // namespace job_status
-
 struct JobReport {
     std::uint32_t status = 0;
     std::uint32_t compute_ticks = 0;  // of the worker's clock, or of the master's for a local job
@@ -52,12 +36,12 @@ class Master {
 
     Master(const JobChannels<T, A>& channels, typename WorkerControl<A>::Master& control,
            OnMiss policy) noexcept
-        : mail_(*channels.in, *channels.out, Resume::discard),
+        : mail_(*channels.mail, Resume::discard),
           checkpoint_(*channels.checkpoint, 0),
           restore_(*channels.restore),
           control_(&control),
           policy_(policy),
-          sequence_(mail_.writer().sequence()),
+          sequence_(mail_.sequence()),
           epoch_(control.epoch()) {
         // A master that was restarted goes on with numbers that no job has had.
         if (checkpoint_.read(local_) == Status::ok &&
@@ -84,14 +68,14 @@ class Master {
             return;
         }
         take_late_answers();
-        std::uint32_t flags = 0;
+        std::uint16_t flags = 0;
         if (reset || reset_ == Reset::asked) {
             flags = reset_state;
         } else if (stale_) {
             flags = restore_state;
             publish_restore();
         }
-        const Request<typename T::In> request{sequence_, flags, epoch_, 0, in};
+        const Request<typename T::In> request{sequence_, flags, static_cast<std::uint16_t>(epoch_), in};
         // Taken before the copy, which belongs to the communication; a preemption here cannot make it
         // negative.
         const Ticks sent = P::now();
@@ -219,7 +203,7 @@ class Master {
 
     void count_late() noexcept {
         ++late_answers_;
-        report_.status |= job_status::late;
+        report_.status |= job_status::late_answer;
     }
 
     // A worker is lost when the platform says so, or when its pulse has stood still for two jobs in a row
@@ -227,7 +211,7 @@ class Master {
     template <class Alive>
     void judge(Alive&& alive) noexcept {
         if (!alive()) {
-            // Told once, also if it had been silent before.
+            // Reported once, also if it had been silent before.
             report_.worker_lost = !dead_;
             dead_ = true;
             lost_ = true;
@@ -309,7 +293,7 @@ class Master {
         restore_.update(local_);
     }
 
-    Duplex<Request<typename T::In>, Response<typename T::Out>, A> mail_;
+    typename JobChannels<T, A>::Mail::Client mail_;
     typename JobChannels<T, A>::StateBox::Reader checkpoint_;
     typename JobChannels<T, A>::StateBox::Writer restore_;
     typename WorkerControl<A>::Master* control_;

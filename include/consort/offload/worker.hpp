@@ -33,7 +33,7 @@ class Server {
     explicit Server(const JobChannels<T, A>& channels) noexcept
         // A request that was in the mailbox when a former worker died is void: the master has given the job
         // up.
-        : mail_(*channels.out, *channels.in, Resume::discard),
+        : mail_(*channels.mail, Resume::discard),
           checkpoint_(*channels.checkpoint),
           restore_(*channels.restore, 0) {}
 
@@ -45,7 +45,9 @@ class Server {
         if (status != Status::ok) {
             return status;
         }
-        if (request.worker_epoch != control.epoch()) {
+        // At once: the step may take longer than the master waits, and its next request needs room.
+        mail_.acknowledge();
+        if (request.worker_epoch != static_cast<std::uint16_t>(control.epoch())) {
             return Status::would_block;
         }
         ServedJob job{kind, request.sequence, P::now(), 0, 0, 0};
@@ -81,14 +83,14 @@ class Server {
     }
 
   private:
-    Duplex<Response<typename T::Out>, Request<typename T::In>, A> mail_;
+    typename JobChannels<T, A>::Mail::Server mail_;
     typename JobChannels<T, A>::StateBox::Writer checkpoint_;
     typename JobChannels<T, A>::StateBox::Reader restore_;
     Checkpoint<typename T::State> saved_{};
 };
 
-// Several tasks on one core, looked at in the order given: the first is the most urgent. Channels whose `in`
-// is null belong to a task that another worker serves, so one list of tasks fits all workers of an
+// Several tasks on one core, looked at in the order given: the first is the most urgent. Channels whose
+// `mail` is null belong to a task that another worker serves, so one list of tasks fits all workers of an
 // application.
 template <Port P, class A, class... T>
 class Worker {
@@ -117,7 +119,7 @@ class Worker {
     template <class U>
     struct Place {
         explicit Place(const JobChannels<U, A>& channels) noexcept {
-            if (channels.in != nullptr) {
+            if (channels.mail != nullptr) {
                 server = ::new (static_cast<void*>(storage)) Server<U, P, A>(channels);
             }
         }

@@ -113,11 +113,29 @@ struct DownAfter {
 static_assert(sizeof(DownAfter) == 4);
 static_assert(DownAfter::at() == 0x14);
 
+// A fence: a 1 that is written is read back until every access that its port had begun before is answered.
+struct Fence {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x18; }
+
+    std::uint32_t bits = kReset;
+
+    // one bit for each port
+    [[nodiscard]] constexpr std::uint32_t ports() const { return bits & 0xF; }
+    constexpr void set_ports(std::uint32_t value) {
+        bits = (bits & ~0xFU) | ((value) & 0xFU);
+    }
+    static constexpr std::uint32_t kPortsMax = 0xF;
+};
+static_assert(sizeof(Fence) == 4);
+static_assert(Fence::at() == 0x18);
+
 // Frames with a wrong CRC or number, since reset. Read-only.
 struct LinkBadFrames {
     static constexpr bool kWritable = false;
     static constexpr std::uint32_t kReset = 0x0;
-    static constexpr std::uint32_t at(std::uint32_t link) { return 0x100 + link * 0x10; }
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x100 + link * 0x20; }
 
     std::uint32_t bits = kReset;
 
@@ -125,13 +143,13 @@ struct LinkBadFrames {
     [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
 };
 static_assert(sizeof(LinkBadFrames) == 4);
-static_assert(LinkBadFrames::at(3) == 0x130);
+static_assert(LinkBadFrames::at(3) == 0x160);
 
 // Repetitions sent, since reset. Read-only.
 struct LinkReplays {
     static constexpr bool kWritable = false;
     static constexpr std::uint32_t kReset = 0x0;
-    static constexpr std::uint32_t at(std::uint32_t link) { return 0x104 + link * 0x10; }
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x104 + link * 0x20; }
 
     std::uint32_t bits = kReset;
 
@@ -139,13 +157,13 @@ struct LinkReplays {
     [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
 };
 static_assert(sizeof(LinkReplays) == 4);
-static_assert(LinkReplays::at(3) == 0x134);
+static_assert(LinkReplays::at(3) == 0x164);
 
 // How often the link went down, since reset. Read-only.
 struct LinkDowns {
     static constexpr bool kWritable = false;
     static constexpr std::uint32_t kReset = 0x0;
-    static constexpr std::uint32_t at(std::uint32_t link) { return 0x108 + link * 0x10; }
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x108 + link * 0x20; }
 
     std::uint32_t bits = kReset;
 
@@ -153,7 +171,21 @@ struct LinkDowns {
     [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
 };
 static_assert(sizeof(LinkDowns) == 4);
-static_assert(LinkDowns::at(3) == 0x138);
+static_assert(LinkDowns::at(3) == 0x168);
+
+// After how many cycles without a good frame the other end is down, as it said when the link came up last. Read-only.
+struct LinkPeerAfter {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x110 + link * 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // cycles; 0: it never came up
+    [[nodiscard]] constexpr std::uint32_t cycles() const { return bits & 0xFFFFFF; }
+};
+static_assert(sizeof(LinkPeerAfter) == 4);
+static_assert(LinkPeerAfter::at(3) == 0x170);
 
 // Where the window begins, as the processor sees it.
 struct PortWindowFirst {
@@ -191,7 +223,7 @@ struct PortWindowLast {
 static_assert(sizeof(PortWindowLast) == 4);
 static_assert(PortWindowLast::at(3, 7) == 0xAE4);
 
-// What the window is; written last when a window is opened, first when it is closed. Of windows that overlap the first counts.
+// What the window is; written last when a window is opened, first when it is closed. Of windows that overlap the first counts. One of more than 256 MiB, more than an offset on the link can say, is as if it were closed.
 struct PortWindowControl {
     static constexpr bool kWritable = true;
     static constexpr std::uint32_t kReset = 0x0;
@@ -375,11 +407,57 @@ struct DownAfter {
 static_assert(sizeof(DownAfter) == 4);
 static_assert(DownAfter::at() == 0x14);
 
+// How long a memory may leave accesses without an answer: after once to twice as long they end with SLVERR. 0: for ever.
+struct AnswerAfter {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x10000;
+    static constexpr std::uint32_t at() { return 0x18; }
+
+    std::uint32_t bits = kReset;
+
+    // cycles
+    [[nodiscard]] constexpr std::uint32_t cycles() const { return bits & 0xFFFFFF; }
+    constexpr void set_cycles(std::uint32_t value) {
+        bits = (bits & ~0xFFFFFFU) | ((value) & 0xFFFFFFU);
+    }
+    static constexpr std::uint32_t kCyclesMax = 0xFFFFFF;
+};
+static_assert(sizeof(AnswerAfter) == 4);
+static_assert(AnswerAfter::at() == 0x18);
+
+// Which memories are out of order: every access to one ends with SLVERR until it has answered all that it was asked before. Read-only.
+struct Silent {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x1C; }
+
+    std::uint32_t bits = kReset;
+
+    // one bit for each memory
+    [[nodiscard]] constexpr std::uint32_t memories() const { return bits & 0xF; }
+};
+static_assert(sizeof(Silent) == 4);
+static_assert(Silent::at() == 0x1C);
+
+// Of which links something is under way at the memories, also while the link is down. Read-only.
+struct Busy {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // one bit for each link
+    [[nodiscard]] constexpr std::uint32_t links() const { return bits & 0xF; }
+};
+static_assert(sizeof(Busy) == 4);
+static_assert(Busy::at() == 0x20);
+
 // Frames with a wrong CRC or number, since reset. Read-only.
 struct LinkBadFrames {
     static constexpr bool kWritable = false;
     static constexpr std::uint32_t kReset = 0x0;
-    static constexpr std::uint32_t at(std::uint32_t link) { return 0x100 + link * 0x10; }
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x100 + link * 0x20; }
 
     std::uint32_t bits = kReset;
 
@@ -387,13 +465,13 @@ struct LinkBadFrames {
     [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
 };
 static_assert(sizeof(LinkBadFrames) == 4);
-static_assert(LinkBadFrames::at(3) == 0x130);
+static_assert(LinkBadFrames::at(3) == 0x160);
 
 // Repetitions sent, since reset. Read-only.
 struct LinkReplays {
     static constexpr bool kWritable = false;
     static constexpr std::uint32_t kReset = 0x0;
-    static constexpr std::uint32_t at(std::uint32_t link) { return 0x104 + link * 0x10; }
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x104 + link * 0x20; }
 
     std::uint32_t bits = kReset;
 
@@ -401,13 +479,13 @@ struct LinkReplays {
     [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
 };
 static_assert(sizeof(LinkReplays) == 4);
-static_assert(LinkReplays::at(3) == 0x134);
+static_assert(LinkReplays::at(3) == 0x164);
 
 // How often the link went down, since reset. Read-only.
 struct LinkDowns {
     static constexpr bool kWritable = false;
     static constexpr std::uint32_t kReset = 0x0;
-    static constexpr std::uint32_t at(std::uint32_t link) { return 0x108 + link * 0x10; }
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x108 + link * 0x20; }
 
     std::uint32_t bits = kReset;
 
@@ -415,13 +493,13 @@ struct LinkDowns {
     [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
 };
 static_assert(sizeof(LinkDowns) == 4);
-static_assert(LinkDowns::at(3) == 0x138);
+static_assert(LinkDowns::at(3) == 0x168);
 
 // Requests that no segment allows, since reset. Read-only.
 struct LinkRefused {
     static constexpr bool kWritable = false;
     static constexpr std::uint32_t kReset = 0x0;
-    static constexpr std::uint32_t at(std::uint32_t link) { return 0x10C + link * 0x10; }
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x10C + link * 0x20; }
 
     std::uint32_t bits = kReset;
 
@@ -429,7 +507,21 @@ struct LinkRefused {
     [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
 };
 static_assert(sizeof(LinkRefused) == 4);
-static_assert(LinkRefused::at(3) == 0x13C);
+static_assert(LinkRefused::at(3) == 0x16C);
+
+// After how many cycles without a good frame the other end is down, as it said when the link came up last. Read-only.
+struct LinkPeerAfter {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at(std::uint32_t link) { return 0x110 + link * 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // cycles; 0: it never came up
+    [[nodiscard]] constexpr std::uint32_t cycles() const { return bits & 0xFFFFFF; }
+};
+static_assert(sizeof(LinkPeerAfter) == 4);
+static_assert(LinkPeerAfter::at(3) == 0x170);
 
 // Where the segment begins in the memory.
 struct LinkTableSegmentBase {

@@ -26,10 +26,11 @@ enum class WindowStatus : std::uint8_t {
     BadLink,
     BadMemory,
     LinkDown,
-    Overlap,     // another window of the port has some of these addresses
-    NoWindow,    // all windows of the port are in use
-    NoSegment,   // all segments of the link are in use
-    NotAttached  // there is no such window
+    Overlap,      // another window of the port has some of these addresses
+    NoWindow,     // all windows of the port are in use
+    NoSegment,    // all segments of the link are in use
+    NotAttached,  // there is no such window
+    StillBusy     // the window is closed, and accesses that it let through before are still under way
 };
 
 [[nodiscard]] constexpr const char* words(WindowStatus status) {
@@ -62,6 +63,8 @@ enum class WindowStatus : std::uint8_t {
             return "all segments of the link are in use";
         case WindowStatus::NotAttached:
             return "there is no such window";
+        case WindowStatus::StillBusy:
+            return "the window is closed, and accesses from before are still under way";
     }
     return "unknown";
 }
@@ -86,6 +89,7 @@ template <class Bus>
 class Windows {
   public:
     static constexpr std::uint64_t kPage = 4096;
+    static constexpr std::uint32_t kPolls = 1'000'000;     // of detach, each three register accesses
     static constexpr std::uint64_t kMaxSize = 1ULL << 28;  // of a segment: what an offset on the link can say
     static constexpr std::uint64_t kAddresses = 1ULL << 40;
     static_assert((kMaxSize / kPage) - 1 == mblock::LinkTableSegmentLast::kPageMax);
@@ -146,7 +150,10 @@ class Windows {
     }
 
     // The window goes first; then the segment, with its generation moved on, so that a request still under
-    // way is refused.
+    // way is refused. Then it waits until what was under way has ended: after Ok nothing reaches the
+    // segment's memory any more, and it may be given to others. StillBusy after kPolls looks at the
+    // registers; drained() tells later. The blocks end every access in bounded time, so kPolls that take
+    // longer than the link's and the memory's times are enough.
     [[nodiscard]] WindowStatus detach(std::uint32_t port, std::uint32_t index) {
         if (const auto status = shape(); status != WindowStatus::Ok) return status;
         if (port >= cshape_.ports()) return WindowStatus::BadPort;
@@ -160,8 +167,28 @@ class Windows {
         const bool good =
             bus_.write(Block::Cblock, cblock::PortWindowControl::at(port, index), 0) &&
             bus_.write(Block::Mblock, mblock::LinkTableSegmentControl::at(window.link(), window.segment()),
-                       segment.bits);
-        return good ? WindowStatus::Ok : WindowStatus::BusError;
+                       segment.bits) &&
+            bus_.write(Block::Cblock, cblock::Fence::at(), 1U << port);
+        if (!good) return WindowStatus::BusError;
+        auto status = WindowStatus::StillBusy;
+        for (std::uint32_t i = 0; i < kPolls && status == WindowStatus::StillBusy; ++i)
+            status = drained(port, window.link());
+        return status;
+    }
+
+    // Whether all is over that the port had begun when one of its windows on this link was detached last.
+    [[nodiscard]] WindowStatus drained(std::uint32_t port, std::uint32_t link) {
+        cblock::Fence fence;
+        mblock::Up up;
+        mblock::Busy busy;
+        if (!get(Block::Cblock, cblock::Fence::at(), fence) || !get(Block::Mblock, mblock::Up::at(), up) ||
+            !get(Block::Mblock, mblock::Busy::at(), busy))
+            return WindowStatus::BusError;
+        if ((fence.ports() >> port & 1) != 0) return WindowStatus::StillBusy;
+        // Accesses that ended because the link went down may still be under way at the memory; before the
+        // link is up again they are not.
+        const bool ends = (up.links() >> link & 1) == 0 && (busy.links() >> link & 1) != 0;
+        return ends ? WindowStatus::StillBusy : WindowStatus::Ok;
     }
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernel tells about a run: an event at each turn of a job's life and at each fault, and one record
+// What the kernel emits about a run: an event at each turn of a job's life and at each fault, and one record
 // of each job.
 #pragma once
 
@@ -20,7 +20,7 @@ enum class Kind : std::uint8_t {
     slot_missed,      // TDMA: the I/O core came too late to begin an operation in it
     slot_overrun,     // TDMA: the DMA was not done at the end of the slot; the operation was aborted
     dma_error,        // the DMA reported an error; the operation is repeated like an aborted one
-    dma_stuck,        // the DMA did not stop when told to: nothing is moved until it has
+    dma_stuck,        // the DMA did not stop when ordered to: nothing is moved until it has
     transfer_failed,  // as often as allowed in vain: the job is lost, its task stopped
     early_request,    // a sporadic request before one period was over: its release is put off
     release_lost,     // as many jobs pending as are kept: this one does not come to be
@@ -69,7 +69,7 @@ struct JobRecord {
     Outcome outcome;
     Ticks release;
     Ticks load;    // began
-    Ticks ready;   // told to the core
+    Ticks ready;   // the core got the order to execute
     Ticks start;   // of the execution
     Ticks finish;  // of the execution
     Ticks unload;  // began

@@ -66,10 +66,10 @@ class Handover {
 
         void publish(const ReadyJob& ready) noexcept {
             auto& entry = shared_->io.entry[published_ % partitions];
-            A::template store<Edge::own>(entry.task, ready.task);
-            A::template store<Edge::own>(entry.partition, ready.partition);
-            A::template store<Edge::own>(entry.job, ready.job);
-            A::template store<Edge::queue_publish>(shared_->io.published, ++published_);
+            A::template store<SyncPoint::own>(entry.task, ready.task);
+            A::template store<SyncPoint::own>(entry.partition, ready.partition);
+            A::template store<SyncPoint::own>(entry.job, ready.job);
+            A::template store<SyncPoint::queue_publish>(shared_->io.published, ++published_);
         }
         // Whether the i-th job not taken yet (0: the oldest) has begun, and when. ok, would_block or
         // peer_fault.
@@ -93,21 +93,22 @@ class Handover {
         // Takes the oldest finished job; only after finished(0) was ok.
         [[nodiscard]] Execution take() noexcept {
             const auto& entry = shared_->core.entry[taken_ % partitions];
-            const std::uint32_t outcome = A::template load<Edge::own>(entry.outcome);
+            const std::uint32_t outcome = A::template load<SyncPoint::own>(entry.outcome);
             ++taken_;
             return {wide(entry.start_low, entry.start_high), wide(entry.finish_low, entry.finish_high),
                     outcome <= static_cast<std::uint32_t>(Outcome::fault) ? static_cast<Outcome>(outcome)
                                                                           : Outcome::fault};
         }
         // The core ends its loop after the job that it executes.
-        void halt() noexcept { A::template store<Edge::diagnostic>(shared_->io.halt, 1); }
+        void halt() noexcept { A::template store<SyncPoint::diagnostic>(shared_->io.halt, 1); }
 
       private:
         [[nodiscard]] static Ticks wide(const typename A::Word& low, const typename A::Word& high) noexcept {
-            return Ticks{A::template load<Edge::own>(high)} << 32U | A::template load<Edge::own>(low);
+            return Ticks{A::template load<SyncPoint::own>(high)} << 32U |
+                   A::template load<SyncPoint::own>(low);
         }
         [[nodiscard]] Status reported(const typename A::Word& counter, std::uint32_t i) const noexcept {
-            const std::uint32_t ahead = A::template load<Edge::queue_observe_release>(counter) - taken_;
+            const std::uint32_t ahead = A::template load<SyncPoint::queue_observe_release>(counter) - taken_;
             if (ahead > published_ - taken_) {
                 return Status::peer_fault;
             }
@@ -128,31 +129,32 @@ class Handover {
         // ok: `ready` is the next job to execute. It stays the next one until end().
         [[nodiscard]] Status next(ReadyJob& ready) const noexcept {
             const std::uint32_t ahead =
-                A::template load<Edge::queue_observe>(shared_->io.published) - finished_;
+                A::template load<SyncPoint::queue_observe>(shared_->io.published) - finished_;
             if (ahead == 0 || ahead > partitions) {
                 return ahead == 0 ? Status::would_block : Status::peer_fault;
             }
             const auto& entry = shared_->io.entry[finished_ % partitions];
-            ready = {A::template load<Edge::own>(entry.task), A::template load<Edge::own>(entry.partition),
-                     A::template load<Edge::own>(entry.job)};
+            ready = {A::template load<SyncPoint::own>(entry.task),
+                     A::template load<SyncPoint::own>(entry.partition),
+                     A::template load<SyncPoint::own>(entry.job)};
             return ready.partition < partitions ? Status::ok : Status::peer_fault;
         }
         void begin(Ticks now) noexcept {
             auto& entry = shared_->core.entry[finished_ % partitions];
-            A::template store<Edge::own>(entry.start_low, static_cast<std::uint32_t>(now));
-            A::template store<Edge::own>(entry.start_high, static_cast<std::uint32_t>(now >> 32U));
-            A::template store<Edge::queue_release>(shared_->core.started, finished_ + 1);
+            A::template store<SyncPoint::own>(entry.start_low, static_cast<std::uint32_t>(now));
+            A::template store<SyncPoint::own>(entry.start_high, static_cast<std::uint32_t>(now >> 32U));
+            A::template store<SyncPoint::queue_release>(shared_->core.started, finished_ + 1);
         }
         // Everything that the job wrote to its partition happens before the I/O core sees this.
         void end(Ticks now, Outcome outcome) noexcept {
             auto& entry = shared_->core.entry[finished_ % partitions];
-            A::template store<Edge::own>(entry.finish_low, static_cast<std::uint32_t>(now));
-            A::template store<Edge::own>(entry.finish_high, static_cast<std::uint32_t>(now >> 32U));
-            A::template store<Edge::own>(entry.outcome, static_cast<std::uint32_t>(outcome));
-            A::template store<Edge::queue_release>(shared_->core.finished, ++finished_);
+            A::template store<SyncPoint::own>(entry.finish_low, static_cast<std::uint32_t>(now));
+            A::template store<SyncPoint::own>(entry.finish_high, static_cast<std::uint32_t>(now >> 32U));
+            A::template store<SyncPoint::own>(entry.outcome, static_cast<std::uint32_t>(outcome));
+            A::template store<SyncPoint::queue_release>(shared_->core.finished, ++finished_);
         }
         [[nodiscard]] bool halted() const noexcept {
-            return A::template load<Edge::diagnostic>(shared_->io.halt) != 0;
+            return A::template load<SyncPoint::diagnostic>(shared_->io.halt) != 0;
         }
 
       private:

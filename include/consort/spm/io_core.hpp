@@ -105,7 +105,7 @@ class IoCore {
         Ticks release = at;
         if (release < state.next) {
             // Another one within a period would take time that the bound does not know of.
-            tell(at, Kind::early_request, core, task, state.jobs);
+            emit(at, Kind::early_request, core, task, state.jobs);
             release = state.next;
         }
         const bool taken = push(core, task, release);
@@ -220,7 +220,7 @@ class IoCore {
     };
     static constexpr std::uint32_t nobody = ~std::uint32_t{0};
 
-    void tell(Ticks at, Kind kind, std::uint32_t core, std::uint32_t task = no_task,
+    void emit(Ticks at, Kind kind, std::uint32_t core, std::uint32_t task = no_task,
               std::uint32_t job = 0) noexcept {
         board_->record({at, kind, core, task, job});
     }
@@ -237,12 +237,12 @@ class IoCore {
             return false;
         }
         if (state.pending == backlog) {
-            tell(release, Kind::release_lost, c, t, state.jobs++);
+            emit(release, Kind::release_lost, c, t, state.jobs++);
             return false;
         }
         state.queue[(state.head + state.pending) % backlog] = {release, state.jobs, false};
         ++state.pending;
-        tell(release, Kind::release, c, t, state.jobs++);
+        emit(release, Kind::release, c, t, state.jobs++);
         return true;
     }
 
@@ -268,7 +268,7 @@ class IoCore {
         if (!state.stopped) {
             state.stopped = true;
             state.pending = 0;
-            tell(now, Kind::task_stopped, c, t, state.jobs);
+            emit(now, Kind::task_stopped, c, t, state.jobs);
         }
     }
 
@@ -363,7 +363,7 @@ class IoCore {
             core.transfer.add(base + layout.data, task.data, task.size.data);
             core.transfer.add(base + layout.outputs, board_->outputs(c, job.task), task.size.outputs);
         } else if (job.execution.outcome == Outcome::fault) {
-            tell(now, Kind::job_fault, c, job.task, job.job);
+            emit(now, Kind::job_fault, c, job.task, job.job);
             stop_task(c, job.task, now);
         }
         begin(c, Doing::unload, now, job.task, job.job);
@@ -374,7 +374,7 @@ class IoCore {
         Core& core = cores_[c];
         core.doing = doing;
         core.attempts = 0;
-        tell(now, doing == Doing::load ? Kind::load_begin : Kind::unload_begin, c, task, job);
+        emit(now, doing == Doing::load ? Kind::load_begin : Kind::unload_begin, c, task, job);
         board_->dma_start(core.transfer);
     }
 
@@ -391,14 +391,14 @@ class IoCore {
         if (done == Doing::load) {
             job.published = true;
             job.ready = now;
-            tell(now, Kind::load_end, c, job.task, job.job);
+            emit(now, Kind::load_end, c, job.task, job.job);
             core.hand.publish({job.task, job.partition, job.job});
             return;
         }
         if (job.execution.outcome == Outcome::done && task_of(core, job.task).size.outputs != 0) {
             board_->delivered(c, job.task);
         }
-        tell(now, Kind::unload_end, c, job.task, job.job);
+        emit(now, Kind::unload_end, c, job.task, job.job);
         check_deadline(c, job.task, job.job, job.release, job.missed, now);
         board_->finished({c, job.task, job.job, job.execution.outcome, job.release, job.load, job.ready,
                           job.execution.start, job.execution.finish, job.unload, now});
@@ -419,11 +419,11 @@ class IoCore {
         Core& core = cores_[c];
         const std::uint32_t index = moving(core);
         const Job job = core.job[index];
-        tell(now, why, c, job.task, job.job);
+        emit(now, why, c, job.task, job.job);
         if (core.attempts++ < schedule_.repeats) {
             return;
         }
-        tell(now, Kind::transfer_failed, c, job.task, job.job);
+        emit(now, Kind::transfer_failed, c, job.task, job.job);
         core.doing = Doing::nothing;
         remove(core, index);
         // Its image in main memory may be half written.
@@ -432,7 +432,7 @@ class IoCore {
 
     void fault_core(std::uint32_t c, Ticks now) noexcept {
         cores_[c].faulted = true;
-        tell(now, Kind::core_fault, c);
+        emit(now, Kind::core_fault, c);
     }
 
     // True: the DMA is free.
@@ -444,7 +444,7 @@ class IoCore {
     void abort(std::uint32_t c, Ticks now) noexcept {
         if (!board_->dma_abort()) {
             stuck_ = true;
-            tell(now, Kind::dma_stuck, c);
+            emit(now, Kind::dma_stuck, c);
         }
         failed(c, now, Kind::slot_overrun);
     }
@@ -474,13 +474,13 @@ class IoCore {
         release_until(slot.core, begin);
         if (now - begin > schedule_.tolerance || !unstuck()) {
             // Nothing is lost with a slot in which there was nothing to do.
-            tell(now, stuck_ || wanted(slot.core, begin) ? Kind::slot_missed : Kind::slot_wasted, slot.core);
+            emit(now, stuck_ || wanted(slot.core, begin) ? Kind::slot_missed : Kind::slot_wasted, slot.core);
             return;
         }
         if (begin_operation(slot.core, begin, now)) {
             active_ = slot.core;
         } else {
-            tell(now, Kind::slot_wasted, slot.core);
+            emit(now, Kind::slot_wasted, slot.core);
         }
     }
 
@@ -584,7 +584,7 @@ class IoCore {
             return;
         }
         job.overrun = true;
-        tell(now, Kind::execution_overrun, c, job.task, job.job);
+        emit(now, Kind::execution_overrun, c, job.task, job.job);
         if (task.on_overrun == OnOverrun::report) {
             return;
         }
@@ -607,12 +607,12 @@ class IoCore {
             if (task_of(cores_[c], t).on_miss != OnMiss::drop) {
                 return;
             }
-            tell(now, Kind::job_dropped, c, t, job);
+            emit(now, Kind::job_dropped, c, t, job);
             pop(state);
         }
     }
 
-    // True: the deadline has passed. Told once.
+    // True: the deadline has passed. Reported once.
     bool check_deadline(std::uint32_t c, std::uint32_t t, std::uint32_t job, Ticks release, bool& missed,
                         Ticks now) noexcept {
         const Task& task = task_of(cores_[c], t);
@@ -621,7 +621,7 @@ class IoCore {
         }
         if (!missed) {
             missed = true;
-            tell(now, Kind::deadline_missed, c, t, job);
+            emit(now, Kind::deadline_missed, c, t, job);
             if (task.on_miss == OnMiss::stop_task) {
                 stop_task(c, t, now);
             }

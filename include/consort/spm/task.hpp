@@ -23,7 +23,7 @@ enum class Release : std::uint8_t {
 // Execution longer than the budget.
 enum class OnOverrun : std::uint8_t {
     report,     // the job goes on
-    stop_job,   // the core is told to leave it; what it computed is dropped
+    stop_job,   // the core is ordered to leave it; what it computed is dropped
     stop_task,  // and it is not released again
 };
 

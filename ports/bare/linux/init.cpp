@@ -7,7 +7,7 @@
 //
 // It tells the host that Linux is up, waits until the host has put the other core's image where the boot stub
 // was, releases that core by writing 0 to the register CRL, and starts /program as a real-time process on the
-// window of physical memory. Its own desk is the last one: role 1 = the image
+// window of physical memory. Its own control block is the last one: role 1 = the image
 // is there, 2 = there is none to release.
 #include <fcntl.h>
 #include <sched.h>
@@ -23,7 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "consort/bare/desk.hpp"
+#include "consort/bare/control_block.hpp"
 
 namespace {
 
@@ -84,14 +84,14 @@ int main(int argc, char** argv) {
 
     using namespace consort::bare;
     auto* window = static_cast<unsigned char*>(map(offset, bytes));
-    Desk desk(window + (desks - 1) * Desk::bytes);
-    desk.result(0, realtime ? 1 : 0);
-    desk.text(name.release);
-    desk.state(State::running);
-    while (desk.role() == 0) {
+    ControlBlock block(window + (control_blocks - 1) * ControlBlock::bytes);
+    block.result(0, realtime ? 1 : 0);
+    block.text(name.release);
+    block.state(State::running);
+    while (block.role() == 0) {
         ::usleep(1000);
     }
-    if (desk.role() == 1) {
+    if (block.role() == 1) {
         constexpr off_t page = 4096;
         auto* registers = static_cast<volatile std::uint32_t*>(map(crl / page * page, page));
         registers[crl % page / 4] = 0;
@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
     ::waitpid(child, &status, 0);
     std::printf("init: the program ended with status %d\n", status);
     std::fflush(stdout);
-    desk.result(1, static_cast<std::uint32_t>(status));
-    desk.state(status == 0 ? State::done : State::failed);
+    block.result(1, static_cast<std::uint32_t>(status));
+    block.state(status == 0 ? State::done : State::failed);
     stay();
 }

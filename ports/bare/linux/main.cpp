@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A program for boards as a Linux process:  program FILE OFFSET BYTES PLACE
-// maps BYTES of FILE from OFFSET (/dev/mem: physical memory) as the shared window; PLACE is its desk.
+// maps BYTES of FILE from OFFSET (/dev/mem: physical memory) as the shared window; PLACE is its control
+// block.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,8 +29,8 @@ int main(int argc, char** argv) {
         std::perror(argv[1]);
         return 2;
     }
-    if (place >= consort::bare::desks || bytes < consort::bare::desks_bytes) {
-        std::fprintf(stderr, "%s: no desk %u in a window of %zu bytes\n", argv[0],
+    if (place >= consort::bare::control_blocks || bytes < consort::bare::control_blocks_bytes) {
+        std::fprintf(stderr, "%s: no control block %u in a window of %zu bytes\n", argv[0],
                      static_cast<unsigned>(place), bytes);
         return 2;
     }

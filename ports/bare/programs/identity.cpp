@@ -26,30 +26,30 @@ std::uint32_t wrong_words(volatile std::uint32_t* memory, std::uint32_t words) {
 
 }  // namespace
 
-int consort_program(Desk& desk) noexcept {
-    desk.result(0, ThisPort::core_id());
-    desk.result(1, static_cast<std::uint32_t>(ThisPort::ticks_per_second()));
+int consort_program(ControlBlock& block) noexcept {
+    block.result(0, ThisPort::core_id());
+    block.result(1, static_cast<std::uint32_t>(ThisPort::ticks_per_second()));
     const consort::Ticks begin = ThisPort::now();
     consort::Ticks before = begin;
     for (int i = 0; i < 1000; ++i) {
         const consort::Ticks now = ThisPort::now();
         if (now < before) {
-            return fail(desk, "the clock went back");
+            return fail(block, "the clock went back");
         }
         before = now;
     }
     if (before == begin) {
-        return fail(desk, "the clock stands still");
+        return fail(block, "the clock stands still");
     }
-    desk.result(2, static_cast<std::uint32_t>(before - begin));
+    block.result(2, static_cast<std::uint32_t>(before - begin));
     // Each core its own part, so that the cores can do this at once.
     constexpr std::uint32_t words = 1024;
     if (unsigned char* memory = on_chip(); memory != nullptr) {
         if (wrong_words(reinterpret_cast<volatile std::uint32_t*>(memory) + std::size_t{words} * this_place,
                         words) != 0) {
-            return fail(desk, "the on-chip memory does not hold what was written");
+            return fail(block, "the on-chip memory does not hold what was written");
         }
-        desk.result(3, 4 * words);
+        block.result(3, 4 * words);
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // consort-interference: the load that runs beside an application, in the ordinary scheduling class, until it
-// is told to stop. It records how much it moved and when, so that a quiet interference is not taken for a
+// is ordered to stop. It records how much it moved and when, so that a quiet interference is not taken for a
 // harmless one.
 
 #include <signal.h>

@@ -10,9 +10,14 @@
     .section .vectors, "a"
     .word   stack_top
     .word   _start
-    .rept   14
+    .rept   9
     .word   fault
     .endr
+    .word   consort_svc
+    .word   fault
+    .word   fault
+    .word   consort_pendsv
+    .word   consort_systick
 
     .section .text.start, "ax"
     .global _start

@@ -135,8 +135,8 @@ class ApplicationBoard {
         Ticks quickest = ~Ticks{0};
         for (std::uint32_t n = 1; n <= 32; ++n) {
             const Ticks asked = bare::ThisPort::timestamp();
-            Access::store<Edge::queue_release>(control_->core.asks, n);
-            while (Access::load<Edge::queue_observe>(control_->io.answers) != n) {
+            Access::store<SyncPoint::queue_release>(control_->core.asks, n);
+            while (Access::load<SyncPoint::queue_observe>(control_->io.answers) != n) {
                 bare::ThisPort::relax();
             }
             const Ticks theirs = wide(control_->io.time_low, control_->io.time_high);
@@ -148,7 +148,7 @@ class ApplicationBoard {
             }
         }
         round_trip_ = to_ns(quickest);
-        Access::store<Edge::queue_release>(control_->core.ready, 1);
+        Access::store<SyncPoint::queue_release>(control_->core.ready, 1);
     }
     [[nodiscard]] Ticks round_trip() const noexcept { return round_trip_; }
     [[nodiscard]] std::uint32_t executed() const noexcept { return executed_; }
@@ -203,7 +203,7 @@ class ApplicationBoard {
     // False: the job is to be left before.
     bool last_until(Ticks end) noexcept {
         for (Ticks at = now(); at < end; at = now()) {
-            if (Access::load<Edge::diagnostic>(control_->io.stop) == cpu_.job) {
+            if (Access::load<SyncPoint::diagnostic>(control_->io.stop) == cpu_.job) {
                 return false;
             }
             const Ticks left = from_ns(end - at);
@@ -218,7 +218,7 @@ class ApplicationBoard {
     static Ticks to_ns(Ticks ticks) noexcept { return ticks * static_cast<Ticks>(ns_per_tick()); }
     static Ticks from_ns(Ticks ns) noexcept { return ns / static_cast<Ticks>(ns_per_tick()) + 1; }
     static Ticks wide(const Word& low, const Word& high) noexcept {
-        return Ticks{Access::load<Edge::own>(high)} << 32U | Access::load<Edge::own>(low);
+        return Ticks{Access::load<SyncPoint::own>(high)} << 32U | Access::load<SyncPoint::own>(low);
     }
 
     std::uint32_t core_;

@@ -3,8 +3,8 @@
 // The A72's page tables: an identity map of the lower 4 GiB, in blocks of 2 MiB.
 //
 // DDR is write-back; the shared window and the on-chip memory are normal memory without caches, because
-// neither the R5F nor a host behind a link snoops this cluster; everything else from 0xF0000000 on is
-// devices. What is not there is not mapped, so that a stray pointer faults.
+// neither the R5F nor a host behind a link snoops this cluster; the range of the devices is device
+// memory. What is not there is not mapped, so that a stray pointer faults.
 #include <cstdint>
 
 #include "consort/versal/memory_map.hpp"
@@ -35,7 +35,7 @@ std::uint64_t attributes(std::uint64_t address) {
     if (address == (on_chip & ~(block - 1))) {
         return uncached;
     }
-    return address >= 0xf0000000U ? device : 0;
+    return address >= devices ? device : 0;
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using consort::versal::PrivateTimer;
 // Read by the first core before it starts the second.
 KernelTables kernel_tables;
 
-int run(std::uint32_t core, bare::Desk& desk) noexcept {
+int run(std::uint32_t core, bare::ControlBlock& block) noexcept {
     enter_kernel(core);
     PrivateTimer::enable(core);
     const auto& tables = *in_window<const Tables>(tables_at);
@@ -31,39 +31,39 @@ int run(std::uint32_t core, bare::Desk& desk) noexcept {
         board, on_chip_shared().handover[core], kernel_tables.tasks[core], kernel_tables.partition[core]);
     const Status status = application.run();
     PrivateTimer::stop();
-    desk.result(0, board.executed());
-    desk.result(1, static_cast<std::uint32_t>(board.round_trip()));
-    return status == Status::ok ? 0 : bare::fail(desk, "what the I/O core handed over cannot be");
+    block.result(0, board.executed());
+    block.result(1, static_cast<std::uint32_t>(board.round_trip()));
+    return status == Status::ok ? 0 : bare::fail(block, "what the I/O core handed over cannot be");
 }
 
-// The second core's desk.
-constexpr std::uint32_t second_place = 2;
+// The second core's control block.
+constexpr std::uint32_t second_place = consort::board::control_block_of_second_core;
 
 }  // namespace
 
 extern "C" void consort_second_main() {
-    bare::Desk desk(bare::window() + second_place * bare::Desk::bytes);
-    desk.state(bare::State::running);
-    desk.state(run(1, desk) == 0 ? bare::State::done : bare::State::failed);
+    bare::ControlBlock block(bare::window() + second_place * bare::ControlBlock::bytes);
+    block.state(bare::State::running);
+    block.state(run(1, block) == 0 ? bare::State::done : bare::State::failed);
 }
 
-int consort_program(bare::Desk& desk) noexcept {
+int consort_program(bare::ControlBlock& block) noexcept {
     if (in_window<const Tables>(tables_at)->magic != magic) {
-        return bare::fail(desk, "no tables in the window");
+        return bare::fail(block, "no tables in the window");
     }
     auto* word = reinterpret_cast<volatile std::uint32_t*>(shared_at);
     for (std::uint32_t i = 0; i < sizeof(OnChip) / 4; ++i) {
         word[i] = 0;
     }
-    Access::store<Edge::queue_release>(on_chip_shared().cleared, magic);
+    Access::store<SyncPoint::queue_release>(on_chip_shared().cleared, magic);
     if (const char* wrong = read_tables(kernel_tables)) {
-        return bare::fail(desk, wrong);
+        return bare::fail(block, wrong);
     }
     PrivateTimer::enable_distributor();
     if (const std::int64_t refusal = versal::start_second_core(); refusal != 0) {
         bare::Text<80> text;
         text.add("the boot firmware does not start the second core: -");
-        return bare::fail(desk, text.number(static_cast<std::uint32_t>(-refusal)).c_str());
+        return bare::fail(block, text.number(static_cast<std::uint32_t>(-refusal)).c_str());
     }
-    return run(0, desk);
+    return run(0, block);
 }

@@ -42,7 +42,7 @@ class Node {
         gem_.release();
         return true;
     }
-    [[nodiscard]] std::uint32_t strange() const noexcept { return strange_; }
+    [[nodiscard]] std::uint32_t unexpected() const noexcept { return unexpected_; }
 
   private:
     [[nodiscard]] const FlowRow& row(std::uint32_t i) const noexcept {
@@ -75,7 +75,7 @@ class Node {
             ++i;
         }
         if (i == tables_->flows || message.bytes != row(i).bytes) {
-            ++strange_;
+            ++unexpected_;
             return;
         }
         FlowResult& found = result(i);
@@ -105,7 +105,7 @@ class Node {
     Ticks start_ = 0;
     Ticks next_[most_flows] = {};
     std::uint32_t expected_[most_flows] = {};
-    std::uint32_t strange_ = 0;
+    std::uint32_t unexpected_ = 0;
     std::uint32_t message_[longest_message / 4] = {};
 };
 
@@ -204,7 +204,7 @@ class Devices {
                                                       c.overwritten,
                                                       device_.refused(),
                                                       device_.exhausted(),
-                                                      node_.strange(),
+                                                      node_.unexpected(),
                                                       static_cast<std::uint32_t>(longest_)};
     }
 

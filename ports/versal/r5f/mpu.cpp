@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The R5F's memory protection unit: DDR write-back, the shared window and the on-chip memory normal and
-// without caches, devices from 0xF0000000. A later region wins over an earlier one.
+// without caches, devices device memory. A later region wins over an earlier one.
 #include <cstdint>
 
 #include "consort/versal/memory_map.hpp"
@@ -38,7 +38,7 @@ extern "C" void consort_set_mpu() {
     static_assert(window % window_bytes == 0, "a region begins at a multiple of its size");
     region(0, 0, 0x80000000U, write_back);
     region(1, window, window_bytes, uncached | never_execute);
-    region(2, 0xf0000000U, 0x10000000U, device | never_execute);
+    region(2, devices, devices_bytes, device | never_execute);
     region(3, on_chip, on_chip_bytes, uncached | never_execute);
     asm volatile("dsb\n isb" ::: "memory");
 }

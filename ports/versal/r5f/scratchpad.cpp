@@ -67,7 +67,8 @@ class Board {
         }
     }
     void stop_job(std::uint32_t core, std::uint32_t task, std::uint32_t job) noexcept {
-        Access::store<Edge::queue_release>(on_chip_shared().control[core].io.stop, job_number(task, job));
+        Access::store<SyncPoint::queue_release>(on_chip_shared().control[core].io.stop,
+                                                job_number(task, job));
     }
     void record(const spm::Event& event) noexcept {
         const auto kind = static_cast<std::uint32_t>(event.kind);
@@ -79,8 +80,8 @@ class Board {
         if (event.kind == spm::Kind::load_end) {
             Control::IoLine& io = on_chip_shared().control[event.core].io;
             const std::uint32_t n = handed_[event.core]++ % 4;
-            Access::store<Edge::own>(io.ready_low[n], static_cast<std::uint32_t>(boundary_));
-            Access::store<Edge::own>(io.ready_high[n], static_cast<std::uint32_t>(boundary_ >> 32U));
+            Access::store<SyncPoint::own>(io.ready_low[n], static_cast<std::uint32_t>(boundary_));
+            Access::store<SyncPoint::own>(io.ready_high[n], static_cast<std::uint32_t>(boundary_ >> 32U));
         }
         if (event.kind == spm::Kind::slot_wasted) {
             return;
@@ -128,7 +129,7 @@ class Board {
     // What ends has ended then, however late the I/O core looks: at the next slot's begin, or in turns at the
     // instant of the kernel's step.
     void boundary(Ticks at) noexcept { boundary_ = at; }
-    // The time of the kernel's next step. Operations that last so long as told end by it.
+    // The time of the kernel's next step. Operations whose length is given end by it.
     void instant(Ticks at) noexcept { instant_ = at; }
     [[nodiscard]] Ticks operation_end() noexcept { return dma_.end(); }
     [[nodiscard]] std::uint32_t events() const noexcept { return events_; }
@@ -178,23 +179,23 @@ static_assert(spm::IoBoard<Board>);
 using Kernel = spm::IoCore<Board, most_cores, most_tasks, Access, 64>;
 
 // Answers the application cores' questions for the time until all have set their clocks.
-bool set_clocks(bare::Desk& desk) noexcept {
+bool set_clocks(bare::ControlBlock& block) noexcept {
     std::uint32_t answered[application_cores] = {};
     for (std::uint32_t ready = 0; ready != application_cores;) {
         ready = 0;
         for (std::uint32_t c = 0; c < application_cores; ++c) {
             Control& control = on_chip_shared().control[c];
-            const std::uint32_t asks = Access::load<Edge::queue_observe>(control.core.asks);
+            const std::uint32_t asks = Access::load<SyncPoint::queue_observe>(control.core.asks);
             if (asks != answered[c]) {
                 const Ticks now = ThisPort::now();
-                Access::store<Edge::own>(control.io.time_low, static_cast<std::uint32_t>(now));
-                Access::store<Edge::own>(control.io.time_high, static_cast<std::uint32_t>(now >> 32U));
-                Access::store<Edge::queue_release>(control.io.answers, asks);
+                Access::store<SyncPoint::own>(control.io.time_low, static_cast<std::uint32_t>(now));
+                Access::store<SyncPoint::own>(control.io.time_high, static_cast<std::uint32_t>(now >> 32U));
+                Access::store<SyncPoint::queue_release>(control.io.answers, asks);
                 answered[c] = asks;
             }
-            ready += Access::load<Edge::queue_observe>(control.core.ready);
+            ready += Access::load<SyncPoint::queue_observe>(control.core.ready);
         }
-        if (desk.told_to_stop()) {
+        if (block.stop_requested()) {
             return false;
         }
         ThisPort::relax();
@@ -299,15 +300,15 @@ Ticks wait_for_instant(Ticks next, Ticks last, Board& board, const Kernel& kerne
 
 }  // namespace
 
-int consort_program(bare::Desk& desk) noexcept {
+int consort_program(bare::ControlBlock& block) noexcept {
     const auto& tables = *in_window<const Tables>(tables_at);
     if (tables.magic != magic) {
-        return bare::fail(desk, "no tables in the window");
+        return bare::fail(block, "no tables in the window");
     }
     static Board board(tables);
     static KernelTables from;
     if (const char* wrong = read_tables(from)) {
-        return bare::fail(desk, wrong);
+        return bare::fail(block, wrong);
     }
     static spm::CoreSetup<Access> setup[most_cores];
     const auto* rows = in_window<const TaskRow>(tables.tasks_at);
@@ -323,7 +324,7 @@ int consort_program(bare::Desk& desk) noexcept {
             const char* wrong = wrong_place ? "'s partitions are no pages of its core's scratchpad"
                                             : why_not(from.tasks[c].tasks[t], from.partition_bytes[c]);
             if (wrong != nullptr) {
-                return bare::fail(desk, bare::Text<80>().add("task ").number(row).add(wrong).c_str());
+                return bare::fail(block, bare::Text<80>().add("task ").number(row).add(wrong).c_str());
             }
             if (row < tables.tasks && rows[row].core == c) {
                 board.add(c, t, rows[row], in_window<TaskSummary>(tables.summaries_at)[row]);
@@ -331,19 +332,19 @@ int consort_program(bare::Desk& desk) noexcept {
         }
     }
     if (row != tables.tasks) {
-        return bare::fail(desk, "the rows in the window are of other tasks");
+        return bare::fail(block, "the rows in the window are of other tasks");
     }
     static Devices attached;
     Devices* const devices = tables.io_at != 0 ? &attached : nullptr;
-    while (Access::load<Edge::queue_observe>(on_chip_shared().cleared) != magic) {
+    while (Access::load<SyncPoint::queue_observe>(on_chip_shared().cleared) != magic) {
         ThisPort::relax();
     }
-    if (!set_clocks(desk)) {
-        return bare::fail(desk, "told to stop");
+    if (!set_clocks(block)) {
+        return bare::fail(block, "stopped by the host");
     }
     if (devices != nullptr) {
         if (const char* wrong = devices->prepare(*in_window<const IoTables>(tables.io_at))) {
-            return bare::fail(desk, wrong);
+            return bare::fail(block, wrong);
         }
         board.attach(devices->subsystem());
     }
@@ -405,9 +406,9 @@ int consort_program(bare::Desk& desk) noexcept {
         } else {
             wait.until(next, board, devices);
         }
-        desk.progress(board.jobs());
-        if (desk.told_to_stop()) {
-            return bare::fail(desk, "told to stop");
+        block.progress(board.jobs());
+        if (block.stop_requested()) {
+            return bare::fail(block, "stopped by the host");
         }
     }
     kernel.halt();
@@ -418,9 +419,9 @@ int consort_program(bare::Desk& desk) noexcept {
         devices->report();
     }
     board.report();
-    desk.result(0, board.events());
-    desk.result(1, board.jobs());
-    desk.result(2, board.count(spm::Kind::slot_wasted));
-    desk.result(3, static_cast<std::uint32_t>(longest_step));
+    block.result(0, board.events());
+    block.result(1, board.jobs());
+    block.result(2, board.count(spm::Kind::slot_wasted));
+    block.result(3, static_cast<std::uint32_t>(longest_step));
     return 0;
 }

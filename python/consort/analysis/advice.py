@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What single change would mend a description that is not schedulable; each is tried before it is named."""
+"""What single change would make a description schedulable; each is tried before it is named."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ ChangeKind = Literal["priority", "core", "wcet", "slot", "arbitration", "policy"
 Tried = dict[str, dict[tuple[str, str], bool]]
 # Cores of one group are alike: so many of those that are not in use are tried.
 _UNUSED_CORES = 1
+# How long is searched [s]: on a system of hundreds of tasks each change that is tried takes a second.
+SECONDS = 10.0
 # Halvings in the search for an execution time: to a four-thousandth.
 _HALVINGS = 12
 
@@ -36,48 +39,77 @@ class Change:
 
 @dataclass(frozen=True)
 class Advice:
-    """A bound that does not hold, and what would mend it."""
+    """A bound that does not hold, and the changes that would make it hold."""
 
     bound: Bound
     changes: tuple[Change, ...]
+    # Whether every change was tried; else the time was over.
+    complete: bool = True
 
     def lines(self) -> list[str]:
-        """The verdict, by how much it fails, and each change that mends it."""
+        """The verdict, by how much it fails, and each change that makes it hold."""
         lines = [self.bound.verdict()]
         for change in self.changes:
             rest = "" if change.mends_all else " (other bounds that fail stay failing)"
             lines.append(f"  {change.kind}: {change.text}{rest}")
-        if not self.changes:
-            lines.append("  no single change of priority, core, execution time, slot or policy mends it")
+        if not self.complete:
+            lines.append("  not every change was tried in the time allowed (--advice-time)")
+        elif not self.changes:
+            lines.append("  no single change of priority, core, execution time, slot or policy makes it hold")
         return lines
 
 
 def advise(
     system: System,
     *,
-    waiting: Waiting = "suspend",
+    waiting: Waiting | None = None,
     progress: Progress = silent,
+    before: list[Bound] | None = None,
+    seconds: float = SECONDS,
 ) -> list[Advice]:
-    """Every bound that does not hold, in the order of the analysis, with the changes that would mend it.
+    """Every bound that does not hold, in the order of the analysis, with the changes that would make it hold.
 
-    Each change that is tried is a whole analysis: seconds for a system of some ten tasks. `progress` is told
-    what is being looked at and the share that is done.
+    Each change that is tried is a whole analysis: seconds for a system of some ten tasks. The search ends
+    after `seconds`; what it had not tried then is marked. `before` are the system's bounds, where they are
+    known. `progress` gets what is being analysed and the share that is done.
     """
-    before = analyze_system(system, waiting=waiting)
+    until = time.monotonic() + seconds
+    before = analyze_system(system, waiting=waiting) if before is None else before
     failing = [bound for bound in before if not bound.schedulable]
     tried: Tried = {}
     advice = []
     for index, bound in enumerate(failing):
-        progress(f"what would mend {bound.task}", index / len(failing))
-        advice.append(Advice(bound, tuple(_Search(system, before, bound, waiting, tried).changes())))
+        progress(f"changes for {bound.task}", index / len(failing))
+        now = time.monotonic()
+        # To each that is left an equal share of the time that is left.
+        search = _Search(system, before, bound, waiting, tried, now + (until - now) / (len(failing) - index))
+        changes: list[Change] = []
+        complete = True
+        try:
+            for change in search.changes():
+                changes.append(change)
+        except _OutOfTime:
+            complete = False
+        advice.append(Advice(bound, tuple(changes), complete))
     return advice
+
+
+class _OutOfTime(Exception):
+    pass
 
 
 class _Search:
     def __init__(
-        self, system: System, before: list[Bound], failing: Bound, waiting: Waiting, tried: Tried
+        self,
+        system: System,
+        before: list[Bound],
+        failing: Bound,
+        waiting: Waiting | None,
+        tried: Tried,
+        until: float,
     ) -> None:
         self.system = system
+        self.until = until
         self.tried = tried
         self.failing = failing
         self.waiting = waiting
@@ -85,7 +117,7 @@ class _Search:
         self.data = system.to_json()
 
     def tasks(self) -> list[str]:
-        """The tasks whose change may mend the bound."""
+        """The tasks whose change may make the bound hold."""
         if self.failing.task in self.system.tasks:
             return [self.failing.task]
         chain = self.system.chains.get(self.failing.task)
@@ -114,8 +146,10 @@ class _Search:
         ]
 
     def attempt(self, data: dict[str, Any]) -> bool | None:
-        """None if the change does not mend the bound; else whether it mends everything."""
+        """None if the bound still fails after the change; else whether every bound holds."""
         # Two bounds of one task, or two tasks that wait for the same one, lead to the same changes.
+        if time.monotonic() > self.until:
+            raise _OutOfTime
         key = json.dumps(data, sort_keys=True)
         if key not in self.tried:
             self.tried[key] = self.verdicts(data)
@@ -147,16 +181,16 @@ class _Search:
         for other in reversed(ranked[:place]):
             up = [name for name in ranked if name != task]
             up.insert(up.index(other), task)
-            mended = self.attempt(self.ranked(up))
-            if mended is not None:
-                yield Change("priority", f"make {task} more urgent than {other}", mended)
+            all_hold = self.attempt(self.ranked(up))
+            if all_hold is not None:
+                yield Change("priority", f"make {task} more urgent than {other}", all_hold)
                 return
         for other in ranked[:place]:
             down = [name for name in ranked if name != other]
             down.insert(down.index(task) + 1, other)
-            mended = self.attempt(self.ranked(down))
-            if mended is not None:
-                yield Change("priority", f"make {other} less urgent than {task}", mended)
+            all_hold = self.attempt(self.ranked(down))
+            if all_hold is not None:
+                yield Change("priority", f"make {other} less urgent than {task}", all_hold)
                 return
 
     def ranked(self, names: list[str]) -> dict[str, Any]:
@@ -181,9 +215,9 @@ class _Search:
                         continue
                 if described.wcet_on(core.processor_name) is None:
                     continue
-                mended = self.attempt(self.changed(task, on=core.name))
-                if mended is not None:
-                    yield Change("core", f"place {task} on {core.name}", mended)
+                all_hold = self.attempt(self.changed(task, on=core.name))
+                if all_hold is not None:
+                    yield Change("core", f"place {task} on {core.name}", all_hold)
                     break
 
     def wcets(self, task: str) -> Iterator[Change]:
@@ -193,7 +227,7 @@ class _Search:
             return
         # Known to do, known not to.
         good, bad = 0, wcet.picoseconds
-        mended = False
+        all_hold = False
         for _ in range(_HALVINGS):
             middle = (good + bad) // 2
             if middle in (good, bad):
@@ -204,11 +238,11 @@ class _Search:
             if result is None:
                 bad = middle
             else:
-                good, mended = middle, result
+                good, all_hold = middle, result
         if good:
             share = 100 - 100 * good / wcet.picoseconds
             text = f"bring the execution time of {task} to {in_words(good)} from {in_words(wcet.picoseconds)}"
-            yield Change("wcet", f"{text} ({share:.3g} % less)", mended)
+            yield Change("wcet", f"{text} ({share:.3g} % less)", all_hold)
 
     def slots(self, task: str) -> Iterator[Change]:
         described = self.system.tasks[task]
@@ -225,9 +259,9 @@ class _Search:
             if own.get(key) == value:
                 continue
             scheduling[core] = {**own, key: value}
-            mended = self.attempt(data)
-            if mended is not None:
-                yield Change(kind, text, mended)  # type: ignore[arg-type]
+            all_hold = self.attempt(data)
+            if all_hold is not None:
+                yield Change(kind, text, all_hold)  # type: ignore[arg-type]
 
     def policies(self, task: str) -> Iterator[Change]:
         described = self.system.tasks[task]
@@ -246,7 +280,7 @@ class _Search:
                 # Deadlines order its jobs: a priority there would be an error.
                 for name in self.system.priorities(core):
                     data["tasks"][name].pop("priority", None)
-            mended = self.attempt(data)
-            if mended is not None:
-                yield Change("policy", f"{policy} on {core} instead of {now}", mended)
+            all_hold = self.attempt(data)
+            if all_hold is not None:
+                yield Change("policy", f"{policy} on {core} instead of {now}", all_hold)
                 return

@@ -163,12 +163,14 @@ def let(
         ]
     periods = [link.period or 0 for link in links]
     tick = gcd(*periods, *(v for link in links for v in (link.offset, link.interval)))
-    found = _engine.let_chain(
-        [
-            (p // tick, link.offset // tick, link.interval // tick)
-            for p, link in zip(periods, links, strict=True)
-        ]
-    )
+    chain = [
+        (p // tick, link.offset // tick, link.interval // tick)
+        for p, link in zip(periods, links, strict=True)
+    ]
+    try:
+        found = _engine.let_chain(chain)
+    except OverflowError:
+        found = None
     if found is None:
         # As if each job took its whole interval: sound, and never asks for a common period.
         total = sum(periods) + sum(link.interval for link in links)

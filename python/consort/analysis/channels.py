@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from consort.analysis.result import Bound, Step, in_words
-from consort.model.platform import Memory
+from consort.analysis.result import Bound, Step, Used, in_words
 
 _DOC = "docs/explanation/analyses.md"
 LATENCY_SOURCE = f"{_DOC}, theorem 14"
@@ -20,6 +19,8 @@ PAPER_SOURCE = "Coppik et al., NG-RES 2025 (low-latency-icc), section 4.2, last 
 AGE_SOURCE = f"{_DOC}, theorem 16"
 SNAPSHOT_SOURCE = "docs/explanation/snapshot.md (Simpson 1990)"
 WORD_BYTES = 4
+# Of a mailbox's write (the acknowledgement, the one carried back, the sequence), and of its read.
+MAILBOX_WORDS = 3
 
 Implementation = Literal["mailbox", "double-buffer", "snapshot", "queue"]
 
@@ -30,30 +31,30 @@ class Side:
 
     word: int
     copy: int
-
-    @staticmethod
-    def of(memory: Memory, size: int, processor: str, *, loaded: bool = True) -> Side | None:
-        """From the memory's figures, under load unless said otherwise; None where it has none."""
-        word = memory.access_picoseconds(WORD_BYTES, processor, loaded=loaded)
-        copy = memory.access_picoseconds(size, processor, loaded=loaded)
-        return None if word is None or copy is None else Side(word, copy)
+    used: tuple[Used, ...] = ()
 
 
 def write_time(implementation: Implementation, side: Side, readers: int = 1) -> int:
     """The longest a write takes that has not to wait [ps], if nothing preempts it."""
     words = {
-        "mailbox": 3,  # the acknowledgement, the one carried back, the sequence
+        "mailbox": MAILBOX_WORDS,
         "queue": 3,  # the other end's index, its own index, the sequence
         "double-buffer": 1,  # which buffer is active
-        "snapshot": readers + 4,  # every announcement; the stamp, the slot, the pair, and its own line
+        # Every announcement; the stamp, the slot, the pair, its own line; of a small value two words more.
+        "snapshot": readers + 6,
     }[implementation]
-    return words * side.word + side.copy
+    return words * side.word + _copies(implementation) * side.copy
 
 
 def read_time(implementation: Implementation, side: Side) -> int:
     """The longest a read takes that finds data [ps], if nothing preempts it."""
-    words = {"mailbox": 3, "queue": 3, "double-buffer": 1, "snapshot": 4}[implementation]
-    return words * side.word + side.copy
+    words = {"mailbox": MAILBOX_WORDS, "queue": 3, "double-buffer": 1, "snapshot": 6}[implementation]
+    return words * side.word + _copies(implementation) * side.copy
+
+
+def _copies(implementation: Implementation) -> int:
+    """A small value of a snapshot lies in two places; which are small depends on the target's lines."""
+    return 2 if implementation == "snapshot" else 1
 
 
 def latency(
@@ -155,7 +156,7 @@ def never_torn(name: str, side: Side) -> Bound:
         source=SNAPSHOT_SOURCE,
         assumptions=("an access costs at most what the platform says", "the reader is not preempted"),
         explanation=(
-            Step("communication", f"{name} is read", 0, read, 1, "at most 4 word accesses and a copy"),
+            Step("communication", f"{name} is read", 0, read, 1, "at most 6 word accesses and 2 copies"),
         ),
         notes=("never torn, whatever the periods",),
         kind="longest read",
@@ -193,6 +194,57 @@ def age_when_read(
         assumptions=(
             "the writer is periodic and updates once in each job, before its end",
             "a read returns the last update completed before it began, or a newer one",
+        ),
+        explanation=steps,
+        notes=notes,
+        kind="age when read",
+    )
+
+
+def version_age(
+    name: str,
+    *,
+    writer_period: int | None,
+    writer_interval: int,
+    holds: bool,
+    read: int | None,
+    allowed: int | None = None,
+) -> Bound:
+    """Under logical execution time: how long before a read's end the job was due that made the value [ps].
+
+    A read returns the newest version whose writer's deadline, `writer_interval` after it was due, is not
+    later than the reader's release; it ends at most `read` after that release. `holds` is whether every job
+    of the writer is done by its deadline.
+    """
+    response: int | None = None
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    if writer_period is None:
+        notes = ("its writer is sporadic: the latest value may be any time old",)
+    elif not holds:
+        notes = ("the response time of its writer has no bound that meets its deadline",)
+    elif read is None:
+        notes = ("the response time of its reader has no bound",)
+    else:
+        readable = writer_period + writer_interval
+        response = readable + read
+        steps = (
+            Step("communication", "the next version is not yet readable: a period", 0, writer_period),
+            Step(
+                "own", "a version is readable from its writer's deadline on", writer_period, writer_interval
+            ),
+            Step(
+                "communication", "the reader's job, from its release to the end of its read", readable, read
+            ),
+        )
+    return Bound(
+        task=name,
+        response=response,
+        deadline=allowed,
+        source=AGE_SOURCE,
+        assumptions=(
+            "the writer is periodic and each of its jobs is done within its interval",
+            "a read returns the newest version that is readable at its reader's release",
         ),
         explanation=steps,
         notes=notes,

@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-_TRIES = 200_000
 PeriodLaw = Literal["log-uniform", "uniform", "automotive"]
 
 # Share of runnables by period [ms] of an engine control unit, the angle-synchronous 15 % left out: Kramer,
@@ -37,35 +36,6 @@ def uunifast(n: int, total: float, rng: np.random.Generator) -> NDArray[np.float
     exponents = 1.0 / np.arange(n - 1, 0, -1)
     remaining = np.concatenate([[total], total * np.cumprod(rng.random(n - 1) ** exponents)])
     return np.asarray(remaining - np.append(remaining[1:], 0.0))
-
-
-def bounded_utilisations(
-    total: float,
-    lower: Sequence[float],
-    upper: Sequence[float],
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Utilisations between bounds that sum to `total`, uniform over all such vectors.
-
-    Drawn from the simplex above the lower bounds, or below the upper ones, whichever is smaller, and refused
-    outside of the others: exact, and quick unless the bounds leave next to nothing. (Dirichlet-Rescale,
-    common in evaluations until 2024, was withdrawn by its authors as not uniform; the analytical form of its
-    successor ConvolutionalFixedSum 2.0.1 was seen to leave the bounds.) ValueError where no vector fits.
-    """
-    low, high = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64)
-    if low.shape != high.shape or not low.sum() <= total <= high.sum() or (low > high).any():
-        raise ValueError(f"no utilisations between these bounds sum to {total}")
-    above, below = total - low.sum(), high.sum() - total
-    if min(above, below) <= 0:
-        return low if above <= 0 else high
-    for _ in range(_TRIES):
-        if above <= below:
-            drawn: NDArray[np.float64] = low + uunifast(low.size, above, rng)
-        else:
-            drawn = high - uunifast(low.size, below, rng)
-        if (low <= drawn).all() and (drawn <= high).all():
-            return drawn
-    raise ValueError(f"no utilisations found between these bounds that sum to {total}: they leave too little")
 
 
 def periods(

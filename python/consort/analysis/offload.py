@@ -14,6 +14,7 @@ from math import gcd
 from typing import Any, Literal
 
 from consort import _engine
+from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 
@@ -68,9 +69,15 @@ class MasterTask:
     jitter: int = 0
     blocking: int = 0
     level: int | None = None
-    # Besides the wait for a worker.
+    # Besides the wait for a worker: all of it, and in how many stretches at most.
     suspension: int = 0
+    stretches: int = 1
     remote: Remote | None = None
+
+    @property
+    def returns(self) -> int:
+        """How often a job comes back at most to a core that it has given up."""
+        return (self.stretches if self.suspension else 0) + (self.remote is not None)
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,8 @@ def self_suspending(tasks: Sequence[MasterTask], *, context_switch: int = 0, cor
     """Bounds under preemptive fixed priorities of tasks whose jobs may suspend themselves.
 
     The tasks come in priority order, most urgent first; `suspension` is the longest a job waits in all, in
-    at most one stretch. Tasks with a `remote` part belong in `offloaded`, which knows how long they wait.
+    at most `stretches` stretches. Tasks with a `remote` part belong in `offloaded`, which knows how long they
+    wait.
     """
     for task in tasks:
         if task.remote is not None:
@@ -255,7 +263,7 @@ def _suspending_under_edf(
     charged = []
     for task, suspension in zip(tasks, suspensions, strict=True):
         # A switch under way may hold up a return; a return is one more dispatch, and so is what it preempts.
-        more = suspension + 3 * context_switch if suspension else 0
+        more = suspension + 3 * context_switch * task.returns
         charged.append(
             UniTask(
                 task.name,
@@ -273,7 +281,7 @@ def _suspending_under_edf(
             source=f"{_DOC}, theorem 6 (suspension counted as execution), with theorem 3",
             assumptions=(
                 *(a for a in bound.assumptions if not a.startswith("no job suspends")),
-                "a job may suspend itself at any moment, for its longest time in all; others run meanwhile",
+                *_suspends(tasks),
                 *_switches(context_switch),
             ),
             explanation=_split_own(bound.explanation, suspension, task.name),
@@ -285,7 +293,18 @@ def _suspending_under_edf(
 def _switches(context_switch: int) -> tuple[str, ...]:
     if not context_switch:
         return ()
-    return (f"two context switches of {in_words(context_switch)} are charged to each job, four if it waits",)
+    return (
+        f"two context switches of {in_words(context_switch)} are charged to each job, and two to each of its"
+        " waits",
+    )
+
+
+def _suspends(tasks: Sequence[MasterTask]) -> tuple[str, ...]:
+    often = [f"{task.name} {task.returns} times" for task in tasks if task.returns > 1]
+    return (
+        "a job may suspend itself at any moment, for its longest time in all; others run meanwhile",
+        f"a job waits at most once{', but ' + ', '.join(often) if often else ''}",
+    )
 
 
 def _self_suspending(
@@ -304,10 +323,8 @@ def _self_suspending(
     levels = [i if task.level is None else task.level for i, task in enumerate(tasks)]
     if levels != sorted(levels):
         raise ValueError("tasks must be given in the order of their priority levels")
-    # Two switches for a job, and two more if it stops in between.
-    execution = [
-        task.execution + context_switch * (4 if s else 2) for task, s in zip(tasks, suspensions, strict=True)
-    ]
+    # Two switches for a job, and two more for each time that it stops in between.
+    execution = [task.execution + 2 * context_switch * (1 + task.returns) for task in tasks]
     assumptions = [
         "one core, "
         + (
@@ -318,7 +335,7 @@ def _self_suspending(
         "consecutive releases of a task are due at least its period apart",
         "each release comes at most its jitter late",
         "releases at any moment: offsets between tasks are not made use of",
-        "a job may suspend itself at any moment, for its longest time in all; others run meanwhile",
+        *_suspends(tasks),
         "jobs of one task come, and run, in the order in which they are due",
         *_switches(context_switch),
     ]
@@ -332,10 +349,11 @@ def _self_suspending(
         if preemptive and lower:
             held = context_switch
         blocking = task.blocking + held
-        waits = [s + max(blocking, held) if s else 0 for s in suspensions]
+        waits = [s + t.returns * max(blocking, held) for s, t in zip(suspensions, tasks, strict=True)]
         times = [t.period for t in tasks], [t.jitter for t in tasks]
         tick = gcd(*execution, *waits, *times[0], *times[1], blocking)
-        raw = _engine.suspended_response(
+        raw = within_range(
+            _engine.suspended_response,
             c=[c // tick for c in execution],
             t=[t // tick for t in times[0]],
             suspension=[s // tick for s in waits],
@@ -348,14 +366,19 @@ def _self_suspending(
         )
         response = None if raw["bound"] is None else raw["bound"] * tick
         notes: tuple[str, ...] = ()
-        if response is None:
+        if raw["verdict"] == OUT_OF_RANGE:
+            notes = (NOTE,)
+        elif response is None:
             notes = ("with its suspension it and the tasks before it ask for more than the core has",)
         elif raw["first_job_only"]:
-            notes = ("holds for a job whose predecessor is done when it is due; later jobs may take longer",)
-            if response <= task.deadline:
-                response = None
+            # What was found bounds the first job only: it is no bound of the others.
+            notes = (
+                f"a job whose predecessor is done when it is due takes up to {in_words(response)}, longer"
+                " than the period: later jobs may take longer",
+            )
+            response = None
         # A task of the same level is no more urgent: nothing is known of it yet.
-        if response is not None and not raw["first_job_only"] and levels.count(levels[index]) == 1:
+        if response is not None and levels.count(levels[index]) == 1:
             known[index] = response
         results.append(
             Bound(
@@ -412,15 +435,8 @@ def _end_to_end(
     if remote is None and not trouble:
         return bound
     if trouble:
-        alone = remote is not None and bound.response is not None and bound.response > task.period
-        # What the search found last is no bound, but for a task that fails by itself it says by how much.
-        fails = alone and bound.response is not None and bound.response > task.deadline
-        return replace(
-            bound,
-            response=bound.response if fails else None,
-            explanation=bound.explanation if fails else (),
-            notes=(*bound.notes, "at least this long, by this analysis" if fails else trouble),
-        )
+        # What the search found last bounds nothing.
+        return replace(bound, response=None, explanation=(), notes=(*bound.notes, trouble))
     assert remote is not None
     discipline = disciplines.get(remote.worker, "priority")
     steps: list[Step] = []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -60,6 +61,35 @@ class Steps:
         return tuple(self._steps)
 
 
+# What a figure is called whose description says no source for it.
+UNSOURCED = "given"
+
+
+@dataclass(frozen=True, order=True)
+class Used:
+    """A figure that a bound rests on."""
+
+    place: str
+    value: str
+    kind: str
+    """Its provenance: published, derived, measured, …, or `given` where the description names no source."""
+    source: str
+
+    def to_json(self) -> dict[str, str]:
+        return {"place": self.place, "value": self.value, "kind": self.kind, "source": self.source}
+
+
+def kinds_of(figures: Iterable[Used]) -> list[str]:
+    """The kinds of figures, those that say least first."""
+    order = (UNSOURCED, "assumed", "measured", "simulated", "counted", "derived", "published", "bound")
+    return sorted({one.kind for one in figures}, key=order.index)
+
+
+def joined(*figures: Iterable[Used]) -> tuple[Used, ...]:
+    """All figures of several bounds, each once."""
+    return tuple(sorted({one for some in figures for one in some}))
+
+
 @dataclass(frozen=True)
 class Bound:
     """An upper bound of a task's response time, from release to the end of its last part [ps].
@@ -83,6 +113,9 @@ class Bound:
     notes: tuple[str, ...] = field(default=())
     # What is bounded: "response time", "reaction time", "data age", "latency", …
     kind: str = "response time"
+    # The costs that it rests on, each with its source; and where those would stand that nobody gave.
+    figures: tuple[Used, ...] = ()
+    missing: tuple[str, ...] = ()
 
     @property
     def schedulable(self) -> bool:
@@ -97,9 +130,7 @@ class Bound:
         """One line: what is bounded, by what, and by how much it fails."""
         where = f"{self.task} on {self.core}" if self.core else self.task
         if self.response is None:
-            return f"{where}: no bound of its {self.kind}" + (
-                f": {'; '.join(self.notes)}" if self.notes else ""
-            )
+            return f"{where}: {self.kind} has no bound" + (f": {'; '.join(self.notes)}" if self.notes else "")
         text = f"{where}: {self.kind} at most {in_words(self.response)}"
         if self.deadline is None:
             return text
@@ -117,6 +148,9 @@ class Bound:
             "source": self.source,
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
+            "rests_on": kinds_of(self.figures),
+            "figures": [one.to_json() for one in self.figures],
+            "missing": list(self.missing),
             "explanation": [step.to_json() for step in self.explanation],
             "provenance": "bound",
         }

@@ -14,6 +14,7 @@ from math import gcd
 from typing import Any, Literal
 
 from consort import _engine
+from consort.analysis.range import NOTE
 from consort.analysis.result import Bound, Step, in_words
 
 Method = Literal["corrected", "literal", "round-robin"]
@@ -31,6 +32,7 @@ _COMMON = (
     "no release jitter",
     "the tasks of the core that are more urgent meet their deadlines, and so did the task's earlier jobs",
 )
+_FIRST_LATE = "its first late job may take up to {}, longer than the period: those after it longer still"
 _OVERRUN = "tasks below may then be late too, and two jobs of one of them in flight: that is allowed for"
 _ARBITRATION = {
     "corrected": "TDMA of the DMA: one load or unload in each own slot, which is charged whole",
@@ -86,11 +88,19 @@ def bound_core(
     times = [tuple(t // tick for t in _times(task)) for task in tasks]
 
     def engine(overrun: bool) -> list[dict[str, Any]]:
-        return _engine.spm_bounds(
-            times, share.round // tick, share.slot // tick, method, limit_factor, overrun
-        )
+        try:
+            return _engine.spm_bounds(
+                times, share.round // tick, share.slot // tick, method, limit_factor, overrun
+            )
+        except OverflowError:
+            return []
 
     found = engine(False)
+    if not found:
+        # A sum left the range of the engine's times.
+        return [
+            Bound(task.name, None, task.deadline, _SOURCE[method], core=core, notes=(NOTE,)) for task in tasks
+        ]
     late = found[-1]["response"] is None or found[-1]["response"] * tick > tasks[len(found) - 1].deadline
     if late:
         # Then two jobs of one task below may be in flight at once.
@@ -115,6 +125,10 @@ def bound_core(
             notes = ("unsound: for comparison only (the documentation has four counterexamples)",)
         response = None if raw["response"] is None else raw["response"] * tick
         explanation = _explain(tasks, index, raw, tick)
+        if response is not None and response > task.period and method != "literal":
+            # The proof wants a job to be done before the next one of its task comes.
+            notes = (*notes, _FIRST_LATE.format(in_words(response)))
+            response = None
         results.append(Bound(response=response, explanation=explanation, notes=notes, **common))  # type: ignore[arg-type]
     return results
 

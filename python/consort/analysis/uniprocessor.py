@@ -13,6 +13,7 @@ from math import gcd
 from typing import Any
 
 from consort import _engine
+from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
 
 _DOC = "docs/explanation/analyses.md"
@@ -82,7 +83,8 @@ def fixed_priority(
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
     results = []
     for index, task in enumerate(tasks):
-        raw = _engine.fp_response(
+        raw = within_range(
+            _engine.fp_response,
             c=arrays["execution"],
             t=arrays["period"],
             jitter=arrays["jitter"],
@@ -126,7 +128,8 @@ def edf(
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
     results = []
     for index, task in enumerate(tasks):
-        raw = _engine.edf_response(
+        raw = within_range(
+            _engine.edf_response,
             c=arrays["execution"],
             t=arrays["period"],
             d=arrays["deadline"],
@@ -169,7 +172,8 @@ def edf_demand(tasks: Sequence[UniTask], *, preemptive: bool = True, context_swi
         for task in tasks
     ]
     arrays, tick = _ticks(charged)
-    raw = _engine.edf_feasible(
+    raw = within_range(
+        _engine.edf_feasible,
         c=arrays["execution"],
         t=arrays["period"],
         d=arrays["deadline"],
@@ -178,6 +182,8 @@ def edf_demand(tasks: Sequence[UniTask], *, preemptive: bool = True, context_swi
         preemptive=preemptive,
     )
     reason = "; ".join(_why_none(charged, [0] * len(tasks), 0, raw)) if tasks else ""
+    if raw["verdict"] == OUT_OF_RANGE:
+        return Demand(False, 0, 0, 0, NOTE)
     return Demand(raw["feasible"], raw["span"] * tick, raw["demand"] * tick, raw["points"], reason)
 
 
@@ -237,6 +243,8 @@ def _why_none(
     if raw["verdict"] == "overload":
         load = utilization([tasks[k] for k in (*_interfere(levels, index), index)])
         return (f"it and the tasks before it ask for {_percent(load)} of the core",)
+    if raw["verdict"] == OUT_OF_RANGE:
+        return (NOTE,)
     if raw["verdict"] == "too-long":
         return ("its busy window holds too many jobs to look at each; its load is at or next to 100 %",)
     return ()

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.board.boards import BOARDS, CoreSpec
+from consort.board.boards import all_boards
+from consort.board.description import BoardSpec, CoreSpec
 from consort.board.image import build_image
 from consort.board.session import Board
 from consort.errors import BadInput
@@ -31,6 +33,13 @@ ALLOWED = 0.02
 FIELDS = ("core", "operation", "instructions", "compiler")
 
 
+def missing_tools(spec: BoardSpec) -> list[str]:
+    """The Debian packages of a board's compilers and emulator that are not here."""
+    wanted = {core.compiler: core.package for core in spec.cores}
+    wanted[spec.emulator.program] = spec.emulator.package
+    return sorted({package for tool, package in wanted.items() if shutil.which(tool) is None})
+
+
 @dataclass(frozen=True)
 class Count:
     """Instructions of one operation on one core, of a call without what the loop around it takes."""
@@ -47,20 +56,18 @@ def compiler_version(core: CoreSpec) -> str:
 
 
 def count(*, seconds: float = 60) -> list[Count]:
-    """Counts on every core of every board."""
+    """Counts on every core of every board whose tools are here."""
     root = need_source_tree("counting instructions")
     source = root / "examples" / "servo" / "bench" / "board_count.cpp"
     found = []
-    for board in BOARDS.values():
+    for board in (spec for spec in all_boards() if not missing_tools(spec)):
         for core in board.cores:
-            images = {
-                c.name: build_image(c, source) for c in board.cores if c is core or c.starts is not None
-            }
+            images = {c.name: build_image(c, source) for c in board.cores if c is core or c.starts}
             orders = {c.place: (int(c is core), ()) for c in board.cores if c.name in images}
             with Board(board, images, orders=orders, counted=True) as up:
                 # One counter for all cores: the others must have come to rest.
                 up.wait([core.place], seconds)
-                empty, *totals = up.desks[core.place].results[: len(OPERATIONS) + 1]
+                empty, *totals = up.control_blocks[core.place].results[: len(OPERATIONS) + 1]
             version = compiler_version(core)
             found += [
                 Count(core.title, operation, round((total - empty) / CALLS), version)
@@ -100,8 +107,10 @@ def store(counts: list[Count], path: Path, command: str = "consort board count -
 def changes(counts: list[Count], before: list[Count]) -> list[str]:
     """What differs by more than 2 % from what is stored for the same compiler, a sentence each."""
     known = {(c.core, c.operation): c for c in before}
+    cores = {c.core for c in before}
     said = []
-    for now in counts:
+    # Of a core of which nothing is stored there is nothing to compare with.
+    for now in (c for c in counts if c.core in cores):
         old = known.get((now.core, now.operation))
         if old is None:
             said.append(f"{now.core}: {now.operation}: nothing is stored")

@@ -1,49 +1,96 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All boards once: the servo with a microcontroller as master, three instruction sets at once, RT Linux.
+"""All boards once: the servo with a microcontroller as master, several instruction sets at once, RT Linux.
 
-One run folder and one report; each configuration is a system of examples/servo, each row of the table a pair.
+One run folder and one report; each configuration is a system of the servo example whose platform is emulated,
+each row of the table a pair that a board.yaml lists.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consort.board.application import prepare_board, record_raw
-from consort.board.boards import board_named
-from consort.board.exchange import SIZES, Exchange, Pair, exchange, pair
-from consort.model import load_system
+from consort.board.application import add_judged, prepare_board, record_raw
+from consort.board.boards import all_boards
+from consort.board.description import BoardSpec
+from consort.board.exchange import SIZES, Exchange, Pair, exchange, pair_of
+from consort.board.placement import Placement, is_emulated, placement
+from consort.model import System, load_system
 from consort.progress import Progress
-from consort.record import RawRun, Run, RunWriter
-from consort.runner.process import environment_errors
+from consort.record import Run, RunWriter
+from consort.report import PAGES
+from consort.run.process import environment_errors
 from consort.source import need_source_tree
 
 
 @dataclass(frozen=True)
 class Part:
-    """One configuration: a system of examples/servo."""
+    """One configuration: a system, and whether the worker's core runs Linux."""
 
-    key: str
-    title: str
-    system: str
-    rt_linux: bool = False
+    system: System
+    where: Placement
+
+    @property
+    def rt_linux(self) -> bool:
+        return self.where.linux_core is not None
+
+    @property
+    def key(self) -> str:
+        return "-".join(self._sides(self.where.masters) + self._sides(self.where.workers))
+
+    @property
+    def title(self) -> str:
+        masters, workers = (
+            ", ".join(map(self._title, self._sides(names))) or "none"
+            for names in (self.where.masters, self.where.workers)
+        )
+        return f"master {masters}, worker {workers}"
+
+    def _sides(self, cores: list[str]) -> list[str]:
+        return [self.where.sides[core] for core in cores]
+
+    def _title(self, side: str) -> str:
+        spec = self.where.board
+        if spec.linux is not None and side == spec.linux_side:
+            return f"{spec.core(spec.linux.core).title} under PREEMPT_RT Linux"
+        return spec.core(side).title if side in spec.named_cores else f"process ({side})"
 
 
-PARTS = (
-    Part("r5f-a72", "master Cortex-R5F, worker Cortex-A72, bare metal", "versal"),
-    Part("r5f-a72-linux", "master Cortex-R5F, worker Cortex-A72 under PREEMPT_RT Linux", "versal", True),
-    Part("m4f-armv7", "master Cortex-M4F, worker an ARMv7 process", "stm32mp157"),
-    Part("r5f-x86", "master Cortex-R5F, worker an x86 process", "embedded-plus"),
-)
-# What runs at once, and on what.
-EXCHANGES: tuple[tuple[str, tuple[Pair, ...], bool], ...] = (
-    ("versal", (pair("r5f", "a72"),), True),
-    ("versal", (pair("r5f", "a72", on_chip=True),), True),
-    ("versal", (pair("a72", "x86-64"), pair("r5f", "x86-64")), False),
-    ("mps2", (pair("m4f", "armv7"),), False),
-)
+def parts(folder: Path) -> Iterator[Part]:
+    """The systems of a folder that emulated boards stand for, each also with Linux where it can."""
+    for file in sorted(folder.glob("*.yaml")):
+        system = load_system(file)
+        if not is_emulated(system):
+            continue
+        where = placement(system)
+        yield Part(system, where)
+        linux = where.board.linux
+        if linux is not None and linux.core in [where.sides[name] for name in where.workers]:
+            yield Part(system, placement(system, rt_linux=True))
+
+
+def exchanges(spec: BoardSpec) -> Iterator[tuple[list[Pair], bool]]:
+    """The pairs of a board, and whether they are counted: those on the board one by one, and as many with
+    processes at once as there are cores for."""
+    pairs = [pair_of(given) for given in spec.exchanges]
+    on_board = [p for p in pairs if {p.asker.name, p.answerer.name} <= spec.named_cores.keys()]
+    yield from (([one], True) for one in on_board)
+    waiting = [
+        p for p in pairs if p not in on_board and spec.linux_side not in (p.asker.name, p.answerer.name)
+    ]
+    while waiting:
+        taken: list[Pair] = []
+        for one in waiting:
+            busy = {side.name for p in taken for side in (p.asker, p.answerer)} & spec.named_cores.keys()
+            if not busy & {one.asker.name, one.answerer.name}:
+                taken.append(one)
+        yield taken, False
+        waiting = [p for p in waiting if p not in taken]
+
+
 PERCENTILES = (50, 99, 99.9)
 
 
@@ -51,19 +98,19 @@ PERCENTILES = (50, 99, 99.9)
 def demo(jobs: int, messages: int, root: Path | None, command: list[str], progress: Progress) -> Run:
     """Runs everything and records it; the run's verdict says whether all of it held."""
     servo = need_source_tree("the boards' demo") / "examples" / "servo"
-    with RunWriter("boards", "application", root, command=command, source=servo) as writer:
-        for part in PARTS:
+    with RunWriter("boards", "application", root, command=command, source=servo, pages=PAGES) as writer:
+        for part in parts(servo):
             progress(part.title, None)
             with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
-                system = load_system(servo / f"{part.system}.yaml")
-                run = prepare_board(system, progress, rt_linux=part.rt_linux)
+                run = prepare_board(part.system, progress, rt_linux=part.rt_linux)
                 record_raw(run, Path(folder), jobs, counted=run.where.on_board)
-                writer.add_configuration(part.key, part.title, RawRun.load(folder))
+                add_judged(writer, part.key, part.title, Path(folder), run)
         rows: list[list[Any]] = []
-        for board, pairs, counted in EXCHANGES:
-            found = exchange(board_named(board), pairs, messages, counted=counted)
-            for who, one in zip(pairs, found, strict=True):
-                rows.append(_row(who, one, counted))
+        for spec in all_boards():
+            for pairs, counted in exchanges(spec):
+                found = exchange(spec, pairs, messages, counted=counted)
+                for who, one in zip(pairs, found, strict=True):
+                    rows.append(_row(who, one, counted))
         for provenance in ("counted", "emulated"):
             writer.add_section(
                 f"Messages of 0 to 1024 bytes, content checked: round trips, {provenance}",
@@ -101,7 +148,7 @@ def table(run: Run) -> list[str]:
     """What the demo prints: a line for each configuration and for each pair."""
     lines = [f"{'servo':<62}{'jobs':>7}{'wrong':>7}{'missed':>8}  response median / p99 [us]"]
     for c in run.data["configurations"]:
-        response = c["summary"]["response"]
+        response = next(v for k, v in c["summary"].items() if k.endswith(".response"))
         lines.append(
             f"{c['name']:<62}{c['jobs']['jobs']:>7}{c['jobs']['output_errors']:>7}"
             f"{c['jobs']['deadline_misses']:>8}"

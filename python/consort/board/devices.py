@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The I/O subsystem of the board's scratchpad kernel: mirror buffers, subscriptions, the line, its other end.
 
-Offsets are those of ports/versal/include/consort/versal/devices.hpp.
+Offsets are those of the port's devices.hpp.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Protocol
 
+from consort.board.description import BoardSpec
+from consort.board.qemu import quoted
 from consort.errors import BadInput
 
-# The I/O core's own part of the on-chip memory, and where the window is.
-IO_AT, IO_BYTES = 0xFFFF1000, 60 * 1024
-WINDOW = 0x04000000
 MOST_MIRRORS, MOST_SUBSCRIPTIONS, MOST_FLOWS = 16, 32, 16
 # A frame: Ethernet header and the message's length; the longest message fits a frame of 1,518 bytes.
 HEADER, LONGEST = 16, 1500
@@ -134,7 +133,7 @@ class DeviceResult:
     overwritten: int
     refused: int
     exhausted: int
-    strange: int
+    unexpected: int
     longest: int
     flows: tuple[FlowResult, ...]
 
@@ -158,7 +157,8 @@ def hub(folder: Path) -> list[str]:
 
 def socket_line(folder: Path) -> list[str]:
     """The first controller on a pair of datagram sockets in the board's folder, a frame a datagram."""
-    ends = f"local.type=unix,local.path={folder / 'line'},remote.type=unix,remote.path={folder / 'peer'}"
+    ends = f"local.type=unix,local.path={quoted(folder / 'line')}"
+    ends += f",remote.type=unix,remote.path={quoted(folder / 'peer')}"
     return ["-netdev", f"dgram,id=line,{ends}", "-net", "nic,netdev=line"]
 
 
@@ -177,11 +177,11 @@ def message_of(content: bytes) -> bytes | None:
 
 def serial_line(folder: Path) -> str:
     """The UART's end: a stream socket in the board's folder that a program of this machine connects to."""
-    return f"socket,path={folder / 'serial'},server=on,wait=off"
+    return f"socket,path={quoted(folder / 'serial')},server=on,wait=off"
 
 
 def serial_frame(message: bytes) -> bytes:
-    """A message as it goes over the UART (ports/versal/include/consort/versal/uart_device.hpp)."""
+    """A message as it goes over the UART (the port's uart_device.hpp)."""
     content = message + struct.pack("<H", crc_hqx(message, 0xFFFF))
     escaped = b"".join(bytes([0x7D, b ^ 0x20]) if b in (0x7D, 0x7E) else bytes([b]) for b in content)
     return b"\x7e" + escaped + b"\x7e"
@@ -202,21 +202,22 @@ def _ring(buffers: int, message: int) -> int:
     return (buffers * 8 + 8 + 63) // 64 * 64 + buffers * ((message + HEADER + 63) // 64 * 64)
 
 
-def place_devices(setup: DeviceSetup | None, window: Window) -> int:
+def place_devices(setup: DeviceSetup | None, window: Window, spec: BoardSpec) -> int:
     """Puts the tables into the window; where they begin, 0 without devices."""
     if setup is None:
         return 0
     _check(setup)
+    own = spec.memory["io_core_memory"]
     at, rows = 0, []
     for m in setup.mirrors:
         places = []
         for box in (m.input, m.output):
             length = (2 * box.bytes + 63) // 64 * 64
             if setup.on_chip:
-                places.append(IO_AT + at)
+                places.append(own.address + at)
                 at += length
             else:
-                places.append(WINDOW + window.reserve(length))
+                places.append(spec.window.address + window.reserve(length))
         rows.append(
             _MIRROR.pack(
                 *(m.core, m.task, m.input.capacity, m.input.payload, m.output.capacity, m.output.payload),
@@ -225,10 +226,10 @@ def place_devices(setup: DeviceSetup | None, window: Window) -> int:
         )
     message = longest(setup)
     rings = 2 * ((message + 5) // 4 * 4) if setup.serial else _ring(setup.receive + setup.send, message)
-    if at + rings > IO_BYTES:
+    if at + rings > own.size.bytes:
         raise BadInput(
             f"mirror buffers of {at} bytes and device buffers of {rings} do not fit into the I/O core's"
-            f" {IO_BYTES} bytes"
+            f" {own.size.bytes} bytes"
         )
     flows = [_FLOW.pack(f.period, f.offset, f.flow, f.bytes, f.count, 0) for f in setup.flows]
     return window.place(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.board import rtlinux
-from consort.board.boards import BoardSpec
+from consort.board.description import FIRST_PROCESS, BoardSpec, ExchangeSpec
 from consort.board.image import build_image, program_source
 from consort.board.process import PROCESSES, build_process
 from consort.board.session import Board
@@ -24,18 +24,18 @@ POLICIES: dict[str, tuple[str, ...]] = {
     "system-barrier": (),
     "device": ("-DEXCHANGE_DEVICE",),
     "non-coherent": ("-DEXCHANGE_NON_COHERENT",),
+    # The system barrier, in a region that a non-coherent side reaches too.
+    "whole-lines": ("-DEXCHANGE_WHOLE_LINES",),
 }
 PROBE_BUILD = "-DEXCHANGE_PROBE"
 MAKE, ASK, PROBE, WORK = 1, 2, 4, 8
 
-# Behind the desks: a region for each pair; then the askers' logs of round trips.
+# Behind the control blocks: a region for each pair; then the askers' logs of round trips.
 REGION, REGION_BYTES = 0x10000, 0x10000
 LOGS, LOG_BYTES = 0x100000, 0x100000
-# The first desk that no core of a board has.
-FIRST_PROCESS = 4
-# The A72 under PREEMPT_RT Linux instead of bare metal, as a side; and how long that may take to boot.
-A72_LINUX = "a72-linux"
+# How long Linux may take to boot.
 LINUX_SECONDS = 120.0
+LINUX_SUFFIX = "-linux"
 
 
 def size_of(number: NDArray[Any] | int) -> Any:
@@ -100,22 +100,32 @@ class Pair:
 
 
 def pair(asker: str, answerer: str, policy: str = "system-barrier", **options: Any) -> Pair:
-    """A pair of processors by name; processes always use the system barrier."""
+    """A pair of processors by name; processes always use the system barrier.
+
+    Beside a non-coherent side they keep to layouts in which each line has one writer.
+    """
+    process = "whole-lines" if policy == "non-coherent" else "system-barrier"
 
     def side(name: str) -> Side:
-        if name == A72_LINUX:
+        if name.endswith(LINUX_SUFFIX):
             # Memory that is held back from Linux is device memory to its processes.
             return Side(name, "device")
-        return Side(name, "system-barrier" if name in PROCESSES else policy)
+        return Side(name, process if name in PROCESSES else policy)
 
     return Pair(side(asker), side(answerer), **options)
+
+
+def pair_of(given: ExchangeSpec) -> Pair:
+    """A pair that a board.yaml lists."""
+    return pair(given.asker, given.answerer, on_chip=given.on_chip)
 
 
 class Arena:
     """A board and the processes beside it, with the sides that take part."""
 
     def __init__(self, spec: BoardSpec, sides: Sequence[Side], *, source: str = "exchange") -> None:
-        self.spec = rtlinux.VERSAL_LINUX if any(s.name == A72_LINUX for s in sides) else spec
+        on_linux = any(side.name == spec.linux_side for side in sides)
+        self.spec = rtlinux.with_linux(spec) if on_linux else spec
         self.linux: Callable[[Path], rtlinux.LinuxBoot] | None = None
         self.sides = sides
         self._source = program_source(source)
@@ -127,16 +137,15 @@ class Arena:
         for side in sides:
             if side.name in cores:
                 self.places.append(cores[side.name].place)
-            elif side.name == A72_LINUX and spec.name == "versal":
-                self.places.append(cores["a72"].place)
+            elif spec.linux is not None and side.name == spec.linux_side:
+                self.places.append(cores[spec.linux.core].place)
                 self._boot(side)
             elif side.name in PROCESSES:
                 self.commands[used] = build_process(PROCESSES[side.name], self._source, *side.build_flags)
                 self.places.append(used)
                 used += 1
             else:
-                linux = [A72_LINUX] if spec.name == "versal" else []
-                known = ", ".join([*cores, *linux, *PROCESSES])
+                known = ", ".join([*cores, *filter(None, [spec.linux_side]), *PROCESSES])
                 raise BadInput(
                     f"no processor '{side.name}' on or beside the board {spec.name}; there are {known}"
                 )
@@ -146,13 +155,13 @@ class Arena:
         self.images: dict[str, Path] = {
             core.name: build_image(core, self._source, *flags.get(core.name, ()))
             for core in spec.cores
-            if core.name in flags or (core.starts is not None and self.linux is None)
+            if core.name in flags or (core.starts and self.linux is None)
         }
 
     def _boot(self, side: Side) -> None:
-        program = rtlinux.program(self._source, *side.build_flags)
+        program = rtlinux.program(self.spec, self._source, *side.build_flags)
         place = self.places[-1]
-        self.linux = lambda folder: rtlinux.boot(program, place, folder)
+        self.linux = lambda folder: rtlinux.boot(self.spec, program, place, folder)
 
     def board(
         self,
@@ -161,7 +170,7 @@ class Arena:
         counted: bool = False,
         threads: bool | None = None,
     ) -> Board:
-        idle = {core.place: (0, ()) for core in self.spec.cores if core.starts is not None}
+        idle = {core.place: (0, ()) for core in self.spec.cores if core.starts}
         return Board(
             self.spec,
             self.images,
@@ -181,7 +190,7 @@ class Arena:
 
 def on_chip_sides(spec: BoardSpec) -> list[str]:
     """Who reaches on-chip memory: it is not in the board's memory file."""
-    return [core.name for core in spec.cores] if spec.name == "versal" else []
+    return [core.name for core in spec.cores] if "on_chip" in spec.memory else []
 
 
 def exchange(
@@ -218,7 +227,7 @@ def exchange(
         board.wait(arena.places, seconds)
         found = []
         for i, (asker, answerer) in enumerate(places):
-            asked, answered = board.desks[asker].results, board.desks[answerer].results
+            asked, answered = board.control_blocks[asker].results, board.control_blocks[answerer].results
             if asked[:3] != answered[:3] or asked[0] != messages:
                 raise SystemFails(f"the sides disagree on what they exchanged: {asked[:3]}, {answered[:3]}")
             ticks = np.frombuffer(board.read(LOGS + i * LOG_BYTES, 4 * entries), dtype="<u4").copy()
@@ -239,7 +248,7 @@ def probe(spec: BoardSpec, maker: Side, other: Side, *, seconds: float = 60) -> 
         try:
             board.wait(arena.places, seconds)
         except SystemFails:
-            said = board.desks[arena.places[1]].text
+            said = board.control_blocks[arena.places[1]].text
             if said:
                 return said
             raise

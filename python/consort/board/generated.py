@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel's tables on the emulated Versal: what `consort generate --for scratchpad` writes.
+"""The kernel's tables on the emulated board: what `consort generate --for scratchpad` writes.
 
 Periods, deadlines, budgets, policies, slots, tolerance, partitions and places of images are those of the
 generated headers and linker script. Only the sizes are the board's own: of its images, not the described.
@@ -7,26 +7,20 @@ generated headers and linker script. Only the sizes are the board's own: of its 
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from consort.analysis.scratchpad import three_phase_cores
-from consort.board.scratchpad import ON_CHIP, PAGE, SCRATCHPAD_BYTES, STACK_BYTES, TaskImage
+from consort.board.description import BoardSpec
+from consort.board.scratchpad import PAGE, SCRATCHPAD_BYTES, STACK_BYTES, TaskImage
+from consort.builds import digest, kept
 from consort.errors import BadInput
-from consort.generate.scratchpad import (
-    PARTITIONS,
-    PlannedCore,
-    Tables,
-    TableWishes,
-    image_places,
-    make_tables,
-)
+from consort.generate.kernel import PARTITIONS, PlannedCore, TableOptions, Tables
+from consort.generate.scratchpad import make_tables
+from consort.generate.sizes import image_places
 from consort.generate.tables import table_files
 from consort.model import System
-from consort.source import cache_folder
 
 # The board's clocks count nanoseconds.
 TICK = 1000
@@ -34,32 +28,25 @@ TICK = 1000
 REACTION = 5_000_000
 
 
-def board_tables(system: System, images: Mapping[str, TaskImage], images_at: int) -> Path:
+def board_tables(spec: BoardSpec, system: System, images: Mapping[str, TaskImage], images_at: int) -> Path:
     """The folder of the generated files; the first image is at `images_at` in main memory."""
     names = three_phase_cores(system)
-    scratchpads = {core: ON_CHIP + n * SCRATCHPAD_BYTES for n, core in enumerate(names)}
+    on_chip = spec.memory["on_chip"].address
+    scratchpads = {core: on_chip + n * SCRATCHPAD_BYTES for n, core in enumerate(names)}
     # Sets without a bound are run as well; the run says so.
-    wishes = TableWishes(scratchpads=scratchpads, images=images_at, force=True)
-    tables = make_tables(system, wishes)
+    options = TableOptions(scratchpads=scratchpads, images=images_at, force=True)
+    tables = make_tables(system, options)
     _whole(system, tables)
     cores = tuple(_with_images(system, core, images) for core in tables.cores)
-    tables = replace(tables, cores=cores, images=image_places(system, cores, wishes))
+    tables = replace(tables, cores=cores, images=image_places(system, cores, options))
     files = table_files(tables)
-    digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
-    folder = cache_folder() / "tables" / digest
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-            made = Path(scratch) / "tables"
-            made.mkdir()
-            for name, text in files.items():
-                (made / name).write_text(text, encoding="utf-8")
-            try:
-                made.rename(folder)
-            except OSError:
-                # Another process was quicker: the same name has the same files.
-                assert folder.is_dir()
-    return folder
+
+    def make(target: Path, _scratch: Path) -> None:
+        target.mkdir()
+        for name, text in files.items():
+            (target / name).write_text(text, encoding="utf-8")
+
+    return kept("tables", digest(part for item in sorted(files.items()) for part in item), "tables", make)
 
 
 def _with_images(system: System, core: PlannedCore, images: Mapping[str, TaskImage]) -> PlannedCore:

@@ -3,19 +3,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
-import struct
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.board.boards import CoreSpec
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.enums import ENUM_E_MACHINE
+from elftools.elf.sections import ARMAttributesSection
+
+from consort.board.description import BoardSpec, CoreSpec
+from consort.board.memory_map import generated_folder
+from consort.builds import digest, kept
+from consort.ccache import compiled, run_tool
 from consort.errors import BadInput, EnvironmentLacks
-from consort.source import cache_folder, need_source_tree
+from consort.source import need_source_tree
 
 # No exceptions, no run-time types. -ffp-contract=off: a fused multiply-add rounds once instead of twice, and
 # outputs would depend on the processor. -O3: short loops over small arrays are unrolled into registers, which
@@ -33,12 +39,13 @@ COMMON = (
 BARE = ("-ffreestanding", "-fno-threadsafe-statics", "-ffunction-sections", "-fdata-sections")
 LINK = ("-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments")
 
+# e_machine of an ELF header.
 MACHINES = {3: "i386", 21: "ppc64", 40: "Arm", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 _PROFILES = {"A": "an application core", "R": "a Cortex-R", "M": "a Cortex-M"}
 
 
 def program_source(name: str) -> Path:
-    """A program's source: of a path, or of one that comes with Consort."""
+    """A program's source: of a path, or of one that comes with Consort and runs on every board."""
     path = Path(name)
     if path.suffix == ".cpp":
         if not path.is_file():
@@ -52,6 +59,34 @@ def program_source(name: str) -> Path:
     raise BadInput(f"no program '{name}'; give a .cpp file, or one of: identity, exchange")
 
 
+@dataclass(frozen=True)
+class CompileOptions:
+    """How a program is compiled for a core."""
+
+    compiler: str
+    flags: tuple[str, ...]
+    includes: tuple[Path, ...]
+    # Linked into every image of the core.
+    sources: tuple[Path, ...]
+    # Of the linker, in order.
+    scripts: tuple[Path, ...]
+
+
+def compile_options(core: CoreSpec) -> CompileOptions:
+    """What every image for a core is made with."""
+    root = need_source_tree("building for a board")
+    port = root / "ports" / core.board.name
+    own = port / core.folder
+    generated = generated_folder(core.board)
+    return CompileOptions(
+        core.compiler,
+        (*core.flags, *COMMON, *BARE),
+        (root / "include", root / "ports/bare/include", port / "include", own, port, generated, root),
+        (*(own / s for s in core.sources), *(root / "ports/bare" / n for n in ("runtime.cpp", "memory.cpp"))),
+        (generated / f"{core.name}-memory.ld", own / core.linker_script),
+    )
+
+
 def build_image(
     core: CoreSpec,
     source: Path,
@@ -63,27 +98,41 @@ def build_image(
 
     `beside`: further sources of the program; `scripts`: of the linker, before the core's own.
     """
-    root = need_source_tree("building for a board")
     if shutil.which(core.compiler) is None:
         raise EnvironmentLacks(
             f"no compiler for the {core.title}: {core.compiler}",
             f"install it: apt-get install {core.package}",
         )
-    port = root / "ports" / core.port
-    includes = [root / "include", root / "ports/bare/include", port / "include", port / core.name, root]
-    bare = [root / "ports/bare" / name for name in ("runtime.cpp", "memory.cpp")]
-    sources = [*(port / s for s in core.sources), *bare, *beside, source]
-    script = port / core.name / f"{core.name}.ld"
+    options = compile_options(core)
+    linked = (*scripts, *options.scripts)
     return build(
-        core.compiler,
-        [*core.flags, *COMMON, *BARE, *flags],
-        includes,
-        sources,
-        [*LINK, *(word for s in (*scripts, script) for word in ("-T", str(s))), "-lgcc"],
+        options.compiler,
+        [*options.flags, *flags],
+        options.includes,
+        [*options.sources, *beside, source],
+        [*LINK, *(word for s in linked for word in ("-T", str(s))), "-lgcc"],
         f"{source.stem}-{core.name}.elf",
-        *scripts,
-        script,
+        *linked,
     )
+
+
+def board_program(
+    spec: BoardSpec, name: str, *flags: str, beside: Sequence[Path] = (), scripts: Sequence[Path] = ()
+) -> dict[str, Path]:
+    """The images of one of the board's own programs (board.yaml, `programs`), by core."""
+    if name not in spec.programs:
+        raise BadInput(f"the board {spec.name} has no program '{name}' of its own")
+    port = need_source_tree("building for a board") / "ports" / spec.name
+    return {
+        core: build_image(
+            spec.core(core),
+            port / first,
+            *flags,
+            beside=[*(port / file for file in more), *beside],
+            scripts=scripts,
+        )
+        for core, (first, *more) in spec.programs[name].items()
+    }
 
 
 def build(
@@ -97,34 +146,23 @@ def build(
 ) -> Path:
     """Compiles and links `sources` into a file kept under the hash of all that it is made of."""
     command = [compiler, *flags, *(f"-I{i}" for i in includes)]
-    digest = hashlib.sha256()
-    for part in (*command, *link, _output([compiler, "--version"], name)):
-        digest.update(part.encode() + b"\0")
-    for source in sources:
-        digest.update(_output([*command, "-E", "-P", str(source)], name).encode() + b"\0")
-    for file in also:
-        digest.update(file.read_bytes() + b"\0")
-    target = cache_folder() / "boards" / digest.hexdigest()[:16] / name
-    if target.is_file():
-        return target
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="consort-build-", dir=target.parent) as scratch:
-            built = Path(scratch) / name
-            _output([*command, *map(str, sources), *link, "-o", str(built)], name, scratch)
-            # Renamed into place, so that another session beside this one never sees half an image.
-            built.replace(target)
-    except OSError as error:
-        raise EnvironmentLacks(
-            f"the image {name} cannot be written under {target.parent} ({error.strerror})",
-            "make room or set $CONSORT_CACHE",
-        ) from error
-    return target
+
+    def make(target: Path, scratch: Path) -> None:
+        objects = [str(scratch / f"{number}.o") for number in range(len(sources))]
+        for source, made in zip(sources, objects, strict=True):
+            _said(compiled([*command, "-c", str(source), "-o", made], scratch), name)
+        _said(run_tool([*command, *objects, *link, "-o", str(target)], scratch), name)
+
+    with tempfile.TemporaryDirectory(prefix="consort-build-") as scratch:
+        folder = Path(scratch)
+        parts: list[str | bytes] = [*command, *link, _said(run_tool([compiler, "--version"], folder), name)]
+        parts += [_said(run_tool([*command, "-E", "-P", str(source)], folder), name) for source in sources]
+    parts += [file.read_bytes() for file in also]
+    return kept("boards", digest(parts), name, make)
 
 
-def _output(command: Sequence[str], name: str, scratch: str | None = None) -> str:
-    environment = {**os.environ, "TMPDIR": scratch} if scratch else None
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+def _said(done: subprocess.CompletedProcess[str], name: str) -> str:
+    """What a tool printed; `BadInput` with its words where it failed."""
     if done.returncode == 0:
         return done.stdout
     if "No space left on device" in done.stderr:
@@ -145,89 +183,72 @@ class Elf:
     profile: str
 
 
-def read_elf(path: Path) -> Elf:
-    """The header of an executable; `BadInput` if the file is none."""
+@contextmanager
+def opened_elf(path: Path) -> Iterator[ELFFile]:
+    """An ELF file to read from; `BadInput` if it is none, or ends before what it says it has."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as stream:
+            if stream.read(4) != b"\x7fELF":
+                raise BadInput("not an ELF image; give what the linker wrote", file=path)
+            yield ELFFile(stream)
     except OSError as error:
         raise BadInput(f"the image cannot be read ({error.strerror})", file=path) from error
-    if content[:4] != b"\x7fELF" or len(content) < 52:
-        raise BadInput("not an ELF image; give what the linker wrote", file=path)
-    wide = content[4] == 2
-    order = "<" if content[5] == 1 else ">"
-    try:
-        kind, machine = struct.unpack_from(order + "HH", content, 16)
-        (entry,) = struct.unpack_from(order + ("Q" if wide else "I"), content, 24)
-        (table,) = struct.unpack_from(order + ("Q" if wide else "I"), content, 40 if wide else 32)
-        size, count = struct.unpack_from(order + "HH", content, 58 if wide else 46)
-        profile = ""
-        for i in range(count):
-            at = table + i * size
-            (section_kind,) = struct.unpack_from(order + "I", content, at + 4)
-            if section_kind == 0x70000003 and machine == 40:  # SHT_ARM_ATTRIBUTES
-                offset, length = struct.unpack_from(order + "II", content, at + 16)
-                profile = _profile(content[offset : offset + length])
-    except (struct.error, IndexError) as error:
+    # Sizes and places that no file can have reach Python as the others.
+    except (ELFError, ValueError, OverflowError, MemoryError) as error:
         raise BadInput("the ELF image is damaged or cut off", file=path) from error
-    if kind != 2:
-        raise BadInput("the ELF file is no executable (it was not linked, or is a library)", file=path)
-    return Elf(machine, entry, profile)
 
 
-def _profile(attributes: bytes) -> str:
+def section_content(elf: ELFFile, name: str) -> bytes | None:
+    """What a section holds; None where there is no such section.
+
+    A symbol table without its strings, which linkers leave in images without symbols, is passed over.
+    """
+    for index in range(elf.num_sections()):
+        try:
+            section = elf.get_section(index)
+        except ELFError:
+            continue
+        if section.name == name:
+            return bytes(section.data())
+    return None
+
+
+def read_elf(path: Path) -> Elf:
+    """The header of an executable; `BadInput` if the file is none."""
+    with opened_elf(path) as elf:
+        header = elf.header
+        if header["e_type"] != "ET_EXEC":
+            raise BadInput("the ELF file is no executable (it was not linked, or is a library)", file=path)
+        machine = ENUM_E_MACHINE.get(header["e_machine"], header["e_machine"])
+        profiles = [_profile(s) for s in elf.iter_sections() if isinstance(s, ARMAttributesSection)]
+    return Elf(machine, header["e_entry"], next(iter(profiles), ""))
+
+
+def _profile(section: ARMAttributesSection) -> str:
     """The architecture's profile (A, R, M) in the attributes of an Arm image; empty where it is not said."""
-    at = 1 + 4 + attributes.index(b"\0", 5) - 4 - 1 + 1 if attributes[:1] == b"A" else len(attributes)
-    at += 5  # the file's tag and the length of its attributes
-    while at < len(attributes):
-        tag, at = _uleb(attributes, at)
-        if tag in (4, 5, 67):  # names of processors and standards: text
-            at = attributes.index(b"\0", at) + 1
-            continue
-        if tag == 32:  # compatibility: a number and a text
-            _, at = _uleb(attributes, at)
-            at = attributes.index(b"\0", at) + 1
-            continue
-        value, at = _uleb(attributes, at)
-        if tag == 7:
-            return chr(value)
+    for vendor in section.iter_subsections():
+        for scope in vendor.iter_subsubsections():
+            for attribute in scope.iter_attributes("TAG_CPU_ARCH_PROFILE"):
+                return chr(attribute.value)
     return ""
-
-
-def _uleb(content: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = content[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
 
 
 def loaded_parts(path: Path) -> list[tuple[int, bytes]]:
     """What a loader puts into memory, by physical address; zeros that no file holds included."""
-    content = path.read_bytes()
-    wide = content[4] == 2
-    (table,) = struct.unpack_from("<Q" if wide else "<I", content, 32 if wide else 28)
-    size, count = struct.unpack_from("<HH", content, 54 if wide else 42)
-    parts = []
-    for at in range(table, table + size * count, size):
-        if wide:
-            kind, _, offset, _, address, stored, wanted = struct.unpack_from("<IIQQQQQ", content, at)
-        else:
-            kind, offset, _, address, stored, wanted = struct.unpack_from("<IIIIII", content, at)
-        if kind == 1:
-            parts.append((address, content[offset : offset + stored] + bytes(wanted - stored)))
-    return parts
+    with opened_elf(path) as elf:
+        return [
+            (part["p_paddr"], part.data() + bytes(part["p_memsz"] - part["p_filesz"]))
+            for part in elf.iter_segments("PT_LOAD")
+        ]
 
 
 def check_image(core: CoreSpec, path: Path) -> None:
     """Raises `BadInput` if the image is for another processor than the core."""
     elf = read_elf(path)
-    if elf.machine != core.machine:
+    if MACHINES.get(elf.machine) != core.machine:
         raise BadInput(
             f"the image is for {MACHINES.get(elf.machine, f'machine {elf.machine}')}, but the core"
-            f" {core.name} is a {core.title} ({MACHINES[core.machine]}); build it with {core.compiler}",
+            f" {core.name} is a {core.title} ({core.machine}); build it with {core.compiler}",
             file=path,
         )
     if core.profile and elf.profile != core.profile:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from consort.analysis.scratchpad import ThreePhaseCore
 from consort.board.devices import BoxShape, DeviceResult, DeviceSetup, Flow, Mirror, Subscribed
 from consort.errors import BadInput
-from consort.generate.scratchpad import Box, message_boxes, subscriptions_of
+from consort.generate.kernel import Box
+from consort.generate.subscriptions import message_boxes, subscriptions_of
 from consort.model import System
 
 
@@ -115,7 +116,7 @@ def failures(messages: Messages, result: DeviceResult) -> Iterator[str]:
         (result.overwritten, "outputs were replaced before the device took them"),
         (result.unwanted, "messages were of a flow that no task subscribes to"),
         (result.refused, "frames were no messages"),
-        (result.strange, "messages came back of a flow that was not sent"),
+        (result.unexpected, "messages came back of a flow that was not sent"),
     ):
         if count:
             yield f"{count} {what}"

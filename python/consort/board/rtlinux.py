@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PREEMPT_RT Linux on the Versal's A72 beside the bare-metal R5F: kernel, first file system, device tree.
+"""PREEMPT_RT Linux on a core beside bare-metal ones: kernel, first file system, device tree.
 
-Debian's real-time kernel for AArch64, an initial RAM file system of two static programs, and QEMU's own
-device tree with the R5F's memory and the shared window held back from Linux.
+Debian's real-time kernel, an initial RAM file system of two static programs, and QEMU's own device tree with
+the other cores' memory and the shared window held back from Linux (board.yaml, `linux`).
 """
 
 from __future__ import annotations
@@ -14,28 +14,34 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from consort.board import qemu
-from consort.board.boards import BOARDS, MIB, BoardSpec
+from consort.board.description import BoardSpec, CoreSpec, LinuxSpec, MemoryRange
 from consort.board.image import COMMON, build
-from consort.errors import EnvironmentLacks
+from consort.errors import BadInput, EnvironmentLacks
 from consort.source import cache_folder, need_source_tree
 
-PACKAGE = "linux-image-rt-arm64"
-TOOL = ("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu")
-CRL_RST_CPU_R5 = 0xFF5E0300
-# Linux wants more than bare metal does; the window and the R5F's 2 MiB stay where they are.
-VERSAL_LINUX: BoardSpec = replace(
-    BOARDS["versal"], name="versal-linux", memory_bytes=512 * MIB, about="PREEMPT_RT Linux and Cortex-R5F"
-)
-R5F_BYTES = 2 * MIB
+
+def with_linux(spec: BoardSpec) -> BoardSpec:
+    """The board with the memory that Linux needs; window and images stay where they are."""
+    linux, backend = _linux(spec), spec.emulator.memory
+    larger = MemoryRange(address=spec.memory[backend].address, size=linux.memory)
+    made = spec.model_copy(update={"memory": {**spec.memory, backend: larger}})
+    made._name = f"{spec.name}-linux"
+    return made
+
+
+def _linux(spec: BoardSpec) -> LinuxSpec:
+    if spec.linux is None:
+        raise BadInput(f"the board {spec.name} has no core that runs Linux")
+    return spec.linux
 
 
 @dataclass(frozen=True)
 class LinuxBoot:
-    """What QEMU boots on the A72."""
+    """What QEMU boots."""
 
     kernel: Path
     initrd: Path
@@ -49,18 +55,19 @@ class LinuxBoot:
         ]
 
 
-def kernel() -> Path:
+def kernel(linux: LinuxSpec) -> Path:
     """Debian's real-time kernel, fetched once into the cache with apt, without installing anything."""
-    found = sorted((cache_folder() / "rt-kernel").glob("vmlinuz-*-rt-arm64"))
+    found = sorted((cache_folder() / "rt-kernel").glob(f"vmlinuz-*-rt-{linux.architecture}"))
     if found:
         return found[-1]
     for tool in ("apt-get", "apt-cache", "dpkg-deb"):
         if shutil.which(tool) is None:
             raise EnvironmentLacks(
-                f"no {tool} to fetch {PACKAGE} with", f"put its vmlinuz into {cache_folder() / 'rt-kernel'}"
+                f"no {tool} to fetch {linux.package} with",
+                f"put its vmlinuz into {cache_folder() / 'rt-kernel'}",
             )
     with tempfile.TemporaryDirectory(prefix="consort-rt-kernel-") as folder:
-        path = _fetch(Path(folder))
+        path = _fetch(linux, Path(folder))
         target = cache_folder() / "rt-kernel" / path.name
         target.parent.mkdir(parents=True, exist_ok=True)
         staged = target.with_name(f".{target.name}-{os.getpid()}")
@@ -69,12 +76,13 @@ def kernel() -> Path:
     return target
 
 
-def _fetch(folder: Path) -> Path:
+def _fetch(linux: LinuxSpec, folder: Path) -> Path:
     """Package lists of the other architecture go to `folder`: the system's stay as they are."""
     for name in ("lists/partial", "cache/archives/partial", "out"):
         (folder / name).mkdir(parents=True)
     options = [
-        *("-o", "APT::Architecture=arm64", "-o", "APT::Architectures=arm64", "-o", "APT::Sandbox::User=root"),
+        *("-o", f"APT::Architecture={linux.architecture}", "-o", f"APT::Architectures={linux.architecture}"),
+        *("-o", "APT::Sandbox::User=root"),
         *("-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"),
     ]
 
@@ -82,15 +90,15 @@ def _fetch(folder: Path) -> Path:
         done = subprocess.run(command, capture_output=True, text=True, cwd=folder / "out")
         if done.returncode != 0:
             raise EnvironmentLacks(
-                f"{PACKAGE} cannot be fetched ({(done.stderr or done.stdout).strip()[-300:]})",
+                f"{linux.package} cannot be fetched ({(done.stderr or done.stdout).strip()[-300:]})",
                 f"see to the network, or put its vmlinuz into {cache_folder() / 'rt-kernel'}",
             )
         return done.stdout
 
     run("apt-get", *options, "update")
-    match = re.search(r"Depends: (linux-image-\S+)", run("apt-cache", *options, "depends", PACKAGE))
+    match = re.search(r"Depends: (linux-image-\S+)", run("apt-cache", *options, "depends", linux.package))
     if match is None:
-        raise EnvironmentLacks(f"apt knows no {PACKAGE}", "add Debian's main archive to its sources")
+        raise EnvironmentLacks(f"apt knows no {linux.package}", "add Debian's main archive to its sources")
     run("apt-get", *options, "download", match[1])
     (package,) = (folder / "out").glob("*.deb")
     run("dpkg-deb", "-x", str(package), str(folder / "unpacked"))
@@ -98,32 +106,39 @@ def _fetch(folder: Path) -> Path:
     return image
 
 
-def static_program(sources: Sequence[Path], name: str, *flags: str) -> Path:
-    """A static AArch64 program; memory held back from Linux is device memory: aligned accesses only."""
+def static_program(spec: BoardSpec, sources: Sequence[Path], name: str, *flags: str) -> Path:
+    """A static program; memory held back from Linux is device memory: aligned accesses only."""
     root = need_source_tree("building for a board")
-    if shutil.which(TOOL[0]) is None:
-        raise EnvironmentLacks(f"no {TOOL[0]}", f"install it: apt-get install {TOOL[1]}")
+    linux = _linux(spec)
+    compiler = linux.tools + "g++"
+    if shutil.which(compiler) is None:
+        raise EnvironmentLacks(f"no {compiler}", f"install it: apt-get install {linux.tools_package}")
     includes = [root / "include", root / "ports/bare/include", root / "ports/bare/linux", root]
-    own = ['-DCONSORT_CORE_NAME="Cortex-A72 (Linux)"', "-mcpu=cortex-a72", "-mstrict-align"]
-    return build(TOOL[0], [*COMMON, *own, *flags], includes, sources, ["-static"], name)
+    own = [f'-DCONSORT_CORE_NAME="{_core(spec).title} (Linux)"', *linux.flags]
+    return build(compiler, [*COMMON, *own, *flags], includes, sources, ["-static"], name)
 
 
-def program(source: Path, *flags: str) -> Path:
-    """A board's program as the process of a Linux on the A72."""
+def _core(spec: BoardSpec) -> CoreSpec:
+    return spec.core(_linux(spec).core)
+
+
+def program(spec: BoardSpec, source: Path, *flags: str) -> Path:
+    """A board's program as a process of its Linux."""
     main = need_source_tree("building for a board") / "ports/bare/linux/main.cpp"
-    return static_program([main, source], f"{source.stem}-a72-linux", *flags)
+    return static_program(spec, [main, source], f"{source.stem}-{spec.linux_side}", *flags)
 
 
-def boot(program: Path, place: int, folder: Path) -> LinuxBoot:
-    """Everything QEMU needs to boot Linux and start `program` at the desk `place`; files go to `folder`."""
+def boot(spec: BoardSpec, program: Path, place: int, folder: Path) -> LinuxBoot:
+    """Everything QEMU needs to boot Linux and start `program` at a control block; files go to `folder`."""
     root = need_source_tree("a board")
-    init = static_program([root / "ports/bare/linux/init.cpp"], "init-a72-linux")
+    linux = _linux(spec)
+    init = static_program(spec, [root / "ports/bare/linux/init.cpp"], f"init-{spec.linux_side}")
     initrd = folder / "initrd"
     initrd.write_bytes(gzip.compress(_cpio({"init": init, "program": program}), 1, mtime=0))
-    spec = VERSAL_LINUX
-    arguments = "console=ttyAMA0 earlycon quiet panic=-1 rdinit=/init -- "
-    arguments += f"{spec.window_offset:#x} {spec.window_bytes:#x} {place} {CRL_RST_CPU_R5:#x}"
-    return LinuxBoot(kernel(), initrd, _device_tree(folder), arguments)
+    arguments = f"console={linux.console} earlycon quiet panic=-1 rdinit=/init -- "
+    arguments += f"{spec.window.address:#x} {spec.window_bytes:#x} {place}"
+    arguments += f" {spec.registers[linux.release_register]:#x}"
+    return LinuxBoot(kernel(linux), initrd, _device_tree(spec, folder), arguments)
 
 
 def _cpio(files: dict[str, Path]) -> bytes:
@@ -146,21 +161,19 @@ def _cpio(files: dict[str, Path]) -> bytes:
     return bytes(out)
 
 
-def _device_tree(folder: Path) -> Path:
-    """QEMU's device tree of the board, with the R5F's memory and the window reserved."""
+def _device_tree(spec: BoardSpec, folder: Path) -> Path:
+    """QEMU's device tree of the board, with the ranges reserved that are held back from Linux."""
     if shutil.which("dtc") is None:
         raise EnvironmentLacks("no dtc was found", "install it: apt-get install device-tree-compiler")
-    spec = VERSAL_LINUX
     blob, source, target = (folder / name for name in ("qemu.dtb", "board.dts", "board.dtb"))
-    machine = [str(qemu.find(spec.qemu)), "-M", f"{spec.machine},dumpdtb={blob}"]
-    _run([*machine, "-m", f"{spec.memory_bytes // MIB}M", "-display", "none"])
+    machine = [str(qemu.find(spec.emulator)), "-M", f"{spec.emulator.machine},dumpdtb={qemu.quoted(blob)}"]
+    _run([*machine, "-m", f"{spec.memory_bytes >> 20}M", "-display", "none"])
     text = _run(["dtc", "-q", "-I", "dtb", "-O", "dts", str(blob)])
-
-    def reserved(name: str, base: int, size: int) -> str:
-        return f"\t\t{name}@{base:x} {{ reg = <0x0 {base:#x} 0x0 {size:#x}>; no-map; }};\n"
-
     nodes = "\treserved-memory {\n\t\t#address-cells = <2>;\n\t\t#size-cells = <2>;\n\t\tranges;\n"
-    nodes += reserved("r5f", 0, R5F_BYTES) + reserved("consort-window", spec.window_offset, spec.window_bytes)
+    for name in _linux(spec).reserved:
+        held = spec.memory[name]
+        label = f"consort-{name.replace('_', '-')}@{held.address:x}"
+        nodes += f"\t\t{label} {{ reg = <0x0 {held.address:#x} 0x0 {held.size.bytes:#x}>; no-map; }};\n"
     head, brace, tail = text.rpartition("};")
     source.write_text(head + nodes + "\t};\n" + brace + tail, encoding="utf-8")
     _run(["dtc", "-q", "-I", "dts", "-O", "dtb", "-o", str(target), str(source)])

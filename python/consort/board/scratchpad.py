@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scratchpad-centric kernel on the emulated Versal: task images, the tables it starts from, what it did.
+"""The scratchpad-centric kernel on an emulated board: task images, the tables it starts from, what it did.
 
-The R5F is the I/O core, both A72 execute, the on-chip memory is their scratchpads, ZDMA channel 0 moves. The
-host leaves tables and images in the shared window (ports/versal/include/consort/versal/scratchpad.hpp has the
-same offsets) and reads events, job records and outputs when all cores are done.
+Which core moves and which ones execute says the board (board.yaml, `scratchpad_kernel`); its on-chip memory
+is their scratchpads. The host leaves tables and images in the shared window (the port's scratchpad.hpp has
+the layout) and reads events, job records and outputs when all cores are done.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board.boards import A72, BoardSpec, board_named
+from consort.board.boards import all_boards, board_named
+from consort.board.description import BoardSpec, CoreSpec, KernelSpec
 from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices, serial_line
-from consort.board.image import BARE, COMMON, build, build_image, loaded_parts
+from consort.board.image import BARE, COMMON, board_program, build, loaded_parts, opened_elf, section_content
 from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
 from consort.source import need_source_tree
@@ -32,7 +33,6 @@ PAGE = 4096
 MOST_RECORDED = 8000
 # Instructions from when all cores are ready to the first slot.
 LEAD = 100_000
-ON_CHIP = 0xFFFC0000
 # Of each core; its last page is the stack. Without generated tables a partition begins at each half.
 SCRATCHPAD_BYTES, STACK_BYTES = 24 * PAGE, PAGE
 PARTITION_BYTES = SCRATCHPAD_BYTES // 2
@@ -68,6 +68,27 @@ SUMMARY = np.dtype(
 assert EVENT.itemsize == 24 and JOB.itemsize == 72 and SUMMARY.itemsize == 32
 
 
+def kernel_boards() -> list[str]:
+    """The boards that the kernel runs on."""
+    return [spec.name for spec in all_boards() if spec.scratchpad_kernel is not None]
+
+
+def kernel_board(name: str | None = None) -> BoardSpec:
+    """A board that the kernel runs on, by name, or the first one; `BadInput` where it does not."""
+    known = kernel_boards()
+    if not known or (name is not None and name not in known):
+        board_named(name) if name is not None else None
+        raise BadInput(f"the scratchpad kernel runs on {', '.join(known) or 'no board'}", field="--board")
+    return board_named(name or known[0])
+
+
+def roles(spec: BoardSpec) -> tuple[KernelSpec, CoreSpec, CoreSpec]:
+    """What the kernel needs of a board that runs it, its I/O core and its application core."""
+    kernel = spec.scratchpad_kernel
+    assert kernel is not None
+    return kernel, spec.core(kernel.io_core), spec.core(kernel.application_core)
+
+
 def aligned(count: int) -> int:
     """Bytes of a part of an image: a DMA moves whole lines."""
     return (count + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
@@ -90,17 +111,19 @@ class TaskImage:
         return sum(aligned(n) for n in parts)
 
 
-def compile_image(source: Path, include: Sequence[Path] = ()) -> bytes:
-    """Header's place, instructions and read-only data of a task for the A72, without any address in it.
+def compile_image(source: Path, include: Sequence[Path] = (), spec: BoardSpec | None = None) -> bytes:
+    """Header's place, instructions and read-only data of a task for the board, without any address in it.
 
     The source defines `extern "C" void consort_entry(const consort::spm::Partition&)`, in the section
     .text.consort_entry.
     """
     root = need_source_tree("building for a board")
-    script = root / "ports/versal/a72/task.ld"
+    spec = spec or kernel_board()
+    kernel, _, core = roles(spec)
+    script = root / "ports" / spec.name / kernel.task_script
     # What is one instruction (fabs, sqrt) needs no library.
     flags = [
-        *A72.flags[:2],
+        *(flag for flag in core.flags if flag.startswith("-m")),
         *COMMON,
         *BARE,
         "-fbuiltin",
@@ -112,7 +135,7 @@ def compile_image(source: Path, include: Sequence[Path] = ()) -> bytes:
     link = ["-nostdlib", "-pie", "-Wl,--no-dynamic-linker", "-Wl,--gc-sections", "-Wl,--build-id=none"]
     link += ["-Wl,-z,max-page-size=64", "-Wl,--no-warn-rwx-segments", "-T", str(script)]
     elf = build(
-        A72.compiler,
+        core.compiler,
         flags,
         [root / "include", root, *include],
         [source, root / "ports/bare/memory.cpp"],
@@ -123,20 +146,11 @@ def compile_image(source: Path, include: Sequence[Path] = ()) -> bytes:
     parts = [content for address, content in loaded_parts(elf) if address == 0]
     if len(parts) != 1:
         raise SystemFails(f"{elf}: the image does not begin at 0")
-    return _section(elf, ".image")
-
-
-def _section(path: Path, wanted: str) -> bytes:
-    content = path.read_bytes()
-    (table,) = struct.unpack_from("<Q", content, 40)
-    size, count, names = struct.unpack_from("<HHH", content, 58)
-    (text,) = struct.unpack_from("<Q", content, table + names * size + 24)
-    for at in range(table, table + size * count, size):
-        (name,) = struct.unpack_from("<I", content, at)
-        offset, length = struct.unpack_from("<QQ", content, at + 24)
-        if content[text + name :].split(b"\0", 1)[0].decode() == wanted:
-            return content[offset : offset + length]
-    raise SystemFails(f"{path}: no section {wanted}")
+    with opened_elf(elf) as opened:
+        content = section_content(opened, ".image")
+    if content is None:
+        raise SystemFails(f"{elf}: no section .image")
+    return content
 
 
 def make_image(instructions: bytes, constants: bytes, state: bytes, inputs: int, outputs: int) -> TaskImage:
@@ -225,6 +239,8 @@ class KernelRun:
     # So many jobs are recorded one by one, all are counted; None: a run with more jobs than room is refused.
     recorded: int | None = None
     devices: DeviceSetup | None = None
+    # None: the first board that the kernel runs on.
+    board: BoardSpec | None = None
 
 
 @dataclass
@@ -281,12 +297,14 @@ def run_kernel(
 
     `watch` is called now and then meanwhile.
     """
-    spec = board_named("versal")
+    spec = run.board or kernel_board()
+    kernel, io_core, application_core = roles(spec)
+    places = (application_core.place, io_core.place, kernel.second_core_control_block)
     _check(run)
     window = Window(spec.window_bytes)
     # As the generated tables have them: one after the other, code before data.
     placed = [(window.place(t.image.code), window.place(t.image.state)) for t in run.tasks]
-    images = kernel_images(spec, run.tables(spec.window_offset + CONTENTS) if run.tables else None)
+    images = kernel_images(spec, run.tables(spec.window.address + CONTENTS) if run.tables else None)
     rows, kept = [], []
     for task, (code_at, data_at) in zip(run.tasks, placed, strict=True):
         image = task.image
@@ -326,10 +344,10 @@ def run_kernel(
         *(run.repeats, run.tolerance, run.tick),
         run.until,
         *(beyond, window.reserve(4 * len(KINDS)), window.reserve(SUMMARY.itemsize * len(rows))),
-        *(place_devices(run.devices, window), LEAD << run.shift, 0),
+        *(place_devices(run.devices, window, spec), LEAD << run.shift, 0),
     ]
     contents = {**window.contents, TABLES: _TABLES.pack(*table)}
-    orders: dict[int, tuple[int, Sequence[int]]] = dict.fromkeys((0, 1, 2), (1, ()))
+    orders: dict[int, tuple[int, Sequence[int]]] = dict.fromkeys(places, (1, ()))
     serial = run.devices is not None and run.devices.serial
     lines = None if run.devices is None or serial else run.devices.line or hub
     with Board(
@@ -340,10 +358,10 @@ def run_kernel(
         counted=counted,
         shift=run.shift,
         lines=lines,
-        serial=(lambda folder: {"r5f": serial_line(folder)}) if serial else None,
+        serial=(lambda folder: {io_core.name: serial_line(folder)}) if serial else None,
     ) as board:
-        board.wait([0, 1, 2], seconds, None if watch is None else lambda: watch(board))
-        events, jobs, wasted, longest = board.desks[1].results[:4]
+        board.wait(places, seconds, None if watch is None else lambda: watch(board))
+        events, jobs, wasted, longest = board.control_blocks[io_core.place].results[:4]
         if not beyond and (events > most_events or jobs > most_jobs):
             raise SystemFails(f"{events} events and {jobs} jobs, more than there was room for")
         return KernelResult(
@@ -353,7 +371,7 @@ def run_kernel(
             {t.name: board.read(at, len(t.image.state)) for t, _, at in kept},
             wasted,
             longest,
-            [board.desks[place].results[1] for place in (0, 2)],
+            [board.control_blocks[place].results[1] for place in (places[0], places[2])],
             dict(
                 zip(
                     KINDS,
@@ -396,22 +414,15 @@ def kernel_images(spec: BoardSpec, generated: Path | None = None) -> dict[str, P
     They have the tables that `consort generate` has written to the folder `generated`; without one they read
     them from the window.
     """
-    port = need_source_tree("building for a board") / "ports/versal"
-    tables = port / f"scratchpad/{'window' if generated is None else 'generated'}_tables.cpp"
-    flags = [] if generated is None else [f"-I{generated}"]
-    scripts = [] if generated is None else [generated / "consort-memory.ld"]
-    return {
-        "a72": build_image(
-            spec.core("a72"),
-            port / "a72/scratchpad.cpp",
-            *flags,
-            beside=[*(port / f"a72/{name}.S" for name in ("jobs", "second_core")), tables],
-            scripts=scripts,
-        ),
-        "r5f": build_image(
-            spec.core("r5f"), port / "r5f/scratchpad.cpp", *flags, beside=[tables], scripts=scripts
-        ),
-    }
+    kernel, _, _ = roles(spec)
+    tables = kernel.tables.window if generated is None else kernel.tables.generated
+    return board_program(
+        spec,
+        "scratchpad-kernel",
+        *([] if generated is None else [f"-I{generated}"]),
+        beside=[need_source_tree("building for a board") / "ports" / spec.name / tables],
+        scripts=[] if generated is None else [generated / "consort-memory.ld"],
+    )
 
 
 def image_of_text(text: str, include: Sequence[Path] = ()) -> bytes:

@@ -25,24 +25,27 @@ from types import TracebackType
 from typing import Any, Self
 
 from consort.board import qemu
-from consort.board.boards import BoardSpec
-from consort.board.desk import BYTES, DESKS, Desk, State
+from consort.board.control_block import BYTES, ControlBlock, State
+from consort.board.description import CONTROL_BLOCKS, BoardSpec
 from consort.board.image import check_image, loaded_parts
 from consort.board.rtlinux import LinuxBoot
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.run.process import stop_if_asked
+from consort.runtime import NAME, Process, checked_name, private_folder, runtime_folder, socket_path
 from consort.source import cache_folder
 
 LOCK, STATE_FILE, MEMORY, GDB = "lock", "state.json", "memory", "gdb"
+# Of the files in a board's folder, sockets among them, the one with the longest name.
+LONGEST_FILE = "state.json.new"
 LOGS_KEPT = 20
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def boards_folder() -> Path:
-    """Where running boards live: $CONSORT_BOARDS, else a folder of the user's in shared memory."""
+    """Where running boards live: $CONSORT_BOARDS, else this user's runtime folder."""
     given = os.environ.get("CONSORT_BOARDS")
-    base = Path("/dev/shm") if Path("/dev/shm").is_dir() else Path("/tmp")
-    return Path(given) if given else base / f"consort-boards-{os.getuid()}"
+    return private_folder(Path(given).absolute()) if given else runtime_folder("boards")
 
 
 def logs_folder() -> Path:
@@ -57,7 +60,7 @@ def die_with_parent() -> None:
 def sweep() -> None:
     """Removes what boards whose owner was killed have left, and old console logs."""
     root = boards_folder()
-    for folder in root.iterdir() if root.is_dir() else ():
+    for folder in root.iterdir():
         if owned(folder) is False:
             shutil.rmtree(folder, ignore_errors=True)
     logs = logs_folder()
@@ -72,6 +75,8 @@ def owned(folder: Path) -> bool | None:
     """Whether an owner holds the folder's lock; None where there is no such folder."""
     try:
         file = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except NotADirectoryError:
+        return None
     except FileNotFoundError:
         # The lock is made before anything else; a folder without one is just being made or removed.
         try:
@@ -108,16 +113,15 @@ class Board:
     linux: Callable[[Path], LinuxBoot] | None = None
     # A thread of this machine for each core; None: where there are processors for that.
     threads: bool | None = None
-    # Who is at a desk that is no core's, or another's, for messages.
+    # Who is at a control block that is no core's, or another's, for messages.
     names: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.name = self.name or f"{self.spec.name}-{secrets.token_hex(3)}"
-        if Path(self.name).name != self.name or self.name.startswith("."):
-            raise BadInput(f"'{self.name}' is no name for a board; letters, digits and hyphens are")
-        self.folder = boards_folder() / self.name
+        self.folder = boards_folder() / checked_name(self.name, "a board")
+        socket_path(self.folder / LONGEST_FILE)
         self.logs = logs_folder() / self.name
-        self.desks: list[Desk] = []
+        self.control_blocks: list[ControlBlock] = []
         self.peers: list[subprocess.Popen[bytes]] = []
         self.machine: subprocess.Popen[bytes] | None = None
         self._mapping: mmap.mmap | None = None
@@ -133,7 +137,7 @@ class Board:
     def __enter__(self) -> Self:
         for core, image in self.images.items():
             check_image(self.spec.core(core), image)
-        program = qemu.find(self.spec.qemu)
+        program = qemu.find(self.spec.emulator)
         sweep()
         try:
             self._make_folder()
@@ -151,7 +155,6 @@ class Board:
 
     def _make_folder(self) -> None:
         try:
-            boards_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
             self.folder.mkdir(mode=0o700)
         except FileExistsError as error:
             self.folder = Path()
@@ -159,7 +162,8 @@ class Board:
         except OSError as error:
             self.folder = Path()
             raise EnvironmentLacks(
-                f"{boards_folder()} cannot be written ({error.strerror})", "mend it or set $CONSORT_BOARDS"
+                f"{boards_folder()} cannot be written ({error.strerror})",
+                "set $CONSORT_BOARDS to another folder",
             ) from error
         self._lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -168,7 +172,7 @@ class Board:
             self.logs.mkdir(parents=True)
         except OSError as error:
             raise EnvironmentLacks(
-                f"{self.logs} cannot be written ({error.strerror})", "mend it or set $CONSORT_CACHE"
+                f"{self.logs} cannot be written ({error.strerror})", "repair it or set $CONSORT_CACHE"
             ) from error
 
     def _make_memory(self) -> None:
@@ -188,11 +192,11 @@ class Board:
             os.close(file)
         assert self._mapping is not None
         start = self.spec.window_offset
-        self.desks = [Desk(self._mapping, start + i * BYTES) for i in range(DESKS)]
+        self.control_blocks = [ControlBlock(self._mapping, start + i * BYTES) for i in range(CONTROL_BLOCKS)]
         for offset, content in self.contents.items():
             self.write(offset, content)
         for place, (role, arguments) in self.orders.items():
-            self.desks[place].order(role, arguments)
+            self.control_blocks[place].order(role, arguments)
 
     def _start(self, program: Path) -> None:
         consoles = {core.name: self.log(core.name) for core in self.spec.cores}
@@ -214,8 +218,10 @@ class Board:
             self.machine = subprocess.Popen(
                 line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=die_with_parent
             )
-        state = {"board": self.spec.name, "name": self.name, "owner": os.getpid(), "qemu": self.machine.pid}
-        state |= {"counted": self.counted, "images": {k: str(v) for k, v in self.images.items()}}
+        owner, machine = Process.of(os.getpid()), Process.of(self.machine.pid)
+        state = {"board": self.spec.name, "name": self.name, "owner": owner.pid, "qemu": machine.pid}
+        state |= {"owner_started": owner.started, "qemu_started": machine.started}
+        state |= {"counted": self.counted, "images": {k: str(v.absolute()) for k, v in self.images.items()}}
         state |= {"memory": str(self.memory), "logs": str(self.logs)}
         partial = self.folder / (STATE_FILE + ".new")
         partial.write_text(json.dumps(state, indent=1), encoding="utf-8")
@@ -226,9 +232,9 @@ class Board:
             if process.poll() is None:
                 process.kill()
             process.wait()
-        for desk in self.desks:
-            desk.release()
-        self.desks = []
+        for block in self.control_blocks:
+            block.release()
+        self.control_blocks = []
         if self._mapping is not None:
             self._mapping.close()
             self._mapping = None
@@ -252,26 +258,28 @@ class Board:
 
     def release_beside_linux(self, seconds: float) -> str:
         """Waits for Linux, puts the other cores' images into memory, has Linux release them; its version."""
-        desk = self.desks[DESKS - 1]
-        desk.order(0)
+        block = self.control_blocks[CONTROL_BLOCKS - 1]
+        block.order(0)
         end = time.monotonic() + seconds
-        while desk.state == State.SILENT:
+        while block.state == State.SILENT:
             if (how := self.ended()) is not None:
                 raise SystemFails(f"board {self.name}: QEMU {how}; the consoles are under {self.logs}")
             if time.monotonic() > end:
                 raise SystemFails(f"board {self.name}: Linux is not up after {seconds:g} s; see {self.logs}")
+            stop_if_asked()
             time.sleep(0.01)
         assert self._mapping is not None
+        base = self.spec.memory[self.spec.emulator.memory].address
         for image in self.images.values():
             for address, content in loaded_parts(image):
-                self._mapping[address : address + len(content)] = content
-        realtime = "PREEMPT_RT" if desk.results[0] == 1 else "not PREEMPT_RT"
-        version = f"{desk.text}, {realtime}"
-        desk.order(1 if self.images else 2)
+                self._mapping[address - base : address - base + len(content)] = content
+        realtime = "PREEMPT_RT" if block.results[0] == 1 else "not PREEMPT_RT"
+        version = f"{block.text}, {realtime}"
+        block.order(1 if self.images else 2)
         return version
 
     def start_process(self, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
-        """Starts a program for boards as a process of this machine, at the desk `place`."""
+        """Starts a program for boards as a process of this machine, at the control block `place`."""
         window = [str(self.memory), str(self.spec.window_offset), str(self.spec.window_bytes), str(place)]
         with (self.logs / f"process-{place}.log").open("wb") as output:
             process = subprocess.Popen(
@@ -295,25 +303,27 @@ class Board:
 
     def _who(self, place: int) -> str:
         cores = {core.place: core.name for core in self.spec.cores}
-        return self.names.get(place) or cores.get(place) or f"desk {place}"
+        return self.names.get(place) or cores.get(place) or f"control block {place}"
 
     def wait(self, places: Sequence[int], seconds: float, watch: Callable[[], None] | None = None) -> None:
-        """Waits until the programs at these desks are done; `SystemFails` says which is not, and why.
+        """Waits until the programs at these places are done; `SystemFails` says which is not, and why.
 
         Given up when none of them has reported progress for so many seconds, not when all takes long.
         """
         seen: list[tuple[State, int]] = []
         end = 0.0
         while True:
-            now = [(self.desks[place].state, self.desks[place].progress) for place in places]
+            now = [
+                (self.control_blocks[place].state, self.control_blocks[place].progress) for place in places
+            ]
             if now != seen:
                 seen, end = now, time.monotonic() + seconds
             for place in places:
-                if self.desks[place].state == State.FAILED:
+                if self.control_blocks[place].state == State.FAILED:
                     raise SystemFails(
-                        f"board {self.name}: {self._who(place)} failed: {self.desks[place].text}"
+                        f"board {self.name}: {self._who(place)} failed: {self.control_blocks[place].text}"
                     )
-            waiting = [place for place in places if self.desks[place].state != State.DONE]
+            waiting = [place for place in places if self.control_blocks[place].state != State.DONE]
             if not waiting:
                 return
             if (how := self.ended()) is not None:
@@ -326,13 +336,14 @@ class Board:
                         f" its words are under {self.logs}"
                     )
             if time.monotonic() > end:
-                desks = [(self._who(place), self.desks[place]) for place in waiting]
-                state = ", ".join(f"{who} {d.state.name.lower()} at {d.progress}" for who, d in desks)
+                blocks = [(self._who(place), self.control_blocks[place]) for place in waiting]
+                state = ", ".join(f"{who} {d.state.name.lower()} at {d.progress}" for who, d in blocks)
                 raise SystemFails(
                     f"board {self.name}: nothing has moved for {seconds:g} s ({state}); consoles: {self.logs}"
                 )
             if watch is not None:
                 watch()
+            stop_if_asked()
             time.sleep(0.005)
 
 
@@ -347,14 +358,31 @@ def enough_processors(spec: BoardSpec) -> bool:
 def running() -> list[dict[str, Any]]:
     """What is up, by name."""
     sweep()
-    root = boards_folder()
     found = []
-    for folder in sorted(root.iterdir()) if root.is_dir() else ():
+    for folder in sorted(boards_folder().iterdir()):
         try:
-            found.append(json.loads((folder / STATE_FILE).read_text(encoding="utf-8")))
-        except (OSError, ValueError):
+            found.append(_state(folder))
+        except (OSError, ValueError, KeyError, TypeError):
             continue
     return found
+
+
+def _state(folder: Path) -> dict[str, Any]:
+    """What a board's owner wrote of it; ValueError, KeyError or TypeError where it is not of that form."""
+    if not NAME.fullmatch(folder.name) or folder.is_symlink():
+        raise ValueError("no board's folder")
+    state: dict[str, Any] = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))
+    if state["name"] != folder.name or not isinstance(state["board"], str):
+        raise ValueError("another board's state")
+    images = state["images"]
+    if not isinstance(images, dict):
+        raise ValueError("images by core")
+    if any(not isinstance(path, str) or not path.startswith("/") for path in images.values()):
+        raise ValueError("images are absolute paths")
+    for process in ("owner", "qemu"):
+        state[process] = Process(int(state[process]), int(state.pop(f"{process}_started")))
+    # Where these lie follows from the name; nothing written down may lead elsewhere.
+    return state | {"memory": str(folder / MEMORY), "logs": str(logs_folder() / folder.name)}
 
 
 def named(name: str | None) -> dict[str, Any]:
@@ -366,7 +394,7 @@ def named(name: str | None) -> dict[str, Any]:
         return found[0]
     up = ", ".join(b["name"] for b in boards)
     if not boards:
-        raise BadInput("no board is up; start one: consort board up versal")
+        raise BadInput("no board is up; start one: consort board up BOARD")
     if not found:
         raise BadInput(f"no board '{name}' is up; these are: {up}")
     raise BadInput(f"several boards are up: {up}; name one")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a three-phase system on the emulated Versal, whatever its platform: kernel, images, counted time.
+"""Runs a three-phase system on an emulated board, whatever its platform: kernel, images, counted time.
 
-Each core of the description is one of the two A72, the I/O core is the R5F. Instructions of an A72 say
+Each core of the description is one of the board's application cores. Their instructions say
 nothing about the processor that the description means, so each job is held on its core until its WCET is
 over: what is tried is the kernel, with the executions that the bounds are for. The steps are the real ones,
 from images that move, and their outputs are held against the same steps in a row on this machine.
@@ -27,9 +27,11 @@ from consort.analysis.scratchpad import (
     three_phase_cores,
 )
 from consort.analysis.three_phase import bound_core
+from consort.board.description import BoardSpec
 from consort.board.generated import board_tables
 from consort.board.image import COMMON, build
 from consort.board.messages import Messages, failures, plan_messages, section
+from consort.board.planned import planned_cores, task_rows
 from consort.board.qemu import find, version
 from consort.board.scratchpad import (
     APPLICATION_CORES,
@@ -40,22 +42,23 @@ from consort.board.scratchpad import (
     KernelTask,
     TaskImage,
     image_of_text,
+    kernel_board,
     make_image,
+    roles,
     run_kernel,
 )
 from consort.board.session import Board
 from consort.errors import BadInput
-from consort.model import System
+from consort.model import StepReference, System
 from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
-from consort.record.columns import STATUS
 from consort.record.raw_writer import write_manifest, write_table
+from consort.record.status import SLICES, STATUS
 from consort.record.three_phase import DURATIONS, JOB, STAMPS
-from consort.runner.build import identifier
-from consort.runner.three_phase import planned_cores, task_rows
+from consort.report import PAGES
+from consort.run.source import identifier
 from consort.simulate.build import prepare as prepare_simulation
 from consort.simulate.engine import simulate
-from consort.simulate.rows import DOING
 from consort.source import need_source_tree
 
 # The recording's clock begins before the first slot: a stamp of 0 means that the thing did not happen.
@@ -87,11 +90,22 @@ class Planned:
     jobs: dict[str, int]
     messages: Messages | None = None
 
+    @property
+    def board(self) -> BoardSpec:
+        assert self.run.board is not None
+        return self.run.board
+
 
 def plan_board(
-    system: System, iterations: int | None, progress: Progress, *, duration: int | None = None
+    system: System,
+    iterations: int | None,
+    progress: Progress,
+    *,
+    duration: int | None = None,
+    board: str | None = None,
 ) -> Planned:
     """Builds images and tables; `BadInput` names what the board's kernel cannot run. `duration` in ns."""
+    spec = kernel_board(board)
     cores = _cores(system)
     first = next(iter(system.tasks.values()))
     if duration is None:
@@ -139,7 +153,8 @@ def plan_board(
         arbitration=_arbitration(cores),
         devices=None if messages is None else messages.setup,
         recorded=MOST_RECORDED,
-        tables=lambda images_at: board_tables(system, images, images_at),
+        tables=lambda images_at: board_tables(spec, system, images, images_at),
+        board=spec,
     )
     return Planned(system, cores, duration, _paced(run), expected, released, messages)
 
@@ -191,7 +206,7 @@ def _cores(system: System) -> list[ThreePhaseCore]:
             raise refuse(
                 "the board's scratchpad kernel runs three-phase tasks only", f"tasks.{name}.execution"
             )
-        if task.step is None or "::" not in task.step.function:
+        if not isinstance(task.step, StepReference) or "::" not in task.step.function:
             text = "a static function of a class is needed as step, such as step.hpp::filter::Task::step"
             raise refuse(text, f"tasks.{name}.step")
         if task.sporadic:
@@ -235,7 +250,7 @@ def host_program(system: System) -> Path:
         step, owner = _owner(system, name)
         calls.append(
             f'    if (task == "{name}")\n'
-            f"        return tell<consort::spm::ThreePhase<&::{step}>, ::{owner}>(what, jobs, kept);\n"
+            f"        return emit<consort::spm::ThreePhase<&::{step}>, ::{owner}>(what, jobs, kept);\n"
         )
     text = (
         "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n"
@@ -265,7 +280,7 @@ void put(const T& value) {
     if constexpr (!std::is_empty_v<T>) std::fwrite(&value, sizeof value, 1, stdout);
 }
 template <class T, class Owner>
-int tell(std::string_view what, unsigned long jobs, unsigned long kept) {
+int emit(std::string_view what, unsigned long jobs, unsigned long kept) {
     typename T::Constants constants{};
     if constexpr (requires { Owner::constants(); }) constants = Owner::constants();
     typename T::State state{};
@@ -379,7 +394,7 @@ def simulated_events(planned: Planned, until: int | None = None) -> tuple[Events
     for s in found.slices:
         core, task = place[prepared.tasks[s["task"]]]
         who = (core, task, int(s["seq"]))
-        doing, begin, end = DOING[s["doing"]], int(s["begin"]), int(s["end"])
+        doing, begin, end = SLICES[s["doing"]], int(s["begin"]), int(s["end"])
         if doing in ("load", "unload"):
             rows.append((begin, rank[f"{doing}_begin"], f"{doing}_begin", *who))
             rows.append((end, rank[f"{doing}_end"], f"{doing}_end", *who))
@@ -432,19 +447,25 @@ def run_three_phase_on_board(
     command: list[str] | None,
     progress: Progress,
     duration: int | None = None,
+    board: str | None = None,
 ) -> Run:
     """Runs and records the system; the run's verdict says whether bounds, outputs and order held.
 
     `duration` [ns] instead of iterations of the first task.
     """
-    planned = plan_board(system, iterations, progress, duration=duration)
+    planned = plan_board(system, iterations, progress, duration=duration, board=board)
+    io_core = roles(planned.board)[1]
     label = name or system.file.resolve().parent.name or system.file.stem
     total = sum(planned.jobs.values())
 
-    def watch(board: Board) -> None:
-        progress(f"{planned.duration / 1e9:g} s on the board", board.desks[1].progress / total)
+    def watch(up: Board) -> None:
+        progress(
+            f"{planned.duration / 1e9:g} s on the board", up.control_blocks[io_core.place].progress / total
+        )
 
-    with RunWriter(label, "application", root, command=command, source=system.file.parent) as writer:
+    with RunWriter(
+        label, "application", root, command=command, source=system.file.parent, pages=PAGES
+    ) as writer:
         writer.add_description(system.file)
         result = run_kernel(planned.run, seconds=120 + planned.duration / 1e6, watch=watch)
         wrong = {task: _wrong(planned, result, task) for task in planned.expected}
@@ -495,7 +516,7 @@ def _raw(planned: Planned, name: str, rows: NDArray[Any], folder: Path) -> RawRu
         "board",
         [write_table(folder, "jobs", rows, stamps=STAMPS, durations=DURATIONS)],
         clock={
-            "name": "r5f counter",
+            "name": f"{roles(planned.board)[1].name} counter",
             "ticks_per_second": 1e9,
             "provenance": "counted",
             "source": f"{1 << shift} ns for each instruction executed"
@@ -506,8 +527,8 @@ def _raw(planned: Planned, name: str, rows: NDArray[Any], folder: Path) -> RawRu
             "deadline_ns": system.tasks[name].deadline.nanoseconds,
             "core": system.tasks[name].on,
             "execution": "three-phase",
-            "board": "versal",
-            "emulator": version(find("qemu-system-aarch64")),
+            "board": planned.board.name,
+            "emulator": version(find(planned.board.emulator)),
         },
         counters={
             key: int(np.count_nonzero(status & STATUS[key])) for key in ("deadline_misses", "output_errors")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "analyze",
-    epilog="Example: consort analyze examples/vehicle/system.yaml --explain brake",
+    epilog="Example: consort analyze system.yaml --explain brake",
     help="Bound the response time of each task of the system description FILE, and the reaction time and data"
     " age of its chains, and hold them against what FILE allows. Exit status 1: a deadline may be missed.",
 )
@@ -33,38 +33,56 @@ if TYPE_CHECKING:
     metavar="OUT",
     help="With --explain: draw it as a timeline.",
 )
+@click.option("--no-advice", is_flag=True, help="Do not search for changes that would make a bound hold.")
+@click.option(
+    "--advice-time",
+    type=click.FloatRange(0, 3600),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to search for such changes at most.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print bounds, assumptions and explanations as JSON.")
-def command(file: Path, mode: str | None, explain: str | None, svg: Path | None, as_json: bool) -> None:
+def command(
+    file: Path,
+    mode: str | None,
+    explain: str | None,
+    svg: Path | None,
+    no_advice: bool,
+    advice_time: float,
+    as_json: bool,
+) -> None:
     from consort.analysis.advice import advise
     from consort.analysis.system import analyze_system
     from consort.model import load_system
-    from consort.model.problems import nearest
+    from consort.plan import plan
     from consort.progress import progress_bar
 
     if svg is not None and explain is None:
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")
     system = load_system(file)
-    if mode is not None:
-        if mode not in system.modes:
-            raise BadInput(
-                f"there is no mode {mode!r}; {nearest(mode, system.modes, 'modes')}", file=file, field="modes"
-            )
-        system = system.in_mode(mode)
-    bounds = analyze_system(system)
+    planned = plan(system, "analysis", mode=mode)
+    system = planned.system
+    bounds = analyze_system(planned)
     schedulable = all(bound.schedulable for bound in bounds)
-    advice: list[Advice] = []
-    if not schedulable and explain is None:
-        with progress_bar(as_json) as progress:
-            advice = advise(system, progress=progress)
     chosen = _named(bounds, explain, file) if explain is not None else []
     if svg is not None:
         _draw(chosen[0], svg)
+    if explain is not None and not as_json:
+        _explain(chosen)
+    elif not as_json:
+        _table(bounds)
+    advice: list[Advice] = []
+    if not schedulable and explain is None and not no_advice:
+        # The bounds stand before the search begins.
+        sys.stdout.flush()
+        with progress_bar(as_json) as progress:
+            advice = advise(system, progress=progress, before=bounds, seconds=advice_time)
     if as_json:
         click.echo(json.dumps(_as_object(system.name or file.stem, bounds, advice), indent=1))
-    elif explain is not None:
-        _explain(chosen)
-    else:
-        _table(bounds, advice)
+    for one in () if as_json else advice:
+        for line in one.lines():
+            click.echo(line)
     if not schedulable:
         sys.exit(1)
 
@@ -92,6 +110,7 @@ def _as_object(name: str, bounds: Sequence[Bound], advice: Sequence[Advice]) -> 
             {
                 "task": one.bound.task,
                 "kind": one.bound.kind,
+                "complete": one.complete,
                 "changes": [
                     {"kind": change.kind, "text": change.text, "mends_all": change.mends_all}
                     for change in one.changes
@@ -102,36 +121,37 @@ def _as_object(name: str, bounds: Sequence[Bound], advice: Sequence[Advice]) -> 
     }
 
 
-def _table(bounds: Sequence[Bound], advice: Sequence[Advice]) -> None:
+def _table(bounds: Sequence[Bound]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from consort.analysis.result import in_words
+    from consort.analysis.result import in_words, kinds_of
 
     console = Console()
     console = console if console.is_terminal else Console(width=150)
     for kind in dict.fromkeys(bound.kind for bound in bounds):
-        of_kind = [bound for bound in bounds if bound.kind == kind]
+        # What does not hold comes first.
+        of_kind = sorted((b for b in bounds if b.kind == kind), key=lambda bound: bound.schedulable)
         table = Table(title=kind, title_justify="left")
         for head, side in (("core", "left"), ("name", "left"), ("at most", "right"), ("allowed", "right")):
             table.add_column(head, justify=side)  # type: ignore[arg-type]
         table.add_column("of allowed", justify="right")
         table.add_column("holds")
+        table.add_column("rests on", overflow="fold")
         for bound in of_kind:
-            response = "no bound" if bound.response is None else in_words(bound.response)
+            response = "none" if bound.response is None else in_words(bound.response)
             allowed = "" if bound.deadline is None else in_words(bound.deadline)
             share = f"{bound.response / bound.deadline:.1%}" if bound.response and bound.deadline else ""
             verdict = "yes" if bound.schedulable else "[red]no[/red]"
-            table.add_row(bound.core, bound.task, response, allowed, share, verdict)
+            figures = ", ".join(kinds_of(bound.figures))
+            rests = f"missing: {', '.join(bound.missing)}" if bound.missing else figures
+            table.add_row(bound.core, bound.task, response, allowed, share, verdict, rests)
         if not any(bound.core for bound in of_kind):
             table.columns.pop(0)
         console.print(table)
     for bound in bounds:
         for note in bound.notes:
             console.print(f"{bound.task}, {bound.kind}: {note}", markup=False, highlight=False)
-    for one in advice:
-        for line in one.lines():
-            console.print(line, markup=False, highlight=False)
     sources = dict.fromkeys(bound.source for bound in bounds)
     for source in sources:
         console.print(f"source: {source}", markup=False, highlight=False)
@@ -157,6 +177,10 @@ def _explain(bounds: Sequence[Bound]) -> None:
             console.print(table)
         for note in bound.notes:
             console.print(f"note: {note}", markup=False, highlight=False)
+        for figure in bound.figures:
+            source = f": {figure.source}" if figure.source else ", no source"
+            line = f"rests on: {figure.place} = {figure.value}, {figure.kind}{source}"
+            console.print(line, markup=False, highlight=False)
         for assumption in bound.assumptions:
             console.print(f"assumes: {assumption}", markup=False, highlight=False)
         console.print(f"source: {bound.source}", markup=False, highlight=False)

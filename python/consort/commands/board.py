@@ -10,31 +10,38 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from consort.board import session
-from consort.board.boards import ALIASES, BOARDS, board_named
-from consort.board.image import build_image, check_image, program_source
+from consort.board.boards import all_boards, board_named, board_names
+from consort.board.check import check_board
+from consort.board.image import build_image, check_image, compile_options, program_source
+from consort.commands.options import root_option
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.progress import progress_bar
+from consort.runtime import NAME, checked_name
 
 PATIENCE_S = 60.0
 
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: consort board up versal && consort board log versal && consort board down versal",
+    epilog="Example: consort board up {0} && consort board log {0} && consort board down {0}".format(
+        next(iter(board_names()), "BOARD")
+    ),
 )
 def command() -> None:
     """Boards in a box: unlike processors, emulated, sharing memory with processes of this machine."""
-    from consort.runner.application import signals_to_exceptions
+    from consort.run.process import signals_to_exceptions
 
     signals_to_exceptions()
 
 
 @command.command()
-@click.argument("board", metavar="|".join([*BOARDS, *ALIASES]))
+@click.argument("board", metavar="BOARD")
 @click.option("--program", default="identity", show_default=True, help="A program's name, or its .cpp file.")
 @click.option("--image", "given", multiple=True, metavar="CORE=ELF", help="An image instead, for a core.")
 @click.option("--name", default="", help="The board's name; default: its kind and a number.")
@@ -42,18 +49,20 @@ def command() -> None:
 def up(board: str, program: str, given: tuple[str, ...], name: str, counted: bool) -> None:
     """Build the images, start the board, and leave it running."""
     spec = board_named(board)
+    if name:
+        checked_name(name, "a board")
     images = dict(_image(spec.name, text) for text in given)
     for core in spec.cores:
         if not given:
             images[core.name] = build_image(core, program_source(program))
         if core.name in images:
             check_image(core, images[core.name])
-    first = spec.cores[0]
-    if first.name not in images:
-        raise BadInput(f"--image: the core {first.name} starts first and needs an image")
+    for first in spec.cores:
+        if first.starts and first.name not in images:
+            raise BadInput(f"--image: the core {first.name} starts first and needs an image")
     orders = {"board": spec.name, "name": name or _free_name(board), "counted": counted}
     orders["images"] = {core: str(path) for core, path in images.items()}
-    up = _keeper(orders)
+    up = _daemon(orders)
     click.echo(f"{up['name']} is up; its memory is {up['memory']}")
 
 
@@ -71,11 +80,11 @@ def _free_name(kind: str) -> str:
     return next(n for n in (kind, *(f"{kind}-{i}" for i in range(2, 1000))) if n not in taken)
 
 
-def _keeper(orders: dict[str, object]) -> dict[str, str]:
+def _daemon(orders: dict[str, object]) -> dict[str, str]:
     reading, writing = os.pipe()
     with os.fdopen(reading) as answer:
         process = subprocess.Popen(
-            [sys.executable, "-m", "consort.board.keeper", str(writing)],
+            [sys.executable, "-m", "consort.board.daemon", str(writing)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -88,7 +97,7 @@ def _keeper(orders: dict[str, object]) -> dict[str, str]:
         said = answer.read()
     if not said:
         _, error = process.communicate()
-        raise RuntimeError(f"the board's keeper ended without a word: {error.decode(errors='replace')}")
+        raise RuntimeError(f"the board's daemon ended without a word: {error.decode(errors='replace')}")
     answered: dict[str, str] = json.loads(said)
     if "error" in answered:
         process.wait()
@@ -100,11 +109,56 @@ def _keeper(orders: dict[str, object]) -> dict[str, str]:
     return answered
 
 
+@command.command(epilog="Example: consort board check BOARD")
+@click.argument("board", metavar="BOARD")
+@click.option("--json", "as_json", is_flag=True, help="Print what was found of each core as JSON.")
+def check(board: str, as_json: bool) -> None:
+    """Check a board's folder: board.yaml, an image for each core, its clock, its memories.
+
+    The board is started twice in counted time. Exit status 1: a core is not what board.yaml says.
+    """
+    with progress_bar(as_json) as progress:
+        found = check_board(board_named(board), progress)
+    if as_json:
+        click.echo(json.dumps({"board": board, "cores": [asdict(core) for core in found]}, indent=1))
+    else:
+        for core in found:
+            state = "; ".join(core.problems) or (
+                f"runs at {core.ticks_per_second / 1e6:g} MHz, 1,000 readings of its clock take"
+                f" {core.clock_reads_ticks} ticks (counted)"
+            )
+            click.echo(f"{core.core}  {core.title}: {state}")
+    if any(core.problems for core in found):
+        sys.exit(1)
+
+
 @command.command("list")
-def list_boards() -> None:
+@click.option("--known", is_flag=True, help="The boards that there are: each core with its compiler.")
+def list_boards(known: bool) -> None:
     """List the boards that are up."""
+    if known:
+        for spec in all_boards():
+            for core in spec.cores:
+                click.echo(f"{spec.name} {core.name} {core.compiler}")
+        return
     for board in session.running():
-        click.echo(f"{board['name']}  {board['board']}  pid {board['qemu']}  {board['memory']}")
+        click.echo(f"{board['name']}  {board['board']}  pid {board['qemu'].pid}  {board['memory']}")
+
+
+@command.command(epilog="Example: clang-tidy own.cpp -- $(consort board flags BOARD CORE)")
+@click.argument("board")
+@click.argument("core")
+@click.option("--json", "as_json", is_flag=True, help="Print compiler, options, sources and scripts as JSON.")
+def flags(board: str, core: str, as_json: bool) -> None:
+    """Print the compiler's options for a core: flags, and include folders with the memory map's header."""
+    options = compile_options(board_named(board).core(core))
+    line = [*options.flags, *(f"-I{folder}" for folder in options.includes)]
+    if as_json:
+        parts = {"sources": options.sources, "scripts": options.scripts}
+        found = {"compiler": options.compiler, "options": line}
+        click.echo(json.dumps(found | {k: [str(p) for p in v] for k, v in parts.items()}, indent=1))
+    else:
+        click.echo("\n".join(line))
 
 
 @command.command()
@@ -113,11 +167,10 @@ def list_boards() -> None:
 def log(board: str | None, core: str | None) -> None:
     """Print the consoles of a board, also of one that has ended."""
     folder = _logs(board)
-    logs = sorted(folder.glob(f"{core or '*'}.log"))
+    consoles = sorted(folder.glob("*.log"))
+    logs = [path for path in consoles if core in (None, path.stem)]
     if not logs:
-        raise BadInput(
-            f"no console '{core}'; there are {', '.join(sorted(p.stem for p in folder.glob('*.log')))}"
-        )
+        raise BadInput(f"no console '{core}'; there are {', '.join(path.stem for path in consoles)}")
     for path in logs:
         text = path.read_text(errors="replace").replace("\r\n", "\n").rstrip()
         if text or core:
@@ -128,9 +181,8 @@ def _logs(name: str | None) -> Path:
     try:
         return Path(session.named(name)["logs"])
     except BadInput:
-        ended = session.logs_folder() / (name or "")
-        if name and ended.is_dir():
-            return ended
+        if name and NAME.fullmatch(name) and (session.logs_folder() / name).is_dir():
+            return session.logs_folder() / name
         raise
 
 
@@ -140,11 +192,11 @@ def down(board: str | None) -> None:
     """End a board and remove what it used; its console logs stay."""
     found = session.named(board)
     folder = session.boards_folder() / found["name"]
-    os.kill(found["owner"], signal.SIGTERM)
+    found["owner"].send(signal.SIGTERM)
     end = time.monotonic() + PATIENCE_S
     while folder.exists():
         if time.monotonic() > end:
-            raise SystemFails(f"{found['name']} does not end; its process is {found['owner']}")
+            raise SystemFails(f"{found['name']} does not end; its process is {found['owner'].pid}")
         time.sleep(0.02)
         session.sweep()
     click.echo(f"{found['name']} is down")
@@ -197,7 +249,7 @@ def count_instructions(store: bool, output: Path | None, as_json: bool) -> None:
 @command.command()
 @click.option("--jobs", type=click.IntRange(1, 50_000), default=2000, show_default=True)
 @click.option("--messages", type=click.IntRange(1000, 250_000), default=5000, show_default=True)
-@click.option("--root", type=click.Path(path_type=Path), help="Folder of recorded runs.")
+@root_option
 def demo(jobs: int, messages: int, root: Path | None) -> None:
     """Run the servo and exchanges of messages on all boards; print one table, write one report.
 
@@ -218,7 +270,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
 
 
 @command.command("exchange")
-@click.argument("board", metavar="|".join([*BOARDS, *ALIASES]))
+@click.argument("board", metavar="BOARD")
 @click.argument("asker")
 @click.argument("answerer")
 @click.option("--messages", type=click.IntRange(1, 2**32 - 1), default=10_000, show_default=True)
@@ -230,7 +282,8 @@ def exchange_messages(
 ) -> None:
     """Exchange messages of 0 to 1024 bytes between two processors, check every byte, print round trips.
 
-    A side is a core of the board, a process of this machine (x86-64, armv7, aarch64, riscv64), or a72-linux.
+    A side is a core of the board, a process of this machine (x86-64, armv7, aarch64, riscv64), or the core
+    that runs Linux (a72-linux).
     Exit status 1: a content was wrong or a side refused the other.
     """
     from consort.board.exchange import exchange, pair

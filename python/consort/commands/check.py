@@ -8,17 +8,20 @@ from pathlib import Path
 
 import click
 
-from consort.model import BadDescription, Platform, System, load_platform, load_system
-from consort.model.document import spell
-from consort.model.load import is_platform
-from consort.model.runnable import what_keeps_it_from_running
+from consort.errors import BadInput
+from consort.model import BadDescription, Platform, System
+from consort.model.load import load_description
+from consort.model.problems import to_json
+from consort.model.warnings import warnings_of
+from consort.plan import plan, target_named
+from consort.plan.make import problems_of
 
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def summary(system: System) -> str:
+def summary(system: System, *, stand_ins: bool = False) -> str:
     """What a good description describes, one line a task."""
     lines = [
         f"{system.file}: ok, {_count(len(system.tasks), 'task')} on {_count(len(system.cores()), 'core')} of"
@@ -28,15 +31,15 @@ def summary(system: System) -> str:
         where = f"on {task.on}" if task.master is None else f"on {task.on}, master {task.master}"
         every = f"at least {task.interval} apart" if task.sporadic else f"every {task.period}"
         lines.append(f"  {name}: {every}, deadline {task.deadline}, {task.execution} {where}")
-    kept = next(what_keeps_it_from_running(system), None)
-    if kept is None:
+    kept = problems_of(system, "linux", stand_ins=stand_ins)
+    if not kept:
         lines.append(f"  runs: {', '.join(system.configurations())}; {system.run.iterations} jobs each")
         return "\n".join(lines)
     parts = (("channel", system.channels), ("chain", system.chains), ("mode", system.modes))
     counts = [_count(len(part), what) for what, part in parts if part]
     if counts:
         lines.append(f"  {', '.join(counts)}")
-    lines.append(f"  not to be run on this machine: {spell(kept[0])}: {kept[1]}")
+    lines.append(f"  not to be run on this machine: {kept[0].field}: {kept[0].message}")
     return "\n".join(lines)
 
 
@@ -54,21 +57,35 @@ def platform_summary(platform: Platform, file: Path) -> str:
 
 @click.command(
     "check",
-    epilog="Example: consort check examples/servo/system.yaml",
+    epilog="Example: consort check system.yaml",
     help="Check FILE, a system description or a platform file: its form, its units, and that the files and"
     " cores it names exist. All errors are reported together, one a line: file, line,"
     " column, field, what is wrong, what would be right.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
+    "--for",
+    "target",
+    metavar="TARGET",
+    help="Check too that this target can honour all of the description, as `consort plan` would say.",
+)
+@click.option("--stand-ins", is_flag=True, help="With --for: give a stand-in to every task without a step.")
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
     help="Print {ok, system}, {ok, platform} or {ok, problems} as JSON on standard output.",
 )
-def command(file: Path, as_json: bool) -> int:
+def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> int:
+    if stand_ins and target is None:
+        raise BadInput("stand-ins are for a target; name it with --for", field="--stand-ins")
+    if target is not None:
+        target_named(target)
     try:
-        checked = load_platform(file) if is_platform(file) else load_system(file)
+        checked = load_description(file)
+        if target is not None and isinstance(checked, System):
+            for mode in (None, *checked.modes):
+                plan(checked, target, mode=mode, stand_ins=stand_ins)
     except BadDescription as error:
         if as_json:
             click.echo(json.dumps({"ok": False, "problems": error.to_json()}, indent=2, ensure_ascii=False))
@@ -76,11 +93,17 @@ def command(file: Path, as_json: bool) -> int:
             click.echo(str(error), err=True)
             click.echo(f"consort: {_count(len(error.problems), 'error')} in {file}", err=True)
         return error.exit_status
+    warnings = warnings_of(checked) if isinstance(checked, System) else []
+    for warning in () if as_json else warnings:
+        click.echo(f"warning: {warning}", err=True)
     if as_json:
         what = "platform" if isinstance(checked, Platform) else "system"
-        click.echo(json.dumps({"ok": True, what: checked.to_json()}, indent=2, ensure_ascii=False))
+        result = {"ok": True, "warnings": to_json(warnings), what: checked.to_json()}
+        click.echo(json.dumps(result, indent=2, ensure_ascii=False))
     elif isinstance(checked, Platform):
         click.echo(platform_summary(checked, file))
     else:
-        click.echo(summary(checked))
+        click.echo(summary(checked, stand_ins=stand_ins))
+        if target is not None:
+            click.echo(f"  {target} can honour all of it{', in each mode' if checked.modes else ''}")
     return 0

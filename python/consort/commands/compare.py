@@ -11,7 +11,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from consort.commands.options import root_option
 from consort.errors import SystemFails
+from consort.record.checked import reading
 from consort.record.compare import compare
 from consort.record.store import load_run
 from consort.report.units import number
@@ -21,11 +23,7 @@ from consort.report.units import number
 @click.argument("a")
 @click.argument("b")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where the runs are kept (default: $CONSORT_RUNS, or ./runs).",
-)
+@root_option
 def command(a: str, b: str, as_json: bool, root: Path | None) -> None:
     """Compare run B with run A: ratios B/A of every metric that both have.
 
@@ -36,7 +34,8 @@ def command(a: str, b: str, as_json: bool, root: Path | None) -> None:
         _compare_counts(Path(a), Path(b), as_json)
         return
     first, second = load_run(a, root), load_run(b, root)
-    result = compare(first, second)
+    with reading(second.path), reading(first.path):
+        result = compare(first, second)
     if as_json:
         click.echo(json.dumps(result.as_dict(first, second), indent=1))
         return
@@ -61,7 +60,7 @@ def _compare_counts(a: Path, b: Path, as_json: bool) -> None:
     from consort.board import count
 
     before, now = count.load(a), count.load(b)
-    told = count.changes(now, before) + count.missing(now, before)
+    changed = count.changes(now, before) + count.missing(now, before)
     known = {(c.core, c.operation): c for c in before}
     pairs = [(known[c.core, c.operation], c) for c in now if (c.core, c.operation) in known]
     if as_json:
@@ -70,7 +69,7 @@ def _compare_counts(a: Path, b: Path, as_json: bool) -> None:
             | {"compilers": [x.compiler, y.compiler], "provenance": "counted"}
             for x, y in pairs
         ]
-        click.echo(json.dumps({"a": str(a), "b": str(b), "rows": rows, "changes": told}, indent=1))
+        click.echo(json.dumps({"a": str(a), "b": str(b), "rows": rows, "changes": changed}, indent=1))
     else:
         click.echo(f"{'instructions, counted':<46}{'A':>9}{'B':>9}{'change':>9}")
         for x, y in pairs:
@@ -79,8 +78,8 @@ def _compare_counts(a: Path, b: Path, as_json: bool) -> None:
             click.echo(
                 f"{y.core:<12} {y.operation:<33}{x.instructions:>9}{y.instructions:>9}{change:>+8.1f}%{other}"
             )
-    if told:
-        raise SystemFails("; ".join(told))
+    if changed:
+        raise SystemFails("; ".join(changed))
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

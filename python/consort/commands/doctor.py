@@ -50,9 +50,9 @@ def show(findings: list[Finding]) -> None:
         body = wrapped("", f"{finding.title}: {finding.found}").lstrip()
         click.echo(f"{status}{body}")
         if finding.status in {"warn", "bad"}:
-            click.echo(wrapped("costs: ", finding.cost))
-        if finding.mend:
-            click.echo(wrapped("mend:  ", finding.mend))
+            click.echo(wrapped("costs:  ", finding.cost))
+        if finding.remedy:
+            click.echo(wrapped("remedy: ", finding.remedy))
     counts = ((status, sum(f.status == status for f in findings)) for status in COLOURS)
     click.echo("\n" + ", ".join(f"{count} {status}" for status, count in counts))
 
@@ -70,14 +70,18 @@ def show(findings: list[Finding]) -> None:
     help="Exit with status 3 when a finding is bad. Without it findings never fail the command.",
 )
 @click.option(
-    "--seconds", type=click.FloatRange(0.1, 60.0), default=1.0, show_default=True, help="Measure this long."
+    "--seconds",
+    type=click.FloatRange(0.1, 60.0),
+    default=1.5,
+    show_default=True,
+    help="How long each measurement lasts; throttling comes once a second.",
 )
 @click.option("--sysroot", type=click.Path(path_type=Path), default=Path("/"), hidden=True)
 def command(as_json: bool, require: str | None, seconds: float, sysroot: Path) -> None:
-    """Say how ready this machine is for real time, what each finding costs and how to mend it.
+    """Say how ready this machine is for real time, what each finding costs and its remedy.
 
-    Reads /proc and /sys, tries SCHED_FIFO for an instant, and measures steal time and wake-up latency.
-    Changes nothing.
+    Reads /proc and /sys, tries SCHED_FIFO for an instant, and measures steal time, wake-up latency and what
+    stops a busy thread. Changes nothing.
     """
     if not sysroot.is_dir():
         raise BadInput("not a directory", file=sysroot, field="--sysroot")
@@ -85,7 +89,7 @@ def command(as_json: bool, require: str | None, seconds: float, sysroot: Path) -
     findings = examine(machine)
     if as_json:
         report = {
-            "doctor": 1,
+            "doctor": 2,
             "ready": ready(findings),
             "machine": machine_facts(machine),
             "findings": [finding.to_json() for finding in findings],
@@ -97,5 +101,5 @@ def command(as_json: bool, require: str | None, seconds: float, sysroot: Path) -
         bad = [finding.title.lower() for finding in findings if finding.status == "bad"]
         raise EnvironmentLacks(
             f"this machine is not ready for real time: {', '.join(bad)}",
-            "`consort doctor` says how to mend it",
+            "`consort doctor` names the remedies",
         )

@@ -10,8 +10,8 @@ import click
 from consort.errors import BadInput
 from consort.generate import (
     FORMATS,
-    TableWishes,
-    Wishes,
+    PartitionOptions,
+    TableOptions,
     files,
     make_plan,
     make_tables,
@@ -19,7 +19,8 @@ from consort.generate import (
     table_files,
     write_together,
 )
-from consort.generate.scratchpad import OnOverrun, with_symbols
+from consort.generate.kernel import OnOverrun
+from consort.generate.sizes import with_symbols
 from consort.model import BadDescription, load_system
 from consort.model.quantities import DataRate, Duration, Quantity, Size
 
@@ -68,8 +69,8 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command(
-    epilog="Examples: consort generate examples/servo/versal.yaml --for xen --window 0x4000000 --colors 4"
-    " --llc-size 1MiB --llc-ways 16; consort generate examples/automotive/system.yaml --for scratchpad"
+    epilog="Examples: consort generate system.yaml --for xen --window 0x4000000 --colors 4"
+    " --llc-size 1MiB --llc-ways 16; consort generate system.yaml --for scratchpad"
     " --out generated",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -152,14 +153,14 @@ def command(
 ) -> None:
     """Write the configuration that gives the tasks' cores, and their memory, to the system alone.
 
-    Cores, memory, interrupts and cache colours are planned once for all forms; overlaps and wishes that
+    Cores, memory, interrupts and cache colours are planned once for all forms; overlaps and options that
     cannot be granted are refused (exit status 2).
 
     --for scratchpad writes the static tables of the scratchpad-centric kernel instead: tasks, slots,
     subscriptions, partitions, linker scripts. A set that is not schedulable is refused (exit status 1).
     """
     if form == TABLES:
-        wishes = TableWishes(
+        options = TableOptions(
             _addresses(scratchpads),
             images,
             _files(objects),
@@ -172,13 +173,13 @@ def command(
         try:
             system = load_system(description)
         except BadDescription as error:
-            raise with_symbols(error, wishes) from None
-        tables = make_tables(system, wishes)
+            raise with_symbols(error, options) from None
+        tables = make_tables(system, options)
         written, said = table_files(tables), summary(tables)
     else:
         if window is None:
             raise BadInput("says where the shared window begins; it is needed here", field="--window")
-        plan = Wishes(
+        plan = PartitionOptions(
             window,
             window_size.bytes,
             partition_size.bytes,

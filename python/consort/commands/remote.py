@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort remote``: windows of remote memory, in simulated hardware that processes share."""
+"""``consort remote``: windows of remote memory in simulated hardware, and the user-level pager."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import click
 
 from consort.errors import BadInput
-from consort.model.quantities import Size
+from consort.model.quantities import Duration, Size
 from consort.model.textvalue import WrongValue
-from consort.remote import window
+from consort.remote import pager, window
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
@@ -24,9 +25,10 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
     epilog="Example: consort remote attach demo --size 64KiB && consort remote list",
 )
 def command() -> None:
-    """Remote memory behind the cBlock and mBlock of rtl/, simulated in a process of its own.
+    """Memory that sits elsewhere.
 
-    A program's plain loads and stores to a window go through them: see docs/how-to/remote-window.md.
+    serve, run: for any program, by a user-level pager (docs/how-to/remote-pager.md). attach, list, hops,
+    detach: windows behind the simulated cBlock and mBlock of rtl/ (docs/how-to/remote-window.md).
     """
 
 
@@ -55,10 +57,7 @@ def attach(
     """
     if not NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no name: letters, digits, and _ . - after the first", field="NAME")
-    try:
-        size_bytes = Size.parse(size).value
-    except WrongValue as error:
-        raise BadInput(str(error), field="--size") from error
+    size_bytes = _size("--size", size)
     places = [_number("--address", address), size_bytes, _number("--offset", offset)]
     if link < 0 or memory < 0:
         raise BadInput("not below 0", field="--link" if link < 0 else "--memory")
@@ -79,6 +78,20 @@ def attach(
                 hardware.ask("stop")
             raise
     click.echo(f"{name}: {size_bytes} bytes at {places[0]:#x}")
+
+
+def _size(field: str, text: str) -> int:
+    try:
+        return Size.parse(text).value
+    except WrongValue as error:
+        raise BadInput(str(error), field=field) from error
+
+
+def _nanoseconds(field: str, text: str) -> int:
+    try:
+        return int(Duration.parse(text).nanoseconds)
+    except WrongValue as error:
+        raise BadInput(str(error), field=field) from error
 
 
 def _number(field: str, text: str) -> int:
@@ -142,3 +155,100 @@ def hops(as_json: bool) -> None:
     for i, hop in enumerate(accesses[0]["hops"]):
         click.echo(f"{hop['hop']:<16}" + "".join(f"{a['hops'][i]['cycles']:>8}" for a in accesses))
     click.echo(f"{'all':<16}" + "".join(f"{a['cycles']:>8}" for a in accesses))
+
+
+@command.command(
+    context_settings=SETTINGS,
+    epilog="Example: consort remote serve --size 4GiB --listen 0.0.0.0:7070 --key remote.key",
+)
+@click.option("--size", required=True, help="What all segments may take together, with a unit.")
+@click.option("--name", default="memory", show_default=True, help="By which programs of this machine attach.")
+@click.option(
+    "--listen", metavar="HOST:PORT", help="Serve over TCP, too; port 0: a free one, which is printed."
+)
+@click.option(
+    "--key",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="What clients must know: a file of at least 32 bytes, yours alone. Default: one is made.",
+)
+@click.option(
+    "--spin", default="0us", show_default=True, help="How long to poll for the next request before sleeping."
+)
+def serve(size: str, name: str, listen: str | None, key: Path | None, spin: str) -> None:
+    """Offer this machine's memory to programs until interrupted.
+
+    Each segment is zeroed memory of its own. Exit status 2: an option, the key or the address cannot be used.
+    3: a compiler or a library is missing.
+    """
+    size_bytes = _size("--size", size)
+    spin_us = _nanoseconds("--spin", spin) // 1000
+    used = key.absolute() if key is not None else pager.made_key(name)
+    words = pager.serve_command(size_bytes, pager.socket_of(name), used, listen, spin_us)
+    own = "" if key is None else f",key={used}"
+    click.echo(f"on this machine: consort remote run --attach {name},size=...{own} -- PROGRAM")
+    if listen is not None:
+        click.echo(f"from others: consort remote run --attach HOST:PORT,size=...,key={used} -- PROGRAM")
+    os.execv(words[0], words)
+
+
+@command.command(
+    "run",
+    context_settings=SETTINGS | {"ignore_unknown_options": True},
+    epilog="Example: consort remote run --attach memory,size=2GiB,cache=1GiB -- sort -S 1G numbers.txt",
+)
+@click.option(
+    "--attach",
+    "attached",
+    required=True,
+    multiple=True,
+    metavar="WHERE,size=SIZE[,cache=SIZE][,key=FILE][,pages=copied|mapped]",
+    help="A segment: WHERE is a server's name or HOST:PORT; cache (half of size) is what lies here. Mapped "
+    "pages of a server on this machine are not copied, and not checked by CRC.",
+)
+@click.option(
+    "--threshold", default="1MiB", show_default=True, help="Allocations from this size on are remote."
+)
+@click.option(
+    "--faults",
+    type=click.Choice(pager.FAULTS),
+    default="handler",
+    show_default=True,
+    help="Who serves a fault: a thread that sleeps, one that polls, or the faulting thread itself, which is "
+    "fastest but makes system calls on absent pages fail (EFAULT).",
+)
+@click.option(
+    "--prefetch", type=click.IntRange(1, 64), default=64, show_default=True, help="Most pages a fault."
+)
+@click.option("--patience", default="5s", show_default=True, help="How long a server may take to answer.")
+@click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write counters here (JSON).")
+@click.argument("words", metavar="PROGRAM [ARGS]...", nargs=-1, required=True, type=click.UNPROCESSED)
+def run_program(
+    attached: tuple[str, ...],
+    threshold: str,
+    faults: str,
+    prefetch: int,
+    patience: str,
+    report: Path | None,
+    words: tuple[str, ...],
+) -> None:
+    """Run an unmodified PROGRAM whose large allocations lie in remote memory.
+
+    The exit status is the program's. Before it starts: 2 where the server refuses or an option cannot be
+    used, 3 where there is no server, or no userfaultfd.
+    """
+    program = pager.preloadable(words[0])
+    threshold_bytes = _size("--threshold", threshold)
+    if threshold_bytes < pager.PAGE:
+        raise BadInput("below 4KiB", field="--threshold")
+    patience_ms = _nanoseconds("--patience", patience) // 1_000_000
+    if not 1 <= patience_ms <= 3_600_000:
+        raise BadInput(f"{patience} is outside 1ms to 1h", field="--patience")
+    variables = pager.environment(
+        [pager.Attachment.parse(each) for each in attached],
+        threshold=threshold_bytes,
+        faults=faults,
+        prefetch=prefetch,
+        patience_ms=patience_ms,
+        report=report,
+    )
+    os.execve(program, list(words), variables)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import click
 
+from consort.commands.options import root_option
 from consort.errors import BadInput
+from consort.record.checked import reading
 from consort.record.store import load_run
 
 
@@ -20,28 +22,30 @@ from consort.record.store import load_run
     help="Where to write the page (default: report.html in the run's folder, the trace beside it).",
 )
 @click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where the runs are kept (default: $CONSORT_RUNS, or ./runs).",
-)
+@root_option
 def command(run: str, output: Path | None, open_page: bool, root: Path | None) -> None:
-    """Write the HTML report and the Perfetto trace of RUN.
+    """Print the verdict on RUN, measured beside simulated beside bound; write its HTML report and trace.
 
     A run is named by its folder, its id, the beginning of its id, or `latest`.
     """
     from consort.report import write_report, write_trace
+    from consort.report.terminal import verdict_lines
 
     chosen = load_run(run, root)
     page = output if output is not None else chosen.path / "report.html"
     if not page.parent.is_dir():
         raise BadInput("no such folder", file=page.parent, field="--output")
     trace = page.parent / "trace.pftrace" if output is None else page.with_suffix(".pftrace")
+    with reading(chosen.path):
+        lines = verdict_lines(chosen, files=False)
+    for line in lines:
+        click.echo(line)
     # Written beside and renamed: a reader never sees half a page.
     for write, file in ((write_report, page), (write_trace, trace)):
         draft = file.with_name(f".{file.name}.{os.getpid()}")
         try:
-            write(chosen, draft)
+            with reading(chosen.path):
+                write(chosen, draft)
             draft.replace(file)
         finally:
             draft.unlink(missing_ok=True)

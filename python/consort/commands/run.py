@@ -1,50 +1,102 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``consort run``: runs a system description and records every sample."""
+"""``consort run``: runs a system description, records every job and judges it."""
 
 from __future__ import annotations
 
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from consort.board.application import platform_of, run_on_board
-from consort.board.three_phase import MESSAGES, SLOTS, run_three_phase_on_board
-from consort.board.three_phase import RESPONSES as RESPONSES_ON_BOARD
+from consort.commands.options import root_option
 from consort.errors import BadInput
-from consort.model import load_system
+from consort.model import System, load_system
 from consort.model.description import CONFIGURATIONS
 from consort.model.quantities import Duration
 from consort.progress import progress_bar
 from consort.record import Run
-from consort.runner.application import Options, prepare, run_system, signals_to_exceptions
-from consort.runner.three_phase import RESPONSES, only_three_phase, run_three_phase
+from consort.report.terminal import print_verdict
+from consort.run import Options, prepare, run_system
+from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
+from consort.run.process import signals_to_exceptions
+
+RUNNABLE = ("linux", "virtual")
+# What is a choice of this machine's own clock, kernel and processes.
+OF_THIS_MACHINE = {
+    "time_base": "nothing waits",
+    "prepares": "nothing of this machine is waited for",
+    "kill_worker_at": "no process computes for another",
+    "stop_worker_for": "no process computes for another",
+    "ordinary": "no thread has a priority",
+}
 
 
 @click.command(
-    epilog="Example: consort run examples/servo/system.yaml --iterations 100000 --only offloaded-off",
+    epilog="Example: consort run system.yaml --iterations 100000 --only offloaded-off",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("description", type=click.Path(path_type=Path))
 @click.option(
-    "--iterations",
-    type=click.IntRange(1, 2**32 - 1),
-    help="Jobs of the first task, instead of run.iterations.",
+    "--for",
+    "target",
+    type=click.Choice(RUNNABLE),
+    default=RUNNABLE[0],
+    show_default=True,
+    help="linux: by this machine's clock; virtual: the same steps in one thread, by a deterministic clock.",
 )
 @click.option(
-    "--duration",
-    help="Boards' scratchpad kernel: how long jobs are released, instead of --iterations; 90s, 30min, 1h.",
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    help="Instead of run.seed: of random releases and, in virtual time, of execution times.",
 )
+@click.option(
+    "--iterations",
+    type=click.IntRange(1, 2**32 - 1),
+    help="Jobs of the first task, instead of run.iterations; the others run for the same time.",
+)
+@click.option("--duration", help="How long jobs are released, instead of --iterations; 90s, 30min, 1h.")
 @click.option(
     "--only",
     multiple=True,
     type=click.Choice(CONFIGURATIONS),
     help="Run this configuration only; may be given several times.",
 )
+@click.option("--mode", help="Run the system in this mode of the description.")
+@click.option(
+    "--stand-ins", is_flag=True, help="Tasks without a step execute for their wcet and pass numbered blocks."
+)
+@click.option(
+    "--time-scale",
+    type=click.IntRange(1, 10_000),
+    default=1,
+    show_default=True,
+    help="Stretch all times by this factor: with few CPUs, cores then share them.",
+)
 @click.option("--time-base", type=click.Choice(["spin", "sleep", "hybrid"]), help="Instead of run.time_base.")
+@click.option(
+    "--prepare",
+    "prepares",
+    is_flag=True,
+    help="As root: set what `consort doctor` names and what can be set without a boot; restored at the end.",
+)
+@click.option(
+    "--kill-worker-at", metavar="TIME", help="Kill the workers so long after the start, for example 1s."
+)
+@click.option(
+    "--stop-worker-for", metavar="TIME", help="Stop the workers for so long, in the middle of the run."
+)
+@click.option(
+    "--sanitize", is_flag=True, help="Build the steps with address and undefined-behaviour sanitizers."
+)
+@click.option(
+    "--debug",
+    metavar="TASK",
+    help="After the run: this task's steps under gdb, with the recorded inputs, up to where one crashed.",
+)
 @click.option(
     "--counted",
     is_flag=True,
@@ -52,99 +104,149 @@ from consort.runner.three_phase import RESPONSES, only_three_phase, run_three_ph
 )
 @click.option(
     "--board",
-    type=click.Choice(["versal"]),
+    metavar="BOARD",
     help="Three-phase systems: on this emulated board's scratchpad kernel, in counted time.",
 )
 @click.option(
-    "--rt-linux", is_flag=True, help="Boards: PREEMPT_RT Linux on the worker's core a72-0, not bare metal."
+    "--rt-linux", is_flag=True, help="Boards: PREEMPT_RT Linux on the worker's core, not bare metal."
 )
 @click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
 @click.option("--name", help="Name of the run; without it the description's folder.")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    help="Folder of recorded runs (default: $CONSORT_RUNS or ./runs).",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the run's summaries as JSON.")
-def command(
-    description: Path,
-    iterations: int | None,
-    duration: str | None,
-    only: tuple[Any, ...],
-    time_base: str | None,
-    counted: bool,
-    board: str | None,
-    rt_linux: bool,
-    ordinary: bool,
-    name: str | None,
-    root: Path | None,
-    as_json: bool,
-) -> None:
-    """Run a system description: master and workers as processes on cores of their own.
+@root_option
+@click.option("--json", "as_json", is_flag=True, help="Print the run's summaries and verdict as JSON.")
+def command(description: Path, as_json: bool, **given: Any) -> None:
+    """Run a system description: each core a process on a CPU of its own, each task a thread.
 
-    Each configuration (local or offloaded, interference off or on) runs once; every job is recorded and
-    every output is held against its golden one. Exit status 1: a deadline was missed, an output was wrong or
-    a worker died; the run is recorded all the same.
+    This builds and runs the description's own code: its steps, plants and drivers, and its Python functions.
+    Run only descriptions that you trust.
+
+    With --for virtual the same program runs under a clock of its own: executions take what the description
+    says, between bcet and wcet by the seed, and nothing else takes time. The same seed gives the same record
+    everywhere.
+
+    Each configuration (offloaded tasks on their masters or on their workers, interference off or on) runs
+    once. Every job is recorded and held against its deadline and its bound, every output against what the
+    same steps give in logical order. Exit status 1: the system did not hold; the run is recorded all the
+    same. 2: the description cannot be run as it is. 3: this machine lacks something.
     """
     system = load_system(description)
-    if duration is not None and (board is None or iterations is not None):
-        why = "only runs with --board have one" if board is None else "--iterations says how long already"
-        raise BadInput(why, field="--duration")
     signals_to_exceptions()
-    options = Options(
-        iterations=iterations,
-        configurations=only or None,
-        time_base=time_base,
-        realtime=not ordinary,
-        name=name,
-        root=root,
-        command=["consort", *sys.argv[1:]],
-    )
+    debugger: Debugger | None = None
     with progress_bar(as_json) as progress:
-        if board is not None:
-            if only or time_base is not None or rt_linux:
-                option = "--only" if only else "--time-base" if time_base is not None else "--rt-linux"
-                raise BadInput("the board's scratchpad kernel has no such choice", field=option)
-            run = run_three_phase_on_board(
-                system,
-                iterations=iterations,
-                name=name,
-                root=root,
-                command=options.command,
-                progress=progress,
-                duration=None if duration is None else nanoseconds_of(duration),
-            )
-        elif platform_of(system) is not None:
-            run = run_on_board(
-                system,
-                iterations=iterations,
-                name=name,
-                root=root,
-                command=options.command,
-                must_count=counted,
-                rt_linux=rt_linux,
-                progress=progress,
-            )
-        elif counted or rt_linux:
-            option = "--counted: only boards count instructions" if counted else "--rt-linux: only on boards"
-            raise BadInput(option, file=description, field="platform")
-        elif only_three_phase(system):
-            if only or time_base is not None:
-                option = "--only" if only else "--time-base"
-                raise BadInput("three-phase systems have one configuration, timed by slots", field=option)
-            run = run_three_phase(system, options, progress)
+        if _is_for_board(system, given):
+            run = _on_board(system, given, progress)
         else:
-            prepared = prepare(system, progress)
-            run = run_system(prepared, options, progress)
+            run, debugger = _here(system, given, progress)
     if as_json:
-        click.echo(json.dumps(summary(run), indent=1))
+        also = {} if debugger is None else {"debugger": debugger.command}
+        click.echo(json.dumps({**summary(run), **also}, indent=1))
     else:
-        print_run(run)
+        print_verdict(run)
+        if debugger is not None:
+            debugger.start_or_print()
     if not run.data["verdict"]["ok"]:
         sys.exit(1)
 
 
-def nanoseconds_of(text: str) -> int:
+def _here(system: System, given: dict[str, Any], progress: Any) -> tuple[Run, Debugger | None]:
+    for option in ("counted", "rt_linux"):
+        if given[option]:
+            name = option.replace("_", "-")
+            what = "only boards count instructions" if option == "counted" else "only on boards"
+            raise BadInput(f"--{name}: {what}", file=system.file, field="platform")
+    if given["duration"] is not None and given["iterations"] is not None:
+        raise BadInput("--iterations says how long already", field="--duration")
+    if given["target"] == "virtual":
+        for option, reason in OF_THIS_MACHINE.items():
+            if given[option]:
+                name = "prepare" if option == "prepares" else option.replace("_", "-")
+                raise BadInput(f"in virtual time {reason}; leave it away", field=f"--{name}")
+    duration = None if given["duration"] is None else nanoseconds_of(given["duration"], "--duration") * 1000
+    options = Options(
+        target=given["target"],
+        seed=given["seed"],
+        iterations=given["iterations"],
+        duration_ps=duration,
+        configurations=given["only"] or None,
+        time_base=given["time_base"],
+        time_scale=given["time_scale"],
+        realtime=not given["ordinary"],
+        stand_ins=given["stand_ins"],
+        mode=given["mode"],
+        sanitize=given["sanitize"],
+        kill_worker_at_ns=_optional(given["kill_worker_at"], "--kill-worker-at"),
+        stop_worker_for_ns=_optional(given["stop_worker_for"], "--stop-worker-for"),
+        name=given["name"],
+        root=given["root"],
+        command=["consort", *sys.argv[1:]],
+    )
+    machine = None
+    if given["debug"] is not None:
+        options = replace(options, configurations=debugged_configuration(system, options, given["debug"]))
+    prepared = prepare(system, progress, options)
+    if given["prepares"]:
+        from consort.run.machine import prepared_machine
+
+        machine = prepared_machine(prepared.plan, options)
+    if given["debug"] is None:
+        return run_system(prepared, options, progress, machine=machine), None
+    with kept_recording() as scratch:
+        run = run_system(prepared, options, progress, machine=machine, scratch=scratch)
+        command = debugger_command(prepared, scratch, given["debug"], sanitized=options.sanitize)
+    return run, Debugger(command, scratch)
+
+
+def _optional(text: str | None, option: str) -> int | None:
+    return None if text is None else nanoseconds_of(text, option)
+
+
+def _is_for_board(system: System, given: dict[str, Any]) -> bool:
+    from consort.board.placement import is_emulated
+
+    if given["target"] == "virtual" and given["board"] is None:
+        return False
+    return given["board"] is not None or (is_emulated(system) and not given["stand_ins"])
+
+
+def _on_board(system: System, given: dict[str, Any], progress: Any) -> Run:
+    """Runs on emulated boards, which take some of the options."""
+    from consort.board.application import run_on_board
+    from consort.board.three_phase import run_three_phase_on_board
+
+    kernel = given["board"] is not None
+    taken = {"iterations", "name", "root", *({"board", "duration"} if kernel else {"counted", "rt_linux"})}
+    taken |= {"counted"} if kernel else set()
+    for option, value in given.items():
+        given_at_all = value is not None and value is not False and value != ()
+        if (
+            option not in taken
+            and given_at_all
+            and (option, value)
+            not in (
+                ("time_scale", 1),
+                ("target", RUNNABLE[0]),
+            )
+        ):
+            where = "the board's scratchpad kernel" if kernel else "a board"
+            name = "for" if option == "target" else option.replace("_", "-")
+            raise BadInput(f"{where} has no such choice", field=f"--{name}")
+    common: dict[str, Any] = {
+        "iterations": given["iterations"],
+        "name": given["name"],
+        "root": given["root"],
+        "command": ["consort", *sys.argv[1:]],
+        "progress": progress,
+    }
+    if kernel:
+        if given["duration"] is not None and given["iterations"] is not None:
+            raise BadInput("--iterations says how long already", field="--duration")
+        return run_three_phase_on_board(
+            system, duration=_optional(given["duration"], "--duration"), board=given["board"], **common
+        )
+    return run_on_board(system, must_count=given["counted"], rt_linux=given["rt_linux"], **common)
+
+
+def nanoseconds_of(text: str, field: str = "--duration") -> int:
     """A duration, also in minutes and hours, of at least a nanosecond and at most a day."""
     longer = re.fullmatch(r"\s*(\d+)\s*(min|h)\s*", text)
     try:
@@ -154,89 +256,18 @@ def nanoseconds_of(text: str) -> int:
         else:
             found = Duration.parse(text).nanoseconds
     except ValueError as error:
-        raise BadInput(f"{error}; write 90s, 30min or 1h", field="--duration") from None
+        raise BadInput(f"{error}; write 90s, 30min or 1h", field=field) from None
     if not 0 < found <= 24 * 3600 * 10**9:
-        raise BadInput(f"{text} is no duration of a run; up to 24h are", field="--duration")
+        raise BadInput(f"{text} is no duration of a run; up to 24h are", field=field)
     return found
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """What `--json` prints: where the run lies, its verdict, and each configuration's figures, counters."""
-    keys = ("key", "name", "counters", "jobs", "summary")
+    """What `--json` prints: where the run lies, its verdict, each configuration's figures and counters."""
+    keys = ("key", "name", "counters", "jobs", "summary", "verdict")
     return {
         "run": run.data["id"],
         "path": str(run.path),
         "verdict": run.data["verdict"],
         "configurations": [{k: c[k] for k in keys if k in c} for c in run.data["configurations"]],
     }
-
-
-def print_run(run: Run) -> None:
-    """One table for each metric, then the verdict and where to look further."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
-    # In a file or a pipe there is no width to respect.
-    console = console if console.is_terminal else Console(width=120)
-    statistics = ("min", "mean", "median", "p99", "p999", "p9999", "max")
-    heads = ("min", "mean", "median", "p99", "p99.9", "p99.99", "max")
-    clocks = {configuration["clock"]["provenance"] for configuration in run.data["configurations"]}
-    provenance = ", ".join(sorted(clocks))
-    for metric, title in (
-        ("response", "job response time"),
-        ("compute", "compute time"),
-        ("communication", "communication time"),
-    ):
-        table = Table(title=f"{title}, us, {provenance}", title_justify="left")
-        table.add_column("configuration")
-        for head in (*heads, "jobs"):
-            table.add_column(head, justify="right")
-        for configuration in run.data["configurations"]:
-            figures = configuration["summary"].get(metric)
-            if figures is not None:
-                cells = [f"{figures[s] / 1000:.3f}" for s in statistics]
-                table.add_row(configuration["key"], *cells, str(figures["n"]))
-        if table.row_count:
-            console.print(table)
-    for section in run.data["sections"]:
-        if section["title"] in (RESPONSES, RESPONSES_ON_BOARD, MESSAGES, SLOTS):
-            print_section(console, section)
-    table = Table(title="counted", title_justify="left")
-    table.add_column("configuration")
-    counters = (
-        "deadline_misses",
-        "releases_skipped",
-        "output_errors",
-        "outputs_held",
-        "local_fallbacks",
-        "worker_deaths",
-    )
-    for counter in counters:
-        table.add_column(counter.replace("_", " "), justify="right")
-    for configuration in run.data["configurations"]:
-        table.add_row(configuration["key"], *(str(configuration["counters"].get(c, 0)) for c in counters))
-    console.print(table)
-    verdict = run.data["verdict"]
-    console.print(
-        "the system held" if verdict["ok"] else "the system did not hold:", style="bold", highlight=False
-    )
-    for reason in verdict["reasons"]:
-        console.print(f"  {reason}", highlight=False, markup=False)
-    console.print(f"report: {run.path / 'report.html'}", highlight=False, soft_wrap=True)
-    console.print(
-        f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)", highlight=False, soft_wrap=True
-    )
-
-
-def print_section(console: Any, section: dict[str, Any]) -> None:
-    """A section that is a table."""
-    from rich.table import Table
-
-    units = sorted({column["unit"] for column in section["columns"] if column.get("unit")})
-    table = Table(title=", ".join([section["title"], *units]), title_justify="left")
-    for column in section["columns"]:
-        table.add_column(column["name"], justify="right")
-    for row in section["rows"]:
-        table.add_row(*("-" if v is None else f"{v:.3f}" if isinstance(v, float) else str(v) for v in row))
-    console.print(table)

@@ -1,30 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort runs`: which runs are recorded."""
+"""`consort runs`: which runs are recorded; and a run's tables as CSV."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from consort.record.store import Run, default_root, list_runs
-from consort.report.units import number, quantity, time_unit
+from consort.commands.options import root_option
+from consort.errors import BadInput
+from consort.record.store import Run, default_root, list_runs, load_run
+from consort.report.units import figure_unit, microseconds, number
 
 
-@click.command(epilog="Example: consort runs --json")
+@click.group(invoke_without_command=True, epilog="Example: consort runs --json")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array, oldest run first.")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where the runs are kept (default: $CONSORT_RUNS, or ./runs).",
-)
-def command(as_json: bool, root: Path | None) -> None:
-    """List the recorded runs, oldest first."""
+@root_option
+@click.pass_context
+def command(context: click.Context, as_json: bool, root: Path | None) -> None:
+    """List the recorded runs, oldest first; `runs export` writes the tables of one as CSV."""
+    if context.invoked_subcommand is not None:
+        context.obj = root
+        return
     folder = root if root is not None else default_root()
-    runs = list_runs(folder)
+    damaged: list[BadInput] = []
+    runs = list_runs(folder, damaged)
+    for error in damaged:
+        click.echo(f"warning: passed over: {error}", err=True)
     if as_json:
         click.echo(json.dumps([_entry(run) for run in runs], indent=1))
         return
@@ -36,23 +43,53 @@ def command(as_json: bool, root: Path | None) -> None:
         table.add_column(heading)
     for heading in ("samples", "median", "p99.9", "max"):
         table.add_column(heading, justify="right")
+    table.add_column("unit")
     for run in runs:
-        label = [run.id, str(run.data["kind"]), "holds" if run.data["verdict"]["ok"] else "FAILS"]
+        label = [run.id, str(run.data["kind"]), "held" if run.data["verdict"]["ok"] else "FAILED"]
         for configuration in run.configurations:
-            # The first metric is the telling one: the response time of jobs.
-            metric = next(iter(configuration["summary"]), None)
-            if metric is None:
-                table.add_row(*label, configuration["key"], "no samples")
-            else:
-                s = configuration["summary"][metric]
-                unit = time_unit([s["median"]])
-                cells = [
-                    quantity(s[name], unit) if s["unit"] == "ns" else f"{number(s[name])} {s['unit']}"
-                    for name in ("median", "p999", "max")
-                ]
-                table.add_row(*label, configuration["key"], metric, number(s["n"]), *cells)
-            label = ["", "", ""]
+            for row in _rows(configuration):
+                table.add_row(*label, *row)
+                label = ["", "", ""]
     Console(width=None if Console().is_terminal else 200).print(table)
+
+
+@command.command(epilog="Example: consort runs export latest --csv tables")
+@click.argument("run")
+@click.option(
+    "--csv",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write one file for each table of each configuration into; it is made.",
+)
+@root_option
+@click.pass_context
+def export(context: click.Context, run: str, folder: Path, root: Path | None) -> None:
+    """Write every table of RUN as CSV, and its figures as summary.csv.
+
+    A run is named by its folder, its id, the beginning of its id, or `latest`.
+    """
+    from consort.record.export import write_csv
+
+    for file in write_csv(load_run(run, root if root is not None else context.obj), folder):
+        click.echo(str(file))
+
+
+def _rows(configuration: dict[str, Any]) -> Iterator[list[str]]:
+    """The response of each task; of a recording without tasks its first metric, which is the telling one."""
+    summary = configuration["summary"]
+    chosen = [m for m in summary if m == "response" or m.endswith(".response")] or list(summary)[:1]
+    if not chosen:
+        yield [configuration["key"], "no samples"]
+    for metric in chosen:
+        s = summary[metric]
+        in_time = s["unit"] == "ns"
+        cells = [
+            ("∞" if s[name] is None else microseconds(s[name])) if in_time else number(s[name])
+            for name in ("median", "p999", "max")
+        ]
+        unit = figure_unit(configuration["clock"]).split(",")[0] if in_time else s["unit"]
+        yield [configuration["key"], metric, number(s["n"]), *cells, unit]
 
 
 def _entry(run: Run) -> dict[str, object]:

@@ -9,14 +9,14 @@ import click
 
 from consort.draw import draw_platform, draw_system
 from consort.errors import BadInput
-from consort.model import load_platform, load_system
-from consort.model.load import is_platform
+from consort.model import Platform
+from consort.model.load import load_description
 from consort.model.problems import nearest
 
 
 @click.command(
     "show",
-    epilog="Example: consort show examples/vehicle/system.yaml -o vehicle.svg",
+    epilog="Example: consort show system.yaml -o vehicle.svg",
     help="Draw the system description or platform file FILE as SVG: cores by processor, tasks with their"
     " times, channels between them, memories, links and chains.",
 )
@@ -29,12 +29,13 @@ from consort.model.problems import nearest
 )
 @click.option("--mode", help="Draw the system as it is in this mode.")
 def command(file: Path, output: Path | None, mode: str | None) -> None:
-    if is_platform(file):
+    described = load_description(file)
+    if isinstance(described, Platform):
         if mode is not None:
             raise BadInput("a platform has no modes; leave --mode out", file=file)
-        text = draw_platform(load_platform(file))
+        text = draw_platform(described)
     else:
-        system = load_system(file)
+        system = described
         if mode is not None and mode not in system.modes:
             raise BadInput(
                 f"there is no mode {mode!r}; {nearest(mode, system.modes, 'modes')}", file=file, field="modes"

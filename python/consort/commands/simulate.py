@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from consort.commands.options import root_option
 from consort.errors import BadInput
 from consort.model import Duration, System, load_system
 from consort.model.textvalue import WrongValue
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from consort.simulate.chains import ChainFigures
     from consort.simulate.engine import Report, Simulation
 
-# A job of a recorded run takes about 200 bytes while it is written.
-RECORDED_JOBS = 20_000_000
 # A bar that is gone at once only flickers.
 BAR_AFTER_S = 2.0
 
@@ -48,9 +46,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
         return picoseconds
 
 
-@click.command(
-    "simulate", epilog="Example: consort simulate examples/vehicle/system.yaml --duration 10s --seed 1"
-)
+@click.command("simulate", epilog="Example: consort simulate system.yaml --duration 10s --seed 1")
 @click.argument("description", type=click.Path(path_type=Path))
 @click.option(
     "--duration",
@@ -81,16 +77,14 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--worker-serves",
     type=click.Choice(["priority", "fifo"]),
-    default="priority",
-    show_default=True,
-    help="Which request a worker takes: of the most urgent task, as `consort run` does, or the oldest.",
+    help="Which request a worker takes: of the most urgent task, as `consort run` does, or the oldest;"
+    " without it as 'service' of the core says.",
 )
 @click.option(
     "--master-waits",
     type=click.Choice(["suspend", "spin"]),
-    default="suspend",
-    show_default=True,
-    help="While a job is at a worker its master's core runs other jobs, or keeps looking for the answer.",
+    help="While a job is at a worker its master's core runs other jobs, or keeps looking for the answer;"
+    " without it as 'wait' of the core says.",
 )
 @click.option("--mode", help="A mode of the description; without it all tasks as they stand.")
 @click.option(
@@ -101,11 +95,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("--no-record", is_flag=True, help="Write no run folder: only the largest responses and misses.")
 @click.option("--name", help="Name of the run; without it the description's folder.")
-@click.option(
-    "--root",
-    type=click.Path(path_type=Path),
-    help="Folder of recorded runs (default: $CONSORT_RUNS or ./runs).",
-)
+@root_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 def command(
     description: Path,
@@ -131,18 +121,22 @@ def command(
     longer than it is allowed to, or something took longer than its bound, which is a defect of Consort.
     """
     from consort.analysis.system import analyze_system
+    from consort.plan import plan
     from consort.simulate.build import prepare
+    from consort.simulate.call import check_size, worst_seed
     from consort.simulate.chains import measure_chains
     from consort.simulate.check import BoundExceeded, above_bounds
     from consort.simulate.engine import simulate
 
-    system = _in_mode(load_system(description), mode)
+    planned = plan(load_system(description), "analysis", mode=mode)
+    system = planned.system
     if no_record and (trace is not None or csv_folder is not None):
         raise BadInput("--no-record keeps no jobs; leave it away to write a trace or CSV")
-    prepared = prepare(system, dense=dense, discipline=worker_serves, waiting=master_waits)
+    prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     record_it = not no_record
     if record_it:
-        _check_size(system, duration)
+        check_size(system, duration, "shorten --duration, or add --no-record")
+    bounds = analyze_system(planned, waiting=master_waits, serving=worker_serves)
     chains: dict[str, ChainFigures] = {}
     run: Run | None = None
     with _bar(as_json) as report:
@@ -152,15 +146,14 @@ def command(
             else None
         )
         if record_it:
-            chosen = seed if several is None else _worst_seed(several)
+            chosen = seed if several is None else worst_seed(several)
             one = simulate(prepared, duration, chosen, choice=execution, trace=True, report=report)
             chains = measure_chains(one)
-            run = _record(one, several, chains, system, name, root, trace, csv_folder)
+            run = _record(one, several, bounds, system, name, root, trace, csv_folder)
             found = several or one
         else:
             assert several is not None
             found = several
-    bounds = analyze_system(system, waiting=master_waits)
     excesses = above_bounds(prepared, bounds, found, execution)
     late_chains = _chains_above(chains, bounds)
     ok = found.misses == 0 and all(chain.kept for chain in chains.values()) and not (excesses or late_chains)
@@ -193,58 +186,32 @@ def _chains_above(chains: dict[str, ChainFigures], bounds: list[Bound]) -> list[
     return lines
 
 
-def _in_mode(system: System, mode: str | None) -> System:
-    if mode is None:
-        return system
-    if mode not in system.modes:
-        from consort.model.problems import nearest
-
-        raise BadInput(f"there is no mode {mode!r}; {nearest(mode, system.modes, 'modes')}", file=system.file)
-    return system.in_mode(mode)
-
-
-def _check_size(system: System, duration: int) -> None:
-    jobs = sum(duration // task.interval.picoseconds + 1 for task in system.tasks.values())
-    if jobs > RECORDED_JOBS:
-        raise BadInput(
-            f"about {jobs} jobs would be recorded, more than {RECORDED_JOBS}; shorten --duration, or add"
-            " --no-record"
-        )
-
-
-def _worst_seed(several: Simulation) -> int:
-    """The seed of the run that came closest to a deadline, or furthest past one."""
-    seen = [f for f in several.figures.values() if f.max_response is not None]
-    worst = max(seen, key=lambda f: (f.held > 0, (f.max_response or 0) / f.deadline), default=None)
-    return several.seed if worst is None else worst.seed
-
-
 def _record(
     one: Simulation,
     several: Simulation | None,
-    chains: dict[str, ChainFigures],
+    bounds: list[Bound],
     system: System,
     name: str | None,
     root: Path | None,
     trace: Path | None,
     csv_folder: Path | None,
 ) -> Run:
+    from consort.report.trace import write
+    from consort.simulate.call import run_name
     from consort.simulate.export import write_csv
     from consort.simulate.record import record
-    from consort.simulate.trace import write_simulated
 
-    called = name or re.sub(r"[^A-Za-z0-9_.-]+", "-", system.file.resolve().parent.name).lstrip("-_.")[:64]
     try:
         run = record(
             one,
-            chains,
-            name=called or "system",
+            bounds,
+            name=name or run_name(system),
             root=root if root is not None else default_root(),
             command=["consort", *sys.argv[1:]],
             all_runs=several,
         )
         if trace is not None:
-            write_simulated(run, trace, limit=None)
+            write(run, trace, limit=None)
         if csv_folder is not None:
             write_csv(one, csv_folder)
     except OSError as error:
@@ -281,61 +248,22 @@ def _json(
 def _print(
     found: Simulation, chains: dict[str, ChainFigures], bounds: list[Bound], run: Run | None, ok: bool
 ) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from consort.simulate.show import simulated_lines
 
-    console = Console()
-    # In a file or a pipe there is no width to respect.
-    console = console if console.is_terminal else Console(width=140)
-
-    def us(ps: int | None) -> str:
-        return "-" if ps is None else f"{ps / 1e6:.3f}"
-
-    runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
-    table = Table(
-        title=f"response times, us, simulated beside bound, {runs} of {Duration(found.duration)}",
-        title_justify="left",
-    )
-    for head in ("task", "core"):
-        table.add_column(head)
-    heads = ("min", "max", "bound", "deadline", "jobs", "misses", "held", "fallbacks", "seed of max")
-    for head in heads:
-        table.add_column(head, justify="right")
-    by_task = {bound.task: bound.response for bound in bounds if bound.kind == "response time"}
-    for f in found.figures.values():
-        counts = (str(n) for n in (f.jobs, f.misses, f.held, f.fallbacks, f.seed))
-        times = (f.min_response, f.max_response, by_task.get(f.task), f.deadline)
-        table.add_row(f.task, f.core, *(us(time) for time in times), *counts)
-    console.print(table)
-    if chains:
-        table = Table(title="chains, us, simulated in the recorded run beside bound", title_justify="left")
-        table.add_column("chain")
-        for head in ("max reaction", "bound", "allowed", "max age", "bound", "allowed"):
-            table.add_column(head, justify="right")
-        of_chain = {(bound.task, bound.kind): bound.response for bound in bounds}
-        for c in chains.values():
-            reaction, age = (of_chain.get((c.chain, kind)) for kind in ("reaction time", "data age"))
-            times_of_chain = (c.reaction, reaction, c.allowed_reaction, c.age, age, c.allowed_age)
-            table.add_row(c.chain, *(us(v) for v in times_of_chain))
-        console.print(table)
-    if found.stopped is not None:
-        console.print(f"a miss stopped the system at {Duration(found.stopped)}", highlight=False)
+    for line in simulated_lines(found, chains, bounds):
+        click.echo(line)
     if found.misses:
-        console.print(f"{found.misses} deadline misses", style="bold", highlight=False)
+        click.echo(f"{found.misses} deadline misses")
     else:
-        console.print(
-            "every deadline was met" if ok else "a chain took too long", style="bold", highlight=False
-        )
+        click.echo("every deadline was met" if ok else "a chain took too long")
     if run is not None:
-        console.print(f"report: {run.path / 'report.html'}", highlight=False, soft_wrap=True)
-        console.print(
-            f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)", highlight=False, soft_wrap=True
-        )
+        click.echo(f"report: {run.path / 'report.html'}")
+        click.echo(f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)")
 
 
 @contextmanager
 def _bar(quiet: bool) -> Iterator[Report | None]:
     """A bar on a terminal once a simulation has taken a while; nothing elsewhere."""
     with progress_bar(quiet, after=BAR_AFTER_S) as show:
-        # Nobody is told where nobody watches: the simulation then runs in this thread.
+        # Without a terminal there is no progress to show: the simulation then runs in this thread.
         yield None if show is silent else lambda share: show("simulating", share)

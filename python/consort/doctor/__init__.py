@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How ready a machine is for real time: what was found, what it costs, how to mend it."""
+"""How ready a machine is for real time: what was found, what it costs, the remedy."""
 
 from __future__ import annotations
 
-from consort.doctor import kernel, measured, memory, power, processors
+from consort.doctor import kernel, leftovers, measured, memory, power, processors
 from consort.doctor.finding import Finding, Status
 from consort.doctor.machine import Machine
 
@@ -12,15 +12,24 @@ __all__ = ["Finding", "Machine", "Status", "examine", "ready"]
 
 def examine(machine: Machine) -> list[Finding]:
     """All findings, the measured ones last. Takes as long as the machine's measuring interval."""
-    checks = (*processors.CHECKS, *kernel.CHECKS, *power.CHECKS, *memory.CHECKS, measured.hypervisor)
+    checks = (
+        *processors.CHECKS,
+        *kernel.CHECKS,
+        *power.CHECKS,
+        *memory.CHECKS,
+        leftovers.preparation,
+        measured.hypervisor,
+    )
     findings = [check(machine) for check in checks]
     before = machine.processor_times()
-    result = machine.probe(machine.seconds) if machine.probe is not None else None
+    result = (
+        machine.probe(machine.seconds, (machine.candidates or [0])[0]) if machine.probe is not None else None
+    )
     # The probe's own interval serves for the steal time too; without one there is a plain wait.
     if machine.pause is not None and not isinstance(result, dict):
         machine.pause(machine.seconds)
     after = machine.processor_times() if machine.pause is not None or isinstance(result, dict) else None
-    return [*findings, measured.steal(before, after), measured.wakeup(result)]
+    return [*findings, measured.steal(before, after), measured.wakeup(result), measured.busy(result)]
 
 
 def ready(findings: list[Finding]) -> bool:

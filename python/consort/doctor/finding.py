@@ -15,7 +15,7 @@ class Finding:
 
     `cost` names the mechanism; a figure in it says where it comes from (counted from settings,
     published, measured).
-    `mend` is the exact command or kernel parameter, empty where nothing is to be mended.
+    `remedy` is the exact command or kernel parameter, empty where nothing has to be repaired.
     """
 
     id: str
@@ -23,7 +23,7 @@ class Finding:
     status: Status
     found: str
     cost: str = ""
-    mend: str = ""
+    remedy: str = ""
     sources: tuple[str, ...] = ()
     figures: dict[str, float] = dataclasses.field(default_factory=dict)
 

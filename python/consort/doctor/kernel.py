@@ -31,94 +31,94 @@ def preemption(machine: Machine) -> Finding:
     )
 
 
+# A busy thread that is held off for longer than this has missed many periods at once.
+LONG_STALL_US = 1000
+
+
 def throttling(machine: Machine) -> Finding:
     sources = (
         "Linux Documentation/scheduler/sched-rt-group.rst",
-        "Linux kernel/sched/deadline.c: the fair server",
+        "Linux kernel/sched/rt.c: sched_rt_runtime_exceeded",
     )
     title = "Real-time throttling"
     runtime = machine.number("proc/sys/kernel/sched_rt_runtime_us")
     period = machine.number("proc/sys/kernel/sched_rt_period_us")
     if runtime is None or period is None or period <= 0:
-        return Finding("rt_throttling", title, "unknown", "the kernel does not tell", sources=sources)
-    cpu = machine.candidates[0] if machine.candidates else 0
-    server = _fair_server(machine)
-    if server is not None:
-        share_us, period_us, known = server
-        text = f"fair server: {share_us:.0f} µs in every {period_us:.0f} µs for ordinary tasks ({known})"
-        figures = {"stall_us": share_us, "period_us": period_us}
-        if share_us == 0:
-            return _unprotected(f"{text}: off", sources, figures)
+        return Finding("rt_throttling", title, "unknown", "the kernel does not say", sources=sources)
+    if runtime < 0 or runtime >= period:
         return Finding(
             "rt_throttling",
             title,
-            "warn",
-            text,
-            f"a busy real-time thread is held off for up to {share_us:.0f} µs in each {period_us:.0f} µs "
-            f"while an "
-            "ordinary task waits for its processor (counted from the settings); an isolated processor has "
-            "none waiting",
-            f"keep ordinary tasks off: kernel parameter isolcpus=…; or echo 0 > "
-            f"/sys/kernel/debug/sched/fair_server/cpu{cpu}/runtime, "
-            "only with a watchdog above the real-time threads (consort's runs have one)",
-            sources,
-            figures,
+            "ok",
+            "off: a busy real-time thread is never held off. One that never sleeps can lock its processor "
+            "up; consort's runs have a watchdog against that",
+            sources=sources,
         )
-    if runtime < 0 or runtime >= period:
-        return _unprotected("off", sources, {})
     stall = period - runtime
+    found = f"on: real-time threads get {runtime} µs of every {period} µs"
+    figures = {"stall_us": float(stall), "period_us": float(period)}
+    # From 6.12 on only kernels with real-time group scheduling have it; the others have the fair server.
+    grouped = machine.configured("CONFIG_RT_GROUP_SCHED")
+    if machine.kernel is not None and machine.kernel >= (6, 12) and grouped is False:
+        text = f"{found}; without effect in this kernel, which has the fair server instead"
+        return Finding("rt_throttling", title, "ok", text, sources=sources, figures=figures)
     return Finding(
         "rt_throttling",
         title,
-        "warn",
-        f"on: real-time threads get {runtime} µs of every {period} µs",
-        f"a thread that spins without sleeping is stopped for up to {stall} µs in each {period} µs (counted "
-        f"from the "
-        "settings)",
-        "sysctl -w kernel.sched_rt_runtime_us=-1, only with a watchdog above the real-time threads "
-        "(consort's runs "
+        "bad" if stall >= LONG_STALL_US else "warn",
+        found,
+        f"a thread that spins without sleeping is stopped for {stall} µs in each {period} µs (counted from "
+        "the settings), on an isolated processor too",
+        "consort run --prepare sets it for the duration of a run; or sysctl -w "
+        "kernel.sched_rt_runtime_us=-1, only with a watchdog above the real-time threads (consort's runs "
         "have one)",
-        sources,
-        {"stall_us": float(stall), "period_us": float(period)},
-    )
-
-
-def _unprotected(text: str, sources: tuple[str, ...], figures: dict[str, float]) -> Finding:
-    return Finding(
-        "rt_throttling",
-        "Real-time throttling",
-        "warn",
-        text,
-        "no stall for busy real-time threads; but any of them that never sleeps can lock up its processor "
-        "for good",
-        "run real-time programs under a watchdog of higher priority (consort's runs have one), or: "
-        "sysctl -w kernel.sched_rt_runtime_us=950000",
         sources,
         figures,
     )
 
 
-def _fair_server(machine: Machine) -> tuple[float, float, str] | None:
-    """Run time and period in µs and how they are known, where there is a fair server (from 6.12 on)."""
+def fair_server(machine: Machine) -> Finding:
+    sources = ("Linux kernel/sched/deadline.c: the fair server", "Linux kernel/sched/debug.c")
+    title = "Fair server"
+    version = machine.kernel
+    if version is None:
+        return Finding("fair_server", title, "unknown", "the kernel does not say", sources=sources)
+    if version < (6, 12):
+        text = f"none in Linux {version[0]}.{version[1]}"
+        return Finding("fair_server", title, "ok", text, sources=sources)
     cpu = machine.candidates[0] if machine.candidates else 0
     base = f"sys/kernel/debug/sched/fair_server/cpu{cpu}"
     runtime, period = machine.number(f"{base}/runtime"), machine.number(f"{base}/period")
     if runtime is not None and period is not None:
-        return runtime / 1e3, period / 1e3, f"processor {cpu}"
-    version = machine.kernel
-    if version is not None and version >= (6, 12):
-        return (
-            50_000.0,
-            1_000_000.0,
-            f"the default of Linux {version[0]}.{version[1]}; debugfs does not show it",
-        )
-    return None
+        share, every, known = runtime / 1e3, period / 1e3, f"processor {cpu}"
+    else:
+        share, every = 50_000.0, 1_000_000.0
+        known = f"the default of Linux {version[0]}.{version[1]}; debugfs does not show it"
+    found = f"{share:.0f} µs in every {every:.0f} µs for ordinary tasks ({known})"
+    figures = {"stall_us": share, "period_us": every}
+    if share == 0:
+        return Finding("fair_server", title, "ok", f"off ({known})", sources=sources, figures=figures)
+    if machine.isolated:
+        text = f"{found}; without effect on isolated processors, where no ordinary task waits"
+        return Finding("fair_server", title, "ok", text, sources=sources, figures=figures)
+    return Finding(
+        "fair_server",
+        title,
+        "bad" if share >= LONG_STALL_US else "warn",
+        found,
+        f"a busy real-time thread is held off for up to {share:.0f} µs in each {every:.0f} µs while an "
+        "ordinary task waits for its processor (counted from the settings)",
+        f"keep ordinary tasks off: kernel parameter isolcpus=…; or consort run --prepare, which also sets "
+        f"the server where the kernel allows it (echo 0 > {'/' + base}/runtime; refused under lockdown)",
+        sources,
+        figures,
+    )
 
 
 def permission(machine: Machine) -> Finding:
     sources = ("man 7 sched", "man 5 limits.conf")
     title = "Permission for SCHED_FIFO"
-    mend = (
+    remedy = (
         "run as root, or in /etc/security/limits.conf: <user> - rtprio 99; in a container: --cap-add SYS_NICE"
     )
     cost = (
@@ -130,21 +130,21 @@ def permission(machine: Machine) -> Finding:
         if refusal is None:
             return Finding("sched_fifo", title, "ok", "granted (tried)", sources=sources)
         if machine.number("proc/sys/kernel/sched_rt_runtime_us") == 0:
-            mend = "sysctl -w kernel.sched_rt_runtime_us=950000"
+            remedy = "sysctl -w kernel.sched_rt_runtime_us=950000"
         elif machine.capability(CAP_SYS_NICE):
-            mend = (
+            remedy = (
                 "give the control group real-time time: echo 950000 > "
                 "/sys/fs/cgroup/cpu/<group>/cpu.rt_runtime_us"
             )
-        return Finding("sched_fifo", title, "bad", f"refused (tried): {refusal}", cost, mend, sources)
+        return Finding("sched_fifo", title, "bad", f"refused (tried): {refusal}", cost, remedy, sources)
     allowed, limit = machine.capability(CAP_SYS_NICE), machine.limit("Max realtime priority")
     if allowed is None and limit is None:
-        return Finding("sched_fifo", title, "unknown", "neither tried nor told", sources=sources)
+        return Finding("sched_fifo", title, "unknown", "neither tried nor known", sources=sources)
     if allowed or (limit or 0) > 0:
         return Finding(
             "sched_fifo", title, "ok", "granted (by capability or limit, not tried)", sources=sources
         )
-    return Finding("sched_fifo", title, "bad", "no capability, and the limit is 0", cost, mend, sources)
+    return Finding("sched_fifo", title, "bad", "no capability, and the limit is 0", cost, remedy, sources)
 
 
 def clocksource(machine: Machine) -> Finding:
@@ -153,7 +153,7 @@ def clocksource(machine: Machine) -> Finding:
     sources = ("Linux Documentation/timers/timekeeping.rst", f"{PARAMETERS}: clocksource, tsc")
     title = "Clock source"
     if current is None:
-        return Finding("clocksource", title, "unknown", "the kernel does not tell", sources=sources)
+        return Finding("clocksource", title, "unknown", "the kernel does not say", sources=sources)
     if current in {"tsc", "arch_sys_counter", "riscv_clocksource"}:
         return Finding("clocksource", title, "ok", current, sources=sources)
     if current in {"kvm-clock", "hyperv_clocksource_tsc_page"}:
@@ -162,7 +162,7 @@ def clocksource(machine: Machine) -> Finding:
             title,
             "warn",
             current,
-            "a paravirtual clock: read without leaving the machine, but rescaled by the host at its will",
+            "a paravirtual clock: cheap to read, but the host may change its rate",
             "where the processor's flags show nonstop_tsc: echo tsc > "
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
             sources,
@@ -171,10 +171,10 @@ def clocksource(machine: Machine) -> Finding:
         "clocksource",
         title,
         "bad",
-        f"{current} (available: {machine.read(f'{base}/available_clocksource') or 'not told'})",
+        f"{current} (available: {machine.read(f'{base}/available_clocksource') or 'not listed'})",
         "every reading of the time is an access to a device instead of a register, and on a virtual machine "
         "an exit",
-        "find out why the kernel gave up the better one: dmesg | grep -i -e tsc -e clocksource; kernel "
+        "find out why the kernel rejected the better one: dmesg | grep -i -e tsc -e clocksource; kernel "
         "parameter: "
         "tsc=reliable where it is known to be synchronised",
         sources,
@@ -212,7 +212,7 @@ def timer_migration(machine: Machine) -> Finding:
     sources = ("Linux Documentation/admin-guide/sysctl/kernel.rst", "Linux kernel/time/timer_migration.c")
     title = "Timer migration"
     if value is None:
-        return Finding("timer_migration", title, "unknown", "the kernel does not tell", sources=sources)
+        return Finding("timer_migration", title, "unknown", "the kernel does not say", sources=sources)
     if value == 0:
         return Finding("timer_migration", title, "ok", "off", sources=sources)
     return Finding(
@@ -220,11 +220,11 @@ def timer_migration(machine: Machine) -> Finding:
         title,
         "warn",
         "on",
-        "timers of idle processors are handled by busy ones: a real-time thread's processor may serve a "
-        "stranger's",
-        "sysctl -w kernel.timer_migration=0",
+        "busy processors handle the timers of idle ones: a real-time thread's processor may have to handle "
+        "other programs' timers",
+        "consort run --prepare sets it for the duration of a run; or sysctl -w kernel.timer_migration=0",
         sources,
     )
 
 
-CHECKS = (preemption, throttling, permission, clocksource, counter, timer_migration)
+CHECKS = (preemption, throttling, fair_server, permission, clocksource, counter, timer_migration)

@@ -7,41 +7,22 @@ not `/` nothing is tried out: such properties are unknown.
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
-import shutil
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from consort.cpus import parse_cpus
+from consort.errors import EnvironmentLacks
+from consort.toolchain import tool
+
 CAP_IPC_LOCK = 14
 CAP_SYS_NICE = 23
-PROBE = "consort-wakeup-probe"
-
-
-def parse_cpus(text: str) -> list[int]:
-    """The kernel's list form, `0-3,8`; raises ValueError for anything else."""
-    cpus: set[int] = set()
-    for part in text.strip().split(","):
-        if not part:
-            continue
-        first, _, last = part.partition("-")
-        cpus.update(range(int(first), int(last or first) + 1))
-    return sorted(cpus)
-
-
-def show_cpus(cpus: list[int]) -> str:
-    """The list form again, shortest: `0-3,8`."""
-    runs: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if runs and cpu == runs[-1][-1] + 1:
-            runs[-1].append(cpu)
-        else:
-            runs.append([cpu])
-    return ",".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
 
 
 def try_fifo() -> str | None:
@@ -55,30 +36,20 @@ def try_fifo() -> str | None:
     return None
 
 
-def find_probe() -> Path | None:
-    """The wake-up probe: on the search path, or in a build folder of this source tree."""
-    named = os.environ.get("CONSORT_WAKEUP_PROBE") or shutil.which(PROBE)
-    if named:
-        return Path(named)
-    build = Path(__file__).resolve().parents[3] / "build"
-    built = [p for p in build.glob(f"**/{PROBE}") if p.is_file() and os.access(p, os.X_OK)]
-    return max(built, key=lambda p: p.stat().st_mtime, default=None)
-
-
-def run_probe(seconds: float) -> dict[str, Any] | str:
-    """Measures wake-up latencies; returns the probe's summary, or why there is none."""
-    program = find_probe()
-    if program is None:
-        return "the probe is not built"
+def run_probe(seconds: float, cpu: int) -> dict[str, Any] | str:
+    """Measures wake-ups and what stops a busy thread on a CPU; returns why there is no result, if so."""
+    arguments = ["--measure", "wakeup,busy", "--cpus", str(cpu), "--seconds", str(seconds), "--deep-idle"]
+    if try_fifo() is not None:
+        arguments.append("--ordinary")
     try:
         done = subprocess.run(
-            [str(program), "--seconds", str(seconds)],
-            capture_output=True,
-            text=True,
-            timeout=seconds + 30,
-            check=True,
+            [str(tool("probe")), *arguments], capture_output=True, text=True, timeout=2 * seconds + 300
         )
+        if done.returncode != 0:
+            return f"the probe failed: {done.stderr.strip()}"
         result = json.loads(done.stdout)
+    except EnvironmentLacks as error:
+        return str(error)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         return f"the probe failed: {error}"
     assert isinstance(result, dict)
@@ -94,7 +65,7 @@ class Machine:
         *,
         seconds: float = 1.0,
         fifo: Callable[[], str | None] | None = None,
-        probe: Callable[[float], dict[str, Any] | str] | None = None,
+        probe: Callable[[float, int], dict[str, Any] | str] | None = None,
         pause: Callable[[float], None] | None = None,
     ) -> None:
         live = root == Path("/")
@@ -166,9 +137,20 @@ class Machine:
         found = re.search(r"Linux version (\d+)\.(\d+)", self.read("proc/version") or "")
         return (int(found.group(1)), int(found.group(2))) if found else None
 
+    def configured(self, option: str) -> bool | None:
+        """Whether the kernel was built with an option; None where its configuration is not to be found."""
+        release = re.search(r"Linux version (\S+)", self.read("proc/version") or "")
+        text = self.read(f"boot/config-{release.group(1)}") if release else None
+        try:
+            packed = (self.root / "proc/config.gz").read_bytes()
+            text = gzip.decompress(packed).decode(errors="replace")
+        except (OSError, EOFError):
+            pass
+        return None if text is None else f"{option}=y" in text.splitlines()
+
     @property
     def virtual(self) -> bool | None:
-        """Whether a hypervisor is beneath; None where the tree does not tell."""
+        """Whether a hypervisor is beneath; None where the tree does not say."""
         if self.read("sys/hypervisor/type") or (self.root / "proc/device-tree/hypervisor").exists():
             return True
         flags = self.flags

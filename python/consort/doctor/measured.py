@@ -11,6 +11,8 @@ from consort.doctor.machine import Machine
 
 # One period at 20 kHz, the servo example's rate: a wake-up later than that has missed its whole job.
 PERIOD_NS = 50_000
+# Later than this is many periods at once.
+LONG_US = 1000
 
 
 def hypervisor(machine: Machine) -> Finding:
@@ -18,7 +20,7 @@ def hypervisor(machine: Machine) -> Finding:
     sources = ("Linux Documentation/virt/kvm", "man 1 systemd-detect-virt")
     virtual = machine.virtual
     if virtual is None:
-        return Finding("hypervisor", title, "unknown", "the kernel does not tell", sources=sources)
+        return Finding("hypervisor", title, "unknown", "the kernel does not say", sources=sources)
     if not virtual:
         return Finding("hypervisor", title, "ok", "no hypervisor seen", sources=sources)
     clocks = machine.read("sys/devices/system/clocksource/clocksource0/available_clocksource") or ""
@@ -32,9 +34,8 @@ def hypervisor(machine: Machine) -> Finding:
         title,
         "warn",
         f"a hypervisor is beneath ({name})",
-        "the host may stop or move a virtual processor at any time, unseen from here; timers and "
-        "inter-processor "
-        "interrupts of an idle processor leave to the host",
+        "the host may stop or move a virtual processor at any time, unseen from here; an idle processor's "
+        "timers and inter-processor interrupts go through the host",
         "measure on bare metal; or pin the virtual processors to isolated host processors "
         "(libvirt: <vcpupin>, <emulatorpin>; QEMU: -overcommit cpu-pm=on)",
         sources,
@@ -60,36 +61,87 @@ def steal(before: dict[str, int] | None, after: dict[str, int] | None) -> Findin
         f"processor, in "
         "pieces as long as the host's scheduler chose"
     )
-    mend = "pin and isolate the virtual processors on the host, or use a machine with processors of its own"
+    remedy = "pin and isolate the virtual processors on the host, or use a machine with processors of its own"
     if share == 0:
         return Finding("steal", title, "ok", found, sources=sources, figures=figures)
-    return Finding("steal", title, "bad" if share >= 1 else "warn", found, cost, mend, sources, figures)
+    return Finding("steal", title, "bad" if share >= 1 else "warn", found, cost, remedy, sources, figures)
 
 
 def wakeup(result: dict[str, Any] | str | None) -> Finding:
     title = "Wake-up latency"
     sources = ("man 2 clock_nanosleep", "rt-tests: cyclictest")
-    build = "cmake -S . -B build && cmake --build build --target consort-wakeup-probe"
-    if result is None or isinstance(result, str):
-        reason = result or "this machine is not the one being looked at"
-        return Finding(
-            "wakeup", title, "unknown", f"not measured: {reason}", "", build if result else "", sources
-        )
-    realtime = result["realtime"]
+    series = _series(result, "wakeup")
+    if isinstance(series, str):
+        return Finding("wakeup", title, "unknown", f"not measured: {series}", sources=sources)
     names = ("min", "median", "p99", "p999", "max")
-    figures = {f"{name}_us": result[name] / 1e3 for name in names} | {"n": float(result["n"])}
-    shown = ", ".join(f"{name} {result[name] / 1e3:.1f}" for name in names)
-    found = f"{shown} µs (measured, n = {result['n']}, {realtime['policy']} on processor {realtime['cpu']})"
-    if result["max"] <= PERIOD_NS:
+    figures = {f"{name}_us": series[name] / 1e6 for name in names} | {"n": float(series["n"])}
+    shown = ", ".join(f"{name} {series[name] / 1e6:.1f}" for name in names)
+    found = f"{shown} µs (measured, n = {series['n']}, {_where(result, series)})"
+    if series["max"] <= PERIOD_NS * 1000:
         return Finding("wakeup", title, "ok", found, sources=sources, figures=figures)
-    margin = math.ceil(result["max"] / 1e3)
+    margin = math.ceil(series["max"] / 1e6)
     return Finding(
         "wakeup",
         title,
-        "bad" if result["max"] > 20 * PERIOD_NS else "warn",
+        "bad" if margin > LONG_US else "warn",
         found,
         f"the latest release came {margin} µs late (measured): more than one period at 20 kHz",
-        f"mend the findings above; or time_base: spin, or hybrid with a margin above {margin} µs",
+        f"follow the remedies above; or time_base: spin, or hybrid with a margin above {margin} µs",
         sources,
         figures,
     )
+
+
+def busy(result: dict[str, Any] | str | None) -> Finding:
+    title = "What stops a busy thread"
+    sources = ("ports/linux/include/consort/linux/disturbance.hpp",)
+    series = _series(result, "busy")
+    if isinstance(series, str):
+        return Finding("busy", title, "unknown", f"not measured: {series}", sources=sources)
+    stopped, interrupted = series["stopped"], series["interrupted"]
+    seconds = series["lasted"] / 1e12
+    figures = {"seconds": seconds}
+    for name, part in (("stopped", stopped), ("interrupted", interrupted)):
+        figures |= {f"{name}_n": float(part["n"]), f"{name}_longest_us": part["longest"] / 1e6}
+    found = (
+        f"throttled or preempted {_times(stopped)}; by interrupts or the hypervisor {_times(interrupted)} "
+        f"(measured in {seconds:.1f} s of spinning, gaps above {series['threshold_ns'] / 1e3:.0f} µs, "
+        f"{_where(result, series)})"
+    )
+    longest_us = max(stopped["longest"], interrupted["longest"]) / 1e6
+    if longest_us * 1e3 <= PERIOD_NS:
+        # The kernel throttles once a second: a shorter look cannot see it.
+        short = seconds < 1.05
+        text = f"{found}; too short to see throttling, which comes once a second" if short else found
+        return Finding("busy", title, "unknown" if short else "ok", text, sources=sources, figures=figures)
+    return Finding(
+        "busy",
+        title,
+        "bad" if longest_us > LONG_US else "warn",
+        found,
+        f"a job that is due in the longest of them starts {longest_us:.0f} µs late (measured)",
+        "follow the remedies above: throttling and preemption are the kernel's settings and other tasks', "
+        "interrupts are their affinities; what is left is the host's",
+        sources,
+        figures,
+    )
+
+
+def _series(result: dict[str, Any] | str | None, name: str) -> dict[str, Any] | str:
+    """The series of the one CPU that was probed, or why there is none."""
+    if not isinstance(result, dict):
+        return result or "this machine is not the one being looked at"
+    series: dict[str, Any] = result[name][0]
+    return str(series["refused"]) if "refused" in series else series
+
+
+def _where(result: dict[str, Any] | str | None, series: dict[str, Any]) -> str:
+    policy = result["policy"] if isinstance(result, dict) else ""
+    return f"{policy} on processor {series['cpu']}"
+
+
+def _times(part: dict[str, Any]) -> str:
+    if part["n"] == 0:
+        return "never"
+    times = "once" if part["n"] == 1 else f"{part['n']} times"
+    return f"{times}, longest {part['longest'] / 1e6:.0f} µs"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of memory: what can be locked, and what moves pages behind a program's back."""
+"""Checks of memory: what can be locked, and what moves a program's pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def lock_limit(machine: Machine) -> Finding:
     title = "Locked memory"
     limit, free = machine.limit("Max locked memory"), machine.capability(CAP_IPC_LOCK)
     if limit is None and free is None:
-        return Finding("memlock", title, "unknown", "the kernel does not tell", sources=sources)
+        return Finding("memlock", title, "unknown", "the kernel does not say", sources=sources)
     if free or (limit or 0) >= ENOUGH_BYTES:
         found = "without limit (CAP_IPC_LOCK)" if free else f"limit {_mebibytes(limit)}"
         return Finding("memlock", title, "ok", found, sources=sources)
@@ -44,7 +44,7 @@ def transparent_huge_pages(machine: Machine) -> Finding:
     sources = ("Linux Documentation/admin-guide/mm/transhuge.rst",)
     title = "Transparent huge pages"
     if text is None:
-        return Finding("thp", title, "unknown", "the kernel does not tell, or has none", sources=sources)
+        return Finding("thp", title, "unknown", "the kernel does not say, or has none", sources=sources)
     chosen = re.search(r"\[(\w+)\]", text)
     mode = chosen.group(1) if chosen else text
     if mode in {"madvise", "never"}:

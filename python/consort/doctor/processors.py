@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 
+from consort.cpus import parse_cpus, show_cpus
 from consort.doctor.finding import Finding
-from consort.doctor.machine import Machine, parse_cpus, show_cpus
+from consort.doctor.machine import Machine
 
 PARAMETERS = "Linux Documentation/admin-guide/kernel-parameters.txt"
 
@@ -125,13 +126,14 @@ def interrupts(machine: Machine) -> Finding:
     if not here and not balancer:
         return Finding("interrupts", "Interrupt affinity", "ok", found, sources=sources)
     others = [cpu for cpu in machine.online if cpu not in candidates] or machine.online[:1]
-    mend = (
+    remedy = (
+        "consort run --prepare does it for the duration of a run; or "
         f"for i in {' '.join(sorted(here, key=int))}; do echo {show_cpus(others)} > "
         f"/proc/irq/$i/smp_affinity_list; "
         f"done; kernel parameter: irqaffinity={show_cpus(others)}"
     )
     if balancer:
-        mend = f"systemctl disable --now irqbalance; {mend}"
+        remedy = f"systemctl disable --now irqbalance; {remedy}"
     return Finding(
         "interrupts",
         "Interrupt affinity",
@@ -140,7 +142,7 @@ def interrupts(machine: Machine) -> Finding:
         "each interrupt takes the processor for its handler and for the soft interrupts it raises (network, "
         "block "
         "devices), whatever the thread's priority",
-        mend,
+        remedy,
         sources,
     )
 
@@ -155,7 +157,7 @@ def siblings(machine: Machine) -> Finding:
         if len(threads) > 1:
             shared.add(show_cpus(threads))
     if not known:
-        return Finding("smt", "Hardware threads", "unknown", "the kernel does not tell", sources=sources)
+        return Finding("smt", "Hardware threads", "unknown", "the kernel does not say", sources=sources)
     if not shared:
         note = "; a hypervisor may hide that they do" if machine.virtual else ""
         return Finding(
@@ -166,9 +168,8 @@ def siblings(machine: Machine) -> Finding:
         "Hardware threads",
         "warn",
         f"processors that share a core: {'; '.join(sorted(shared))}",
-        "a sibling's work takes execution units and first-level cache from a real-time thread: its "
-        "computing time "
-        "depends on a stranger",
+        "a sibling's work takes execution units and first-level cache from a real-time thread, which then "
+        "computes for longer",
         "echo off > /sys/devices/system/cpu/smt/control, or kernel parameter: nosmt",
         sources,
     )

@@ -153,7 +153,7 @@ class Canvas:
         self.parts.append(shape + "/>")
 
     def document(self, width: float, height: float, title: str, description: str) -> str:
-        """The whole file; readers of screens are told what it shows."""
+        """The whole file; screen readers get a description of what it shows."""
         marker = (
             '<marker id="{id}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8"'
             ' markerUnits="userSpaceOnUse" orient="{orient}"><path d="M0 0.5L8 4L0 7.5z" fill="#4a5561"/>'

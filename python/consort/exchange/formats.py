@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,11 +17,26 @@ from consort.exchange.rtapp import export_rtapp, import_rtapp
 from consort.exchange.sag import export_sag
 from consort.exchange.sdt import import_sdt
 from consort.model import System
+from consort.model.quantities import OutOfRange
+
+
+def _bounded(read: Callable[[Path], Imported]) -> Callable[[Path], Imported]:
+    """The import, where a figure that no description can hold is the model's fault."""
+
+    @functools.wraps(read)
+    def imported(path: Path) -> Imported:
+        try:
+            return read(path)
+        except (OutOfRange, OverflowError) as error:
+            raise BadInput(f"holds a figure that a description cannot: {error}", file=path) from None
+
+    return imported
+
 
 IMPORTS: dict[str, Callable[[Path], Imported]] = {
-    "amalthea": import_amalthea,
-    "rt-app": import_rtapp,
-    "sdt": import_sdt,
+    "amalthea": _bounded(import_amalthea),
+    "rt-app": _bounded(import_rtapp),
+    "sdt": _bounded(import_sdt),
 }
 EXPORTS: dict[str, Callable[[System, Report], str]] = {
     "amalthea": export_amalthea,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 from consort.errors import BadInput
@@ -30,7 +31,13 @@ def export_mast(system: System, report: Report) -> str:
     parts = [part for core in cores for part in _core(system, core, report)]
     for name in tasks:
         parts += _task(system, name, report)
-    for what, names in (("channel", system.channels), ("chain", system.chains), ("mode", system.modes)):
+    described: dict[str, Iterable[str]] = {
+        "channel": system.channels,
+        "device": system.devices,
+        "chain": system.chains,
+        "mode": system.modes,
+    }
+    for what, names in described.items():
         for name in names:
             report.leave(what, name, "tasks are written as transactions of their own")
     return "-- Times are microseconds.\n\n" + "\n\n".join(parts) + "\n"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -41,6 +42,8 @@ class Phase:
 
     run: int = 0
     sleep: int = 0
+    # How often it sleeps.
+    stops: int = 0
     period: int = 0
 
 
@@ -155,6 +158,7 @@ class _Reader:
                 phase.run += self.integer(value, here) * MICROSECOND
             elif event == "sleep":
                 phase.sleep += self.integer(value, here) * MICROSECOND
+                phase.stops += 1
             else:
                 self.report.leave(f"event {event}", name, "not modelled")
         return phase
@@ -216,7 +220,14 @@ def _imported(path: Path, reader: _Reader, threads: list[Thread]) -> Imported:
         "name": "rt-app-host",
         "description": "the Linux machine that an rt-app workload is for",
         "processors": {"cpu": {"isa": "probed"}},
-        "cores": {"cpu": {"processor": "cpu", "count": count, "cpu": "auto"}},
+        "cores": {
+            "cpu": {
+                "processor": "cpu",
+                "count": count,
+                "cpu": "auto",
+                "context_switch": {"value": "0ns", "assumed": "an rt-app workload has none"},
+            }
+        },
     }
     system: dict[str, Any] = {"consort": 1, "platform": "rt-app-host.yaml"}
     if scheduling:
@@ -262,6 +273,9 @@ def _task(report: Report, thread: Thread) -> dict[str, Any] | None:
     waits = max((phase.sleep for phase in phases if phase.period), default=0)
     if waits:
         task["self_suspension"] = str(Duration(waits))
+        stops = max(phase.stops for phase in phases if phase.period)
+        if stops > 1:
+            task["suspensions"] = stops
     return task
 
 
@@ -323,7 +337,13 @@ def export_rtapp(system: System, report: Report) -> str:
             threads[name] = thread
     if not threads:
         raise BadInput(f"there is no task that rt-app could run\n{report.text()}", file=system.file)
-    for what, parts in (("channel", system.channels), ("chain", system.chains), ("mode", system.modes)):
+    described: dict[str, Iterable[str]] = {
+        "channel": system.channels,
+        "device": system.devices,
+        "chain": system.chains,
+        "mode": system.modes,
+    }
+    for what, parts in described.items():
         for part in parts:
             report.leave(what, part, "rt-app has none")
     workload = {
@@ -381,6 +401,8 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
     thread |= {"loop": -1, "run": run}
     if task.self_suspension is not None and task.self_suspension.value:
         thread["sleep"] = -(-task.self_suspension.value // MICROSECOND)
+        if task.suspensions > 1:
+            report.change("suspension", name, "once for all of its time, at the end of a job's execution")
     thread["timer"] = {"ref": "unique", "period": period}
     return thread
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import BadInput
+from consort.limits import LARGEST_DESCRIPTION, read_bytes
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -16,7 +17,7 @@ class Pairs(list[tuple[str, Any]]):
 
 def read_rtapp_text(path: Path) -> Pairs:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bytes(path, LARGEST_DESCRIPTION, "workload").decode("utf-8")
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError as error:

@@ -12,10 +12,12 @@ from typing import Any
 from devicetree import dtlib
 
 from consort.errors import BadInput
+from consort.exchange.devicetree import ConfinedTree
 from consort.exchange.names import Names
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
-from consort.model.quantities import Frequency, Size
+from consort.limits import LARGEST_TREE, MIB
+from consort.model.quantities import LARGEST, Frequency, Size
 
 ISAS = (
     (r"cortex-a(5|7|8|9|12|15|17)\b", "armv7-a"),
@@ -45,9 +47,11 @@ def import_sdt(path: Path) -> Imported:
     tree = _parsed(path)
     try:
         return _imported(tree, path)
-    except dtlib.DTError as error:
+    except (dtlib.DTError, UnicodeDecodeError) as error:
         # A property is there and has another form than the binding gives it.
         raise BadInput(f"has a property that cannot be read: {error}", file=path) from None
+    except RecursionError:
+        raise BadInput("is nested too deeply to be read; this is no device tree", file=path) from None
 
 
 def _imported(tree: dtlib.DT, path: Path) -> Imported:
@@ -79,10 +83,17 @@ def _imported(tree: dtlib.DT, path: Path) -> Imported:
 
 def _parsed(path: Path) -> dtlib.DT:
     try:
-        return dtlib.DT(str(path))
+        if not path.is_file() and path.exists():
+            raise BadInput("is no file; give the path of a device tree source", file=path)
+        if path.stat().st_size > LARGEST_TREE:
+            raise BadInput(f"is larger than {LARGEST_TREE // MIB} MiB; this is no device tree", file=path)
+        return ConfinedTree(path)
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", file=error.filename or path) from None
-    except (dtlib.DTError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise BadInput("is nested too deeply to be read; this is no device tree", file=path) from None
+    # Numbers too long for Python's own limits, offsets that are none.
+    except (dtlib.DTError, ValueError, OverflowError) as error:
         raise BadInput(f"is no device tree source: {error}", file=path) from None
 
 
@@ -139,10 +150,19 @@ def _match(table: tuple[tuple[str, str], ...], text: str, default: str) -> str:
 
 def _number(prop: dtlib.Property, path: Path) -> int:
     """A property of one or two cells as one number."""
+    where = f"{prop.node.path}/{prop.name}"
     try:
-        return int(dtlib.to_num(prop.value))
+        number = int(dtlib.to_num(prop.value))
     except (dtlib.DTError, ValueError) as error:
-        raise BadInput(f"is no number: {error}", file=path, field=f"{prop.node.path}/{prop.name}") from None
+        raise BadInput(f"is no number: {error}", file=path, field=where) from None
+    return _within(number, path, where)
+
+
+def _within(number: int, path: Path, where: str) -> int:
+    """A number as large as a quantity may be."""
+    if number > LARGEST:
+        raise BadInput(f"{number:#x} is too large; at most {LARGEST:#x} can be", file=path, field=where)
+    return number
 
 
 def _cells(node: dtlib.Node, name: str, default: int) -> int:
@@ -166,7 +186,10 @@ def _reg(node: dtlib.Node, path: Path) -> Iterator[tuple[int, int]]:
         )
     for start in range(0, len(prop.value), step):
         entry = prop.value[start : start + step]
-        yield dtlib.to_num(entry[: 4 * address]), dtlib.to_num(entry[4 * address :]) if size else 0
+        begin = dtlib.to_num(entry[: 4 * address]) if address else 0
+        length = dtlib.to_num(entry[4 * address :]) if size else 0
+        _within(begin + length, path, f"{node.path}/reg")
+        yield begin, length
 
 
 def _memories(tree: dtlib.DT, names: Names, report: Report, path: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from consort.errors import BadInput
+from consort.limits import LARGEST_MODEL, read_bytes
 
 _PREFIXES = {
     "http://www.w3.org/2001/XMLSchema-instance": "xsi",
@@ -56,7 +57,7 @@ class Element:
 def read_xml(path: Path) -> Element:
     """The root element of a file; `BadInput` with the line where it is not well-formed."""
     try:
-        data = path.read_bytes()
+        data = read_bytes(path, LARGEST_MODEL, "model")
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", file=path) from None
     if data.startswith(b"PK\x03\x04"):

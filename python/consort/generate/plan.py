@@ -23,7 +23,7 @@ Refuse = Callable[[str, str], BadInput]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class PartitionOptions:
     """What the description does not say."""
 
     # The shared window.
@@ -101,7 +101,7 @@ def ranges(numbers: list[int]) -> str:
     return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
-def make_plan(system: System, wishes: Wishes) -> Plan:
+def make_plan(system: System, options: PartitionOptions) -> Plan:
     """`BadInput` names the wish that cannot be granted, and why."""
     platform = system.platform_description
 
@@ -111,7 +111,7 @@ def make_plan(system: System, wishes: Wishes) -> Plan:
     if not system.tasks:
         raise refuse("tasks", "there is nothing to partition for")
     first = next(iter(system.tasks.values())).on
-    group = wishes.group or platform.core(first).group
+    group = options.group or platform.core(first).group
     if group not in platform.cores:
         raise refuse("--group", f"'{group}' is no core group of {platform.name}: {', '.join(platform.cores)}")
     cores = list(dict.fromkeys(t.on for t in system.tasks.values() if platform.core(t.on).group == group))
@@ -122,15 +122,15 @@ def make_plan(system: System, wishes: Wishes) -> Plan:
         raise refuse(
             "tasks", f"tasks take all {cpus} cores of '{group}'; the operating system needs one of its own"
         )
-    ddr = _ddr(system, refuse, wishes)
-    window = Region("window", wishes.window, wishes.window_bytes)
-    colors, per_cell, rest = _colors(wishes, len(cores), refuse)
+    ddr = _ddr(system, refuse, options)
+    window = Region("window", options.window, options.window_bytes)
+    colors, per_cell, rest = _colors(options, len(cores), refuse)
     partitions = []
     base = window.end
     for i, name in enumerate(cores):
-        memory = Region(name, base, wishes.partition_bytes)
+        memory = Region(name, base, options.partition_bytes)
         base = memory.end
-        irq = wishes.first_irq + 2 * i
+        irq = options.first_irq + 2 * i
         part = (i * per_cell, (i + 1) * per_cell - 1) if per_cell else None
         partitions.append(Partition(name, platform.core(name).index, memory, part, irq, irq + 1))
     plan = Plan(
@@ -144,15 +144,15 @@ def make_plan(system: System, wishes: Wishes) -> Plan:
         tuple(partitions),
         colors,
         rest,
-        wishes.gicd,
+        options.gicd,
     )
     _check_regions(plan, system, refuse)
-    if not 32 <= wishes.first_irq <= 1019 - 2 * len(partitions):
-        raise refuse("--first-irq", f"{wishes.first_irq}: shared peripheral interrupts are 32 to 1019")
+    if not 32 <= options.first_irq <= 1019 - 2 * len(partitions):
+        raise refuse("--first-irq", f"{options.first_irq}: shared peripheral interrupts are 32 to 1019")
     return plan
 
 
-def _ddr(system: System, refuse: Refuse, wishes: Wishes) -> Region:
+def _ddr(system: System, refuse: Refuse, options: PartitionOptions) -> Region:
     platform = system.platform_description
     known = []
     for name, memory in platform.memories.items():
@@ -160,33 +160,33 @@ def _ddr(system: System, refuse: Refuse, wishes: Wishes) -> Region:
             continue
         region = Region(name, memory.address, memory.size.value.bytes)
         known.append(region)
-        if region.base <= wishes.window < region.end:
+        if region.base <= options.window < region.end:
             return region
     places = ", ".join(f"{r.name} {r.base:#x} to {r.end:#x}" for r in known) or "none with an address"
     raise refuse(
         "--window",
-        f"{wishes.window:#x} lies in no memory of {platform.name} with an address; there is {places}",
+        f"{options.window:#x} lies in no memory of {platform.name} with an address; there is {places}",
     )
 
 
-def _colors(wishes: Wishes, cells: int, refuse: Refuse) -> tuple[int, int, tuple[int, int] | None]:
+def _colors(options: PartitionOptions, cells: int, refuse: Refuse) -> tuple[int, int, tuple[int, int] | None]:
     """All colours, those of each cell, and the first and last of the rest."""
-    if wishes.colors == 0:
+    if options.colors == 0:
         return 0, 0, None
-    if wishes.llc_bytes <= 0 or wishes.llc_ways <= 0:
+    if options.llc_bytes <= 0 or options.llc_ways <= 0:
         raise refuse("--colors", "colouring needs --llc-size and --llc-ways of the last-level cache")
-    if wishes.llc_bytes % (wishes.llc_ways * PAGE) != 0:
+    if options.llc_bytes % (options.llc_ways * PAGE) != 0:
         raise refuse(
-            "--llc-size", f"{wishes.llc_bytes} bytes in {wishes.llc_ways} ways are no whole number of pages"
+            "--llc-size", f"{options.llc_bytes} bytes in {options.llc_ways} ways are no whole number of pages"
         )
     # Pages whose addresses differ by a way's size compete for the same sets.
-    total = wishes.llc_bytes // (wishes.llc_ways * PAGE)
-    if cells * wishes.colors >= total:
+    total = options.llc_bytes // (options.llc_ways * PAGE)
+    if cells * options.colors >= total:
         raise refuse(
             "--colors",
-            f"{cells} x {wishes.colors} colours are too many: there are {total}, and the rest needs one",
+            f"{cells} x {options.colors} colours are too many: there are {total}, and the rest needs one",
         )
-    return total, wishes.colors, (cells * wishes.colors, total - 1)
+    return total, options.colors, (cells * options.colors, total - 1)
 
 
 def _check_regions(plan: Plan, system: System, refuse: Refuse) -> None:

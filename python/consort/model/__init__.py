@@ -4,13 +4,9 @@
 from consort.model.description import (
     Chain,
     Channel,
-    Column,
     Configuration,
     Dispatch,
-    FileInput,
     Footprint,
-    FunctionInput,
-    Golden,
     Mode,
     Override,
     Run,
@@ -34,8 +30,8 @@ from consort.model.platform import (
 from consort.model.problems import BadDescription
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size, Tolerance
 from consort.model.references import CppName, PythonReference, StepReference
-from consort.model.runnable import need_runnable
 from consort.model.schema import platform_schema, system_schema
+from consort.model.sources import Column, FileInput, FunctionInput, Golden, SystemDevice
 
 __all__ = [
     "BadDescription",
@@ -69,12 +65,12 @@ __all__ = [
     "Size",
     "StepReference",
     "System",
+    "SystemDevice",
     "Task",
     "Tolerance",
     "Types",
     "load_platform",
     "load_system",
-    "need_runnable",
     "platform_from_data",
     "platform_schema",
     "system_from_data",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about channels and chains: who writes, who reads, and whether the way is whole."""
+"""Rules about channels: who writes, who reads, and what each is."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def devices(view: View) -> list[str]:
 Ends = dict[str, dict[str, Location]]
 
 
-def _ends(view: View) -> tuple[Ends, Ends]:
+def ends_of(view: View) -> tuple[Ends, Ends]:
     """Who writes and who reads each channel, and where that is said."""
     writers: Ends = {}
     readers: Ends = {}
@@ -47,20 +47,19 @@ def _ends(view: View) -> tuple[Ends, Ends]:
                 readers.setdefault(name, {}).setdefault(reader, ("channels", name, "to", index))
     for task in view.tasks():
         for key, ends in (("writes", writers), ("reads", readers)):
-            for index, channel in enumerate(view.sequence("tasks", task, key)):
-                if isinstance(channel, str):
-                    ends.setdefault(channel, {}).setdefault(task, ("tasks", task, key, index))
+            for place, channel in view.bindings(task, key):
+                ends.setdefault(channel, {}).setdefault(task, place)
     return writers, readers
 
 
-def _misspelt(view: View) -> set[str]:
+def misspelt_in(view: View) -> set[str]:
     """The tasks that read or write a channel that is not there, and the channels that they may mean."""
     names = dict.fromkeys(free_channels(view))
     found: set[str] = set()
     for task in view.tasks():
         for key in ("reads", "writes"):
-            for name in view.sequence("tasks", task, key):
-                if isinstance(name, str) and "." not in name and name not in names:
+            for _, name in view.bindings(task, key):
+                if "." not in name and name not in names:
                     found |= {task, closest(name, names) or name}
     return found
 
@@ -111,28 +110,60 @@ def _known_channels(view: View) -> Problems:
     if "channels" in view.mapping() and not isinstance(described, dict):
         return
     known = dict.fromkeys(described or ())
+    sources = devices(view)
     for task in view.tasks():
         for key in ("reads", "writes"):
-            given = view.sequence("tasks", task, key)
-            for index, name in enumerate(given):
-                here = ("tasks", task, key, index)
-                if not isinstance(name, str):
-                    continue
-                if "." in name:
+            seen: set[str] = set()
+            for here, name in view.bindings(task, key):
+                owner, dot, _ = name.rpartition(".")
+                if dot and owner in sources:
+                    if name in seen:
+                        yield view.problem(here, f"{name!r} stands twice; remove one of them")
+                elif dot and owner not in view.tasks():
+                    known_devices = [device for device in sources if view.mapping("devices", device)]
+                    hint = nearest(owner, known_devices, "devices of this description")
+                    yield view.problem(here, f"there is no device {owner!r}; {hint}")
+                elif dot:
                     yield view.problem(
                         here,
                         f"{name!r} lies between a master and its worker; remove it, or name another",
                     )
-                elif name not in known:
-                    hint = nearest(name, [k for k in known if "." not in k], "channels")
+                elif name not in known and name not in sources:
+                    known_names = [k for k in known if "." not in k]
+                    hint = nearest(name, [*known_names, *view.mapping("devices")], "channels")
                     yield view.problem(here, f"there is no channel {name!r}; {hint}")
-                elif name in given[:index]:
+                elif name in known and name in sources:
+                    yield view.problem(
+                        here, f"{name!r} is a channel and a device; give one of them another name"
+                    )
+                elif name in seen:
                     yield view.problem(here, f"{name!r} stands twice; remove one of them")
+                seen.add(name)
+
+
+def _arrivals(view: View) -> Problems:
+    for task in view.tasks():
+        here = ("tasks", task, "arrival")
+        channel = view.text(*here)
+        if channel is None:
+            continue
+        read = [name for name, ends in ends_of(view)[1].items() if task in ends]
+        if channel not in read:
+            yield view.problem(
+                here,
+                f"the task does not read {channel!r}; {nearest(channel, read, 'channels that it reads')}",
+            )
+        if "period" in view.mapping("tasks", task):
+            yield view.problem(
+                here,
+                "a periodic task is released by time; remove 'arrival', or write 'min_interarrival'",
+                at_key=True,
+            )
 
 
 def _both_ends(view: View) -> Problems:
-    parts, misspelt = {*view.tasks(), *devices(view)}, _misspelt(view)
-    all_writers, all_readers = _ends(view)
+    parts, misspelt = {*view.tasks(), *devices(view)}, misspelt_in(view)
+    all_writers, all_readers = ends_of(view)
     for name in view.mapping("channels"):
         here: Location = ("channels", name)
         if "." in name:
@@ -253,7 +284,7 @@ def _sizes(view: View) -> Problems:
 
 def _mailboxes(view: View) -> Problems:
     """Each block of a mailbox is taken out before the next is put in: one reader, which is as fast."""
-    all_writers, all_readers = _ends(view)
+    all_writers, all_readers = ends_of(view)
     for name in free_channels(view):
         here = ("channels", name)
         given = view.mapping(*here)
@@ -288,71 +319,12 @@ def _mailboxes(view: View) -> Problems:
             )
 
 
-def _chains(view: View) -> Problems:
-    if not isinstance(view.document.get("tasks"), dict):
-        return
-    tasks = list(view.document.get("tasks"))
-    for chain in view.mapping("chains"):
-        here = ("chains", chain)
-        path = view.sequence(*here, "path")
-        for index, task in enumerate(path):
-            place = (*here, "path", index)
-            if not isinstance(task, str):
-                continue
-            if task not in tasks:
-                yield view.problem(place, f"{task!r} is no task; {nearest(task, tasks, 'tasks')}")
-            elif task in path[:index]:
-                yield view.problem(
-                    place, f"{task!r} stands twice; a chain passes each task once, remove one of them"
-                )
-        for key in ("reaction", "age"):
-            limit = view.parsed(Duration, *here, key)
-            if limit is not None and limit.value == 0:
-                yield view.problem((*here, key), f"the {key} is 0; more than 0 is needed")
-        if view.text(*here, "communication") == "let":
-            for index, task in enumerate(path):
-                if isinstance(task, str) and "min_interarrival" in view.mapping("tasks", task):
-                    yield view.problem(
-                        (*here, "path", index),
-                        f"logical execution time needs periodic tasks, and {task!r} is sporadic; write"
-                        " 'communication: implicit'",
-                    )
-
-
-def _links_of_chains(view: View) -> Problems:
-    """Consecutive tasks of a chain share a channel, in a description that has channels at all."""
-    names = free_channels(view)
-    if not names:
-        return
-    writers, readers = _ends(view)
-    ways = {
-        (writer, reader)
-        for name in names
-        for writer in writers.get(name, ())
-        for reader in readers.get(name, ())
-    }
-    misspelt = _misspelt(view)
-    tasks = [task for task in view.tasks() if task not in misspelt]
-    for chain in view.mapping("chains"):
-        path = view.sequence("chains", chain, "path")
-        for index in range(1, len(path)):
-            first, second = path[index - 1], path[index]
-            if first not in tasks or second not in tasks or second in path[:index] or (first, second) in ways:
-                continue
-            hint = "the other way there is one, turn them round" if (second, first) in ways else ""
-            yield view.problem(
-                ("chains", chain, "path", index),
-                f"no channel leads from {first!r} to {second!r}; {hint or 'add one, or correct the path'}",
-            )
-
-
 CHANNEL_RULES: tuple[Callable[[View], Problems], ...] = (
     _known_parts,
     _known_channels,
+    _arrivals,
     _both_ends,
     _kinds,
     _sizes,
     _mailboxes,
-    _chains,
-    _links_of_chains,
 )

@@ -19,8 +19,9 @@ from consort.model.emit import write_yaml
 from consort.model.figures import DurationFigure, Provenance, SizeFigure, Sourced
 from consort.model.modes import overridden
 from consort.model.platform import Core, Device, Platform, figures_in
-from consort.model.quantities import Duration, Energy, Frequency, Size, Tolerance
-from consort.model.references import CppName, PythonReference, StepReference
+from consort.model.quantities import Duration, Energy, Size
+from consort.model.references import CppName, StepReference
+from consort.model.sources import Golden, Input, SystemDevice
 from consort.model.textvalue import WrongValue, kind_of
 
 Execution = Literal["local", "offloaded", "three-phase"]
@@ -30,26 +31,16 @@ ChannelKind = Literal["periodic", "sporadic", "queue", "subscription"]
 Implementation = Literal["mailbox", "double-buffer", "snapshot", "queue"]
 Communication = Literal["implicit", "let"]
 OnMiss = Literal["hold-last-output", "local-fallback", "stop"]
-TimeUnit = Literal["ps", "ns", "us", "ms", "s"]
-Interpolation = Literal["linear", "cubic"]
 TimeBase = Literal["spin", "sleep", "hybrid"]
+Wait = Literal["spin", "sleep"]
+Service = Literal["priority", "fifo"]
 Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
 # Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
 DEFAULT_MEMORY = "shm"
+# In place of a step: a function that executes for the task's execution time and passes numbered blocks.
+STAND_IN: Literal["stand-in"] = "stand-in"
 CONFIGURATIONS: tuple[Configuration, ...] = get_args(Configuration)
-
-
-def _scalar(value: Any) -> str | bool | int | float:
-    if isinstance(value, str | bool | int | float):
-        return value
-    text = f"{kind_of(value)} stands here; a text, a number, true or false is needed"
-    raise PydanticCustomError("consort_value", "{text}", {"text": text})
-
-
-Scalar = Annotated[
-    str | bool | int | float, PlainValidator(_scalar, json_schema_input_type=str | bool | float)
-]
 
 
 class Types(Described):
@@ -59,94 +50,6 @@ class Types(Described):
     in_: CppName = Field(alias="in", description="The inputs' type.", examples=["servo::In"])
     state: CppName = Field(description="The state's type.", examples=["servo::State"])
     out: CppName = Field(description="The outputs' type.", examples=["servo::Out"])
-
-
-class Column(Described):
-    """A column of a CSV file, brought to the member's unit: value * scale + offset."""
-
-    tag: ClassVar[str] = "<column>"
-    column: NonEmpty = Field(
-        description="The column's name in the first line of the file.", examples=["position"]
-    )
-    scale: Annotated[float, Field(allow_inf_nan=False)] = Field(default=1.0, description="Factor.")
-    offset: Annotated[float, Field(allow_inf_nan=False)] = Field(
-        default=0.0, description="Added after the factor."
-    )
-
-
-def _column_tag(value: Any) -> str:
-    return Column.tag if isinstance(value, dict | Column) else "<name>"
-
-
-ColumnOrName = Annotated[
-    Annotated[NonEmpty, Tag("<name>")] | Annotated[Column, Tag(Column.tag)], Discriminator(_column_tag)
-]
-
-
-class FileInput(Described):
-    """Inputs read from a CSV file and resampled. At its end the input begins again, with the state reset."""
-
-    tag: ClassVar[str] = "<file>"
-    file: NonEmpty = Field(description="The CSV file, relative to this file.", examples=["data/servo.csv"])
-    time: NonEmpty = Field(description="The column that holds the time of each row.", examples=["time"])
-    time_unit: TimeUnit = Field(description="The unit of the time column.", examples=["ns"])
-    columns: Annotated[dict[Member, ColumnOrName], Field(min_length=1)] = Field(
-        description="For each member of the input type the column it is read from.",
-        examples=["{position: position}"],
-    )
-    rate: Frequency | None = Field(
-        default=None, description="Rate to resample to; without it one row for each period of the task."
-    )
-    interpolation: Interpolation = Field(
-        default="linear", description="Between the rows of the file: straight lines, or a cubic spline."
-    )
-
-    def column(self, member: str) -> Column:
-        """A member's column in its long form."""
-        value = self.columns[member]
-        return value if isinstance(value, Column) else Column(column=value)
-
-
-class FunctionInput(Described):
-    """Inputs made by a Python function, which returns a NumPy structured array of the input type."""
-
-    tag: ClassVar[str] = "<function>"
-    function: PythonReference = Field(
-        description="The function, called as function(dtype, **arguments).", examples=["inputs.py::inputs"]
-    )
-    arguments: dict[Member, Scalar] = Field(default={}, description="Keyword arguments of the function.")
-
-
-def _input_tag(value: Any) -> str:
-    if isinstance(value, FunctionInput):
-        return FunctionInput.tag
-    if isinstance(value, dict) and "function" in value and "file" not in value:
-        return FunctionInput.tag
-    return FileInput.tag
-
-
-Input = Annotated[
-    Annotated[FileInput, Tag(FileInput.tag)] | Annotated[FunctionInput, Tag(FunctionInput.tag)],
-    Discriminator(_input_tag),
-]
-
-
-class Golden(Described):
-    """The outputs that a run must produce."""
-
-    function: PythonReference = Field(
-        description="A Python function, called as function(inputs, **arguments) with a NumPy structured"
-        " array of"
-        " the inputs. It returns one of the outputs, row for row from the reset state, or a mapping that"
-        " holds it"
-        " under 'expected'.",
-        examples=["golden.py::golden"],
-    )
-    arguments: dict[Member, Scalar] = Field(default={}, description="Keyword arguments of the function.")
-    tolerance: dict[Member, Tolerance] = Field(
-        default={},
-        description="For each member of the output type how far it may lie off; without it not at all.",
-    )
 
 
 def _deadline(data: dict[str, Any]) -> Duration:
@@ -174,14 +77,38 @@ def _flow(value: Any) -> int | str:
     raise PydanticCustomError("consort_value", "{text}", {"text": text})
 
 
+def _step(value: Any) -> StepReference | Literal["stand-in"]:
+    if value == STAND_IN:
+        return STAND_IN
+    try:
+        return StepReference.from_yaml(value)
+    except WrongValue as error:
+        text = f"{error}; or {STAND_IN}"
+        raise PydanticCustomError("consort_value", "{text}", {"text": text}) from None
+
+
+def _binding_form(value: Any) -> str:
+    return "<members>" if isinstance(value, dict) else "<list>"
+
+
 Slot = Annotated[
     Duration | Literal["auto"],
     PlainValidator(_slot, json_schema_input_type=Duration | Literal["auto"]),
     PlainSerializer(str, return_type=str),
 ]
 Flow = Annotated[int | str, PlainValidator(_flow, json_schema_input_type=int | str)]
+Step = Annotated[
+    StepReference | Literal["stand-in"],
+    PlainValidator(_step, json_schema_input_type=StepReference | Literal["stand-in"]),
+    PlainSerializer(str, return_type=str),
+]
 Names = Annotated[tuple[Name, ...], Strict(False)]
-ChannelNames = Annotated[tuple[NonEmpty, ...], Strict(False)]
+# Channels, devices, or members of a plant (<device>.<member>): all of them, or one for each bound member.
+Bindings = Annotated[
+    Annotated[tuple[NonEmpty, ...], Strict(False), Tag("<list>")]
+    | Annotated[dict[Member, NonEmpty], Tag("<members>")],
+    Discriminator(_binding_form),
+]
 
 
 class Footprint(Sourced):
@@ -215,11 +142,16 @@ class Dispatch(Sourced):
     receive: DurationFigure | None = Field(default=None, description="After the worker has answered.")
 
 
-class Task(Described):
+class Task(Sourced):
     """A task: a step over plain data, released again and again."""
 
-    step: StepReference | None = Field(
-        default=None, description=f"{StepReference.description} Needed to run the task, not to analyse it."
+    counts: ClassVar[bool] = False
+
+    step: Step | None = Field(
+        default=None,
+        description=f"{StepReference.description} Or stand-in: what executes for the task's execution time"
+        " and passes numbered blocks. Needed to run the task, not to analyse it.",
+        examples=["step.hpp::servo::step"],
     )
     types: Types | None = Field(
         default=None, description="The step's types; without it they are read from its signature."
@@ -285,8 +217,27 @@ class Task(Described):
     self_suspension: Duration | None = Field(
         default=None, description="How long a job may wait for something that is not modelled, at most."
     )
-    reads: ChannelNames = Field(default=(), description="Channels the task reads.", examples=["[gains]"])
-    writes: ChannelNames = Field(default=(), description="Channels the task writes.", examples=["[gains]"])
+    suspensions: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="In how many stretches at most a job waits so: what the bounds count."
+    )
+    reads: Bindings = Field(
+        default=(),
+        description="What the task reads: a list of channels and devices, or for each member of the input"
+        " type a channel, a device or a plant's member.",
+        examples=["{reference: set-points, position: arm.angle}"],
+    )
+    writes: Bindings = Field(
+        default=(),
+        description="What the task writes: a list of channels and devices, or for each member of the output"
+        " type a channel, a device or a plant's member.",
+        examples=["{torque: arm.torque}"],
+    )
+    arrival: NonEmpty | None = Field(
+        default=None,
+        description="Of a sporadic task: the channel it reads whose blocks release its jobs; without it a"
+        " generator does, at random times that the minimum inter-arrival time allows.",
+        examples=["events"],
+    )
     on_miss: OnMiss = Field(
         default="hold-last-output",
         description="What becomes of a job whose output is not there at its deadline: the last output holds,"
@@ -314,8 +265,13 @@ class Task(Described):
 
     @property
     def step_to_run(self) -> StepReference:
-        assert self.step is not None, "need_runnable makes sure of it"
+        assert isinstance(self.step, StepReference), "a plan for a machine makes sure of it"
         return self.step
+
+    def bound_to(self, key: Literal["reads", "writes"]) -> list[tuple[str, str]]:
+        """What the task reads or writes: member ("" is all of the block), and channel, device or its part."""
+        given = self.reads if key == "reads" else self.writes
+        return list(given.items()) if isinstance(given, dict) else [("", name) for name in given]
 
     @property
     def sporadic(self) -> bool:
@@ -373,6 +329,12 @@ class Channel(Described):
     )
     capacity: Annotated[int, Field(ge=1, le=2**24)] | None = Field(
         default=None, description="Blocks that a queue holds."
+    )
+    communication: Communication | None = Field(
+        default=None,
+        description="As in chains. Without it let where every chain through the channel is let, else"
+        " implicit; with it all chains through the channel must be so.",
+        examples=["let"],
     )
     flow: Flow | None = Field(
         default=None,
@@ -443,8 +405,10 @@ class Mode(Described):
     )
 
 
-class Scheduling(Described):
+class Scheduling(Sourced):
     """How a core, or each core of a group, is scheduled."""
+
+    counts: ClassVar[bool] = False
 
     policy: Policy = Field(default="fixed-priority", description="Which ready job a core executes.")
     context_switch: DurationFigure | None = Field(
@@ -460,13 +424,24 @@ class Scheduling(Described):
         default=None,
         description="How three-phase cores share the DMA engine; without it tdma, a slot each in turn.",
     )
+    wait: Wait | None = Field(
+        default=None,
+        description="What a master does while an offloaded job is away: spin keeps looking for the answer,"
+        " sleep lets the core run other jobs. Without it spin.",
+    )
+    service: Service | None = Field(
+        default=None,
+        description="Which request a worker serves of those it finds: that of the most urgent task"
+        " (priority), or the oldest one (fifo). Without it priority.",
+    )
 
 
 class Run(Described):
     """How ``consort run`` runs the system."""
 
     iterations: Annotated[int, Field(ge=1, le=2**32 - 1)] = Field(
-        default=100_000, description="Jobs of each task in each configuration."
+        default=100_000,
+        description="Jobs of the first task in each configuration; the others run for the same time.",
     )
     time_base: TimeBase = Field(
         default="hybrid",
@@ -482,13 +457,18 @@ class Run(Described):
         " master),"
         " then interference off or on. Without it all that the description makes possible.",
     )
+    seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = Field(
+        default=1, description="Of all random choices: jitter, sporadic releases, stand-ins' execution times."
+    )
     cpus: dict[Name, Annotated[int, Field(ge=0)]] = Field(
         default={}, description="CPU numbers of the host for cores of the platform; the others are chosen."
     )
 
 
-class System(Described):
+class System(Sourced):
     """A whole description: platform, tasks, channels, and how to run them."""
+
+    counts: ClassVar[bool] = False
 
     consort: Version = Field(description="Version of the description's form.", examples=["1"])
     name: NonEmpty | None = Field(default=None, description="What the system is called.")
@@ -503,7 +483,7 @@ class System(Described):
         " group's. Without one: preemptive fixed priorities.",
         examples=["{a72: {policy: edf}}"],
     )
-    devices: dict[Name, Device] = Field(
+    devices: dict[Name, SystemDevice] = Field(
         default={}, description="What data comes from and goes to, beside the platform's devices."
     )
     tasks: Annotated[dict[Name, Task], Field(min_length=1)] = Field(
@@ -613,19 +593,37 @@ class System(Described):
             writers = {name: channel.from_ for name, channel in self.channels.items() if channel.from_}
             readers = {name: list(channel.to) for name, channel in self.channels.items()}
             for name, task in self.tasks.items():
-                for channel in task.writes:
-                    writers.setdefault(channel, name)
-                for channel in task.reads:
-                    if name not in readers.setdefault(channel, []):
+                for _, channel in task.bound_to("writes"):
+                    if channel in self.channels:
+                        writers.setdefault(channel, name)
+                for _, channel in task.bound_to("reads"):
+                    if channel in self.channels and name not in readers.setdefault(channel, []):
                         readers[channel].append(name)
             self._ends = writers, readers
         return self._ends
 
-    def channels_between(self, writer: str, reader: str) -> list[str]:
-        """The channels that one task or device writes and another reads."""
-        return [
-            name for name in self.channels if self.writer(name) == writer and reader in self.readers(name)
-        ]
+    def changed(self, changes: dict[str, dict[str, Any]]) -> System:
+        """The system with other values for some keys of tasks, as the overrides of a mode have them."""
+        data = self._given()
+        for name, change in changes.items():
+            data["tasks"][name] = overridden(data["tasks"][name], change)
+        channels = data.get("channels", {})
+        for name in list(channels):
+            owner, dot, _ = name.rpartition(".")
+            if dot and data["tasks"][owner].get("execution") != "offloaded":
+                del channels[name]
+        return self._of(data)
+
+    def _of(self, data: dict[str, Any]) -> System:
+        """Another system of the same file and platform; a core that is no master any more awaits nothing."""
+        masters = {task.get("master") for task in data["tasks"].values()}
+        awaiting = masters | {str(master).rpartition("-")[0] for master in masters}
+        for name, scheduling in data.get("scheduling", {}).items():
+            if name not in awaiting:
+                scheduling.pop("wait", None)
+        system = System.model_validate(data)
+        system._file, system._platform = self._file, self._platform
+        return system
 
     def in_mode(self, mode: str) -> System:
         """The system as it is in a mode: without the tasks that rest, and with what differs."""
@@ -641,13 +639,35 @@ class System(Described):
         for task in tasks.values():
             for key in ("reads", "writes"):
                 if key in task:
-                    task[key] = [name for name in task[key] if name in data["channels"]]
+                    task[key] = self._kept(task[key], data["channels"])
+            if task.get("arrival") not in (None, *data["channels"]):
+                del task["arrival"]
+        used = {
+            name.partition(".")[0]
+            for task in tasks.values()
+            for key in ("reads", "writes")
+            for name in (task[key].values() if isinstance(task.get(key), dict) else task.get(key, ()))
+        }
+        used |= {channel["from"] for channel in data["channels"].values() if "from" in channel}
+        devices = data.pop("devices", {})
+        data["devices"] = {
+            name: device for name, device in devices.items() if "plant" not in device or name in used
+        }
         chains = data.pop("chains", {})
         data["chains"] = {name: chain for name, chain in chains.items() if set(chain["path"]) <= set(tasks)}
         del data["modes"]
-        system = System.model_validate(data)
-        system._file, system._platform = self._file, self._platform
-        return system
+        return self._of(data)
+
+    def _kept(self, bound: list[str] | dict[str, str], channels: dict[str, Any]) -> Any:
+        """What a task reads or writes, without the channels that a mode does not have."""
+        gone = self.channels.keys() - channels.keys()
+        if isinstance(bound, dict):
+            return {member: name for member, name in bound.items() if name not in gone}
+        return [name for name in bound if name not in gone]
+
+    def device(self, name: str) -> SystemDevice | Device | None:
+        """A device of the system or of its platform."""
+        return self.devices.get(name) or self.platform_description.devices.get(name)
 
     def _channels_of(self, tasks: dict[str, Any], channels: dict[str, Any]) -> dict[str, Any]:
         """The channels, as plain data, that have both their ends among some of the tasks."""

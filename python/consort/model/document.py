@@ -10,17 +10,19 @@ from typing import Any
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
 from consort.errors import BadInput
+from consort.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.model.compose import Mapping, Node, Scalar, Sequence, TooLarge, compose
 from consort.model.problems import BadDescription
 
 Location = tuple[str | int, ...]
 Position = tuple[int, int]
 
-# An alias may be used many times, and aliases of aliases multiply: bound what a small file can grow into.
-LARGEST_DOCUMENT = 1_000_000
+# Quantities have 63 bits; what is far longer is not even worth a message with all its digits.
+MOST_BITS = 128
 
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("int", "float", "bool", "null")}
 # Values that YAML would read as something a description has no use for stay the text that was written.
@@ -38,6 +40,8 @@ class Document:
     problems: list[BadInput] = field(default_factory=list)
     unreadable: set[Location] = field(default_factory=set)
     """Values that are None only because their text could not be read, which is reported already."""
+    empty: set[Location] = field(default_factory=set)
+    """Keys after which nothing stands, or 'null'."""
 
     @classmethod
     def of_data(cls, data: Any, file: Path) -> Document:
@@ -89,69 +93,61 @@ class _Converter:
         self.document = document
         self.constructor = constructor
         self.open: list[int] = []
-        self.count = 0
 
     def unreadable(self, node: Node, location: Location, message: str) -> None:
         self.document.unreadable.add(location)
         self.problem(node, location, message)
 
     def problem(self, node: Node, location: Location, message: str) -> None:
-        mark = node.start_mark
         self.document.problems.append(
             BadInput(
-                message,
-                file=self.document.file,
-                line=mark.line + 1,
-                column=mark.column + 1,
-                field=spell(location),
+                message, file=self.document.file, line=node.line, column=node.column, field=spell(location)
             )
         )
 
     def convert(self, node: Node, location: Location) -> Any:
-        self.count += 1
-        if self.count > LARGEST_DOCUMENT:
-            raise BadInput(
-                f"the description has more than {LARGEST_DOCUMENT} values; use fewer aliases (*name)",
-                file=self.document.file,
-            )
-        self.document.values[location] = (node.start_mark.line + 1, node.start_mark.column + 1)
-        if isinstance(node, ScalarNode):
+        self.document.values[location] = (node.line, node.column)
+        if isinstance(node, Scalar):
             return self.scalar(node, location)
         if id(node) in self.open:
             self.unreadable(node, location, "the alias contains itself; write the value out")
             return None
         self.open.append(id(node))
         try:
-            if isinstance(node, MappingNode):
+            if isinstance(node, Mapping):
                 return self.mapping(node, location)
-            assert isinstance(node, SequenceNode)
-            return [self.convert(item, (*location, index)) for index, item in enumerate(node.value)]
+            return [self.convert(item, (*location, index)) for index, item in enumerate(node.items)]
         finally:
             self.open.pop()
 
-    def scalar(self, node: ScalarNode, location: Location) -> Any:
-        tag = str(node.tag)
+    def scalar(self, node: Scalar, location: Location) -> Any:
+        tag = node.tag
         if tag in _TEXT_TAGS:
-            return str(node.value)
+            return node.value
         if tag in _PLAIN_TAGS:
             try:
-                return self.constructor.construct_object(node)
-            except (ValueError, OverflowError):
+                value = self.constructor.construct_object(ScalarNode(tag, node.value))
+                if isinstance(value, int) and value.bit_length() > MOST_BITS:
+                    raise OverflowError
+                return value
+            except (ValueError, OverflowError, LookupError):
                 self.unreadable(
-                    node, location, f"{node.value!r} cannot be read as a {tag.rpartition(':')[2]}"
+                    node,
+                    location,
+                    f"{_shortened(node.value)!r} cannot be read as a {tag.rpartition(':')[2]}",
                 )
                 return None
         self.unreadable(node, location, f"the YAML tag {tag!r} is not used in descriptions; remove it")
         return None
 
-    def mapping(self, node: MappingNode, location: Location) -> dict[str, Any]:
+    def mapping(self, node: Mapping, location: Location) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, ScalarNode):
+        for key_node, value_node in node.items:
+            if not isinstance(key_node, Scalar):
                 self.problem(key_node, location, "a key is a list or a mapping; keys are plain names")
                 continue
-            key = str(key_node.value)
-            if str(key_node.tag) == "tag:yaml.org,2002:merge":
+            key = key_node.value
+            if key_node.tag == "tag:yaml.org,2002:merge":
                 self.problem(key_node, location, "merge keys (<<) are not YAML 1.2; write the keys out")
                 continue
             here = (*location, key)
@@ -162,9 +158,15 @@ class _Converter:
                 )
                 # What stands first is looked at further.
                 continue
-            self.document.keys[here] = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
+            self.document.keys[here] = (key_node.line, key_node.column)
             result[key] = self.convert(value_node, here)
+            if result[key] is None and here not in self.document.unreadable:
+                self.document.empty.add(here)
         return result
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def read_document(path: Path, what: str = "system description") -> Document:
@@ -175,7 +177,11 @@ def read_document(path: Path, what: str = "system description") -> Document:
         _refuse_tabs(path, text)
     yaml = YAML(typ="safe", pure=True)
     try:
-        node = yaml.compose(text)
+        node = compose(text, yaml)
+    except TooLarge as error:
+        raise BadDescription(
+            [BadInput(str(error), file=path, line=error.line, column=error.column)]
+        ) from None
     except ReaderError as error:
         before = text[: error.position]
         raise BadDescription(
@@ -201,16 +207,16 @@ def read_document(path: Path, what: str = "system description") -> Document:
         raise BadDescription(
             [BadInput(f"the file is empty; a {what} begins with 'consort: 1'", file=path, line=1, column=1)]
         )
-    if not isinstance(node, MappingNode):
+    if not isinstance(node, Mapping):
         raise BadDescription(
             [
                 BadInput(
                     f"a {what} is a mapping of keys to values, this is a"
-                    f" {'list' if isinstance(node, SequenceNode) else 'single value'};"
+                    f" {'list' if isinstance(node, Sequence) else 'single value'};"
                     " begin with 'consort: 1'",
                     file=path,
-                    line=node.start_mark.line + 1,
-                    column=node.start_mark.column + 1,
+                    line=node.line,
+                    column=node.column,
                 )
             ]
         )
@@ -223,7 +229,9 @@ def read_document(path: Path, what: str = "system description") -> Document:
 
 def _read_text(path: Path, what: str) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return read_bytes(path, LARGEST_DESCRIPTION, what).decode("utf-8-sig")
+    except BadInput as error:
+        raise BadDescription([error]) from None
     except FileNotFoundError:
         how = f"there is no such file; give the path of a {what}"
         folder = path.parent
@@ -269,11 +277,11 @@ def _syntax_error(path: Path, error: MarkedYAMLError) -> BadInput:
         parts[0] += f" begun at {error.context_mark.line + 1}:{error.context_mark.column + 1}"
     message = f"this is not valid YAML: {', '.join(parts)}"
     if "mapping values are not allowed" in message:
-        message += "; put quotes around a text that contains ': ', or mend the indentation"
+        message += "; put quotes around a text that contains ': ', or correct the indentation"
     elif "expected a single document" in message:
         message += "; a file holds one description, remove what follows '---'"
     else:
-        message += "; mend the syntax at this place"
+        message += "; correct the syntax at this place"
     if mark is None:
         return BadInput(message, file=path)
     return BadInput(message, file=path, line=mark.line + 1, column=mark.column + 1)

@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from consort.model.base import Described, NonEmpty
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size
 
-Kind = Literal["published", "measured", "counted", "bound", "simulated", "assumed"]
+Kind = Literal["published", "derived", "measured", "counted", "bound", "simulated", "assumed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Q = TypeVar("Q")
 
@@ -35,8 +35,14 @@ def _source(meaning: str, example: str) -> Any:
 class Sourced(Described):
     """What may say where its figures come from; at most one of the kinds."""
 
+    # Whether its whole numbers, such as a count of cores, are figures too.
+    counts: ClassVar[bool] = True
+
     published: NonEmpty | None = _source(
         "Read from a paper or a data sheet: which, and where in it.", "spm-centric-os, Table IV"
+    )
+    derived: NonEmpty | None = _source(
+        "Computed from published figures: from which, and how.", "low-latency-icc, Table I: the sum of both"
     )
     measured: NonEmpty | None = _source("Timed on hardware: the machine and the run.", "runs/servo-3, a72-1")
     counted: NonEmpty | None = _source(

@@ -8,7 +8,7 @@ from typing import Any
 
 from consort.model.description import System
 from consort.model.document import Document, read_document
-from consort.model.platform import Platform, find_platform, load_platform
+from consort.model.platform import Platform, find_platform, load_platform, platform_of_document
 from consort.model.problems import BadDescription
 from consort.model.rules import check_rules
 from consort.model.validate import validate
@@ -32,10 +32,13 @@ def system_from_data(
     return _system(document, platform or _platform(document))
 
 
-def is_platform(path: Path) -> bool:
-    """Whether a file describes a platform: it says what there is, and no tasks."""
-    data = read_document(path).data
-    return "tasks" not in data and bool({"processors", "cores", "memories"} & data.keys())
+def load_description(path: str | Path) -> System | Platform:
+    """The system or the platform that a file describes: a platform says what there is, and no tasks."""
+    document = read_document(Path(path))
+    data = document.data
+    if "tasks" not in data and {"processors", "cores", "memories"} & data.keys():
+        return platform_of_document(document)
+    return _system(document, _platform(document))
 
 
 def _system(document: Document, platform: Platform | None) -> System:

@@ -15,17 +15,19 @@ from consort.model.problems import nearest
 from consort.model.view import View
 
 Problems = Iterator[BadInput]
+# What names the channels and devices of a task.
+ENDS = frozenset({"reads", "writes", "arrival"})
 Rule = Callable[[View], Problems]
 
 
 @dataclass(frozen=True)
 class ModeView(View):
-    """The description as it is in a mode; problems are told at what the mode changes."""
+    """The description as it is in a mode; problems are placed at what the mode changes."""
 
     mode: str = ""
     overrides: dict[str, Any] = field(default_factory=dict)
     seen: frozenset[tuple[str | None, str]] = frozenset()
-    told: list[BadInput] = field(default_factory=list)
+    found: list[BadInput] = field(default_factory=list)
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         place: Location = ("modes", self.mode)
@@ -35,12 +37,12 @@ class ModeView(View):
             place = (*place, "overrides", task, *(location[2:] if changed else ()))
         found = self.document.problem(place, f"in this mode {spell(location)}: {message}", at_key=at_key)
         if (spell(location), message) not in self.seen:
-            self.told.append(found)
+            self.found.append(found)
         return found
 
 
 def check_modes(view: View, rules: Sequence[Rule], known: Sequence[BadInput]) -> list[BadInput]:
-    """What is wrong with the modes. What is wrong without them already is not told again."""
+    """What is wrong with the modes. What is wrong without them already is not reported again."""
     problems = list(_names(view))
     if problems:
         return problems
@@ -50,7 +52,7 @@ def check_modes(view: View, rules: Sequence[Rule], known: Sequence[BadInput]) ->
         for rule in rules:
             for _ in rule(in_mode):
                 pass
-        problems += in_mode.told
+        problems += in_mode.found
     return problems
 
 
@@ -80,7 +82,9 @@ def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> 
     data["channels"] = channels
     for name, task in tasks.items():
         if resting and isinstance(task, dict):
-            tasks[name] = {key: value for key, value in task.items() if key not in ("reads", "writes")}
+            tasks[name] = {key: value for key, value in task.items() if key not in ENDS}
+    if resting and "devices" in data:
+        data["devices"] = {}
     chains = view.mapping("chains")
     data["chains"] = {
         name: chain

@@ -18,6 +18,8 @@ def overridden(task: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         gone |= INTERVALS
     if "min_interarrival" in changes:
         gone |= {"offset"}
+    if "period" in changes:
+        gone |= {"arrival"}
     if changes.get("execution") in ("local", "three-phase"):
         gone |= OFFLOADED_ONLY
         if task.get("on_miss") == "local-fallback":

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ModelWrapValidatorHandler, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
+from consort.limits import is_file
 from consort.model.base import Address, Described, Name, NonEmpty, Version
 from consort.model.document import Document, read_document
 from consort.model.emit import write_yaml
@@ -89,6 +90,10 @@ class CoreGroup(Sourced):
     )
     context_switch: DurationFigure | None = Field(
         default=None, description="What it costs to go from one task to another."
+    )
+    timer_lateness: DurationFigure | None = Field(
+        default=None,
+        description="How late a timer wakes a sleeping task; with 'time_base: sleep' every release has it.",
     )
     description: str = Field(default="", description="What these cores are for, in a line.")
 
@@ -245,6 +250,21 @@ class Device(Sourced):
     description: str = Field(default="", description="What it does, in a line.")
 
 
+class Emulation(Described):
+    """The emulated board that stands for the platform, and what stands for its cores."""
+
+    board: Name | None = Field(
+        default=None,
+        description="A folder under ports/; without it the board of the platform's own name.",
+        examples=["mine"],
+    )
+    cores: dict[Name, Name] = Field(
+        min_length=1,
+        description="By the platform's core: a core of the board, or a kind of process beside it.",
+        examples=["{m4-0: m4f, a7-0: armv7}"],
+    )
+
+
 @dataclass(frozen=True)
 class Core:
     """One core of a platform."""
@@ -275,6 +295,10 @@ class Platform(Described):
     devices: dict[Name, Device] = Field(default={}, description="What data comes from and goes to.")
     exchanges: dict[Name, Exchange] = Field(
         default={}, description="How long messages and signals between processors took."
+    )
+
+    emulation: Emulation | None = Field(
+        default=None, description="The emulated board that systems of this platform run on."
     )
 
     def core(self, name: str) -> Core:
@@ -340,7 +364,7 @@ def figures_in(
             key = f"{place}.{field.alias or name}".lstrip(".")
             # Counts of parts that state a source are figures too.
             if isinstance(inside, int) and not isinstance(inside, bool) and isinstance(part, Sourced):
-                if name in part.model_fields_set:
+                if part.counts and name in part.model_fields_set:
                     yield key, inside, source
             else:
                 yield from figures_in(inside, key, source)
@@ -366,31 +390,32 @@ def find_platform(reference: str, description: Path) -> Path:
     """
     if reference.endswith((".yaml", ".yml")):
         path = description.parent / reference
-        if not path.is_file():
+        if not is_file(path):
             raise LookupError(
-                f"the platform file {reference!r} does not exist; its path is relative to the description"
+                f"the platform file {reference[:200]!r} does not exist;"
+                " its path is relative to the description"
             )
         return path
     for folder in platform_folders():
         path = folder / f"{reference}.yaml"
-        if path.is_file():
+        if is_file(path):
             return path
-    raise LookupError(
-        f"the platform {reference!r} is not known; {nearest(reference, known_platforms(), 'known platforms')}"
-    )
+    near = nearest(reference, known_platforms(), "known platforms")
+    raise LookupError(f"the platform {reference[:200]!r} is not known; {near}")
 
 
 def load_platform(path: Path) -> Platform:
     """Reads a platform file; `BadDescription` with all that is wrong with it."""
-    return _platform(read_document(path, "platform description"))
+    return platform_of_document(read_document(path, "platform description"))
 
 
 def platform_from_data(data: dict[str, Any], file: str | Path | None = None) -> Platform:
     """The platform that plain data describes, checked as a file is."""
-    return _platform(Document.of_data(data, Path(file or f"{data.get('name', 'platform')}.yaml")))
+    return platform_of_document(Document.of_data(data, Path(file or f"{data.get('name', 'platform')}.yaml")))
 
 
-def _platform(document: Document) -> Platform:
+def platform_of_document(document: Document) -> Platform:
+    """The platform of a file that was read; `BadDescription` with all that is wrong with it."""
     platform, wrong = validate(Platform, document)
     problems = [*document.problems, *check_platform_rules(document, wrong)]
     if problems or platform is None:

@@ -44,6 +44,18 @@ def _known(view: View, location: Location, known: Iterable[str], what: str, plur
         yield view.problem(location, f"the {what} {name!r} is not known; {nearest(name, known, plural)}")
 
 
+def _emulated_cores(view: View) -> Problems:
+    groups = view.mapping("cores")
+    for name in view.mapping("emulation", "cores"):
+        group, _, index = name.rpartition("-")
+        count = view.document.get("cores", group, "count")
+        known = group in groups and index.isdecimal() and (not isinstance(count, int) or int(index) < count)
+        if not known:
+            yield view.problem(
+                ("emulation", "cores", name), f"{name!r} is no core of this platform", at_key=True
+            )
+
+
 def _known_processors(view: View) -> Problems:
     processors = view.mapping("processors")
     for group in view.mapping("cores"):
@@ -128,13 +140,14 @@ def _scratchpads(view: View) -> Problems:
         if len(given) == 2 and sum(given) != size.value:
             yield view.problem(
                 (*here, "size"),
-                f"instructions and data together are {Size(sum(given))}, not {size}; correct one of them",
+                f"instructions and data together are {Size.spelled(sum(given))}, not {size};"
+                " correct one of them",
             )
         elif len(given) == 1 and given[0] > size.value:
             key = "instructions" if parts[0] is not None else "data"
             yield view.problem(
                 (*here, key),
-                f"{Size(given[0])} is more than all of the scratchpad, {size}; correct one of them",
+                f"{Size.spelled(given[0])} is more than all of the scratchpad, {size}; correct one of them",
             )
         partitions = view.get(*here, "partitions") or 2
         if isinstance(partitions, int) and partitions > 0 and size.value % partitions:
@@ -192,6 +205,7 @@ def _addresses(view: View) -> Problems:
 RULES: tuple[Callable[[View], Problems], ...] = (
     _named_like_the_file,
     _reserved,
+    _emulated_cores,
     _known_processors,
     _known_memories,
     _known_ends,

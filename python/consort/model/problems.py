@@ -4,10 +4,16 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
 from consort.errors import BadInput
+
+# More are no help, and a generated description of thousands of tasks can have one fault in each.
+MOST_PROBLEMS = 1000
+# How many known names are compared with an unknown one: comparing all with all would take minutes.
+MOST_COMPARED = 500
 
 
 class BadDescription(BadInput):
@@ -27,26 +33,34 @@ class BadDescription(BadInput):
         self.args = ("\n".join(str(problem) for problem in self.problems),)
 
     def to_json(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "file": None if p.file is None else str(p.file),
-                "line": p.line,
-                "column": p.column,
-                "field": p.field,
-                "message": p.message,
-            }
-            for p in self.problems
-        ]
+        return to_json(self.problems)
+
+
+def to_json(problems: Iterable[BadInput]) -> list[dict[str, Any]]:
+    """Problems as data: file, line, column, field, message."""
+    return [
+        {
+            "file": None if p.file is None else str(p.file),
+            "line": p.line,
+            "column": p.column,
+            "field": p.field,
+            "message": p.message,
+        }
+        for p in problems
+    ]
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name that `name` is most likely a slip of; of equally likely ones the first."""
     best, score = None, 0.6
-    for candidate in known:
+    folded = _fold(name)
+    # The second sequence is the one that a matcher keeps its tables of.
+    matcher = difflib.SequenceMatcher(None, "", name)
+    for candidate in itertools.islice(known, MOST_COMPARED):
         # Case and the two ways of joining words are the commonest slips, and score low in short names.
-        if _fold(candidate) == _fold(name):
+        if _fold(candidate) == folded:
             return candidate
-        matcher = difflib.SequenceMatcher(None, candidate, name)
+        matcher.set_seq1(candidate)
         if matcher.real_quick_ratio() > score and matcher.quick_ratio() > score and matcher.ratio() > score:
             best, score = candidate, matcher.ratio()
     return best

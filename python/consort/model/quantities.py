@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantities with a unit, read exactly into integers.
 
-Time is kept in whole picoseconds: a nanosecond is too coarse for the cost of one byte or one clock cycle, and
-63 bits of picoseconds still hold 106 days. Frequencies are whole hertz, sizes whole bytes, data rates whole
-bytes a second, energies whole picojoules. Nothing is ever rounded: what is not a whole number of its base
-unit is refused.
+Time is kept in whole picoseconds: a nanosecond is too coarse for the cost of one byte or one clock cycle. A
+duration that is written is at most 1,000,000 s, for checks, analyses and simulations alike. Frequencies are
+whole hertz, sizes whole bytes, data rates whole bytes a second, energies whole picojoules. Nothing is ever
+rounded: what is not a whole number of its base unit is refused.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ def _pattern(units: dict[str, int]) -> str:
     return rf"^{_NUMBER} ?(?:{'|'.join(units)})$"
 
 
+class OutOfRange(ValueError):
+    """A number that is negative, or too large for the signed 64 bits that a quantity has."""
+
+
 @dataclass(frozen=True, order=True)
 class Quantity(TextValue):
     """A non-negative whole number of a base unit."""
@@ -39,10 +43,13 @@ class Quantity(TextValue):
     base: ClassVar[str]
     zero_unit: ClassVar[str]
     synonyms: ClassVar[dict[str, str]] = {}
+    # What may be written; sums that are computed from such may be larger.
+    largest: ClassVar[int] = LARGEST
 
     def __post_init__(self) -> None:
         if not 0 <= self.value <= LARGEST:
-            raise ValueError(f"{self.value} {self.base} is outside 0 to {LARGEST}")
+            shown = str(self.value) if abs(self.value) < 1 << 128 else "a number of more than 128 bits"
+            raise OutOfRange(f"{shown} {self.base} is outside 0 to {LARGEST}")
 
     @classmethod
     def from_yaml(cls, value: object) -> Self:
@@ -68,8 +75,8 @@ class Quantity(TextValue):
         exact = Fraction(number) * factor
         if exact.denominator != 1:
             raise WrongValue(f"{text!r} is not a whole number of {cls.base}; quantities are never rounded")
-        if exact.numerator > LARGEST:
-            raise WrongValue(f"{text!r} is too large; the largest {cls.what} is {cls._spell(LARGEST)}")
+        if exact.numerator > cls.largest:
+            raise WrongValue(f"{text!r} is too large; the largest {cls.what} is {cls._spell(cls.largest)}")
         return cls(exact.numerator)
 
     @classmethod
@@ -81,6 +88,11 @@ class Quantity(TextValue):
         ]
         number, _, unit = min(whole)
         return f"{number}{unit}"
+
+    @classmethod
+    def spelled(cls, value: int) -> str:
+        """As a quantity of that value is written; also a sum, which may be more than a quantity holds."""
+        return cls._spell(value)
 
     def __str__(self) -> str:
         """The shortest exact spelling, which reads back as the same quantity."""
@@ -123,6 +135,8 @@ class Duration(Quantity):
     what = "duration"
     base = "picoseconds"
     zero_unit = "ns"
+    # A few of them added up, as analyses and simulations do, stay within 63 bits.
+    largest: ClassVar[int] = 10**18
     units: ClassVar[dict[str, int]] = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
     # The micro sign and the Greek letter look alike; both are typed.
     synonyms: ClassVar[dict[str, str]] = {"\u00b5s": "us", "\u03bcs": "us"}
@@ -225,10 +239,6 @@ class Energy(Quantity):
     @property
     def picojoules(self) -> int:
         return self.value
-
-    @property
-    def joules(self) -> Fraction:
-        return Fraction(self.value, 10**12)
 
 
 QUANTITIES: tuple[type[Quantity], ...] = (Duration, Frequency, Size, DataRate, Energy)

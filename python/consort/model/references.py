@@ -44,6 +44,32 @@ class StepReference(TextValue):
 
 
 @dataclass(frozen=True)
+class DriverReference(TextValue):
+    """A C++ class of a driver: its header, relative to the description, and its qualified name."""
+
+    header: str
+    name: str
+
+    what = "driver"
+    pattern = StepReference.pattern
+    description = "A driver: a header, relative to this file, and the qualified name of a class in it."
+    examples = ("udp.hpp::Udp",)
+
+    @classmethod
+    def parse(cls, text: str) -> DriverReference:
+        shape = StepReference._shape.fullmatch(text)
+        if shape is None:
+            raise WrongValue(
+                f"{text!r} is no driver; write header::Class, for example {cls.examples[0]}"
+                " (header .h, .hh, .hpp or .hxx)"
+            )
+        return cls(shape.group(1), shape.group(2))
+
+    def __str__(self) -> str:
+        return f"{self.header}::{self.name}"
+
+
+@dataclass(frozen=True)
 class PythonReference(TextValue):
     """A Python function: the module's file, relative to the description, and the function's name."""
 

@@ -6,22 +6,23 @@ They read the document, not the models: so a fault in one field does not hide th
 
 from __future__ import annotations
 
-import ast
-import csv
+import itertools
 import re
 from collections.abc import Callable, Iterator
 
 from consort.errors import BadInput
 from consort.model.base import NAME_PATTERN
+from consort.model.chain_rules import CHAIN_RULES
 from consort.model.channel_rules import CHANNEL_RULES
-from consort.model.description import CONFIGURATIONS, Run
+from consort.model.description import CONFIGURATIONS, STAND_IN, Run
+from consort.model.device_rules import DEVICE_RULES
 from consort.model.document import Document, Location
+from consort.model.file_rules import FILE_RULES
 from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
-from consort.model.problems import closest, nearest
+from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
-from consort.model.references import PythonReference, StepReference
-from consort.model.task_rules import TASK_RULES
+from consort.model.task_rules import TASK_RULES, check_service, check_waits
 from consort.model.view import View
 
 Problems = Iterator[BadInput]
@@ -30,7 +31,8 @@ Problems = Iterator[BadInput]
 def check_rules(document: Document, wrong: set[Location], platform: Platform | None) -> list[BadInput]:
     """All that the rules find wrong; rules about fields in `wrong` stay silent."""
     view = View(document, wrong, platform)
-    problems = [problem for rule in (*RULES, *DESIGN_RULES) for problem in rule(view)]
+    found = (problem for rule in (*RULES, *DESIGN_RULES) for problem in rule(view))
+    problems = list(itertools.islice(found, MOST_PROBLEMS))
     return problems + check_modes(view, DESIGN_RULES, problems)
 
 
@@ -70,12 +72,25 @@ def _releases(view: View) -> Problems:
                 "the key 'step' is missing; add it, for example 'step: step.hpp::servo::step', or remove"
                 " 'input' and let the task be analysed only",
             )
-        if "golden" in given and not view.runs(task):
+        if "golden" in given and not view.runs(task) and "step" not in given:
             yield view.problem(
                 (*here, "golden"),
                 "'golden' belongs to a task that is run; add 'input', or remove 'golden'",
                 at_key=True,
             )
+
+
+def _stand_ins(view: View) -> Problems:
+    for task in view.tasks():
+        if view.get("tasks", task, "step") != STAND_IN:
+            continue
+        for key in ("types", "input", "golden"):
+            if key in view.mapping("tasks", task):
+                yield view.problem(
+                    ("tasks", task, key),
+                    f"a stand-in passes numbered blocks and computes nothing; remove {key!r}, or name a step",
+                    at_key=True,
+                )
 
 
 def _positive(view: View) -> Problems:
@@ -154,32 +169,6 @@ def _execution(view: View) -> Problems:
             )
 
 
-def _worker_cores(view: View) -> Problems:
-    """In a run a worker waits, computes and answers: nothing else is on its core, one master commands it."""
-    commanded: dict[str, tuple[str, str | None]] = {}
-    tasks = list(filter(view.runs, view.tasks()))
-    for task in tasks:
-        core, master = view.text("tasks", task, "on"), view.text("tasks", task, "master")
-        if not view.offloaded(task) or core is None:
-            continue
-        first, first_master = commanded.setdefault(core, (task, master))
-        if master is not None and first_master is not None and master != first_master:
-            yield view.problem(
-                ("tasks", task, "master"),
-                f"the core {core!r} already computes for {first_master!r} (task {first!r}); a worker has one"
-                f" master: write {first_master!r}, or another core under 'on'",
-            )
-    for task in tasks:
-        key = "master" if view.offloaded(task) else "on"
-        core = view.text("tasks", task, key)
-        if core in commanded and core is not None and commanded[core][0] != task:
-            yield view.problem(
-                ("tasks", task, key),
-                f"the core {core!r} is a worker (task {commanded[core][0]!r}), which does nothing else; name"
-                " another core",
-            )
-
-
 def _channel_names(view: View) -> Problems:
     valid = [f"{task}.{end}" for task in view.tasks() for end in ("in", "out") if view.offloaded(task)]
     described = view.document.get("tasks")
@@ -236,104 +225,6 @@ def _channel_memories(view: View) -> Problems:
             )
 
 
-def _missing_file(view: View, location: Location, name: str, what: str) -> Problems:
-    path = view.beside(name)
-    if path.is_dir():
-        yield view.problem(location, f"{name!r} is a folder; name the {what}")
-    elif not path.is_file():
-        folder = path.parent
-        others = [p.name for p in folder.iterdir() if p.suffix == path.suffix] if folder.is_dir() else []
-        hint = nearest(path.name, sorted(others), f"{path.suffix or 'such'} files in {folder.name or '.'}")
-        yield view.problem(
-            location, f"the {what} {name!r} does not exist (looked for relative to this file); {hint}"
-        )
-
-
-def _steps(view: View) -> Problems:
-    for task in view.tasks():
-        here = ("tasks", task, "step")
-        step = view.parsed(StepReference, *here)
-        if step is not None:
-            yield from _missing_file(view, here, step.header, "header")
-
-
-def _functions(view: View) -> Problems:
-    for task in view.tasks():
-        for location in (("tasks", task, "input", "function"), ("tasks", task, "golden", "function")):
-            reference = view.parsed(PythonReference, *location)
-            if reference is not None:
-                yield from _missing_file(view, location, reference.module, "Python module")
-                if view.beside(reference.module).is_file():
-                    yield from _missing_function(view, location, reference)
-
-
-def _missing_function(view: View, location: Location, reference: PythonReference) -> Problems:
-    """Looks for the function without running the module."""
-    path = view.beside(reference.module)
-    try:
-        tree = ast.parse(path.read_bytes(), filename=str(path))
-    except SyntaxError as error:
-        yield BadInput(
-            f"this is not valid Python: {error.msg}; it is named by {view.problem(location, '').field} of"
-            f" {view.document.file}",
-            file=path,
-            line=error.lineno,
-            column=error.offset,
-        )
-        return
-    except (ValueError, OSError, RecursionError) as error:
-        yield view.problem(
-            location, f"the module {reference.module!r} cannot be read: {error}; mend the file"
-        )
-        return
-    names: list[str] = []
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.append(node.name)
-        elif isinstance(node, ast.ImportFrom | ast.Import):
-            names += [alias.asname or alias.name for alias in node.names]
-        elif isinstance(node, ast.Assign):
-            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
-    if reference.function not in names and "*" not in names:
-        yield view.problem(
-            location,
-            f"{reference.module!r} has no function {reference.function!r};"
-            f" {nearest(reference.function, names, 'names in it')}",
-        )
-
-
-def _input_files(view: View) -> Problems:
-    for task in view.tasks():
-        here = ("tasks", task, "input")
-        name = view.text(*here, "file")
-        if name is None:
-            continue
-        yield from _missing_file(view, (*here, "file"), name, "input file")
-        if view.beside(name).is_file():
-            yield from _missing_columns(view, here, name)
-
-
-def _missing_columns(view: View, here: Location, name: str) -> Problems:
-    try:
-        with view.beside(name).open(encoding="utf-8-sig", newline="") as stream:
-            header = [column.strip() for column in next(csv.reader(stream), [])]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        yield view.problem(
-            (*here, "file"), f"{name!r} cannot be read as CSV: {error}; name a CSV file in UTF-8"
-        )
-        return
-    wanted: list[Location] = [(*here, "time")]
-    for member, column in view.mapping(*here, "columns").items():
-        place = (*here, "columns", member)
-        wanted.append((*place, "column") if isinstance(column, dict) else place)
-    for location in wanted:
-        column = view.text(*location)
-        if column is not None and column not in header:
-            yield view.problem(
-                location, f"{name!r} has no column {column!r}; {nearest(column, header, 'columns')}"
-            )
-
-
 def _run(view: View) -> Problems:
     interference = view.sequence("run", "interference")
     chosen = view.sequence("run", "configurations")
@@ -369,16 +260,16 @@ def _run(view: View) -> Problems:
 
 
 # What must hold in each mode as it must hold in the whole.
-DESIGN_RULES = (_known_cores, _execution, *TASK_RULES, *CHANNEL_RULES)
+DESIGN_RULES = (_known_cores, _execution, *TASK_RULES, *CHANNEL_RULES, *CHAIN_RULES, *DEVICE_RULES)
 RULES: tuple[Callable[[View], Problems], ...] = (
     _releases,
+    _stand_ins,
     _positive,
     _deadlines,
-    _worker_cores,
+    check_waits,
+    check_service,
     _channel_names,
     _channel_memories,
-    _steps,
-    _functions,
-    _input_files,
+    *FILE_RULES,
     _run,
 )

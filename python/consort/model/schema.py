@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of system descriptions, by which editors complete and check."""
+"""The JSON Schemas of descriptions, by which editors complete and check."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def system_schema() -> dict[str, Any]:
     """The schema, made from the models: what stands in it is what `load_system` accepts field by field."""
-    schema = _schema(System, "Consort system description")
+    schema = schema_of(System, "Consort system description")
     definitions: dict[str, Any] = schema["$defs"]
     task = definitions["Task"]
     task["if"] = {"properties": {"execution": {"const": "offloaded"}}, "required": ["execution"]}
     task["then"] = {"required": ["master"]}
     task["else"] = {"properties": {"master": False, "dispatch": False}}
     task["oneOf"] = [{"required": ["period"]}, {"required": ["min_interarrival"]}]
-    task["dependentRequired"] = {"input": ["step"], "golden": ["input"]}
+    task["dependentRequired"] = {"input": ["step"], "golden": ["step"]}
     schema["properties"]["channels"]["propertyNames"] = {"pattern": CHANNEL_PATTERN}
     return schema
 
 
 def platform_schema() -> dict[str, Any]:
     """The schema of platform files."""
-    return _schema(Platform, "Consort platform description")
+    return schema_of(Platform, "Consort platform description")
 
 
-def _schema(model: type[BaseModel], title: str) -> dict[str, Any]:
+def schema_of(model: type[BaseModel], title: str) -> dict[str, Any]:
+    """The schema of what a model accepts field by field."""
     schema = model.model_json_schema(by_alias=True, mode="validation")
     schema["title"] = title
     definitions: dict[str, Any] = schema["$defs"]

@@ -16,7 +16,6 @@ from consort.model.view import View
 
 Problems = Iterator[BadInput]
 Q = TypeVar("Q", bound=Quantity)
-BY_PRIORITY = ("fixed-priority", "fixed-priority-non-preemptive", "three-phase")
 
 
 def cost(
@@ -90,6 +89,10 @@ def _costs(view: View) -> Problems:
             yield view.problem(
                 low_place, f"the bcet {bcet} is longer than the wcet {wcet}; correct one of them"
             )
+        often = view.get(*here, "suspensions")
+        if often not in (None, 1) and "self_suspension" not in view.mapping(*here):
+            text = "says how often a job waits, not how long; add 'self_suspension', or remove 'suspensions'"
+            yield view.problem((*here, "suspensions"), text, at_key=True)
         if "bcet" in view.mapping(*here) and "wcet" not in view.mapping(*here):
             yield view.problem(
                 (*here, "bcet"), "a task with a bcet needs a wcet; add 'wcet', or remove 'bcet'", at_key=True
@@ -161,6 +164,32 @@ def _scheduled_cores(view: View) -> Problems:
             )
 
 
+def check_waits(view: View) -> Problems:
+    """How an answer is awaited is said of cores that await answers."""
+    masters = {view.text("tasks", task, "master") for task in view.tasks() if view.offloaded(task)}
+    groups = {master.rpartition("-")[0] for master in masters if master is not None}
+    for name in view.mapping("scheduling"):
+        if "wait" in view.mapping("scheduling", name) and name not in masters | groups:
+            yield view.problem(
+                ("scheduling", name, "wait"),
+                f"{name!r} is no master, so there is no answer that it awaits; remove 'wait'",
+                at_key=True,
+            )
+
+
+def check_service(view: View) -> Problems:
+    """How requests are served is said of cores that serve some."""
+    workers = {view.text("tasks", task, "on") for task in view.tasks() if view.offloaded(task)}
+    groups = {worker.rpartition("-")[0] for worker in workers if worker is not None}
+    for name in view.mapping("scheduling"):
+        if "service" in view.mapping("scheduling", name) and name not in workers | groups:
+            yield view.problem(
+                ("scheduling", name, "service"),
+                f"{name!r} is no worker, so there is no request that it serves; remove 'service'",
+                at_key=True,
+            )
+
+
 def _slots(view: View) -> Problems:
     """The slot belongs to three-phase cores that take turns, and holds a whole transfer."""
     for name in view.mapping("scheduling"):
@@ -204,8 +233,8 @@ def _slot_holds(view: View, name: str, slot: Duration) -> Problems:
             what = "load" if load >= unload else "unload"
             yield view.problem(
                 ("scheduling", name, "slot"),
-                f"the {what} of {task!r} ({Size(max(load, unload))}) takes {Duration(needed)}, longer than"
-                f" the slot {slot}; lengthen it, or write auto",
+                f"the {what} of {task!r} ({Size.spelled(max(load, unload))}) takes"
+                f" {Duration.spelled(needed)}, longer than the slot {slot}; lengthen it, or write auto",
             )
 
 
@@ -264,8 +293,8 @@ def _footprint(view: View, task: str, scratchpad: Scratchpad) -> Problems:
         if needed > limit:
             yield view.problem(
                 here,
-                f"a partition of the scratchpad has {Size(limit)} for {what}, and the task needs"
-                f" {Size(needed)}, {needed - limit} bytes too many; make it smaller, or split it",
+                f"a partition of the scratchpad has {Size.spelled(limit)} for {what}, and the task needs"
+                f" {Size.spelled(needed)}, {needed - limit} bytes too many; make it smaller, or split it",
                 at_key=True,
             )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Validation of a document by a model, its errors told in the user's words at the place in the file."""
+"""Validation of a document by a model, its errors in the user's words at the place in the file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from pydantic_core import ErrorDetails
 
 from consort.model.base import MEMBER_PATTERN, NAME_PATTERN
 from consort.model.document import Document, Location
-from consort.model.problems import closest, nearest
+from consort.model.figures import Kind
+from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.textvalue import TextValue, kind_of
 
 M = TypeVar("M", bound=BaseModel)
 
-# Union members are tagged `<…>`, so that a tag in an error's location is told from a key.
+# Union members are tagged `<…>`, so that a tag in an error's location differs from any key.
 _TAG = re.compile(r"<.*>")
 # Follows from another error that is reported on its own.
 _CONSEQUENCES = {"default_factory_not_called"}
@@ -39,11 +40,13 @@ _EXPECTED = {
 def validate(model: type[M], document: Document) -> tuple[M | None, set[Location]]:
     """The model of a document, or None and the locations that are wrong; problems go into the document."""
     try:
-        return model.model_validate(document.data), set()
+        found = model.model_validate(document.data)
+        return found, _refuse_empty(document, set())
     except ValidationError as error:
         wrong: set[Location] = set()
         details = error.errors(include_url=False)
-        misspelt = {_meant(model, detail) for detail in details if detail["type"] == "extra_forbidden"}
+        unknown = [detail for detail in details if detail["type"] == "extra_forbidden"][:MOST_PROBLEMS]
+        misspelt = {_meant(model, detail) for detail in unknown}
         for detail in details:
             # A key that is missing because it is misspelt is one fault, not two.
             if detail["type"] in _CONSEQUENCES or (detail["type"] == "missing" and detail["loc"] in misspelt):
@@ -57,11 +60,23 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
             if location and location[-1] == "[key]":
                 location, at_key = location[:-1], True
             wrong.add(location)
+            if len(document.problems) >= MOST_PROBLEMS:
+                continue
             message, at_key = _message(model, detail, location, at_key)
-            # A missing key is told where it should stand: at the mapping that lacks it.
+            # A missing key is reported where it should stand: at the mapping that lacks it.
             place = location[:-1] if detail["type"] == "missing" else location
             document.problems.append(document.problem(place, message, at_key=at_key))
-        return None, wrong
+        return None, _refuse_empty(document, wrong)
+
+
+def _refuse_empty(document: Document, wrong: set[Location]) -> set[Location]:
+    """`wrong`, with the keys that have no value; a key without one would be taken for one that is absent."""
+    for location in sorted(document.empty - wrong, key=lambda location: document.keys[location]):
+        wrong.add(location)
+        if len(document.problems) < MOST_PROBLEMS:
+            message = "nothing stands here; write a value, or remove the key"
+            document.problems.append(document.problem(location, message, at_key=True))
+    return wrong
 
 
 def _message(
@@ -122,8 +137,9 @@ def _written(document: Document, location: Location) -> Location:
 
 
 def _keys(model: type[BaseModel], detail: ErrorDetails) -> list[str]:
-    """The keys that are known where an unknown one stands."""
-    return [field.alias or name for name, field in _owner(model, detail["loc"][:-1]).model_fields.items()]
+    """The keys that are known where an unknown one stands; those of provenance come last."""
+    known = [field.alias or name for name, field in _owner(model, detail["loc"][:-1]).model_fields.items()]
+    return sorted(known, key=lambda key: key in get_args(Kind))
 
 
 def _meant(model: type[BaseModel], detail: ErrorDetails) -> tuple[int | str, ...]:
@@ -164,7 +180,9 @@ def _inside(annotation: Any, part: str | int) -> Any:
     """The type of what stands under a key, an index or a union's tag."""
     tagged = isinstance(part, str) and _TAG.fullmatch(part)
     for member in _members(annotation):
-        if tagged and get_origin(member) is dict and part == "<processors>":
+        if tagged and get_origin(member) is dict and part in ("<processors>", "<members>"):
+            return member
+        if tagged and get_origin(member) is tuple and part == "<list>":
             return member
         if isinstance(member, type) and issubclass(member, BaseModel):
             if getattr(member, "tag", None) == part:

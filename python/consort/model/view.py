@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -73,6 +74,13 @@ class View:
         given = [self.parsed(Duration, "tasks", task, key) for key in ("period", "min_interarrival")]
         return given[0] if given[1] is None else given[1] if given[0] is None else None
 
+    def bindings(self, task: str, key: str) -> list[tuple[Location, str]]:
+        """What a task reads or writes, channels, devices and their parts, and where that is said."""
+        here: Location = ("tasks", task, key)
+        given = self.get(*here)
+        entries = enumerate(given) if isinstance(given, list) else self.mapping(*here).items()
+        return [((*here, place), name) for place, name in entries if isinstance(name, str)]
+
     def core(self, task: str, key: str = "on") -> Core | None:
         """The core that computes a task, or releases it, where it is one of the platform's."""
         name = self.text("tasks", task, key)
@@ -102,7 +110,12 @@ class View:
 
     def wrong_within(self, *location: str | int) -> bool:
         """Whether something is wrong at a location or inside it."""
-        return any(place[: len(location)] == location for place in self.wrong)
+        return location in self._above_wrong
+
+    @cached_property
+    def _above_wrong(self) -> set[Location]:
+        """Every location that is wrong or has something wrong in it."""
+        return {place[:length] for place in self.wrong for length in range(len(place) + 1)}
 
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         return self.document.problem(location, message, at_key=at_key)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recorded runs: what a measuring program left, and the run folder made of it."""
 
+from consort.record.description import Described, described
 from consort.record.environment import environment
+from consort.record.judgement import Judgement
 from consort.record.provenance import PROVENANCE
 from consort.record.raw import IncompleteRun, RawRun, RawTable
 from consort.record.store import Run, default_root, list_runs, load_run
@@ -10,13 +12,16 @@ from consort.record.writer import RunWriter
 
 __all__ = [
     "PROVENANCE",
+    "Described",
     "IncompleteRun",
+    "Judgement",
     "RawRun",
     "RawTable",
     "Run",
     "RunWriter",
     "Summary",
     "default_root",
+    "described",
     "environment",
     "list_runs",
     "load_run",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,46 +12,76 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from consort.errors import BadInput
+from consort.record.description import Described
 from consort.record.raw import Clock, RawTable
+from consort.record.status import (
+    CAUSES,
+    CAUSES_OF_DISTURBANCE,
+    EVENTS,
+    FINISHED_LATE,
+    NONE,
+    OPERATIONS,
+    SLICES,
+    STATUS,
+    TIMED_EVENTS,
+)
 from consort.record.ticks import to_ns
 
 JOBS = "jobs"
 ACTIVITY = "activity"
+OPERATIONS_TABLE = "operations"
+EVENTS_TABLE = "events"
+SLICES_TABLE = "slices"
 JOB_FIELDS = ("release", "start", "sent", "received", "finish", "compute", "seq", "status")
 
-# Bits of a job's status word, as the application runner writes them.
-STATUS: dict[str, int] = {
-    "deadline_misses": 1 << 0,
-    "outputs_held": 1 << 1,
-    "local_fallbacks": 1 << 2,
-    "worker_dead": 1 << 3,
-    "late_answers_discarded": 1 << 4,
-    "output_errors": 1 << 5,
-    "late_releases": 1 << 6,
-    "releases_skipped": 1 << 7,
-}
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the final table; `absent` marks the rows that have no value."""
+    """One column of the final table; `absent` marks the rows that have no value.
+
+    With `names` the values are positions in that list, and the table holds the names.
+    """
 
     name: str
     values: NDArray[Any]
     unit: str = ""
     kind: str = ""
-    absent: NDArray[np.bool_] | None = None
+    absent: Mask | None = None
+    names: tuple[str, ...] | None = None
 
-    def present(self) -> NDArray[Any]:
-        return self.values if self.absent is None else self.values[~self.absent]
+    def present(self, rows: Mask | None = None) -> NDArray[Any]:
+        """The values that there are, of all rows or of the chosen ones."""
+        if self.absent is None:
+            return self.values if rows is None else self.values[rows]
+        keep = ~self.absent
+        return self.values[keep if rows is None else keep & rows]
+
+    def arrow(self) -> pa.Array:
+        if self.names is None:
+            return pa.array(self.values, mask=self.absent)
+        # Positions beyond the list are null: the row belongs to none of the named.
+        beyond = self.values >= len(self.names)
+        positions = pa.array(np.where(beyond, 0, self.values).astype(np.int32), mask=beyond)
+        return pa.DictionaryArray.from_arrays(positions, pa.array(list(self.names), pa.string()))
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity to summarise: its name and the column that holds its samples."""
+    """A quantity to summarise: the column that holds its samples, and which rows count (None: all).
+
+    `task` names the task whose jobs these are; `quantity` is what is measured of them (response, …).
+    """
 
     name: str
     column: Column
+    rows: Mask | None = None
+    task: str | None = None
+    quantity: str = ""
+
+    def present(self) -> NDArray[Any]:
+        return self.column.present(self.rows)
 
 
 @dataclass(frozen=True)
@@ -65,12 +96,12 @@ class Converted:
 
     def arrow(self, provenance: str) -> pa.Table:
         """The Arrow table; each field's metadata names its unit, kind and provenance."""
-        arrays = [pa.array(column.values, mask=column.absent) for column in self.columns]
+        arrays = [column.arrow() for column in self.columns]
         fields = [
             pa.field(
                 column.name,
                 array.type,
-                nullable=column.absent is not None,
+                nullable=column.absent is not None or column.names is not None,
                 metadata={"unit": column.unit, "kind": column.kind, "provenance": provenance},
             )
             for column, array in zip(self.columns, arrays, strict=True)
@@ -78,10 +109,14 @@ class Converted:
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def convert(table: RawTable, clock: Clock, origin: int) -> Converted:
-    """All columns of a raw table, ticks beside nanoseconds, and its metrics."""
+def convert(table: RawTable, clock: Clock, origin: int, system: Described | None = None) -> Converted:
+    """All columns of a raw table, ticks beside nanoseconds, and its metrics.
+
+    `system` gives the names of the tasks, cores and channels that rows number.
+    """
     columns: list[Column] = []
     metrics: list[Metric] = []
+    names = _names(table, system)
     measuring = [f for f in table.spec.fields if f.kind in ("duration", "sample")]
     for field in table.spec.fields:
         values = np.ascontiguousarray(table.rows[field.name])
@@ -96,25 +131,64 @@ def convert(table: RawTable, clock: Clock, origin: int) -> Converted:
             ticks = (values - np.uint64(base)).view(np.int64)
             ns = Column(f"{field.name}_ns", to_ns(ticks, clock.ticks_per_second), "ns", field.kind, absent)
             columns.append(ns)
+        elif field.name in names:
+            ns = Column(field.name, values, kind="name", names=names[field.name])
+            columns.append(ns)
         else:
             suffix = "_ns" if field.unit == "ns" and not field.name.endswith("_ns") else ""
             ns = Column(f"{field.name}{suffix}", values, field.unit, field.kind or "")
             columns.append(ns)
         if table.name != JOBS and field.kind in ("duration", "sample"):
             name = table.name if len(measuring) == 1 else f"{table.name}.{field.name}"
-            metrics.append(Metric(name, ns))
+            metrics.append(Metric(name, ns, quantity=name))
+    if table.name == EVENTS_TABLE and system is not None:
+        columns.append(_timed_values(table, clock))
     if table.name == JOBS:
         derived = _job_metrics(table, clock)
         columns = [c for c in columns if c.name != "compute_ns"]
-        columns += [metric.column for metric in derived]
-        metrics = [metric for metric in derived if metric.column.present().size]
+        columns += derived
+        metrics = _metrics_of_jobs(table, derived, system)
     return Converted(columns, metrics)
 
 
-def _job_metrics(table: RawTable, clock: Clock) -> list[Metric]:
+def _names(table: RawTable, system: Described | None) -> dict[str, tuple[str, ...]]:
+    """For each field of the table that is a position in a list, the list."""
+    if system is None:
+        return {}
+    tasks, cores = tuple(system.task_names), tuple(system.core_names)
+    found = {
+        JOBS: {"task": tasks, "core": cores},
+        OPERATIONS_TABLE: {"task": tasks, "channel": tuple(system.channel_names), "kind": OPERATIONS},
+        EVENTS_TABLE: {"task": tasks, "core": cores, "kind": EVENTS, "cause": CAUSES_OF_DISTURBANCE},
+        SLICES_TABLE: {"task": tasks, "core": cores, "doing": SLICES},
+    }.get(table.name, {})
+    for field, names in found.items():
+        if field not in (table.rows.dtype.names or ()):
+            raise BadInput(f"table '{table.name}' lacks {field}", file=table.spec.file, field="fields")
+        values = table.rows[field]
+        wrong = (values >= len(names)) & (values != NONE)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise BadInput(
+                f"table '{table.name}', row {row}: {field} {int(values[row])}, but there are {len(names)}",
+                file=table.spec.file,
+                field=field,
+            )
+    return found
+
+
+def _timed_values(table: RawTable, clock: Clock) -> Column:
+    """The value of those events whose value is a time, in nanoseconds."""
+    timed = np.isin(table.rows["kind"], [n for n, name in enumerate(EVENTS) if name in TIMED_EVENTS])
+    ticks = np.where(timed, table.rows["value"], 0).astype(np.int64)
+    return Column("value_ns", to_ns(ticks, clock.ticks_per_second), "ns", "duration", ~timed)
+
+
+def _job_metrics(table: RawTable, clock: Clock) -> list[Column]:
     """Response, compute, communication and latency of each job, formed in ticks and then converted.
 
-    A difference of two rounded nanosecond values would be off by up to one.
+    A difference of two rounded nanosecond values would be off by up to one. A release that was not served,
+    or whose job never ended, has an infinite response time.
     """
     have = {field.name: field for field in table.spec.fields}
     lacking = [name for name in JOB_FIELDS if name not in have]
@@ -131,27 +205,76 @@ def _job_metrics(table: RawTable, clock: Clock) -> list[Metric]:
     status = table.rows["status"]
     held = (status & STATUS["outputs_held"]) != 0
     fallback = (status & STATUS["local_fallbacks"]) != 0
+    endless = unended(table)
     # A held output was not computed in time; a late answer may still have brought its computing time.
-    skipped = (status & STATUS["releases_skipped"]) != 0
-    nothing_computed = (held & (t["compute"] == 0)) | skipped
+    nothing_computed = (held & (t["compute"] == 0)) | (endless & (t["compute"] == 0))
     # After a fallback `compute` is the master's own, so it says nothing about the way to the worker.
-    no_exchange = (t["sent"] == 0) | (t["received"] == 0) | fallback | held
+    no_exchange = (t["sent"] == 0) | (t["received"] == 0) | fallback | held | endless
     exchange = np.where(no_exchange, 0, t["received"] - t["sent"] - t["compute"])
+    response = to_ns(t["finish"] - t["release"], clock.ticks_per_second).astype(np.float64)
+    response[endless] = np.inf
 
-    def metric(name: str, ticks: NDArray[np.int64], absent: NDArray[np.bool_]) -> Metric:
+    def metric(name: str, ticks: NDArray[np.int64], absent: Mask) -> Column:
         values = to_ns(ticks, clock.ticks_per_second)
-        return Metric(name, Column(f"{name}_ns", values, "ns", "duration", absent if absent.any() else None))
+        return Column(f"{name}_ns", values, "ns", "duration", absent if absent.any() else None)
 
     return [
-        metric("response", t["finish"] - t["release"], (t["finish"] == 0) | (t["release"] == 0)),
+        Column("response_ns", response, "ns", "duration"),
         metric("compute", t["compute"], nothing_computed),
         metric("communication", exchange, no_exchange),
         metric("latency", t["start"] - t["release"], (t["start"] == 0) | (t["release"] == 0)),
     ]
 
 
-def job_counts(table: RawTable) -> dict[str, int]:
-    """How many jobs there were, and how many carry each bit of the status word."""
-    status = table.rows["status"]
-    counts = {name: int(np.count_nonzero(status & bit)) for name, bit in STATUS.items()}
+def unended(table: RawTable) -> Mask:
+    """The releases whose job did not end: those that were skipped, and jobs that were aborted or cut off."""
+    skipped = (table.rows["status"] & STATUS["unserved"]) != 0
+    found: Mask = skipped | (table.rows["finish"] == 0)
+    return found
+
+
+def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], system: Described | None) -> list[Metric]:
+    """Each quantity of each task that has samples; of all jobs together where no tasks are described."""
+    found = []
+    tasks: list[tuple[str | None, Mask | None]] = [(None, None)]
+    if system is not None:
+        tasks = [(name, table.rows["task"] == n) for n, name in enumerate(system.task_names)]
+    for task, rows in tasks:
+        for column in derived:
+            quantity = column.name.removesuffix("_ns")
+            name = quantity if task is None else f"{task}.{quantity}"
+            metric = Metric(name, column, rows, task, quantity)
+            if metric.present().size:
+                found.append(metric)
+    return found
+
+
+def job_counts(table: RawTable, rows: Mask | None = None) -> dict[str, Any]:
+    """How many jobs there were, how many carry each bit of the status word, and how they ended.
+
+    `on_time`, `late` and `unserved` add up to `jobs`: a job that started but never ended counts as unserved.
+    `causes`: why deadlines were missed, each miss once.
+    """
+    status = table.rows["status"] if rows is None else table.rows["status"][rows]
+    endless = unended(table) if rows is None else unended(table)[rows]
+    counts: dict[str, Any] = {name: int(np.count_nonzero(status & bit)) for name, bit in STATUS.items()}
+    missed = ((status & STATUS["deadline_misses"]) != 0) | endless
+    counts["unserved"] = int(np.count_nonzero(endless))
+    counts["on_time"] = int(np.count_nonzero(~missed))
+    counts["late"] = int(np.count_nonzero(missed & ~endless))
+    counts["causes"] = miss_causes(status, missed)
     return {"jobs": int(status.size)} | counts
+
+
+def miss_causes(status: NDArray[Any], missed: Mask) -> dict[str, int]:
+    """Why the marked jobs missed their deadlines: one cause each, the first that applies."""
+    left = missed.copy()
+    causes: dict[str, int] = {}
+    for name, words in CAUSES:
+        mine = left & ((status & STATUS[name]) != 0)
+        if mine.any():
+            causes[words] = int(np.count_nonzero(mine))
+        left &= ~mine
+    if left.any():
+        causes[FINISHED_LATE] = int(np.count_nonzero(left))
+    return causes

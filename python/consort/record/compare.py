@@ -10,7 +10,6 @@ by bootstrap over contiguous batches of each run.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -91,7 +90,7 @@ def median_ratio_interval(a: NDArray[Any], b: NDArray[Any]) -> tuple[float, floa
         return draws
 
     below, above = resampled(a), resampled(b)
-    if not below.all():
+    if not below.all() or not (np.isfinite(below).all() and np.isfinite(above).all()):
         return None
     low, high = np.quantile(above / below, [0.025, 0.975])
     return float(low), float(high)
@@ -114,35 +113,44 @@ def _row(
         "provenance": [side[1]["summary"][metric]["provenance"] for side in (a, b)],
         "a": sides[0],
         "b": sides[1],
-        "ratio": {s: sides[1][s] / sides[0][s] if sides[0][s] else None for s in STATISTICS},
+        "ratio": {s: _ratio(sides[0][s], sides[1][s]) for s in STATISTICS},
         "ks_distance": distance,
         "median_ratio_interval_95": interval,
         "changed": changed,
     }
 
 
-def _source(run: Run, configuration: dict[str, Any], metric: str) -> tuple[str, Path]:
+def _ratio(a: float | None, b: float | None) -> float | None:
+    """b / a; None where one is infinite (a release that was not served) or a is 0."""
+    return None if a is None or b is None or not a else b / a
+
+
+def _source(run: Run, configuration: dict[str, Any], metric: str) -> tuple[str, str, list[str]]:
+    """The column, what selects its rows, and the values that the selection takes."""
     where = configuration["metrics"][metric]
     column = '"' + str(where["column"]).replace('"', '""') + '"'
-    return column, run.table_file(configuration["key"], where["table"])
+    file = str(run.table_file(configuration["key"], where["table"]))
+    if where.get("task") is None:
+        return column, f"FROM read_parquet(?) WHERE {column} IS NOT NULL", [file]
+    return column, f"FROM read_parquet(?) WHERE {column} IS NOT NULL AND task = ?", [file, where["task"]]
 
 
 def _statistics(database: Any, run: Run, configuration: dict[str, Any], metric: str) -> dict[str, Any]:
-    column, file = _source(run, configuration, metric)
+    column, rows, values = _source(run, configuration, metric)
     quantiles = ", ".join(str(q) for q in QUANTILES.values())
     found = database.execute(
         f"SELECT count({column}), min({column}), avg({column}),"
-        f" quantile_disc({column}, [{quantiles}]), max({column}) FROM read_parquet(?)",
-        [str(file)],
+        f" quantile_disc({column}, [{quantiles}]), max({column}) {rows}",
+        values,
     ).fetchone()
     n, low, mean, points, high = found
-    return {"n": n, "min": low, "mean": mean, **dict(zip(QUANTILES, points, strict=True)), "max": high}
+    figures = {"min": low, "mean": mean, **dict(zip(QUANTILES, points, strict=True)), "max": high}
+    return {"n": n} | {name: None if np.isinf(value) else value for name, value in figures.items()}
 
 
 def _samples(database: Any, run: Run, configuration: dict[str, Any], metric: str) -> NDArray[Any]:
-    column, file = _source(run, configuration, metric)
-    query = f"SELECT {column} AS v FROM read_parquet(?) WHERE {column} IS NOT NULL"
-    return np.asarray(database.execute(query, [str(file)]).fetchnumpy()["v"])
+    column, rows, values = _source(run, configuration, metric)
+    return np.asarray(database.execute(f"SELECT {column} AS v {rows}", values).fetchnumpy()["v"])
 
 
 def _show(value: Any) -> str:

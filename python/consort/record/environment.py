@@ -8,6 +8,7 @@ import platform
 import re
 import shlex
 import subprocess
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -75,16 +76,35 @@ def environment(source: str | Path | None = None) -> dict[str, Any]:
         "isolated": _read(cpu / "isolated"),
         "nohz_full": _read(cpu / "nohz_full"),
         "smt": _read(cpu / "smt/control"),
-        "hypervisor": _hypervisor(cpuinfo),
+        "hypervisor": under_hypervisor(),
         "clocksource": _read(cpu.parent / "clocksource/clocksource0/current_clocksource"),
         "transparent_hugepage": _chosen(_read(Path("/sys/kernel/mm/transparent_hugepage/enabled"))),
-        "rt_runtime_us": _integer(_read(Path("/proc/sys/kernel/sched_rt_runtime_us"))),
-        "rt_period_us": _integer(_read(Path("/proc/sys/kernel/sched_rt_period_us"))),
+        **throttling(),
         "compiler": _first_line([*_split(os.environ.get("CXX", "c++")), "--version"]),
         "python": platform.python_version(),
         "consort": __version__,
         "git": _git(Path(source) if source is not None else Path.cwd()),
     }
+
+
+def throttling() -> dict[str, int | None]:
+    """How this kernel throttles real-time threads: they may run for the runtime of each period; -1: all."""
+    kernel = Path("/proc/sys/kernel")
+    return {
+        f"rt_{name}_us": _integer(_read(kernel / f"sched_rt_{name}_us")) for name in ("runtime", "period")
+    }
+
+
+def throttled_ns(throttling: Mapping[str, Any]) -> tuple[int, int] | None:
+    """How long a stretch without processor lasts that such throttling makes: least and most [ns].
+
+    `throttling`: as `throttling()` gives it, or a record's environment. None: the kernel does not throttle.
+    """
+    runtime, period = throttling.get("rt_runtime_us"), throttling.get("rt_period_us")
+    if runtime is None or period is None or runtime < 0 or runtime >= period:
+        return None
+    pause = int(period - runtime) * 1000
+    return pause * 4 // 5, pause * 5 // 4
 
 
 def real_time_parameters(cmdline: str) -> list[str]:
@@ -152,8 +172,9 @@ def _cpu_model(cpuinfo: str) -> str | None:
     return " ".join(f"{key} {value}" for key, value in dict(parts).items()) or None
 
 
-def _hypervisor(cpuinfo: str) -> bool | None:
-    flags = re.search(r"^flags\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
+def under_hypervisor() -> bool | None:
+    """Whether this machine is a guest of another; None where its processor does not say."""
+    flags = re.search(r"^flags\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
     return "hypervisor" in flags.group(1).split() if flags else None
 
 

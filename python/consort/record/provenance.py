@@ -7,6 +7,7 @@ from consort.errors import BadInput
 
 PROVENANCE: dict[str, str] = {
     "published": "read from a paper's text or table",
+    "derived": "computed from published figures",
     "bound": "computed by an analysis",
     "simulated": "produced by the simulator from a platform description",
     "counted": "instructions or clock cycles of an emulator or RTL simulator: repeatable, not wall time",

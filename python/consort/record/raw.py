@@ -7,7 +7,6 @@ The manifest is written last, so that its presence means that the recording is c
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from consort.errors import BadInput
+from consort.record.checked import read_json
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -144,18 +144,12 @@ class RawRun:
 
 def _load_manifest(file: Path) -> Manifest:
     try:
-        text = file.read_text(encoding="utf-8")
+        data = read_json(file, "manifest")
     except FileNotFoundError:
         raise IncompleteRun(
             f"no {MANIFEST}: the recording is incomplete, because the program ended before writing it",
             file=file.parent,
         ) from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"not UTF-8 at byte {error.start}", file=file) from None
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadInput(f"not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
     if isinstance(data, dict) and data.get("format") != FORMAT:
         raise BadInput(
             f"format {data.get('format')!r} is not known; this version reads format {FORMAT}",
@@ -189,14 +183,17 @@ def _load_table(folder: Path, index: int, spec: TableSpec) -> RawTable:
         raise BadInput(
             f"{what}: {have} bytes, but {spec.rows} rows of {spec.record_bytes} bytes are {need}", file=file
         )
-    dtype = np.dtype(
-        {
-            "names": [field.name for field in spec.fields],
-            "formats": ["<" + field.type for field in spec.fields],
-            "offsets": [field.offset for field in spec.fields],
-            "itemsize": spec.record_bytes,
-        }
-    )
+    try:
+        dtype = np.dtype(
+            {
+                "names": [field.name for field in spec.fields],
+                "formats": ["<" + field.type for field in spec.fields],
+                "offsets": [field.offset for field in spec.fields],
+                "itemsize": spec.record_bytes,
+            }
+        )
+    except (ValueError, OverflowError) as error:
+        raise BadInput(f"a record cannot be so: {error}", file=folder / MANIFEST, field=where) from None
     # An empty file cannot be mapped.
     rows: NDArray[np.void] = np.memmap(file, dtype=dtype, mode="r") if need else np.empty(0, dtype=dtype)
     return RawTable(spec, rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a raw run folder from arrays that the simulator, a board or the three-phase runner left in memory.
+"""Writes a raw run folder from arrays that the simulator, or a board left in memory.
 
 What it writes is what `RawRun.load` reads (docs/reference/run-record.md). The manifest goes last, so that its
 presence means that the recording is complete.

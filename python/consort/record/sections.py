@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from consort.errors import BadInput
 
-Provenance = Literal["published", "bound", "simulated", "counted", "emulated", "measured"]
+Provenance = Literal["published", "derived", "bound", "simulated", "counted", "emulated", "measured"]
 Statistic = Literal["min", "mean", "median", "p99", "p999", "p9999", "max"]
 Cell = str | int | float | bool | None
 

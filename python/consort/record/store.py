@@ -3,16 +3,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from consort.errors import BadInput
+from consort.record.checked import check_record, inside, read_json
 
 RUN_FILE = "run.json"
 RUN_VERSION = 1
@@ -52,25 +53,38 @@ class Run:
         tables = self.configuration(key)["tables"]
         if table not in tables:
             raise BadInput(f"configuration '{key}' of run {self.id} has no table '{table}'")
-        return self.path / str(tables[table]["file"])
+        return inside(self.path, str(tables[table]["file"]))
 
     def table(self, key: str, table: str, columns: list[str] | None = None) -> pa.Table:
+        """A configuration's table: `jobs`, `operations`, `events`, `outputs-<task>` or a series.
+
+        Each field's metadata names its unit, kind and provenance.
+        """
         file = self.table_file(key, table)
         try:
             return pq.read_table(file, columns=columns)
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:
             raise BadInput(f"cannot be read: {error}", file=file) from None
+
+    def jobs(self, key: str, task: str | None = None) -> pa.Table:
+        """The jobs of a configuration, of all tasks or of one; the response of an unserved release is inf."""
+        table = self.table(key, "jobs")
+        if task is None:
+            return table
+        tasks = self.configuration(key).get("tasks", {})
+        if task not in tasks:
+            known = ", ".join(tasks) or "no names of tasks"
+            raise BadInput(f"configuration '{key}' of run {self.id} has no task '{task}'; it has {known}")
+        return table.filter(pc.equal(table["task"].cast(pa.string()), task))
 
 
 def open_run(path: Path) -> Run:
     """The run in this folder; BadInput where it is none."""
     file = path / RUN_FILE
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = read_json(file, "record of a run")
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"no run folder: it has no {RUN_FILE}", file=path) from None
-    except json.JSONDecodeError as error:
-        raise BadInput(f"not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
     if not isinstance(data, dict) or data.get("consort_run") != RUN_VERSION:
         version = data.get("consort_run") if isinstance(data, dict) else None
         raise BadInput(
@@ -78,19 +92,28 @@ def open_run(path: Path) -> Run:
             file=file,
             field="consort_run",
         )
+    check_record(data, file)
     return Run(path, data)
 
 
-def list_runs(root: str | Path | None = None) -> list[Run]:
-    """All runs under the root, oldest first. A folder that is no run is passed over."""
+def list_runs(root: str | Path | None = None, damaged: list[BadInput] | None = None) -> list[Run]:
+    """All runs under the root, oldest first. A folder that is no run is passed over.
+
+    Why a run cannot be read is put into `damaged`; without it the first such run is an error.
+    """
     folder = Path(root) if root is not None else default_root()
     if not folder.is_dir():
         return []
-    runs = [
-        open_run(path)
-        for path in folder.iterdir()
-        if not path.name.startswith(PARTIAL) and (path / RUN_FILE).is_file()
-    ]
+    runs: list[Run] = []
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(PARTIAL) or not (path / RUN_FILE).is_file():
+            continue
+        try:
+            runs.append(open_run(path))
+        except BadInput as error:
+            if damaged is None:
+                raise
+            damaged.append(error)
     return sorted(runs, key=lambda run: (str(run.data["created"]), run.id))
 
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from consort.record.provenance import checked
 
-# Names as they stand in run.json, and the quantile that each one is.
-QUANTILES: dict[str, float] = {"median": 0.5, "p99": 0.99, "p999": 0.999, "p9999": 0.9999}
+# Names as they stand in run.json, and the quantile that each one is; in ten-thousandths, so that the rank of
+# a quantile is found in whole numbers.
+_PARTS = {"median": 5_000, "p99": 9_900, "p999": 9_990, "p9999": 9_999}
+QUANTILES: dict[str, float] = {name: part / 10_000 for name, part in _PARTS.items()}
 SIGNIFICANT_FIGURES = 3
 
 Number = int | float
@@ -23,20 +25,22 @@ Number = int | float
 class Summary:
     """Order statistics of all samples of one metric.
 
-    The percentiles are exact: each is a value that was recorded (numpy's ``inverted_cdf``, the nearest
-    rank), never an interpolation and never a bucket's edge.
+    The percentiles are exact: each is a value that was recorded (the nearest rank), never an interpolation
+    and never a bucket's edge. Infinite samples (releases that were not served) count like all others: a
+    statistic that is infinite is None, and `unserved` says how many of the `n` samples are.
     """
 
     n: int
-    min: Number
-    mean: float
-    median: Number
-    p99: Number
-    p999: Number
-    p9999: Number
-    max: Number
+    min: Number | None
+    mean: float | None
+    median: Number | None
+    p99: Number | None
+    p999: Number | None
+    p9999: Number | None
+    max: Number | None
     unit: str
     provenance: str
+    unserved: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -47,27 +51,36 @@ def summarise(values: NDArray[Any], unit: str, provenance: str) -> Summary | Non
     checked(provenance, field="provenance")
     if values.size == 0:
         return None
-    points = np.quantile(values, list(QUANTILES.values()), method="inverted_cdf")
-    median, p99, p999, p9999 = (point.item() for point in points)
+    ordered = np.sort(values)
+    n = int(ordered.size)
+    infinite = int(np.count_nonzero(np.isinf(ordered))) if ordered.dtype.kind == "f" else 0
+    ranks = {name: -(-n * part // 10_000) for name, part in _PARTS.items()}
+    points = {name: _finite(ordered[rank - 1]) for name, rank in ranks.items()}
     return Summary(
-        n=int(values.size),
-        min=values.min().item(),
-        mean=float(values.mean()),
-        median=median,
-        p99=p99,
-        p999=p999,
-        p9999=p9999,
-        max=values.max().item(),
+        n=n,
+        min=_finite(ordered[0]),
+        mean=None if infinite else float(ordered.mean()),
+        max=_finite(ordered[-1]),
         unit=unit,
         provenance=provenance,
+        unserved=infinite,
+        **points,
     )
 
 
-def histogram(values: NDArray[np.int64]) -> dict[str, Any] | None:
+def _finite(value: Any) -> Number | None:
+    """A sample as a plain number, whole where it is; None where it is infinite."""
+    if np.isinf(value):
+        return None
+    plain: Number = value.item()
+    return int(plain) if isinstance(plain, float) and plain.is_integer() else plain
+
+
+def histogram(values: NDArray[np.int64], unserved: int = 0) -> dict[str, Any] | None:
     """An HdrHistogram of the values in its standard encoding, which other HdrHistogram tools can read.
 
     HdrHistogram has no place for negative values: they are counted in the bucket of 0, and ``negative``
-    says how many there were.
+    says how many there were. ``unserved`` samples are infinite and in no bucket.
     """
     if values.size == 0:
         return None
@@ -81,6 +94,7 @@ def histogram(values: NDArray[np.int64]) -> dict[str, Any] | None:
         "format": "HdrHistogram V2, compressed, base64",
         "significant_figures": SIGNIFICANT_FIGURES,
         "negative": negative,
+        "unserved": unserved,
         "encoded": hdr.encode().decode("ascii"),
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 STAMPS = ("release", "start", "sent", "received", "finish", "load", "ready", "executed", "unload")
 DURATIONS = ("compute",)
 
-# As the runner of ports/linux writes it (spm_app.hpp).
+# As the emulated board's kernel is recorded.
 JOB = np.dtype(
     [(name, "<u8") for name in (*STAMPS[:5], *DURATIONS, *STAMPS[5:])] + [("seq", "<u4"), ("status", "<u4")]
 )

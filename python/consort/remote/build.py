@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+from consort.builds import digest, kept
 from consort.errors import ConsortError, EnvironmentLacks
 from consort.source import need_source_tree
 
@@ -77,40 +76,21 @@ def simulation(
     files.sort(key=lambda file: PACKAGES.index(file.name) if file.name in PACKAGES else len(PACKAGES))
     controls = [root / "rtl" / "lint.vlt", *(file for file in more if file.suffix == ".vlt")]
     given = [f"-G{name}={value}" for name, value in sorted((parameters or {}).items())]
-    digest = hashlib.sha256(repr((top, given, options)).encode())
+    parts: list[str | bytes] = [repr((top, given, options))]
     shared = sorted([*harness.parent.glob("*.hpp"), *harness.parent.glob("*.vlt")])
     shared += sorted((root / "include" / "consort" / "remote").glob("*.hpp"))
     for file in [*files, *controls, harness, *shared, root / "rtl" / "requirements.lock"]:
-        digest.update(file.name.encode() + file.read_bytes())
-    folder = root / "build" / "rtl" / f"{top}-{harness.stem}-{digest.hexdigest()[:12]}"
-    program = folder / "simulation"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if program.exists():
-            return program
+        parts += [file.name, file.read_bytes()]
+
+    def make(target: Path, scratch: Path) -> None:
         command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "fast"]
         command += ["--x-initial", "fast", "--no-timing", "-Wall", "--assert", "--top-module", top]
-        command += [
-            "--prefix",
-            "Vtop",
-            "--Mdir",
-            str(folder / "obj"),
-            "-CFLAGS",
-            "-O2 -std=c++20 -Wall -Wextra",
-        ]
-        command += [
-            *given,
-            *options,
-            *map(str, controls),
-            *map(str, files),
-            str(harness),
-            "-o",
-            "simulation",
-        ]
+        command += ["--prefix", "Vtop", "--Mdir", str(scratch / "obj")]
+        command += ["-CFLAGS", "-O2 -std=c++20 -Wall -Wextra"]
+        command += [*given, *options, *map(str, controls), *map(str, files), str(harness), "-o", target.name]
         result = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
         if result.returncode != 0:
             raise ConsortError(f"building {top} failed:\n{(result.stdout + result.stderr).strip()[-3000:]}")
-        (folder / "obj" / "simulation").rename(program)
-        shutil.rmtree(folder / "obj")
-    return program
+        (scratch / "obj" / target.name).rename(target)
+
+    return kept("rtl", f"{top}-{harness.stem}-{digest(parts)}", "simulation", make, root=root / "build")

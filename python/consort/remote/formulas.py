@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-# 16 bytes of payload in a data beat of AXI and in a beat of the link.
-BEAT_BYTES = 16
-
 
 def b2b(burst: int) -> tuple[int, int]:
     """Table I, b2b: beats of a write with its acknowledgement, and of a read."""

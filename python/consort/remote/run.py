@@ -146,6 +146,54 @@ def _run(program: Path, arguments: list[str], timeout: float = 3600) -> Any:
     return json.loads(result.stdout)
 
 
+def same_id_order(tries: int, seed: int = 1) -> dict[str, int]:
+    """Pairs of accesses of one id to one address, at a memory that carries out other ids' in any order."""
+    result: dict[str, int] = _run(_pair(), ["order", str(tries), str(seed)])
+    return result
+
+
+def stalled(cycles: int, shape: int = 1) -> dict[str, int]:
+    """What comes of accesses to memories that take nothing for so many cycles, on a perfect wire."""
+    result: dict[str, int] = _run(_pair(shape), ["stalled", str(cycles)])
+    return result
+
+
+def silence(seed: int, shape: int = 1) -> dict[str, int]:
+    """Random traffic while memory 0 stops answering, again and again, and answers late."""
+    result: dict[str, int] = _run(_pair(shape), ["silence", str(seed)])
+    return result
+
+
+def fence(seed: int) -> dict[str, int]:
+    """Windows detached under traffic to a slow memory: what comes of it after the fence."""
+    result: dict[str, int] = _run(_pair(), ["fence", str(seed)])
+    return result
+
+
+def unsaid() -> dict[str, int]:
+    """Accesses that a request on the link cannot say: exclusive ones, too large windows, attributes."""
+    result: dict[str, int] = _run(_pair(), ["unsaid"])
+    return result
+
+
+def attack(tries: int, bit_error_rate: float, seed: int) -> dict[str, int]:
+    """A borrower whose data are frames, over a wire with errors; a try is a forged frame on the wire."""
+    result: dict[str, int] = _run(_pair(), ["attack", str(tries), str(bit_error_rate), str(seed)])
+    return result
+
+
+def stuck_link() -> list[dict[str, int]]:
+    """A PHY that passes control frames and harms data, there and back: when every access has ended."""
+    result: list[dict[str, int]] = _run(_pair(), ["stuck"])
+    return result
+
+
+def resets() -> dict[str, int]:
+    """Either block reset alone, where both wait for like and for unlike times."""
+    result: dict[str, int] = _run(_pair(), ["resets"])
+    return result
+
+
 def outstanding() -> dict[str, int]:
     """Reads and writes of 64 bytes that are at the memory at once, none of them answered."""
     result: dict[str, int] = _run(_pair(), ["outstanding"])

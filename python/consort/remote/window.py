@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
-import os
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.remote.build import simulation
 from consort.remote.run import harness
+from consort.runtime import expect_own_peer, runtime_folder, socket_path
 from consort.source import need_source_tree
 
 # An access takes milliseconds; what takes this long is stuck.
@@ -33,14 +33,7 @@ def program() -> Path:
 
 def folder() -> Path:
     """Where the state lies: a folder of this user alone."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    base = Path(runtime) / "consort" if runtime else Path("/tmp") / f"consort-{os.getuid()}"
-    base.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if base.stat().st_uid != os.getuid():
-        raise EnvironmentLacks(f"{base} belongs to another user", "set XDG_RUNTIME_DIR to a folder of yours")
-    made = base / "remote"
-    made.mkdir(mode=0o700, exist_ok=True)
-    return made
+    return runtime_folder("remote")
 
 
 class Hardware:
@@ -88,7 +81,7 @@ def alone() -> Iterator[None]:
 
 def running() -> Hardware | None:
     """The hardware, None where there is none; what a crashed one left is removed."""
-    path = folder() / "hardware"
+    path = socket_path(folder() / "hardware")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     connection.settimeout(PATIENCE_S)
     try:
@@ -100,6 +93,7 @@ def running() -> Hardware | None:
         connection.close()
         path.unlink(missing_ok=True)
         return None
+    expect_own_peer(connection)
     return Hardware(connection)
 
 

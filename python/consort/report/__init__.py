@@ -1,7 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is made of a finished run: one self-contained HTML page, and a trace for Perfetto."""
 
-from consort.report.page import write_report
-from consort.report.trace import write_trace
+from __future__ import annotations
 
-__all__ = ["write_report", "write_trace"]
+from collections.abc import Callable
+from pathlib import Path
+
+from consort.record.store import Run
+
+
+def write_report(run: Run, file: Path) -> None:
+    """Writes the run's page."""
+    # The plotting libraries take a second to import: not before a run is over.
+    from consort.report.page import render
+
+    file.write_text(render(run), encoding="utf-8")
+
+
+def write_trace(run: Run, file: Path) -> None:
+    """Writes the run's trace for ui.perfetto.dev."""
+    from consort.report.trace import write
+
+    write(run, file)
+
+
+# What a RunWriter is given so that its run has both.
+PAGES: dict[str, Callable[[Run, Path], None]] = {"trace.pftrace": write_trace, "report.html": write_report}
+
+__all__ = ["PAGES", "write_report", "write_trace"]

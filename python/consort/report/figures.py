@@ -21,7 +21,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from consort.record.summary import buckets_of
-from consort.report.jobs import ABSENT, NEIGHBOURS, Jobs
 
 # Sentinel colours that no palette uses, and the CSS that takes their place in the SVG.
 TEXT, GRID, PAPER = "#010203", "#040506", "#070809"
@@ -41,19 +40,7 @@ SERIES_PER_FIGURE = len(SERIES)
 # The resolution that curves are thinned to: finer than a pixel of a wide screen.
 PIXELS_X, PIXELS_Y = 700, 450
 
-# A phase of a job: its name, the time stamps it lies between, and its colour.
-Phase = tuple[str, str, str, str]
-JOB: Phase = ("job", "release", "finish", SERIES[0])
-PHASES: tuple[Phase, ...] = (
-    ("release to start", "release", "start", SERIES[3]),
-    ("start to send", "start", "sent", SERIES[4]),
-    ("mailbox wait", "sent", "received", SERIES[2]),
-    ("worker computes", "worker_receive", "worker_send", SERIES[1]),
-    ("answer to finish", "received", "finish", SERIES[5]),
-)
-LOCAL_PHASES: tuple[Phase, ...] = (PHASES[0], ("start to finish", "start", "finish", SERIES[1]))
-
-_RC: dict[Any, Any] = {
+RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -82,7 +69,8 @@ class Distribution:
     name: str
     stored: dict[str, Any]
     resolution_ns: float
-    deadline_ns: int | None = None
+    deadline_ns: float | None = None
+    bound_ns: float | None = None
 
 
 def _drawable(stored: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -93,7 +81,7 @@ def _drawable(stored: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 def histogram_svg(distributions: Sequence[Distribution], ident: str, label: str) -> str:
     """How many samples fell where, counts on a logarithmic axis."""
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(RC):
         figure, axes = _new()
         for n, curve in enumerate(distributions):
             values, counts = _drawable(curve.stored)
@@ -108,29 +96,49 @@ def histogram_svg(distributions: Sequence[Distribution], ident: str, label: str)
         axes.set_ylabel("samples in a bin")
         _time_axis(axes, label)
         _legend(axes, len(distributions))
-        return _svg(figure, ident)
+        return inline(figure, ident)
 
 
-def tail_svg(distributions: Sequence[Distribution], ident: str, label: str) -> str:
-    """The share of samples at or above each value, down to the single worst one."""
-    with mpl.rc_context(_RC):
+def tail_svg(distributions: Sequence[Distribution], ident: str, label: str, unit: str = "µs") -> str:
+    """The share of samples at or above each value, down to the worst one, or to what was not served."""
+    with mpl.rc_context(RC):
         figure, axes = _new()
+        ends: list[tuple[float, float, int]] = []
         for n, curve in enumerate(distributions):
             values, counts = _drawable(curve.stored)
-            x, y = thin(*tail(values, counts))
-            axes.step(x / 1e3, y, where="pre", color=SERIES[n], linestyle=DASHES[n], label=curve.name)
-            axes.plot(x[-1] / 1e3, y[-1], marker="o", markersize=3.5, color=SERIES[n])
+            unserved = int(curve.stored.get("unserved", 0))
+            x, y = thin(*tail(values, counts, unserved))
+            name = f"{curve.name} ({unserved:,} unserved)" if unserved else curve.name
+            axes.step(x / 1e3, y, where="pre", color=SERIES[n], linestyle=DASHES[n], label=name)
+            if not unserved:
+                axes.plot(x[-1] / 1e3, y[-1], marker="o", markersize=3.5, color=SERIES[n])
+                continue
+            # Releases that were not served are above every time: the curve never falls below their share.
+            ends.append((float(x[-1]), unserved / (counts.sum() + unserved), n))
         axes.set_yscale("log")
+        axes.set_xscale("log")
         axes.set_ylabel("share of samples at or above")
-        _deadline(axes, distributions)
-        _time_axis(axes, label)
+        _limits(axes, distributions)
+        right = axes.get_xlim()[1] * (1.6 if ends else 1)
+        for begin, share, n in ends:
+            line = [begin / 1e3, right]
+            axes.plot(line, [share, share], color=SERIES[n], linestyle=DASHES[n], linewidth=1)
+            axes.annotate("∞", (right, share), xytext=(2, 0), textcoords="offset points", va="center")
+        if ends:
+            axes.set_xlim(right=right)
+        _time_axis(axes, label, unit)
         _legend(axes, len(distributions))
-        return _svg(figure, ident)
+        return inline(figure, ident)
 
 
-def tail(values: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The complementary cumulative distribution: for each value the share of samples not below it."""
-    total = counts.sum()
+def tail(
+    values: NDArray[np.int64], counts: NDArray[np.int64], unserved: int = 0
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """The complementary cumulative distribution: for each value the share of samples not below it.
+
+    `unserved` samples are infinite: above all values.
+    """
+    total = counts.sum() + unserved
     at_or_above = total - np.concatenate([[0], np.cumsum(counts)[:-1]])
     return np.maximum(values, 1), at_or_above / total
 
@@ -164,68 +172,9 @@ def bin_edges(low: int, high: int, resolution_ns: float) -> NDArray[np.float64]:
     return np.array(kept)
 
 
-def timeline_svg(jobs: Jobs, worst: int, deadline_ns: int | None, ident: str) -> str:
-    """The worst job: above among its neighbours, below enlarged, phase by phase."""
-    phases = [phase for phase in PHASES if _span(jobs, worst, phase) is not None]
-    if not any(name == "mailbox wait" for name, *_ in phases):
-        # Without an exchange the phases around it have no ends; what is known is start and finish.
-        phases = [phase for phase in LOCAL_PHASES if _span(jobs, worst, phase) is not None]
-    with mpl.rc_context(_RC):
-        figure = Figure(figsize=(9.2, 1.9 + 0.3 * len(phases)), layout="constrained")
-        above, below = figure.subplots(2, 1, height_ratios=(1.0, 0.8 + 0.42 * len(phases)))
-        zero = int(jobs.times["release"][worst])
-        for index in range(worst - NEIGHBOURS, worst + NEIGHBOURS + 1):
-            whole = _span(jobs, index, JOB) if 0 <= index < len(jobs) else None
-            if whole is None:
-                continue
-            mine = index == worst
-            begin, end = (t - zero for t in whole)
-            _bar(above, 0, begin, end, JOB[3], 1.0 if mine else 0.45)
-            name = f"{int(jobs.seq[index])}" + (" (worst)" if mine else "")
-            weight = "bold" if mine else "normal"
-            above.text(begin / 1e3, -0.42, name, fontsize=8, weight=weight, ha="left", va="bottom")
-        for row, phase in enumerate(phases):
-            span = _span(jobs, worst, phase)
-            assert span is not None
-            begin, end = (t - zero for t in span)
-            _bar(below, row, begin, end, phase[3], 1.0)
-            _beside(below, end, row, f"{(end - begin) / 1e3:.2f} µs")
-        finish = int(jobs.times["finish"][worst]) - zero
-        if deadline_ns is not None:
-            for axes in (above, below) if deadline_ns < 1.5 * finish else (above,):
-                axes.axvline(deadline_ns / 1e3, color=TEXT, linestyle=(0, (4, 2)), linewidth=1)
-            _beside(above, deadline_ns, 0.48, "deadline")
-        above.set_yticks([0], ["jobs"])
-        above.set_ylim(0.62, -1.0)
-        below.set_yticks(range(len(phases)), [phase[0] for phase in phases])
-        below.set_ylim(len(phases) - 0.4, -0.6)
-        below.set_xlim(-0.02 * finish / 1e3, 1.12 * finish / 1e3)
-        for axes in (above, below):
-            axes.grid(axis="y", visible=False)
-        below.set_xlabel("time since the worst job's release [µs]")
-        return _svg(figure, ident)
-
-
-def _span(jobs: Jobs, index: int, phase: Phase) -> tuple[int, int] | None:
-    """Begin and end of a job's phase; None where one of them did not happen."""
-    begin, end = int(jobs.times[phase[1]][index]), int(jobs.times[phase[2]][index])
-    return None if ABSENT in (begin, end) or end < begin else (begin, end)
-
-
-def _beside(axes: Axes, ns: int, row: float, text: str) -> None:
-    """A small label just right of a point in time."""
-    place = (ns / 1e3, row)
-    axes.annotate(text, place, xytext=(4, 0), textcoords="offset points", fontsize=8, va="center")
-
-
-def _bar(axes: Axes, row: int, begin: int, end: int, colour: str, alpha: float) -> None:
-    width = (end - begin) / 1e3
-    axes.barh(row, width, left=begin / 1e3, height=0.62, color=colour, alpha=alpha, linewidth=0)
-
-
 def data_svg(section: dict[str, Any], ident: str) -> str:
     """A figure given as data: lines over x, each with its provenance in the legend."""
-    with mpl.rc_context(_RC):
+    with mpl.rc_context(RC):
         figure, axes = _new(width=6.2, height=3.5)
         for n, series in enumerate(section["series"]):
             y = np.array([np.nan if value is None else value for value in series["y"]], dtype=np.float64)
@@ -250,7 +199,7 @@ def data_svg(section: dict[str, Any], ident: str) -> str:
         if section["y"]["log"]:
             _plain_log(axes.yaxis)
         _legend(axes, len(section["series"]))
-        return _svg(figure, ident)
+        return inline(figure, ident)
 
 
 def _new(width: float = 5.4, height: float = 3.3) -> tuple[Figure, Axes]:
@@ -258,30 +207,38 @@ def _new(width: float = 5.4, height: float = 3.3) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _deadline(axes: Axes, distributions: Sequence[Distribution]) -> None:
-    """A line at the deadline, where all curves have the same one and it is near what was recorded."""
-    deadlines = {curve.deadline_ns for curve in distributions}
-    if len(deadlines) != 1 or (deadline := deadlines.pop()) is None:
-        return
-    if deadline / 1e3 < 20 * axes.get_xlim()[1]:
-        axes.axvline(deadline / 1e3, color=TEXT, linestyle=(0, (4, 2)), linewidth=1)
-        place = axes.get_xaxis_transform()
-        axes.text(
-            deadline / 1e3,
-            0.99,
-            "deadline ",
-            fontsize=8,
-            ha="right",
-            va="top",
-            rotation=90,
-            transform=place,
-        )
+def _limits(axes: Axes, distributions: Sequence[Distribution]) -> None:
+    """Lines at the deadline and at the bound, where all curves have one and it is near the samples."""
+    for name, values in (
+        ("deadline", {curve.deadline_ns for curve in distributions}),
+        ("bound", {curve.bound_ns for curve in distributions}),
+    ):
+        if len(values) == 1 and (value := values.pop()) is not None and value > 0:
+            low, high = axes.get_xlim()
+            if low / 20 < value / 1e3 < 20 * high:
+                vertical(axes, value, name)
 
 
-def _time_axis(axes: Axes, label: str) -> None:
+def vertical(axes: Axes, ns: float, name: str) -> None:
+    """A line at a time, with its name beside it."""
+    style = (0, (4, 2)) if name == "deadline" else (0, (1, 1.5))
+    axes.axvline(ns / 1e3, color=TEXT, linestyle=style, linewidth=1)
+    axes.text(
+        ns / 1e3,
+        0.99,
+        f"{name} ",
+        fontsize=8,
+        ha="right",
+        va="top",
+        rotation=90,
+        transform=axes.get_xaxis_transform(),
+    )
+
+
+def _time_axis(axes: Axes, label: str, unit: str = "µs") -> None:
     axes.set_xscale("log")
     _plain_log(axes.xaxis)
-    axes.set_xlabel(f"{label} [µs]")
+    axes.set_xlabel(f"{label} [{unit}]")
     axes.grid(which="major", visible=True)
 
 
@@ -299,12 +256,13 @@ def _plain_log(axis: Any) -> None:
 
 
 def _legend(axes: Axes, count: int) -> None:
+    """Below the figure, in as many columns as its longest name leaves room for."""
     handles, labels = axes.get_legend_handles_labels()
-    columns = 1 if count > 4 else 2
+    columns = 1 if count > 4 or max((len(label) for label in labels), default=0) > 28 else 2
     axes.figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=3)
 
 
-def _svg(figure: Figure, ident: str) -> str:
+def inline(figure: Figure, ident: str) -> str:
     """The figure as SVG to be put into a page: colours as CSS, ids that cannot meet those of another one."""
     out = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": ident}):

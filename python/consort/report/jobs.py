@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from consort.record.columns import JOBS, STATUS
+from consort.record.columns import JOBS
+from consort.record.status import LABELS, STATUS
 from consort.record.store import Run
 
 FIRST = 1000
@@ -16,70 +20,105 @@ WORST = 200
 MARKED = 200
 NEIGHBOURS = 2
 # A job that carries one of these is drawn even when its response time is not among the worst.
-REMARKABLE = (
-    STATUS["deadline_misses"]
-    | STATUS["outputs_held"]
-    | STATUS["local_fallbacks"]
-    | STATUS["worker_dead"]
-    | STATUS["late_answers_discarded"]
-    | STATUS["output_errors"]
+REMARKABLE = sum(bit for name, bit in STATUS.items() if name != "late_releases")
+TIMES = (
+    "release",
+    "ready",
+    "start",
+    "sent",
+    "received",
+    "loaded",
+    "executed",
+    "finish",
+    "worker_receive",
+    "worker_send",
 )
-TIMES = ("release", "start", "sent", "received", "finish", "worker_receive", "worker_send")
-# What the trace and the timeline call the bits of the status word.
-LABELS: dict[str, str] = {
-    "deadline_misses": "deadline miss",
-    "outputs_held": "output held",
-    "local_fallbacks": "local fallback",
-    "worker_dead": "worker dead",
-    "late_answers_discarded": "late answer discarded",
-    "output_errors": "output error",
-    "late_releases": "late release",
-}
 ABSENT = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)
 class Jobs:
-    """Columns of the jobs table; a time that a job does not have is ABSENT."""
+    """Columns of the jobs table; a time that a job does not have is ABSENT, its response time then infinite.
+
+    `task` and `core` are positions in `tasks` and `cores`; `workers` names the core that computes a task's
+    offloaded jobs. Recordings that name no tasks have one task, `job`, on the core `master core`.
+    """
 
     times: dict[str, NDArray[np.int64]]
     compute: NDArray[np.int64]
-    response: NDArray[np.int64]
+    response: NDArray[np.float64]
     seq: NDArray[np.int64]
     status: NDArray[np.int64]
-    worker: NDArray[np.int64]
+    task: NDArray[np.int64]
+    core: NDArray[np.int64]
+    disturbed: NDArray[np.bool_]
+    tasks: tuple[str, ...]
+    cores: tuple[str, ...]
+    workers: tuple[str | None, ...]
 
     def __len__(self) -> int:
         return int(self.seq.size)
 
     def labels(self, index: int) -> list[str]:
-        return [LABELS[name] for name, bit in STATUS.items() if int(self.status[index]) & bit]
+        found = [LABELS[name] for name, bit in STATUS.items() if int(self.status[index]) & bit]
+        return found + (["disturbed by the machine"] if self.disturbed[index] else [])
 
     def end(self) -> int:
         """The last time stamp of all."""
         return max((int(column.max()) for column in self.times.values() if column.size), default=0)
 
+    def worst(self, task: int) -> int | None:
+        """The job of a task with the longest response time that ended; None where none did."""
+        mine = np.flatnonzero((self.task == task) & np.isfinite(self.response))
+        return int(mine[np.argmax(self.response[mine])]) if mine.size else None
+
 
 def load_jobs(run: Run, key: str) -> Jobs | None:
-    if JOBS not in run.configuration(key)["tables"]:
+    """The jobs of a configuration; None where it has none recorded."""
+    configuration = run.configuration(key)
+    if JOBS not in configuration["tables"]:
         return None
     table = run.table(key, JOBS)
+    rows = table.num_rows
 
     def column(name: str) -> NDArray[np.int64]:
         if name not in table.column_names:
-            return np.full(table.num_rows, ABSENT, dtype=np.int64)
+            return np.full(rows, ABSENT, dtype=np.int64)
         filled = table[name].fill_null(ABSENT) if table[name].null_count else table[name]
         return np.asarray(filled.to_numpy()).astype(np.int64, copy=False)
 
-    worker = column("worker") if "worker" in table.column_names else np.zeros(table.num_rows, dtype=np.int64)
+    described = configuration.get("tasks")
+    zeros = np.zeros(rows, dtype=np.int64)
+    if described:
+        tasks = tuple(described)
+        cores = tuple(core["name"] for core in configuration["config"]["cores"])
+        workers = tuple(facts["worker"] for facts in described.values())
+        task, core = positions(table["task"], tasks), positions(table["core"], cores)
+    else:
+        tasks, cores = ("job",), ("master core",)
+        sent = "sent_ns" in table.column_names and table["sent_ns"].null_count < rows
+        workers = ("worker core" if sent else None,)
+        task = core = zeros
+    marked = "disturbed" in table.column_names
     return Jobs(
         times={name: column(f"{name}_ns") for name in TIMES},
         compute=column("compute_ns"),
-        response=column("response_ns"),
+        response=np.asarray(table["response_ns"].to_numpy()).astype(np.float64, copy=False),
         seq=column("seq"),
         status=column("status"),
-        worker=worker,
+        task=task,
+        core=core,
+        disturbed=np.asarray(table["disturbed"].to_numpy()) if marked else zeros.astype(np.bool_),
+        tasks=tasks,
+        cores=cores,
+        workers=workers,
     )
+
+
+def positions(column: pa.ChunkedArray, names: Sequence[str]) -> NDArray[np.int64]:
+    """A column of names as positions in a list of them; -1 where there is none."""
+    found = pc.index_in(column.cast(pa.string()), value_set=pa.array(list(names), pa.string()))
+    return np.asarray(found.fill_null(-1).to_numpy()).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -96,18 +135,33 @@ def select(jobs: Jobs) -> Selection:
     whole = FIRST + WORST * (2 * NEIGHBOURS + 1)
     if total <= whole:
         return Selection(np.arange(total), f"All {total} jobs.")
-    worst = np.argpartition(jobs.response, total - WORST)[total - WORST :]
-    marked = np.flatnonzero(jobs.status & REMARKABLE)
+    # Rows stand in the order in which cores handed them over: what comes first is a matter of time.
+    order = np.argsort(jobs.times["release"], kind="stable")
+    place = np.empty(total, dtype=np.int64)
+    place[order] = np.arange(total)
+    each = max(1, WORST // len(jobs.tasks))
+    worst = [_longest(jobs, task, each) for task in range(len(jobs.tasks))]
+    marked = order[(jobs.status[order] & REMARKABLE) != 0]
     around = np.arange(-NEIGHBOURS, NEIGHBOURS + 1)
-    centres = np.concatenate([worst, marked[:MARKED]])
+    centres = place[np.concatenate([*worst, marked[:MARKED]])]
     chosen = np.unique(np.concatenate([np.arange(FIRST), (centres[:, None] + around).ravel()]))
-    chosen = chosen[(chosen >= 0) & (chosen < total)]
+    chosen = order[chosen[(chosen >= 0) & (chosen < total)]]
     also = (
         f" and {min(MARKED, marked.size)} of {marked.size} with a miss, fault or error" if marked.size else ""
     )
+    of = "" if len(jobs.tasks) == 1 else " of each task"
     text = (
         f"{chosen.size} of {total} jobs: the first {FIRST},"
-        f" the {WORST} with the longest response times{also},"
+        f" the {each}{of} with the longest response times{also},"
         f" each with {NEIGHBOURS} jobs before and after it. The Parquet files hold all of them."
     )
     return Selection(chosen, text)
+
+
+def _longest(jobs: Jobs, task: int, count: int) -> NDArray[np.int64]:
+    """The jobs of a task with the longest response times; releases that were not served have none."""
+    mine = np.flatnonzero((jobs.task == task) & np.isfinite(jobs.response))
+    if mine.size <= count:
+        return mine
+    found: NDArray[np.int64] = mine[np.argpartition(jobs.response[mine], mine.size - count)[-count:]]
+    return found

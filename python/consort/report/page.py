@@ -4,20 +4,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import jinja2
-import numpy as np
 from markupsafe import Markup
 
 from consort import __version__
 from consort.record.provenance import PROVENANCE
+from consort.record.status import LABELS
 from consort.record.store import Run
 from consort.record.summary import QUANTILES
-from consort.report import figures
-from consort.report.jobs import LABELS, load_jobs, select
-from consort.report.units import STATISTICS, SUFFIX, Unit, number, quantity, time_unit
+from consort.report import figures, judged
+from consort.report.jobs import Jobs, load_jobs
+from consort.report.terminal import outcome
+from consort.report.timeline import timeline_svg
+from consort.report.units import STATISTICS, SUFFIX, figure_unit, microseconds, number
 
 # The order in which the metrics of jobs are shown, and what they mean.
 MEANING: dict[str, str] = {
@@ -28,12 +29,9 @@ MEANING: dict[str, str] = {
 }
 # How the names of events end that tell of a fault; the others (started, ended, back) are news.
 FAULTS = ("-died", "-lost", "-silent", "-fault")
+# Events of the manifest that the page lists one by one.
+EVENTS = 50
 _PUBLISHED_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-
-
-def write_report(run: Run, file: Path) -> None:
-    """Writes the run's page."""
-    file.write_text(render(run), encoding="utf-8")
 
 
 def render(run: Run) -> str:
@@ -52,7 +50,12 @@ def render(run: Run) -> str:
         distributions=_distributions(run),
         sections=[_section(section, index) for index, section in enumerate(run.data["sections"])],
         environment=environment_rows(run.data["environment"]),
-        caveats=caveats(run.data["environment"]),
+        caveats=_caveats(run),
+        verdicts=[v for c in run.configurations if (v := judged.verdict_of(c)) is not None],
+        by_task=judged.distributions(run),
+        outcome=outcome(run),
+        timed=any(c["clock"]["provenance"] in ("measured", "simulated") for c in run.configurations),
+        untimed=any(c["clock"]["provenance"] in judged.UNTIMED for c in run.configurations),
         provenance=PROVENANCE,
         meaning=MEANING,
         statistics=STATISTICS,
@@ -89,6 +92,13 @@ def realtime_rows(realtime: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _caveats(run: Run) -> list[str]:
+    """What limits the figures; nothing of this machine where no clock of this machine was used."""
+    if any(c["clock"]["provenance"] == "measured" for c in run.configurations):
+        return caveats(run.data["environment"])
+    return []
+
+
 def caveats(environment: dict[str, Any]) -> list[str]:
     """What in the environment limits what the figures can say."""
     found: list[str] = []
@@ -110,15 +120,16 @@ def _overview(run: Run) -> dict[str, Any] | None:
     rows = [c for c in run.configurations if "response" in c["summary"]]
     if not rows:
         return None
-    unit = time_unit([c["summary"]["response"]["median"] for c in rows])
     return {
-        "unit": unit.name,
+        "unit": " / ".join(sorted({figure_unit(c["clock"]).split(",")[0] for c in rows})),
         "rows": [
             {
                 "name": c["name"],
                 "key": c["key"],
                 "jobs": c["jobs"],
-                "cells": [unit.format(c["summary"]["response"][s]) for s in ("median", "p99", "p999", "max")],
+                "cells": [
+                    judged.statistic(c["summary"]["response"], s) for s in ("median", "p99", "p999", "max")
+                ],
                 "provenance": c["summary"]["response"]["provenance"],
             }
             for c in rows
@@ -128,26 +139,24 @@ def _overview(run: Run) -> dict[str, Any] | None:
 
 def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[str, Any]:
     summary = configuration["summary"]
-    # One unit for all of the run's tables, so that they can be compared at a glance.
-    medians = [s["median"] for c in run.configurations for s in c["summary"].values() if s["unit"] == "ns"]
-    unit = time_unit(medians)
+    time = figure_unit(configuration["clock"]).split(",")[0]
     rows = []
     few = False
     for metric, s in summary.items():
         # A percentile whose rank is the last sample's says nothing that the maximum does not.
         short = [name for name, q in QUANTILES.items() if s["n"] < round(1 / (1 - q))]
         few = few or bool(short)
-        scale = unit if s["unit"] == "ns" else Unit(s["unit"], 1.0, 3)
         rows.append(
             {
                 "metric": metric,
-                "unit": scale.name,
+                "unit": time if s["unit"] == "ns" else s["unit"],
                 "n": number(s["n"]),
-                "cells": [scale.format(s[name]) + ("†" if name in short else "") for name in STATISTICS],
+                "cells": [judged.statistic(s, name) + ("†" if name in short else "") for name in STATISTICS],
                 "provenance": s["provenance"],
             }
         )
     clock = configuration["clock"]
+    jobs = load_jobs(run, configuration["key"])
     return {
         "key": configuration["key"],
         "name": configuration["name"],
@@ -168,8 +177,17 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
                 "fault": e["name"].endswith(FAULTS),
                 "args": ", ".join(f"{k} {v}" for k, v in e["args"].items()),
             }
-            for e in configuration["events"]
+            for e in configuration["events"][:EVENTS]
         ],
+        "more_events": max(0, len(configuration["events"]) - EVENTS),
+        "event_summary": [
+            row | {"fault": row["name"].endswith(FAULTS)} for row in judged.event_rows(configuration)
+        ],
+        "event_table": configuration["tables"].get("events"),
+        "chains": judged.chains(configuration, index),
+        "outputs": judged.outputs(run, configuration, index),
+        "timelines": judged.timelines(configuration, jobs, index) or _timeline(configuration, jobs, index),
+        "trace": judged.trace_text(jobs),
         "interference": [
             {
                 "source": i["source"],
@@ -180,7 +198,6 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
             for i in configuration.get("interference", [])
         ],
         "published": _published(configuration),
-        "timeline": _timeline(run, configuration, index),
     }
 
 
@@ -209,14 +226,13 @@ def _published(configuration: dict[str, Any]) -> list[dict[str, str]]:
             published = value * _PUBLISHED_NS[row["unit"]]
             # A metric that this run did not record still has its published value.
             recorded = summary[statistic] if summary is not None and summary["unit"] == "ns" else None
-            unit = time_unit([published])
             rows.append(
                 {
                     "metric": row["metric"],
                     "statistic": SUFFIX[statistic],
-                    "unit": unit.name,
-                    "published": unit.format(published),
-                    "recorded": "not recorded" if recorded is None else unit.format(recorded),
+                    "unit": "µs",
+                    "published": microseconds(published),
+                    "recorded": "not recorded" if recorded is None else microseconds(recorded),
                     "provenance": "" if summary is None else summary["provenance"],
                     "ratio": "" if recorded is None or not published else f"{recorded / published:.2f}",
                     "source": row["source"],
@@ -225,19 +241,25 @@ def _published(configuration: dict[str, Any]) -> list[dict[str, str]]:
     return rows
 
 
-def _timeline(run: Run, configuration: dict[str, Any], index: int) -> dict[str, Any] | None:
-    jobs = load_jobs(run, configuration["key"])
-    if jobs is None or len(jobs) == 0:
-        return None
-    worst = int(np.argmax(jobs.response))
+def _timeline(configuration: dict[str, Any], jobs: Jobs | None, index: int) -> list[dict[str, Any]]:
+    """The worst job of a recording that describes no tasks."""
+    worst = None if jobs is None or "tasks" in configuration else jobs.worst(0)
+    if jobs is None or worst is None:
+        return []
     labels = jobs.labels(worst)
-    return {
-        "svg": Markup(figures.timeline_svg(jobs, worst, _deadline(configuration), f"time{index}")),
-        "seq": int(jobs.seq[worst]),
-        "response": quantity(int(jobs.response[worst])),
-        "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
-        "trace": select(jobs).text,
-    }
+    deadline = _deadline(configuration)
+    # The time between two releases is not said: the longest time that a job may take stands for it.
+    picture = timeline_svg(jobs, worst, deadline, deadline, f"time{index}")
+    return [
+        {
+            "svg": Markup(picture),
+            "task": "",
+            "seq": number(int(jobs.seq[worst])),
+            "response": f"{microseconds(float(jobs.response[worst]))}"
+            " {figure_unit(configuration['clock']).split(',')[0]}",
+            "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
+        }
+    ]
 
 
 def _distributions(run: Run) -> list[dict[str, Any]]:
@@ -249,6 +271,9 @@ def _distributions(run: Run) -> list[dict[str, Any]]:
     by_metric: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for configuration in run.configurations:
         for metric, stored in configuration["histograms"].items():
+            # Those of tasks have figures of their own.
+            if configuration["metrics"][metric].get("task") is not None:
+                continue
             if stored is not None and configuration["summary"][metric]["unit"] == "ns":
                 by_metric[metric].append(configuration)
     groups: list[tuple[str, str, list[tuple[str, dict[str, Any], str]]]] = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trace of a run for Perfetto (ui.perfetto.dev): who did what when, on which core.
 
-Each configuration has its own processes (master core, worker cores, interference) and follows the one
-before it on the time line. Long runs are thinned; the track `about` says to what.
+Each configuration has a process for each core, with a track for each task, and one for the interference; it
+follows the configuration before it on the time line. Long runs are thinned; the track `about` says to what.
 """
 
 from __future__ import annotations
@@ -13,155 +13,55 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
-from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
-from consort.record.columns import ACTIVITY
+from consort.record.columns import ACTIVITY, EVENTS_TABLE, SLICES_TABLE
 from consort.record.store import Run
-from consort.record.writer import SOURCES
-from consort.report.jobs import ABSENT, Jobs, load_jobs, select
+from consort.record.tables import SOURCES
+from consort.report.jobs import ABSENT, REMARKABLE, Jobs, load_jobs, positions, select
+from consort.report.slices import add_slices
+from consort.report.tracks import Annotations, Lanes, Trace
 
-SEQUENCE = 1
-# Between two configurations, so that they can be told apart.
+# Between two configurations, so that they can be distinguished.
 GAP_NS = 100_000_000
+# Slices of a simulation, misses and events that are drawn of one configuration: Perfetto then opens at once.
+SLICES_SHOWN = 20_000
+MARKS = 1_000
+EVENTS_SHOWN = 20_000
 COUNTER_POINTS = 4000
 
-Annotations = dict[str, int | str]
 
-
-def write_trace(run: Run, file: Path) -> None:
-    """Writes the run's trace."""
-    if run.data["kind"] == "simulation":
-        from consort.simulate.trace import write_simulated
-
-        write_simulated(run, file)
-        return
+def write(run: Run, file: Path, *, limit: int | None = SLICES_SHOWN) -> None:
+    """Writes the run's trace; `limit` is how many slices of a simulation are drawn at most."""
     trace = Trace()
     offset = 0
     for index, configuration in enumerate(run.configurations):
-        offset = _configuration(trace, run, configuration, index, offset) + GAP_NS
+        offset = _configuration(trace, run, configuration, index, offset, limit) + GAP_NS
     file.write_bytes(trace.builder.serialize())
 
 
-class Trace:
-    """Tracks and events, without the repetition that the protocol buffers ask for."""
-
-    def __init__(self) -> None:
-        self.builder = TraceProtoBuilder()
-        self._uuid = 0
-        first = self._packet()
-        first.sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
-
-    def _packet(self) -> Any:
-        packet = self.builder.add_packet()
-        packet.trusted_packet_sequence_id = SEQUENCE
-        return packet
-
-    def process(self, name: str) -> int:
-        self._uuid += 1
-        track = self._packet().track_descriptor
-        track.uuid = self._uuid
-        # Processes here are cores; Perfetto only asks that their numbers differ.
-        track.process.pid = self._uuid
-        track.process.process_name = name
-        track.child_ordering = TrackDescriptor.EXPLICIT
-        return self._uuid
-
-    def track(self, parent: int, name: str, rank: int, counter_unit: str | None = None) -> int:
-        self._uuid += 1
-        track = self._packet().track_descriptor
-        track.uuid = self._uuid
-        track.parent_uuid = parent
-        track.name = name
-        track.sibling_order_rank = rank
-        if counter_unit is not None:
-            track.counter.unit_name = counter_unit
-        return self._uuid
-
-    def slice(
-        self,
-        track: int,
-        name: str,
-        begin: int,
-        end: int,
-        annotations: Annotations | None = None,
-        *,
-        flow_from: int | None = None,
-        flow_to: int | None = None,
-    ) -> None:
-        event = self._event(track, begin, TrackEvent.TYPE_SLICE_BEGIN, name, annotations)
-        if flow_from is not None:
-            event.flow_ids.append(flow_from)
-        if flow_to is not None:
-            event.terminating_flow_ids.append(flow_to)
-        self._event(track, end, TrackEvent.TYPE_SLICE_END)
-
-    def instant(self, track: int, name: str, at: int, annotations: Annotations | None = None) -> None:
-        self._event(track, at, TrackEvent.TYPE_INSTANT, name, annotations)
-
-    def count(self, track: int, at: int, value: float) -> None:
-        self._event(track, at, TrackEvent.TYPE_COUNTER).double_counter_value = value
-
-    def _event(
-        self, track: int, at: int, kind: int, name: str = "", annotations: Annotations | None = None
-    ) -> Any:
-        packet = self._packet()
-        packet.timestamp = at
-        event = packet.track_event
-        event.type = kind
-        event.track_uuid = track
-        if name:
-            event.name = name
-        for key, value in (annotations or {}).items():
-            note = event.debug_annotations.add()
-            note.name = key
-            if isinstance(value, int):
-                note.int_value = value
-            else:
-                note.string_value = value
-        return event
-
-
-class _Lanes:
-    """Tracks of one name, as many as are needed: slices that overlap without nesting may not share one."""
-
-    def __init__(self, trace: Trace, parent: int, name: str, rank: int) -> None:
-        self._trace = trace
-        self._place = (parent, name, rank)
-        self._ends: list[int] = []
-        self._tracks: list[int] = []
-
-    def at(self, begin: int, end: int) -> int:
-        for lane, last in enumerate(self._ends):
-            if last <= begin:
-                self._ends[lane] = end
-                return self._tracks[lane]
-        self._ends.append(end)
-        self._tracks.append(self._trace.track(*self._place))
-        return self._tracks[-1]
-
-
-def _configuration(trace: Trace, run: Run, configuration: dict[str, Any], index: int, offset: int) -> int:
+def _configuration(
+    trace: Trace, run: Run, configuration: dict[str, Any], index: int, offset: int, limit: int | None
+) -> int:
     """Adds a configuration that begins at `offset` and returns its end."""
     key, name = configuration["key"], configuration["name"]
-    cpu = configuration["realtime"].get("cpu")
-    master = trace.process(f"{name}: master core" + ("" if cpu is None else f" (CPU {cpu})"))
-    about = trace.track(master, "about", 0)
     jobs = load_jobs(run, key)
+    processes = _Processes(trace, configuration)
+    first = processes.of(jobs.cores[0] if jobs is not None else "run")
+    about = trace.track(first, "about", 0)
     end = offset
     if jobs is None:
         trace.instant(about, "No jobs were recorded: this configuration has no time line.", offset)
+    elif SLICES_TABLE in configuration["tables"]:
+        text = add_slices(trace, run, configuration, jobs, processes.of, offset, limit)
+        trace.instant(about, text, offset, {"clock": configuration["clock"]["provenance"]})
+        _marks(trace, jobs, np.flatnonzero(jobs.status & REMARKABLE)[:MARKS], processes, offset)
+        end = offset + jobs.end()
     else:
         selection = select(jobs)
         trace.instant(about, selection.text, offset, {"clock": configuration["clock"]["provenance"]})
-        _jobs(trace, master, name, jobs, selection.indexes, index, offset)
+        _jobs(trace, processes, jobs, selection.indexes, index, offset)
         end = offset + jobs.end()
-    events = trace.track(master, "events", 1)
-    for event in configuration["events"]:
-        if event["ns"] is not None:
-            args: Annotations = {k: v if isinstance(v, int) else str(v) for k, v in event["args"].items()}
-            trace.instant(events, event["name"], offset + event["ns"], args)
-            end = max(end, offset + event["ns"])
+    end = max(end, _events(trace, run, configuration, processes, first, offset))
     if ACTIVITY in configuration["tables"]:
         # A load is started before the program and stopped after it; what lies outside is not drawn.
         until = None if jobs is None else jobs.end()
@@ -169,54 +69,130 @@ def _configuration(trace: Trace, run: Run, configuration: dict[str, Any], index:
     return end
 
 
+class _Processes:
+    """The processes of a configuration: one a core, made when it is first needed."""
+
+    def __init__(self, trace: Trace, configuration: dict[str, Any]) -> None:
+        self._trace = trace
+        self._prefix = configuration["name"]
+        config = configuration["config"]
+        cores = config.get("cores", []) if isinstance(config, dict) else []
+        self._cpus = {core["name"]: core.get("cpu") for core in cores if isinstance(core, dict)}
+        cpu = configuration["realtime"].get("cpu")
+        self._cpus.setdefault("master core", cpu)
+        self._made: dict[str, int] = {}
+
+    def of(self, core: str) -> int:
+        if core not in self._made:
+            cpu = self._cpus.get(core)
+            where = "" if cpu is None else f" (CPU {cpu})"
+            self._made[core] = self._trace.process(f"{self._prefix}: {core}{where}")
+        return self._made[core]
+
+
+def _events(
+    trace: Trace, run: Run, configuration: dict[str, Any], processes: _Processes, first: int, offset: int
+) -> int:
+    """Events, those of the table on the cores that they concern; returns the last one's time."""
+    end = offset
+    general = trace.track(first, "events", 1)
+    for event in configuration["events"]:
+        if event["ns"] is not None:
+            args: Annotations = {k: v if isinstance(v, int) else str(v) for k, v in event["args"].items()}
+            trace.instant(general, event["name"], offset + event["ns"], args)
+            end = max(end, offset + event["ns"])
+    if EVENTS_TABLE not in configuration["tables"]:
+        return end
+    table = run.table(configuration["key"], EVENTS_TABLE).slice(0, EVENTS_SHOWN)
+    cores = [core["name"] for core in configuration["config"]["cores"]]
+    tracks: dict[int, int] = {-1: general}
+    names, tasks = table["kind"].to_pylist(), table["task"].to_pylist()
+    times, values = table["time_ns"].to_pylist(), table["value_ns"].to_pylist()
+    causes = table["cause"].to_pylist()
+    for name, task, core, at, value, cause in zip(
+        names, tasks, positions(table["core"], cores).tolist(), times, values, causes, strict=True
+    ):
+        if at is None:
+            continue
+        if core not in tracks:
+            tracks[core] = trace.track(processes.of(cores[core]), "events", 1)
+        notes: Annotations = {} if task is None else {"task": task}
+        if value is not None:
+            notes["ns"] = value
+        if cause:
+            notes["cause"] = cause
+        trace.instant(tracks[core], name, offset + at, notes)
+        end = max(end, offset + at)
+    return end
+
+
 def _jobs(
     trace: Trace,
-    master: int,
-    name: str,
+    processes: _Processes,
     jobs: Jobs,
     indexes: NDArray[np.int64],
     configuration: int,
     offset: int,
 ) -> None:
-    lanes = _Lanes(trace, master, "jobs", 2)
-    waits = _Lanes(trace, master, "mailbox wait", 3)
+    lanes: dict[tuple[str, str], Lanes] = {}
+
+    def lane(core: str, track: str, rank: int) -> Lanes:
+        if (core, track) not in lanes:
+            lanes[core, track] = Lanes(trace, processes.of(core), track, rank)
+        return lanes[core, track]
+
     # Bit patterns far apart keep the flows of one configuration from meeting those of another.
     flow = (configuration + 1) << 40
-    used = np.unique(jobs.worker[jobs.times["sent"] != ABSENT]).tolist()
-    computing = {
-        number: _Lanes(trace, trace.process(f"{name}: worker core {number}"), "compute", 0) for number in used
-    }
     columns = {key: column[indexes].tolist() for key, column in jobs.times.items()}
     for place, index in enumerate(indexes.tolist()):
         t = {key: column[place] for key, column in columns.items()}
         have = {key: value + offset for key, value in t.items() if value != ABSENT}
-        if "release" not in have or "finish" not in have:
+        if "release" not in have:
             continue
+        number = int(jobs.task[index])
+        name, core, worker = jobs.tasks[number], jobs.cores[int(jobs.core[index])], jobs.workers[number]
+        rank = 2 + 2 * number
         labels = jobs.labels(index)
-        notes: Annotations = {"seq": int(jobs.seq[index]), "response_ns": int(jobs.response[index])}
+        notes: Annotations = {"seq": int(jobs.seq[index])}
+        if np.isfinite(jobs.response[index]):
+            notes["response_ns"] = int(jobs.response[index])
         if jobs.compute[index] != ABSENT:
             notes["compute_ns"] = int(jobs.compute[index])
         if labels:
             notes["status"] = ", ".join(labels)
-        track = lanes.at(have["release"], have["finish"])
-        trace.slice(track, "job", have["release"], have["finish"], notes)
+        until = have.get("finish", have.get("start", have["release"]))
+        track = lane(core, name, rank).at(have["release"], until)
+        if "finish" in have:
+            trace.slice(track, name, have["release"], have["finish"], notes)
         for label in labels:
-            trace.instant(track, label, have["finish"], {"seq": int(jobs.seq[index])})
+            trace.instant(track, label, until, {"seq": int(jobs.seq[index])})
         if "sent" in have:
             answered = "received" in have
-            until = max(have["received"] if answered else have["finish"], have["sent"])
+            until = max(have["received"] if answered else have.get("finish", have["sent"]), have["sent"])
             trace.slice(
-                waits.at(have["sent"], until),
+                lane(core, f"{name}: mailbox wait", rank + 1).at(have["sent"], until),
                 "waiting for the answer" if answered else "no answer",
                 have["sent"],
                 until,
                 flow_from=flow + index,
             )
-        if {"worker_receive", "worker_send"} <= have.keys() and int(jobs.worker[index]) in computing:
+        if {"worker_receive", "worker_send"} <= have.keys() and worker is not None:
             begin, finish = have["worker_receive"], have["worker_send"]
             if finish >= begin:
-                lane = computing[int(jobs.worker[index])].at(begin, finish)
-                trace.slice(lane, "compute", begin, finish, notes, flow_to=flow + index)
+                computing = lane(worker, f"{name}: compute", rank).at(begin, finish)
+                trace.slice(computing, name, begin, finish, notes, flow_to=flow + index)
+
+
+def _marks(trace: Trace, jobs: Jobs, indexes: NDArray[np.int64], processes: _Processes, offset: int) -> None:
+    """Misses and faults as instants on their core, where the slices show what ran."""
+    tracks: dict[int, int] = {}
+    for index in indexes.tolist():
+        core = int(jobs.core[index])
+        if core not in tracks:
+            tracks[core] = trace.track(processes.of(jobs.cores[core]), "misses and faults", 3)
+        at = max(int(jobs.times["finish"][index]), int(jobs.times["release"][index]))
+        text = f"{jobs.tasks[int(jobs.task[index])]}: {', '.join(jobs.labels(index))}"
+        trace.instant(tracks[core], text, offset + at, {"seq": int(jobs.seq[index])})
 
 
 def _interference(trace: Trace, run: Run, key: str, name: str, offset: int, until: int | None) -> int:

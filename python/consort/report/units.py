@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How figures are written for people: one unit for a table, thin spaces between thousands."""
+"""How figures are written for people: every time in µs, thin spaces between thousands."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 # The statistics of a summary in the order of a table's columns, and their headings.
@@ -21,33 +19,44 @@ STATISTICS = tuple(SUFFIX)
 THIN_SPACE = "\u202f"
 
 
-@dataclass(frozen=True)
-class Unit:
-    """A unit, how many base units it holds, and the decimals that are worth showing."""
+def microseconds(ns: float | str | None) -> str:
+    """A time in µs without its unit, the same everywhere: three decimals below 1,000 µs, fewer above.
 
-    name: str
-    scale: float
-    decimals: int
-
-    def format(self, value: float) -> str:
-        return f"{value / self.scale:,.{self.decimals}f}".replace(",", THIN_SPACE)
-
-
-NS = Unit("ns", 1.0, 0)
-US = Unit("µs", 1e3, 3)
-MS = Unit("ms", 1e6, 3)
+    None, a figure that there is not, is a dash; an infinite time, one of a release that was not served, is ∞.
+    """
+    if ns is None:
+        return "–"
+    us = float(ns) / 1e3
+    if us == float("inf"):
+        return "∞"
+    decimals = 3 if abs(us) < 1e3 else 1 if abs(us) < 1e5 else 0
+    return f"{us:,.{decimals}f}".replace(",", THIN_SPACE)
 
 
-def time_unit(medians_ns: Sequence[float]) -> Unit:
-    """The unit for a table of times: the one that suits its largest median."""
-    largest = max(medians_ns, default=0.0)
-    return NS if largest < 1e3 else US if largest < 1e7 else MS
+def figure_unit(clock: dict[str, Any]) -> str:
+    """What the figures of a recording are in, and what they are, for the heading of a table.
+
+    A clock that counts has a nanosecond for each instruction, or says otherwise: what is written as µs
+    elsewhere are then thousands of instructions.
+    """
+    if clock["provenance"] == "counted":
+        each = str(clock.get("source", ""))
+        unlike = bool(each) and not each.startswith("one nanosecond for each instruction")
+        return f"thousands of counts, counted ({each})" if unlike else "thousands of instructions, counted"
+    return f"µs, {clock['provenance']}"
 
 
-def quantity(ns: float, unit: Unit | None = None) -> str:
-    """One time with its unit: the given one, or the one that suits it."""
-    unit = unit or time_unit([ns])
-    return f"{unit.format(ns)} {unit.name}"
+def duration(ns: float) -> str:
+    """A time with the unit that suits it, to three figures: how long something lasted, not to be compared."""
+    for scale, name in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= scale:
+            return f"{ns / scale:.3g} {name}" if ns < 1000 * scale else f"{ns / scale:,.0f} {name}"
+    return f"{ns:.3g} ns"
+
+
+def times(count: int) -> str:
+    """How often something happened."""
+    return "once" if count == 1 else f"{number(count)} times"
 
 
 def number(value: Any) -> str:

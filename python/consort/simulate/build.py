@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 from consort import _engine
-from consort.analysis.scratchpad import NotAnalysable, moved, slot_of, three_phase_cores
+from consort.analysis.figures import Figures, MissingFigure
+from consort.analysis.offload_costs import offload_costs
+from consort.analysis.scratchpad import moved
 from consort.errors import BadInput
 from consort.model import BadDescription, System
+from consort.plan import Plan, PlannedTask, plan_of
 
 # How a worker chooses among the requests it finds, and what a master's core does while a job waits.
 Discipline = Literal["priority", "fifo"]
@@ -20,171 +24,164 @@ Waiting = Literal["suspend", "spin"]
 class Prepared:
     """What the engine runs, and the names of its parts."""
 
-    system: System
+    plan: Plan
     engine: _engine.SimSystem
     tasks: list[str]
     cores: list[str]
 
+    @property
+    def system(self) -> System:
+        return self.plan.system
+
 
 def prepare(
-    system: System,
+    subject: System | Plan,
     *,
     dense: bool = False,
-    discipline: Discipline = "priority",
-    waiting: Waiting = "suspend",
+    discipline: Discipline | None = None,
+    waiting: Waiting | None = None,
     offsets: dict[str, int] | None = None,
+    skips: bool = False,
+    keeps: Collection[str] = (),
+    time_scale: int = 1,
+    shortest: int = 0,
 ) -> Prepared:
     """The system for the engine; `BadDescription` names the figures that a simulation needs and are missing.
 
     Sporadic releases come up to twice as late as they may, or with `dense` as early as they may. `offsets`
-    [ps] take the place of the description's.
+    [ps], `discipline` and `waiting` take the place of the plan's. As `consort run` has it: with `skips` a job
+    that could begin only after release + max(period, deadline) is not begun; of the three-phase tasks in
+    `keeps`, which have a state, one job is in flight at a time; `time_scale` stretches releases, deadlines
+    and slots, and no execution; no execution is shorter than `shortest` [ps], whatever `bcet` says.
     """
-    names, cores = list(system.tasks), system.cores()
+    plan = plan_of(subject)
+    names, cores = list(plan.tasks), list(plan.cores)
     problems: list[BadInput] = []
-    workers = set(system.workers())
     engine_cores, dmas = [], []
-    three_phase = three_phase_cores(system)
-    slots = _slots(system, three_phase, problems)
-    for core in cores:
-        scheduling = system.scheduling_of(core)
-        policy = "worker" if core in workers else scheduling.policy
-        made = _engine.SimCore(policy)
-        made.context_switch = system.context_switch(core).picoseconds
-        made.keeps = waiting == "spin"
-        made.by_priority = discipline == "priority"
-        if core in slots:
-            made.slot = slots[core]
-            made.slot_phase = sum(slots[other] for other in three_phase[: three_phase.index(core)])
-            scratchpad = system.platform_description.core(core).scratchpad
-            made.partitions = scratchpad.partitions if scratchpad is not None else 2
+    figures = Figures(plan)
+    for planned in plan.cores.values():
+        made = _engine.SimCore("worker" if planned.serves else planned.policy)
+        if planned.tasks:
+            made.context_switch = _context_switch(figures, planned.name, problems)
+        made.keeps = (planned.wait if waiting is None else waiting) == "spin"
+        made.by_priority = (discipline or planned.service) == "priority"
+        if planned.slot is not None:
+            made.slot = planned.slot.length_ps * time_scale
+            made.slot_phase = planned.slot.phase_ps * time_scale
+            made.partitions = planned.slot.partitions
+        elif planned.slot_missing:
+            problems.append(BadInput(planned.slot_missing, file=plan.system.file))
         engine_cores.append(made)
-    if three_phase:
+    slots = [planned.slot for planned in plan.cores.values() if planned.slot is not None]
+    if slots:
         dma = _engine.SimDma()
-        dma.round = sum(slots.values())
-        dma.round_robin = _arbitration(system, three_phase, problems) == "round-robin"
+        dma.round = slots[0].round_ps * time_scale
+        dma.round_robin = slots[0].arbitration == "round-robin"
         dmas.append(dma)
     tasks = []
     for name in names:
-        made_task = _task(system, name, cores, dense, problems)
+        made_task = _task(figures, plan.tasks[name], cores, dense, shortest, problems)
         if offsets is not None and name in offsets:
             made_task.offset = offsets[name]
+        for field in ("period", "extra_gap", "offset", "jitter", "deadline"):
+            setattr(made_task, field, getattr(made_task, field) * time_scale)
+        made_task.skip = skips and plan.tasks[name].execution != "three-phase"
+        made_task.one_in_flight = name in keeps
         tasks.append(made_task)
     if problems:
         raise BadDescription(problems)
     try:
         engine = _engine.SimSystem(engine_cores, dmas, tasks)
     except ValueError as error:
-        raise BadInput(str(error), file=system.file) from None
-    return Prepared(system, engine, names, cores)
+        raise BadInput(str(error), file=plan.system.file) from None
+    return Prepared(plan, engine, names, cores)
 
 
-def _problem(system: System, field: str, message: str) -> BadInput:
-    return BadInput(message, file=system.file, field=field)
+def _problem(plan: Plan, field: str, message: str) -> BadInput:
+    return BadInput(message, file=plan.system.file, field=field)
 
 
-def _slots(system: System, cores: list[str], problems: list[BadInput]) -> dict[str, int]:
-    found = {}
-    for core in cores:
-        try:
-            found[core] = slot_of(system, core)
-        except NotAnalysable as error:
-            problems.append(BadInput(str(error), file=system.file))
-            found[core] = 1
-    return found
-
-
-def _arbitration(system: System, cores: list[str], problems: list[BadInput]) -> str:
-    chosen = {system.scheduling_of(core).arbitration or "tdma" for core in cores}
-    if len(chosen) > 1:
-        problems.append(
-            _problem(
-                system,
-                "scheduling",
-                f"{' and '.join(cores)} share one DMA engine; give them one arbitration, tdma or round-robin",
-            )
-        )
-    return chosen.pop()
+def _context_switch(figures: Figures, core: str, problems: list[BadInput]) -> int:
+    """What it costs, or a problem where nobody said so."""
+    try:
+        return figures.context_switch(core).ps
+    except MissingFigure as missing:
+        problems.append(_problem(figures.plan, missing.place, str(missing)))
+        return 0
 
 
 def _task(
-    system: System, name: str, cores: list[str], dense: bool, problems: list[BadInput]
+    figures: Figures,
+    task: PlannedTask,
+    cores: list[str],
+    dense: bool,
+    shortest: int,
+    problems: list[BadInput],
 ) -> _engine.SimTask:
-    task = system.tasks[name]
+    plan = figures.plan
     made = _engine.SimTask(task.on_miss)
-    made.core, made.master = cores.index(task.on), cores.index(task.released_by)
-    made.period = task.interval.picoseconds
+    made.core, made.master = cores.index(task.computed_on), cores.index(task.core)
+    made.period = task.period_ps
     made.extra_gap = made.period if task.sporadic and not dense else 0
-    made.offset, made.jitter = task.offset.picoseconds, task.jitter.picoseconds
-    made.deadline = task.deadline.picoseconds
-    made.priority = system.priorities(task.released_by)[name]
-    wcet, bcet = system.wcet(name), system.bcet(name)
-    if wcet is None or bcet is None:
-        kind = system.core_of(name).processor_name
+    made.offset, made.jitter = task.offset_ps, task.jitter_ps
+    made.deadline = task.deadline_ps
+    made.priority = task.rank
+    if task.wcet_ps is None or task.bcet_ps is None:
+        kind = plan.processor_of(task.name)
         problems.append(
             _problem(
-                system,
-                f"tasks.{name}.wcet",
+                plan,
+                f"tasks.{task.name}.wcet",
                 f"a simulation needs the execution time of {task.execution} execution on {kind};"
                 f" add it, for example 'wcet: {{{kind}: 50us}}'",
             )
         )
         return made
-    made.wcet, made.bcet = wcet.picoseconds, bcet.picoseconds
-    if task.execution == "offloaded":
-        _offload(system, name, made, problems)
-    elif task.self_suspension is not None:
-        if task.execution == "three-phase" and task.self_suspension.picoseconds:
+    made.wcet, made.bcet = task.wcet_ps, max(task.bcet_ps, shortest)
+    if task.worker is not None:
+        _offload(figures, task, made, problems)
+    if task.self_suspension_ps is not None:
+        if task.execution == "three-phase" and task.self_suspension_ps:
             problems.append(
                 _problem(
-                    system, f"tasks.{name}.self_suspension", "a three-phase task executes without a stop"
+                    plan, f"tasks.{task.name}.self_suspension", "a three-phase task executes without a stop"
                 )
             )
         else:
-            made.suspension = task.self_suspension.picoseconds
+            made.suspension, made.stretches = task.self_suspension_ps, task.suspensions
     if task.execution == "three-phase":
-        operations = moved(system, name)
+        operations = moved(plan, task.name)
         if operations is not None:
             made.load, made.unload = operations
     return made
 
 
-def _offload(system: System, name: str, made: _engine.SimTask, problems: list[BadInput]) -> None:
-    task = system.tasks[name]
-    assert task.master is not None
+def _offload(figures: Figures, task: PlannedTask, made: _engine.SimTask, problems: list[BadInput]) -> None:
+    plan = figures.plan
+    assert task.worker is not None and task.worker_rank is not None
     made.offloaded = True
-    made.worker_priority = system.priorities(task.on)[name]
+    made.worker_priority = task.worker_rank
     if made.bcet == 0:
         problems.append(
-            _problem(system, f"tasks.{name}.bcet", "an offloaded job takes some time; write more than 0")
+            _problem(plan, f"tasks.{task.name}.bcet", "an offloaded job takes some time; write more than 0")
         )
-    if task.dispatch is not None:
-        made.send = task.dispatch.send.value.picoseconds if task.dispatch.send is not None else 0
-        made.receive = task.dispatch.receive.value.picoseconds if task.dispatch.receive is not None else 0
-    made.request = message_latency(system, f"{name}.in", task.master, task.on)
-    made.response = message_latency(system, f"{name}.out", task.on, task.master)
-    if task.on_miss == "local-fallback":
-        kind = system.platform_description.core(task.master).processor_name
-        fallback = task.wcet_on(kind, "local")
-        if fallback is None:
+    try:
+        costs = offload_costs(figures, task.name, loaded=False)
+    except MissingFigure as missing:
+        problems.append(_problem(plan, missing.place, str(missing)))
+    else:
+        made.send, made.receive = costs.send, costs.receive
+        made.request, made.response = costs.request + costs.read, costs.write + costs.answer
+    if task.give_up_ps is not None:
+        if task.fallback_ps is None:
+            kind = plan.cores[task.core].processor
             problems.append(
                 _problem(
-                    system,
-                    f"tasks.{name}.wcet",
+                    plan,
+                    f"tasks.{task.name}.wcet",
                     f"with 'on_miss: local-fallback' the master computes the step itself; add"
                     f" '{kind}: {{local: …}}'",
                 )
             )
         else:
-            made.fallback = fallback.picoseconds
-
-
-def message_latency(system: System, channel: str, writer: str, reader: str) -> int:
-    """From a message's sending to its being there [ps]: its write and its read, without load; 0 where the
-    platform has no figures or the description no size."""
-    described = system.channel(channel)
-    memory = system.platform_description.memories.get(described.memory or "")
-    if memory is None or described.size is None:
-        return 0
-    size = described.size.bytes
-    kinds = (system.platform_description.core(core).processor_name for core in (writer, reader))
-    return sum(memory.access_picoseconds(size, kind) or 0 for kind in kinds)
+            made.fallback = task.fallback_ps

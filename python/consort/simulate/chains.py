@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reaction times and data ages of cause-effect chains, measured in a simulation.
-
-A job reads when it begins (three-phase: when its load begins) and writes when it ends; under logical
-execution time it reads when it is due and writes at its deadline. What is written at an instant can be read
-at that instant. A job whose output is held writes nothing.
-"""
+"""Reaction times and data ages of the chains of a simulation, found as those of every recording are."""
 
 from __future__ import annotations
 
@@ -14,19 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.judge.chains import chain_times, hops_of
+from consort.record.description import Described
 from consort.simulate.engine import Simulation
-from consort.simulate.rows import DOING
-
-Times = NDArray[np.int64]
+from consort.simulate.recording import TICKS_PER_NS, jobs_of, operations_of, system_of
 
 
 @dataclass(frozen=True)
 class ChainFigures:
-    """What was seen of a chain; times in ps, None where it was never seen whole.
+    """What was seen of a chain; times in ps, None where it was never seen whole (consort.judge.chains).
 
-    The reaction time counts from a stimulus just after a job of the first task read, to the first output of
-    the last task that knows of it. The age counts from the reading of the first task to when the output
-    that rests on it is replaced; `age_at_output` to when it is written.
+    `age_at_output` is the reduced age: to when an output is written, not to when it is replaced.
     """
 
     chain: str
@@ -58,63 +51,27 @@ class ChainFigures:
 
 def measure_chains(simulation: Simulation) -> dict[str, ChainFigures]:
     """All chains of the description, from a run with a trace."""
-    system = simulation.prepared.system
+    described = simulation.prepared.plan.chains
+    if not described:
+        return {}
+    system = Described.model_validate(system_of(simulation))
+    jobs = jobs_of(simulation)
+    operations = operations_of(simulation, jobs, system)
     found = {}
-    for name, chain in system.chains.items():
-        moments = [_moments(simulation, task, chain.communication == "let") for task in chain.path]
-        reactions = reaction_times(moments)
-        whole, written = data_ages(moments)
-        found[name] = ChainFigures(
-            name,
-            _largest(reactions),
-            _largest(whole),
-            _largest(written),
-            reactions.size,
-            chain.reaction.picoseconds if chain.reaction is not None else None,
-            chain.age.picoseconds if chain.age is not None else None,
+    for chain in system.chains:
+        times = chain_times(hops_of(jobs, operations, chain, system, TICKS_PER_NS))
+        allowed = described[chain.name]
+        found[chain.name] = ChainFigures(
+            chain.name,
+            _largest(times.reactions),
+            _largest(times.ages),
+            _largest(times.reduced_ages),
+            times.reactions.size,
+            allowed.reaction_ps,
+            allowed.age_ps,
         )
     return found
 
 
-def reaction_times(moments: list[tuple[Times, Times]]) -> Times:
-    """From just after each read of the first task; only those whose effect was seen."""
-    reads, writes = moments[0]
-    stimulus, at = reads[:-1], writes[1:]
-    for reads, writes in moments[1:]:
-        index = np.searchsorted(reads, at, side="left")
-        seen = index < reads.size
-        stimulus, at = stimulus[seen], writes[index[seen]]
-    return at - stimulus
-
-
-def data_ages(moments: list[tuple[Times, Times]]) -> tuple[Times, Times]:
-    """Of each output of the last task: how old its data is when it is replaced, and when it is written."""
-    reads, writes = moments[-1]
-    source, written, replaced = reads[:-1], writes[:-1], writes[1:]
-    for reads, writes in reversed(moments[:-1]):
-        index = np.searchsorted(writes, source, side="right") - 1
-        seen = index >= 0
-        source, written, replaced = reads[index[seen]], written[seen], replaced[seen]
-    return replaced - source, written - source
-
-
-def _moments(simulation: Simulation, task: str, let: bool) -> tuple[Times, Times]:
-    """When the jobs of a task read and when they wrote."""
-    jobs = simulation.jobs_of(task)
-    described = simulation.prepared.system.tasks[task]
-    if let:
-        due = np.ascontiguousarray(jobs["release"])
-        return due, due + described.deadline.picoseconds
-    reads = np.ascontiguousarray(jobs["start"])
-    if described.execution == "three-phase":
-        assert simulation.slices is not None
-        s = simulation.slices
-        loads = s[(s["task"] == simulation.prepared.tasks.index(task)) & (s["doing"] == DOING.index("load"))]
-        # Both in the order of the jobs.
-        reads = np.ascontiguousarray(loads["begin"])[np.argsort(loads["seq"], kind="stable")]
-    wrote = (jobs["status"] & 2) == 0
-    return reads[wrote], np.ascontiguousarray(jobs["finish"])[wrote]
-
-
-def _largest(times: Times) -> int | None:
+def _largest(times: NDArray[np.int64]) -> int | None:
     return int(times.max()) if times.size else None

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from consort.analysis.result import Bound
 from consort.errors import SystemFails
 from consort.model import Duration
+from consort.record.status import SLICES
 from consort.simulate.build import Prepared
 from consort.simulate.engine import Choice, Simulation, simulate
-from consort.simulate.rows import DOING
 
 # A schedule longer than this says no more to a reader.
 _LINES = 40
@@ -104,14 +104,14 @@ def _schedule(
     mine = again.jobs_of(name)
     worst = mine[mine["seq"] == job][0]
     begin, end = int(worst["release"]), int(worst["finish"])
-    task = prepared.system.tasks[name]
-    cores = {prepared.cores.index(core) for core in (task.on, task.released_by)}
+    task = prepared.plan.tasks[name]
+    cores = {prepared.cores.index(core) for core in (task.computed_on, task.core)}
     lines = [f"  job {job} of {name}: due at {Duration(begin)}, done at {Duration(end)}"]
     within = again.slices[(again.slices["end"] > begin) & (again.slices["begin"] < end)]
     within = within[[int(s["core"]) in cores for s in within]]
     for s in within[within["begin"].argsort(kind="stable")]:
         span = f"{Duration(int(s['begin']))} to {Duration(int(s['end']))}"
-        what = f"{DOING[s['doing']]} {prepared.tasks[s['task']]}, job {s['seq']}"
+        what = f"{SLICES[s['doing']]} {prepared.tasks[s['task']]}, job {s['seq']}"
         lines.append(f"  {span} on {prepared.cores[s['core']]}: {what}")
     if len(lines) > _LINES:
         lines[_LINES // 2 : -_LINES // 2] = [f"  … {len(lines) - _LINES} lines left out …"]

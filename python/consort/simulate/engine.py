@@ -34,6 +34,8 @@ class TaskFigures:
     misses: int
     held: int
     fallbacks: int
+    # Releases that were skipped (`skip` of an engine task): in `jobs` and `misses`, in no response.
+    unserved: int
     max_response: int | None
     min_response: int | None
     worst_job: int | None
@@ -49,6 +51,7 @@ class TaskFigures:
             "deadline_misses": self.misses,
             "outputs_held": self.held,
             "local_fallbacks": self.fallbacks,
+            "unserved": self.unserved,
             "max_response_ps": self.max_response,
             "min_response_ps": self.min_response,
             "worst_job": self.worst_job,
@@ -126,9 +129,9 @@ def _single(
     )
     figures = {}
     for name, found in zip(prepared.tasks, raw["tasks"], strict=True):
-        task = prepared.system.tasks[name]
+        task = prepared.plan.tasks[name]
         figures[name] = TaskFigures(
-            task=name, core=task.on, deadline=task.deadline.picoseconds, seed=seed, **found
+            task=name, core=task.computed_on, deadline=task.deadline_ps, seed=seed, **found
         )
     return Simulation(
         prepared,
@@ -153,6 +156,7 @@ def _joined(a: Simulation, b: Simulation) -> Simulation:
             misses=one.misses + other.misses,
             held=one.held + other.held,
             fallbacks=one.fallbacks + other.fallbacks,
+            unserved=one.unserved + other.unserved,
             min_response=min(
                 (r for r in (one.min_response, other.min_response) if r is not None), default=None
             ),

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from consort.record.status import SLICES
 from consort.simulate.engine import Simulation
-from consort.simulate.rows import ABSENT, DOING, TIMES
+from consort.simulate.rows import ABSENT, TIMES
 
 
 def write_csv(simulation: Simulation, folder: Path) -> list[Path]:
@@ -19,7 +20,7 @@ def write_csv(simulation: Simulation, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     names, cores = np.array(simulation.prepared.tasks), np.array(simulation.prepared.cores)
     jobs = simulation.jobs[np.lexsort((simulation.jobs["task"], simulation.jobs["release"]))]
-    core_of = np.array([simulation.prepared.system.tasks[n].on for n in simulation.prepared.tasks])
+    core_of = np.array([simulation.prepared.plan.tasks[n].computed_on for n in simulation.prepared.tasks])
     columns = {"task": pa.array(names[jobs["task"]]), "core": pa.array(core_of[jobs["task"]])}
     columns["job"] = pa.array(jobs["seq"])
     for field in (*TIMES, "compute"):
@@ -32,7 +33,7 @@ def write_csv(simulation: Simulation, folder: Path) -> list[Path]:
         "begin_ps": pa.array(np.ascontiguousarray(slices["begin"])),
         "end_ps": pa.array(np.ascontiguousarray(slices["end"])),
         "core": pa.array(cores[slices["core"]]),
-        "doing": pa.array(np.array(DOING)[slices["doing"]]),
+        "doing": pa.array(np.array(SLICES)[slices["doing"]]),
         "task": pa.array(names[slices["task"]]),
         "job": pa.array(np.ascontiguousarray(slices["seq"])),
     }

@@ -31,5 +31,3 @@ SLICES: np.dtype[Any] = np.dtype(
         "itemsize": 32,
     }
 )
-# What a core or the DMA does in a slice, by the number under `doing`.
-DOING = ("execute", "context switch", "load", "unload", "send", "receive", "fallback", "wait")

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from effort import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = Path(__file__).with_name("refusal.cpp")
 REGION_BYTES = 65536
-TIMEOUT_S = 40
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
         peer = PEERS[name]
         line = [peer.compiler, "-std=c++20", "-O1", "-static", "-Wall", "-Wextra", "-Werror", *peer.flags]
         line += [f"-I{ROOT / 'include'}", str(SOURCE), "-o", str(folder / name)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=TIMEOUT_S)
+        return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE)
 
     present = [name for name, peer in PEERS.items() if not lacks(peer)]
     with ThreadPoolExecutor(2) as pool:
@@ -94,7 +94,7 @@ def region(tmp_path: Path) -> Path:
 
 
 def run(line: list[str], role: str, region: Path) -> tuple[int, str]:
-    ended = subprocess.run([*line, role, str(region)], capture_output=True, text=True, timeout=TIMEOUT_S)
+    ended = subprocess.run([*line, role, str(region)], capture_output=True, text=True, timeout=PATIENCE)
     return ended.returncode, ended.stdout + ended.stderr
 
 

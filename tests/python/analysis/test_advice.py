@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would mend a system: each change that is named does, and what cannot help is not named."""
+"""Advice on what is not schedulable: each change that is named does, and what cannot help is not named."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import free
 from consort.analysis.advice import Advice, advise
 from consort.analysis.system import analyze_system
 from consort.model import System, platform_from_data, system_from_data
@@ -14,7 +15,7 @@ PLATFORM = platform_from_data(
         "consort": 1,
         "name": "board",
         "processors": {"m4": {"isa": "armv7e-m"}},
-        "cores": {"m4": {"processor": "m4", "count": 2}},
+        "cores": {"m4": {"processor": "m4", "count": 2, **free.NO_SWITCH}},
         "memories": {},
     }
 )

@@ -11,6 +11,7 @@ from brute import Job, jobs_of, run
 from consort import _engine
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.uniprocessor import UniTask, fixed_priority
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +68,7 @@ def play(chain: list[tuple[int, int, int]], until: int) -> list[tuple[int, int]]
     return outputs
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(let_chains())
 def test_let_agrees_with_play(chain: list[tuple[int, int, int]]) -> None:
     common = lcm(*(t for t, _, _ in chain))
@@ -146,7 +147,7 @@ def implicit_systems(draw: st.DrawFn) -> tuple[list[tuple[int, int, int, int, in
     return tasks, draw(st.permutations(range(len(tasks))))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(implicit_systems(), st.booleans(), st.data())
 def test_no_played_chain_exceeds_the_bounds(
     system: tuple[list[tuple[int, int, int, int, int]], list[int]], preemptive: bool, data: st.DataObject

@@ -11,6 +11,7 @@ import pytest
 from brute import jobs_of, run, worst
 from consort import _engine
 from consort.analysis.uniprocessor import UniTask, edf, edf_demand, fixed_priority
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -125,7 +126,7 @@ def test_no_simulation_exceeds_the_bound(rows: list[Row], preemptive: bool, data
         assert bound is None or simulated.get(i, 0) <= bound
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(task_sets(most=2, period=6))
 def test_some_offsets_attain_the_bound(rows: list[Row]) -> None:
     """Preemptive EDF without jitter: among all offsets of small sets is the worst case, with ties going its
@@ -154,7 +155,7 @@ def test_edf_meets_what_fixed_priorities_meet(rows: list[Row]) -> None:
 
 @given(task_sets(extras=True), st.booleans(), st.data())
 def test_monotone(rows: list[Row], preemptive: bool, data: st.DataObject) -> None:
-    """More execution, jitter or blocking never mends a set, nor does a shorter period or deadline."""
+    """More execution, jitter or blocking never helps a set, nor does a shorter period or deadline."""
     which = data.draw(st.integers(0, len(rows) - 1))
     column = data.draw(st.integers(0, 4))
     harder = [list(row) for row in rows]
@@ -169,3 +170,12 @@ def test_explanation_ends_at_the_bound(preemptive: bool) -> None:
     for bound in edf(make([(3, 10, 9, 2), (4, 12, 20), (2, 15, 14, 3, 1)]), preemptive=preemptive):
         last = bound.explanation[-1]
         assert last.start + last.length == bound.response
+
+
+def test_a_busy_window_that_leaves_the_range_of_times_is_no_bound() -> None:
+    second = 10**12
+    tasks = [UniTask(f"t{i}", 124_990 * second + i, (10**6 - i) * second, 10**18, jitter=i) for i in range(8)]
+    found = edf(tasks, preemptive=False)
+    assert {bound.response for bound in found} == {None}
+    assert all("leaves 63 bits" in bound.notes[0] for bound in found)
+    assert not edf_demand(tasks, preemptive=False).feasible

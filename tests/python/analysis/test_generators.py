@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random task sets: sums, bounds, laws, and that a seed repeats."""
+"""Random task sets: sums, laws, and that a seed repeats."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from consort.analysis.generate import (
     AUTOMOTIVE_PERIODS,
-    bounded_utilisations,
     periods,
     task_sets,
     uunifast,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -29,24 +28,6 @@ def test_uunifast_is_uniform_on_the_simplex():
     drawn = np.array([uunifast(4, 1.0, rng) for _ in range(4000)])
     for part in drawn.T:
         assert stats.kstest(part, stats.beta(1, 3).cdf).pvalue > 1e-4
-
-
-@settings(max_examples=30)
-@given(st.data())
-def test_bounded_utilisations_keep_their_bounds(data):
-    n = data.draw(st.integers(2, 5))
-    lower = data.draw(st.lists(st.floats(0, 0.2), min_size=n, max_size=n))
-    upper = [low + data.draw(st.floats(0.1, 0.4)) for low in lower]
-    total = sum(lower) + data.draw(st.floats(0.1, 0.9)) * (sum(upper) - sum(lower))
-    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
-    drawn = bounded_utilisations(total, lower, upper, rng)
-    assert drawn.sum() == pytest.approx(total, rel=1e-6)
-    assert all(low - 1e-6 <= u <= high + 1e-6 for low, u, high in zip(lower, drawn, upper, strict=True))
-
-
-def test_bounded_utilisations_that_cannot_be():
-    with pytest.raises(ValueError, match=r"sum to 3"):
-        bounded_utilisations(3, [0, 0], [1, 1], np.random.default_rng(1))
 
 
 def test_laws_of_periods():

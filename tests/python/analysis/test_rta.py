@@ -11,6 +11,7 @@ import pytest
 from brute import jobs_of, run, worst
 from consort import _engine
 from consort.analysis.uniprocessor import UniTask, contention_baseline, fixed_priority
+from effort import examples
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -291,7 +292,7 @@ def test_no_simulation_exceeds_the_bound(
         assert bound is None or simulated.get(i, 0) <= bound
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(task_sets(most=3, period=9))
 def test_non_preemptive_is_attained_within_a_tick(rows: list[tuple[int, ...]]) -> None:
     """The longest lower job begins one tick before all others come together: what the theorem says is the

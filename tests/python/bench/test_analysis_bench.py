@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from consort.bench.analysis import response_times_in_python
+from consort_bench.analysis import response_times_in_python
 
 
 def run(*arguments):

@@ -8,9 +8,10 @@ import os
 import subprocess
 
 import pytest
-from consort.bench import scratchpad
-from consort.bench.programs import cpp_program
-from consort.bench.published import experiment_folder, read_published
+from consort_bench import scratchpad
+from consort_bench.programs import cpp_program
+from consort_bench.published import experiment_folder, read_published
+from effort import PATIENCE
 
 
 def row(kernel, phases, streaming, execution, size=9000):
@@ -133,7 +134,7 @@ def test_the_program_measures_every_kernel_and_its_results_are_right():
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two processors are needed")
     program = cpp_program("scratchpad", "bench/scratchpad")
-    ended = subprocess.run([program, "4", "100", "1000"], capture_output=True, text=True, timeout=300)
+    ended = subprocess.run([program, "4", "100", "1000"], capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, ended.stderr
     result = json.loads(ended.stdout)
     assert result["right"]
@@ -185,11 +186,12 @@ def test_bandwidth_stands_beside_the_published_one_of_the_same_slot():
     assert enough["met"]
 
 
+@pytest.mark.slow
 def test_packets_come_back_whole_and_batches_carry_more():
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("two processors are needed")
     program = cpp_program("bandwidth", "bench/scratchpad")
-    ended = subprocess.run([program, "100"], capture_output=True, text=True, timeout=300)
+    ended = subprocess.run([program, "100"], capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 0, ended.stderr
     rows = {(row["slot_us"], row["packets_a_load"]): row for row in json.loads(ended.stdout)}
     assert set(rows) == {(800, 1), (800, 16), (400, 1), (400, 16)}

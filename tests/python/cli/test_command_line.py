@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from consort import __version__
 from consort.cli import COMMANDS
+from effort import PATIENCE
 
 CONSORT = Path(sys.executable).with_name("consort")
 # Libraries that take long to import, and that help does not need.
@@ -18,7 +19,7 @@ HEAVY = ("matplotlib", "duckdb", "pyarrow", "numpy", "scipy", "pydantic", "perfe
 
 
 def consort(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([str(CONSORT), *arguments], capture_output=True, text=True, timeout=120)
+    return subprocess.run([str(CONSORT), *arguments], capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_help_lists_every_command() -> None:
@@ -101,7 +102,7 @@ def test_a_reader_that_goes_away(arguments: list[str], unbuffered: str) -> None:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
-            timeout=120,
+            timeout=PATIENCE,
         )
     finally:
         os.close(writer)

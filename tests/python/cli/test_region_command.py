@@ -55,7 +55,7 @@ def test_listing(region: Run, made: Path) -> None:
     status, out, err = region(made)
     assert (status, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith(f"{made}: region of {BYTES} bytes, version 1, generation ")
+    assert lines[0].startswith(f"{made}: region of {BYTES} bytes, version 2, generation ")
     for text in ("mailbox", "snapshot[3]", "queue[16]", "drive.in", "drive.state", "drive.trace"):
         assert text in out
     assert "+4      float32" in out
@@ -102,7 +102,7 @@ def without_magic(content: bytes) -> bytes:
 
 
 def another_version(content: bytes) -> bytes:
-    return content[:VERSION_AT] + b"\x02" + content[VERSION_AT + 1 :]
+    return content[:VERSION_AT] + b"\x07" + content[VERSION_AT + 1 :]
 
 
 def flipped_in_the_table(content: bytes) -> bytes:

@@ -19,7 +19,7 @@ READY = {
     "proc/self/status": "CapEff:\t000001ffffffffff\nCpus_allowed_list:\t0-1\n",
     "proc/self/limits": "Max locked memory         unlimited            unlimited            bytes\n"
     "Max realtime priority     99                   99\n",
-    "proc/sys/kernel/sched_rt_runtime_us": "950000",
+    "proc/sys/kernel/sched_rt_runtime_us": "-1",
     "proc/sys/kernel/sched_rt_period_us": "1000000",
     "proc/sys/kernel/timer_migration": "0",
     "proc/irq/24/smp_affinity_list": "0-3",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from consort.cli import main
+from consort.toolchain import tool
 
 
 def run(capsys: pytest.CaptureFixture[str], *args: str) -> tuple[int, str, str]:
@@ -21,16 +22,16 @@ def test_json_holds_every_finding(make_tree, capsys):
     status, out, _ = run(capsys, "--json", "--sysroot", str(make_tree()))
     report = json.loads(out)
     assert status == 0
-    assert report["doctor"] == 1
+    assert report["doctor"] == 2
     assert report["ready"] is True
     assert report["machine"]["processors"] == [0, 1, 2, 3]
     for finding in report["findings"]:
         assert finding["status"] in {"ok", "warn", "bad", "unknown"}
-        assert set(finding) == {"id", "title", "status", "found", "cost", "mend", "sources", "figures"}
+        assert set(finding) == {"id", "title", "status", "found", "cost", "remedy", "sources", "figures"}
     assert len({f["id"] for f in report["findings"]}) == len(report["findings"])
 
 
-def test_text_shows_costs_and_mends(make_tree, capsys):
+def test_text_shows_costs_and_remedies(make_tree, capsys):
     status, out, _ = run(capsys, "--sysroot", str(make_tree({"proc/sys/kernel/timer_migration": "1"})))
     assert status == 0
     assert "sysctl -w kernel.timer_migration=0" in out
@@ -62,8 +63,20 @@ def test_bad_usage(capsys, tmp_path: Path):
     assert run(capsys, "--require", "something")[0] == 2
 
 
-def test_this_machine(capsys):
+def test_this_machine(capsys, monkeypatch, tmp_path: Path):
     """The real /proc and /sys, the real trials: whatever they say, the command says it."""
+    monkeypatch.setenv("CONSORT_CACHE", str(tmp_path))
+    tool.cache_clear()
     status, out, _ = run(capsys, "--json", "--seconds", "0.1")
     assert status == 0
-    assert {f["id"] for f in json.loads(out)["findings"]} >= {"cores", "sched_fifo", "steal", "wakeup"}
+    assert {f["id"] for f in json.loads(out)["findings"]} >= {
+        "cores",
+        "sched_fifo",
+        "steal",
+        "wakeup",
+        "busy",
+    }
+    measured = next(f for f in json.loads(out)["findings"] if f["id"] == "wakeup")
+    tool.cache_clear()
+    # In a fresh clone the command builds the probe itself.
+    assert measured["figures"]["n"] > 0 and list(tmp_path.glob("programs/probe-*/consort-probe"))

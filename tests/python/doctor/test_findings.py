@@ -1,36 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each finding on made-up machines: the property present, absent, and not told."""
+"""Each finding on made-up machines: the property present, absent, and not known."""
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
+from consort.cpus import parse_cpus, show_cpus
 from consort.doctor import Finding, Machine, examine, ready
-from consort.doctor.machine import parse_cpus, show_cpus
 
 CPU = "sys/devices/system/cpu"
 CLOCK = "sys/devices/system/clocksource/clocksource0"
-PROBE = {
-    "n": 2000, "min": 1000, "median": 2000, "p99": 3000, "p999": 4000, "max": 5000,
-    "realtime": {"policy": "SCHED_FIFO", "cpu": 2},
-}  # fmt: skip
+WAKEUP = {"cpu": 2, "n": 2000, "min": 1_000_000, "median": 2_000_000, "p99": 3_000_000, "p999": 4_000_000,
+          "max": 5_000_000}  # fmt: skip
+NOTHING = {"n": 0, "total": 0, "longest": 0}
+BUSY = {"cpu": 2, "lasted": 1_500_000_000_000, "threshold_ns": 20_000, "stopped": NOTHING,
+        "interrupted": {"n": 3, "total": 90_000_000, "longest": 40_000_000}}  # fmt: skip
+PROBE = {"wakeup": [WAKEUP], "busy": [BUSY], "policy": "SCHED_FIFO"}
 
 
 def findings(root: Path, **live: object) -> dict[str, Finding]:
     return {f.id: f for f in examine(Machine(root, **live))}  # type: ignore[arg-type]
 
 
-def test_ready_machine_has_nothing_to_mend(make_tree):
-    found = findings(make_tree(), fifo=lambda: None, probe=lambda _: PROBE, pause=lambda _: None)
-    # A busy thread can be throttled on any machine that is safe, and counters of a made-up tree do not move.
-    expected = {"rt_throttling": "warn", "steal": "unknown"}
+def test_ready_machine_needs_no_remedy(make_tree):
+    found = findings(make_tree(), fifo=lambda: None, probe=lambda *_: PROBE, pause=lambda _: None)
+    # Counters of a made-up tree do not move.
+    expected = {"steal": "unknown"}
     assert {i: f.status for i, f in found.items() if f.status != "ok"} == expected
     assert ready(list(found.values()))
 
 
 # Each row: what is changed on the ready machine, the finding that shows it, its status, a word of what was
-# found or of how to mend it.
+# found or of the remedy.
 CASES = [
     ({f"{CPU}/isolated": ""}, "isolation", "warn", "isolcpus=managed_irq,domain,1-3"),
     ({f"{CPU}/isolated": "(null)"}, "isolation", "warn", "none"),
@@ -47,8 +50,13 @@ CASES = [
     ({"proc/version": "Linux version 6.1.0 #1 SMP PREEMPT_DYNAMIC Debian", "sys/kernel/realtime": None},
      "preempt_rt", "warn", "PREEMPT_DYNAMIC"),
     ({"proc/version": None, "sys/kernel/realtime": None}, "preempt_rt", "unknown", "cannot be read"),
-    ({"proc/sys/kernel/sched_rt_runtime_us": "-1"}, "rt_throttling", "warn", "off"),
-    ({"proc/sys/kernel/sched_rt_runtime_us": None}, "rt_throttling", "unknown", "does not tell"),
+    ({"proc/sys/kernel/sched_rt_runtime_us": "950000"}, "rt_throttling", "bad", "stopped for 50000 µs"),
+    ({"proc/sys/kernel/sched_rt_runtime_us": "999500"}, "rt_throttling", "warn", "stopped for 500 µs"),
+    ({"proc/sys/kernel/sched_rt_runtime_us": "1000000"}, "rt_throttling", "ok", "off"),
+    ({"proc/version": "Linux version 6.18.2 #1 SMP", f"{CPU}/isolated": ""}, "fair_server", "bad", "50000"),
+    ({"proc/version": "Linux version 6.18.2 #1 SMP"}, "fair_server", "ok", "without effect"),
+    ({"proc/version": None}, "fair_server", "unknown", "does not say"),
+    ({"proc/sys/kernel/sched_rt_runtime_us": None}, "rt_throttling", "unknown", "does not say"),
     ({f"{CLOCK}/current_clocksource": "hpet"}, "clocksource", "bad", "hpet"),
     ({f"{CLOCK}/current_clocksource": "kvm-clock"}, "clocksource", "warn", "paravirtual"),
     ({f"{CLOCK}/current_clocksource": "arch_sys_counter"}, "clocksource", "ok", "arch_sys_counter"),
@@ -70,7 +78,7 @@ CASES = [
     ({"proc/cpuinfo": "flags : fpu tsc constant_tsc nonstop_tsc hypervisor\n",
       f"{CLOCK}/available_clocksource": "tsc kvm-clock"}, "hypervisor", "warn", "KVM"),
     ({"sys/hypervisor/type": "xen"}, "hypervisor", "warn", "xen"),
-    ({"proc/cpuinfo": "Features : fp\n"}, "hypervisor", "unknown", "does not tell"),
+    ({"proc/cpuinfo": "Features : fp\n"}, "hypervisor", "unknown", "does not say"),
 ]  # fmt: skip
 
 
@@ -78,15 +86,15 @@ CASES = [
 def test_one_change_shows_in_its_finding(make_tree, changes, name, status, word):
     finding = findings(make_tree(changes))[name]
     assert finding.status == status
-    assert word in " ".join((finding.found, finding.cost, finding.mend))
+    assert word in " ".join((finding.found, finding.cost, finding.remedy))
 
 
-def test_whatever_is_wrong_has_a_cost_a_mend_and_a_title(make_tree):
+def test_whatever_is_wrong_has_a_cost_a_remedy_and_a_title(make_tree):
     everything = {path: text for changes, *_ in CASES for path, text in changes.items() if text is not None}
     for finding in findings(make_tree(everything)).values():
         assert finding.title and finding.found
         if finding.status in {"warn", "bad"}:
-            assert finding.cost and finding.mend, finding.id
+            assert finding.cost and finding.remedy, finding.id
 
 
 def test_machine_that_tells_nothing_is_unknown_never_ready_by_mistake(tmp_path):
@@ -100,16 +108,55 @@ def test_throttling_stall_is_counted_from_the_settings(make_tree):
     assert finding.figures == {"stall_us": 100_000, "period_us": 1_000_000}
 
 
+def test_machine_that_throttles_for_50_ms_is_not_ready(make_tree):
+    throttled = {"proc/sys/kernel/sched_rt_runtime_us": "950000"}
+    served = {"proc/version": "Linux version 6.18.2 #1 SMP PREEMPT_RT", f"{CPU}/isolated": ""}
+    for changes in (throttled, served):
+        assert not ready(examine(Machine(make_tree(changes))))
+        make_tree()
+
+
+NEW = "Linux version 6.18.2-rt #1 SMP PREEMPT_RT"
+
+
+@pytest.mark.parametrize(
+    ("option", "status"), [("CONFIG_RT_GROUP_SCHED=y", "bad"), ("# CONFIG_RT_GROUP_SCHED is not set", "ok")]
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_newer_kernels_throttle_only_with_group_scheduling(make_tree, option, status, packed):
+    root = make_tree({"proc/version": NEW, "proc/sys/kernel/sched_rt_runtime_us": "950000"})
+    if packed:
+        (root / "proc/config.gz").write_bytes(gzip.compress(f"CONFIG_X=y\n{option}\n".encode()))
+    else:
+        (root / "boot").mkdir()
+        (root / "boot/config-6.18.2-rt").write_text(f"CONFIG_X=y\n{option}\n")
+    assert findings(root)["rt_throttling"].status == status
+
+
+def test_newer_kernel_of_unknown_configuration_counts_as_throttling(make_tree):
+    root = make_tree({"proc/version": NEW, "proc/sys/kernel/sched_rt_runtime_us": "950000"})
+    assert findings(root)["rt_throttling"].status == "bad"
+
+
 def test_fair_server_is_read_where_the_kernel_shows_it(make_tree):
-    base = "sys/kernel/debug/sched/fair_server/cpu2"
-    changes = {"proc/version": "Linux version 6.12.1 #1 SMP PREEMPT_RT", f"{base}/runtime": "20000000",
+    base = "sys/kernel/debug/sched/fair_server/cpu1"
+    changes = {"proc/version": NEW, f"{CPU}/isolated": "", f"{base}/runtime": "20000000",
                f"{base}/period": "500000000"}  # fmt: skip
-    assert findings(make_tree(changes))["rt_throttling"].figures == {"stall_us": 20_000, "period_us": 500_000}
+    finding = findings(make_tree(changes))["fair_server"]
+    assert finding.figures == {"stall_us": 20_000, "period_us": 500_000} and finding.status == "bad"
+    assert findings(make_tree(changes | {f"{base}/runtime": "0"}))["fair_server"].status == "ok"
 
 
 def test_fair_server_default_is_named_as_a_default(make_tree):
-    finding = findings(make_tree({"proc/version": "Linux version 6.18.2 #1 SMP PREEMPT_RT"}))["rt_throttling"]
+    finding = findings(make_tree({"proc/version": NEW}))["fair_server"]
     assert "the default of Linux 6.18" in finding.found
+
+
+def test_settings_that_a_killed_watchdog_left_are_found(make_tree):
+    state = {"proc/sys/kernel/random/boot_id": "b", "run/consort/prepare.lock": "999999999",
+             "run/consort/prepare.json": '{"boot_id": "b"}\n{"kind": "text"}\n'}  # fmt: skip
+    finding = findings(make_tree(state))["left_over"]
+    assert finding.status == "warn" and "1 settings" in finding.found
 
 
 @pytest.mark.parametrize(
@@ -133,17 +180,38 @@ def test_refused_fifo_says_why(make_tree):
     assert "Operation not permitted" in finding.found
 
 
+def probed(make_tree, wakeup: dict[str, object], busy: dict[str, object]) -> dict[str, Finding]:
+    result = PROBE | {"wakeup": [WAKEUP | wakeup], "busy": [BUSY | busy]}
+    return findings(make_tree(), probe=lambda *_: result)
+
+
 @pytest.mark.parametrize(("latest", "status"), [(50_000, "ok"), (50_001, "warn"), (1_000_001, "bad")])
 def test_wakeup_latency_is_held_against_a_period(make_tree, latest, status):
-    finding = findings(make_tree(), probe=lambda _: PROBE | {"max": latest})["wakeup"]
+    finding = probed(make_tree, {"max": latest * 1000}, {})["wakeup"]
     assert finding.status == status
     assert finding.figures["max_us"] == pytest.approx(latest / 1e3)
 
 
-def test_missing_probe_is_said(make_tree):
-    finding = findings(make_tree(), probe=lambda _: "the probe is not built")["wakeup"]
-    assert finding.status == "unknown"
-    assert "not built" in finding.found and "consort-wakeup-probe" in finding.mend
+@pytest.mark.parametrize("cause", ["stopped", "interrupted"])
+@pytest.mark.parametrize(("longest_us", "status"), [(50, "ok"), (51, "warn"), (50_000, "bad")])
+def test_what_stops_a_busy_thread_is_held_against_a_period(make_tree, cause, longest_us, status):
+    gaps = {"n": 1, "total": longest_us * 10**6, "longest": longest_us * 10**6}
+    finding = probed(make_tree, {}, {cause: gaps})["busy"]
+    assert finding.status == status
+    assert f"once, longest {longest_us} µs" in finding.found
+
+
+def test_short_look_does_not_vouch_for_no_throttling(make_tree):
+    finding = probed(make_tree, {}, {"lasted": 500_000_000_000})["busy"]
+    assert finding.status == "unknown" and "too short" in finding.found
+
+
+@pytest.mark.parametrize("name", ["wakeup", "busy"])
+def test_missing_measurement_is_said(make_tree, name):
+    finding = findings(make_tree(), probe=lambda *_: "no C++ compiler was found")[name]
+    assert finding.status == "unknown" and "no C++ compiler" in finding.found
+    refused = probed(make_tree, {"refused": "not permitted"}, {"refused": "not permitted"})[name]
+    assert refused.status == "unknown" and "not permitted" in refused.found
 
 
 @pytest.mark.parametrize("text", ["0-3,8", "", "5", "0,2,4-6"])

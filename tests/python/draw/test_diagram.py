@@ -17,6 +17,7 @@ from consort.draw import draw_platform, draw_system
 from consort.draw.layout import spread
 from consort.draw.svg import Box, plain, shortened, width_of
 from consort.model import Duration, Frequency, System, load_platform, load_system, system_from_data
+from effort import PATIENCE, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -208,7 +209,7 @@ def systems(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(systems())
 def test_any_system(described: dict[str, Any]) -> None:
     system: System = system_from_data(described)
@@ -306,7 +307,7 @@ def test_a_browser_draws_it(tmp_path: Path) -> None:
     command = [found[0], "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=2100,1200"]
     command += [f"--screenshot={tmp_path / 'v.png'}", (tmp_path / "v.svg").as_uri()]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE)
     pixels = matplotlib.image.imread(tmp_path / "v.png")
     assert pixels.shape[:2] == (1200, 2100)
     grey = pixels[:, :, :3].mean(axis=2)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from consort.errors import BadInput
+from consort.exchange.amalthea.delays import fill_in_delays
 from consort.exchange.amalthea.importer import import_amalthea
 from consort.exchange.result import Imported
 from consort.model import platform_from_data, system_from_data
@@ -39,6 +40,8 @@ TASKS = {
     },
     "log": {
         "period": "5ms",
+        # It is released by `control`, whose bound is its own 10 us after 1.9 us of `sample`.
+        "jitter": "11900ns",
         "wcet": {"big": "1ns", "little": "3334ps"},
         "bcet": {"little": "3333ps"},
         "on": "little-0",
@@ -50,6 +53,7 @@ TASKS = {
         "on": "little-0",
     },
 }
+NO_SWITCH = {"value": "0ns", "assumed": "the AMALTHEA model has none"}
 CHANNELS = {
     "speed": {
         "kind": "sporadic",
@@ -98,12 +102,24 @@ def test_small_model() -> None:
             "little": {"isa": "other", "clock": "300MHz"},
         },
         "cores": {
-            "big": {"processor": "big", "count": 1},
-            "little": {"processor": "little", "count": 1},
+            "big": {"processor": "big", "count": 1, "context_switch": NO_SWITCH},
+            "little": {"processor": "little", "count": 1, "context_switch": NO_SWITCH},
         },
         "memories": {"ram": {"kind": "sram", "size": "64KiB", "access": {"from": {"big": {"base": "7ns"}}}}},
     }
     valid(imported)
+
+
+def test_what_an_unbounded_task_releases_has_no_execution_time() -> None:
+    """Its own bound would rest on a delay that nobody knows."""
+    imported = import_amalthea(SMALL)
+    system, platform = imported.system, imported.platform
+    assert system is not None and platform is not None
+    assert ("release jitter", "as late as the bound of the task that triggers it") in imported.report.changed
+    system["tasks"]["control"]["wcet"] = {"big": "6ms", "little": "6ms"}
+    fill_in_delays(system, platform, {"log": "control"}, imported.report)
+    assert "wcet" not in system["tasks"]["log"]
+    assert any(what == "execution times of tasks" for what, _ in imported.report.left_out)
 
 
 def test_what_was_left_out_is_named() -> None:

@@ -14,6 +14,7 @@ from consort.exchange.amalthea.model import Model
 from consort.exchange.report import Report
 from consort.exchange.xmltree import parse_xml
 from consort.model import System, load_system, platform_from_data, system_from_data
+from effort import examples
 from hypothesis import given, settings
 from systems import system_of, systems
 
@@ -35,7 +36,7 @@ def same(first: System, second: System) -> None:
     assert first.platform_description.to_json() == second.platform_description.to_json()
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(systems())
 def test_round_trip(system: System) -> None:
     same(back(export_amalthea(system, Report()), system), system)
@@ -86,7 +87,7 @@ def test_elements_alone_hold_the_timing() -> None:
     assert read.chains == system.chains
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(systems())
 def test_elements_alone_never_understate_times(system: System) -> None:
     """Where a time is no whole number of cycles the elements have the worse."""

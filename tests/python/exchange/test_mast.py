@@ -12,6 +12,7 @@ from consort.errors import BadInput
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.model import System
+from effort import examples
 from hypothesis import given, settings
 from systems import system_of, systems
 
@@ -114,7 +115,7 @@ def microseconds(picoseconds: int) -> Fraction:
     return Fraction(picoseconds, 10**6)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(systems())
 def test_text_says_what_the_system_does(system: System) -> None:
     objects = Parser(export_mast(system, Report())).model()

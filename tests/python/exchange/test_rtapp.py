@@ -14,6 +14,7 @@ from consort.exchange.result import Imported
 from consort.exchange.rtapp import export_rtapp, import_rtapp
 from consort.exchange.rtapp_text import without_comments
 from consort.model import platform_from_data, system_from_data
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from systems import system_of
@@ -124,7 +125,7 @@ def test_errors(tmp_path: Path, text: str, message: str) -> None:
     assert "load.json" in str(caught.value) and message in str(caught.value)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """What rt-app can say comes back; times are whole microseconds there."""

@@ -10,6 +10,7 @@ import pytest
 from consort.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.sag import HEADER, export_sag
+from effort import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from systems import system_of
@@ -103,7 +104,7 @@ def test_offsets_lengthen_the_window() -> None:
     assert [job[0] for job in jobs].count(1) == 5 and [job[0] for job in jobs].count(2) == 2
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from([4, 8, 16])), min_size=1, max_size=3))
 def test_worst_finish_is_that_of_the_system(tasks: list[tuple[int, int]]) -> None:
     """All jobs of the file, tried exhaustively, respond as a schedule of the system tick by tick."""

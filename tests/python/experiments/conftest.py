@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from consort.bench.pair import choose_cpus, program
 from consort.errors import EnvironmentLacks
+from consort_bench.pair import choose_cpus, program
+from effort import PATIENCE
 
 Run = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
 
@@ -34,6 +35,6 @@ def run_program(programs: dict[str, Path], tmp_path: Path) -> Run:
         raw = tmp_path / "raw"
         raw.mkdir()
         command = [str(programs[name]), "--raw", str(raw), "--seconds", "20", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=40), raw
+        return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE), raw
 
     return run

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from consort.bench import edge
-from consort.bench.published import experiment_folder, read_published
+from consort_bench import edge
+from consort_bench.published import experiment_folder, read_published
 
 
 def row(processor: str, arithmetic: str, communication: str, time: float) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def test_published_speed_ups_stand_beside(figure: str, values: list[float]) -> N
 
 
 @pytest.mark.parametrize("arithmetic", list(edge.ARITHMETICS))
-@pytest.mark.parametrize("processor", [*edge.BOARD_PROCESSORS, edge.HOST_MASTER, edge.HOST_WORKER])
+@pytest.mark.parametrize("processor", [*edge.board_processors(), edge.HOST_MASTER, edge.HOST_WORKER])
 def test_every_configuration_is_a_valid_system(processor: edge.Processor, arithmetic: str) -> None:
     task = edge.system_of(processor, arithmetic).tasks["servo"]
     assert task.step_to_run.function == f"servo::step_{arithmetic}"

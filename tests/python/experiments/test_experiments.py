@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from consort.bench.papers import run
-from consort.bench.registry import BENCHMARKS, Options
 from consort.errors import BadInput, EnvironmentLacks
 from consort.record import load_run
+from consort_bench.papers import run
+from consort_bench.registry import BENCHMARKS, Options
 
 pytestmark = pytest.mark.usefixtures("programs")
 
@@ -78,4 +78,4 @@ def test_iterations_and_quick_exclude_each_other(tmp_path: Path) -> None:
 
 def test_every_experiment_of_the_papers_is_in_the_registry() -> None:
     for name in ("loopback", "table1", "figure2", "figure3", "figure4", "figure5"):
-        assert BENCHMARKS[name][0] == "consort.bench.papers"
+        assert BENCHMARKS[name][0] == "consort_bench.papers"

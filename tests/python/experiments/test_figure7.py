@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from consort.bench import figure7
-from consort.bench.published import experiment_folder, read_published
+from consort_bench import figure7
+from consort_bench.published import experiment_folder, read_published
 
 LOAD = figure7.workload(read_published(experiment_folder("spm-centric-os", "figure7") / "published.csv"))
 

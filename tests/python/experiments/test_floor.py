@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from consort.bench.floor import block_bounds, ratio_to_floor, typical
+from consort_bench.floor import block_bounds, ratio_to_floor, typical
 
 
 def test_the_slowest_tenth_is_left_out() -> None:

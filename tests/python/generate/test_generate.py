@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Partition configurations: they compile, say what was planned, and impossible wishes are refused."""
+"""Partition configurations: they compile, say what was planned, and impossible options are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from consort.cli import main
 from consort.errors import BadInput
-from consort.generate import FORMATS, Plan, Wishes, files, make_plan
+from consort.generate import FORMATS, PartitionOptions, Plan, files, make_plan
 from consort.generate.plan import ranges
 from consort.model import load_system, system_from_data
 from hypothesis import given
@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[3]
 HEADERS = Path(__file__).with_name("headers")
 VERSAL = ROOT / "examples" / "servo" / "versal.yaml"
 MIB = 1 << 20
-WISHES = Wishes(window=0x4000000, colors=4, llc_bytes=MIB, llc_ways=16, gicd=0xF9000000)
+OPTIONS = PartitionOptions(window=0x4000000, colors=4, llc_bytes=MIB, llc_ways=16, gicd=0xF9000000)
 
 
 def plan(**changes: int | str) -> Plan:
-    return make_plan(load_system(VERSAL), replace(WISHES, **changes))  # type: ignore[arg-type]
+    return make_plan(load_system(VERSAL), replace(OPTIONS, **changes))  # type: ignore[arg-type]
 
 
 def text(form: str, name: str, **changes: int | str) -> str:
@@ -60,7 +60,7 @@ def test_plan_gives_nothing_twice() -> None:
         ({"first_irq": 16}, "shared peripheral interrupts are 32 to 1019"),
     ],
 )
-def test_impossible_wishes_are_refused(changes: dict[str, int | str], said: str) -> None:
+def test_impossible_options_are_refused(changes: dict[str, int | str], said: str) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
         plan(**changes)
 
@@ -70,7 +70,7 @@ def test_an_operating_system_keeps_a_core() -> None:
     for core in ("a72-0", "a72-1"):
         data["tasks"][core] = {"period": "1ms", "on": core, "execution": "local"}  # type: ignore[index]
     with pytest.raises(BadInput, match="tasks take all 2 cores of 'a72'"):
-        make_plan(system_from_data(data), WISHES)
+        make_plan(system_from_data(data), OPTIONS)
 
 
 @given(st.sets(st.integers(0, 300)))

@@ -13,11 +13,14 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import free
 import pytest
 from consort.analysis.system import analyze_system
+from consort.board import board_named
+from consort.board.image import compile_options
 from consort.cli import main
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.generate import Tables, TableWishes, make_tables, table_files, write_together
+from consort.generate import TableOptions, Tables, make_tables, table_files, write_together
 from consort.generate.objects import measure
 from consort.model import System, load_system, platform_from_data, system_from_data
 from consort.model.quantities import DataRate, Duration
@@ -37,7 +40,7 @@ PLATFORM: dict[str, Any] = {
     "consort": 1,
     "name": "small",
     "processors": {"host": {"isa": "x86_64"}},
-    "cores": {"core": {"processor": "host", "count": 2, "scratchpad": {"size": "16KiB"}}},
+    "cores": {"core": {"processor": "host", "count": 2, **free.NO_SWITCH, "scratchpad": {"size": "16KiB"}}},
     "dmas": {"dma": {"setup": "1us", "rate": "100MB/s"}},
     "devices": {"eth": {"kind": "ethernet"}},
 }
@@ -93,7 +96,7 @@ def compiled(core: str, folder: Path, source: str, *more: str) -> subprocess.Com
 @pytest.mark.parametrize("core", COMPILERS)
 def test_tables_compile_and_say_what_the_description_says(tmp_path: Path, core: str) -> None:
     system = load_system(AUTOMOTIVE)
-    folder = written(tmp_path, make_tables(system, TableWishes()))
+    folder = written(tmp_path, make_tables(system, TableOptions()))
     source = '#include "consort-io.hpp"\nnamespace t = consort::tables;\n'
     source += "using consort::spm::layout_of;\nconstexpr consort::Ticks ns = 1'000'000'000;\n"
     source += "static_assert(t::cores == 2 && t::subscription_count == 0 && t::mirror_count == 0);\n"
@@ -120,7 +123,7 @@ def test_tables_compile_and_say_what_the_description_says(tmp_path: Path, core: 
 
 
 def test_times_are_exact_or_refused(tmp_path: Path) -> None:
-    folder = written(tmp_path, make_tables(load_system(AUTOMOTIVE), TableWishes()))
+    folder = written(tmp_path, make_tables(load_system(AUTOMOTIVE), TableOptions()))
     head = '#include "consort-tables.hpp"\nnamespace t = consort::tables;\n'
     # 62.5 MHz: 160 us are 10000 ticks; 383.92 us are 23995, nothing to round; 1002.92 us are 62682.5.
     text = "static_assert(t::slots<62'500'000>[0].length == 10'000);\n"
@@ -135,7 +138,7 @@ def test_times_are_exact_or_refused(tmp_path: Path) -> None:
 
 def test_the_kernel_keeps_the_bounds_on_the_tables(tmp_path: Path) -> None:
     system = load_system(AUTOMOTIVE)
-    folder = written(tmp_path, make_tables(system, TableWishes()))
+    folder = written(tmp_path, make_tables(system, TableOptions()))
     program = tmp_path / "program"
     here = Path(__file__).with_name("kernel_on_tables.cpp")
     includes = [f"-I{path}" for path in (ROOT / "include", ROOT / "tests/spm", folder)]
@@ -163,7 +166,7 @@ extern "C" __attribute__((section(".consort.entry"), used)) int entry(int i) { r
 def linked(tmp_path: Path, source: str, *more: str, **changes: Any) -> tuple[Path, str]:
     """An image by the task's own script, and what the linker said."""
     system = small({f"tasks.filter.{key}": value for key, value in changes.items()})
-    folder = written(tmp_path, make_tables(system, TableWishes()))
+    folder = written(tmp_path, make_tables(system, TableOptions()))
     (tmp_path / "filter.cpp").write_text(source)
     flags = ["-std=c++20", "-O2", "-ffreestanding", "-fpie", "-fvisibility=hidden", "-nostdlib", "-static"]
     flags += ["-fno-asynchronous-unwind-tables", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments", *more]
@@ -223,8 +226,8 @@ def symbols(program: Path, nm: str = "nm") -> dict[str, int]:
 
 
 def test_places_that_were_given_are_the_linkers(tmp_path: Path) -> None:
-    wishes = TableWishes(scratchpads={"core-0": 0xFFFC0000}, images=0x100000)
-    folder = written(tmp_path, make_tables(small({"tasks.log": TASK}), wishes))
+    options = TableOptions(scratchpads={"core-0": 0xFFFC0000}, images=0x100000)
+    folder = written(tmp_path, make_tables(small({"tasks.log": TASK}), options))
     main_source = '#include "consort-tables.hpp"\nnamespace t = consort::tables;\n'
     main_source += "extern const void* volatile used[];\n"
     main_source += "const void* volatile used[] = {t::task_table<1000000000>, t::partition};\n"
@@ -262,7 +265,7 @@ def test_places_that_were_given_are_the_linkers(tmp_path: Path) -> None:
 
 
 def test_a_board_program_takes_images_and_scratchpads_into_its_region(tmp_path: Path) -> None:
-    folder = written(tmp_path, make_tables(small(), TableWishes(region="ddr")))
+    folder = written(tmp_path, make_tables(small(), TableOptions(region="ddr")))
     source = '#include "consort-io.hpp"\nnamespace t = consort::tables;\n'
     source += "extern const void* volatile used[];\n"
     source += "const void* volatile used[] = {t::task_table<1000000000>, t::partition, t::plain_inputs};\n"
@@ -274,7 +277,8 @@ def test_a_board_program_takes_images_and_scratchpads_into_its_region(tmp_path: 
     done = compiled("Cortex-R5F", folder, source)
     assert done.returncode == 0, done.stderr
     program = tmp_path / "program.elf"
-    scripts = ["-T", folder / "consort-memory.ld", "-T", ROOT / "ports/versal/r5f/r5f.ld"]
+    own = compile_options(board_named("versal").core("r5f")).scripts
+    scripts = [word for script in (folder / "consort-memory.ld", *own) for word in ("-T", script)]
     command = ["arm-none-eabi-g++", "-nostdlib", folder / "program.o", *scripts, "-o", program]
     # The linker itself refuses sections that overlap.
     ended = subprocess.run(command, capture_output=True, text=True)
@@ -285,7 +289,7 @@ def test_a_board_program_takes_images_and_scratchpads_into_its_region(tmp_path: 
     assert found["consort_core_0_partition_1"] - found["consort_core_0_partition_0"] == 8192
     assert found["consort_filter_data"] - found["consort_filter_code"] >= 1000
     with pytest.raises(BadInput, match="--region: 'a b' is no name"):
-        make_tables(small(), TableWishes(region="a b"))
+        make_tables(small(), TableOptions(region="a b"))
 
 
 # --- what is refused
@@ -315,7 +319,7 @@ def test_a_task_too_large_names_the_bytes_and_the_symbols(tmp_path: Path) -> Non
         ("map", "code", 6000),
         ("history", "data", 2000),
     ]
-    wishes = TableWishes(objects={"filter": (made,)})
+    options = TableOptions(objects={"filter": (made,)})
     size = -(-found.code // 64) * 64 + 2048 + 64 + 64
     more = size - 8192
     assert more > 0
@@ -323,15 +327,15 @@ def test_a_task_too_large_names_the_bytes_and_the_symbols(tmp_path: Path) -> Non
     with pytest.raises(
         BadInput, match=said + r".*most take map 6000 \(code\), history 2000 \(data\), _Z4step"
     ):
-        make_tables(small(), wishes)
+        make_tables(small(), options)
     # Every byte fits, but not every part from a multiple of 64; no object says which symbols.
     with pytest.raises(BadInput, match="--object filter=FILE names the symbols"):
-        make_tables(small({"tasks.filter.footprint": {"code": "8129B", "data": "63B"}}), TableWishes())
+        make_tables(small({"tasks.filter.footprint": {"code": "8129B", "data": "63B"}}), TableOptions())
 
 
 def test_measured_sizes_count_and_differences_are_told(tmp_path: Path) -> None:
     made = object_file(tmp_path, "int state[8] = {1}; int step() { return ++state[0]; }")
-    tables = make_tables(small(), TableWishes(objects={"filter": (made,)}))
+    tables = make_tables(small(), TableOptions(objects={"filter": (made,)}))
     found = measure([made], "x86_64")
     (task,) = tables.cores[0].tasks
     assert task.size == {"code": found.code, "data": 32, "inputs": 64, "outputs": 64}
@@ -342,28 +346,28 @@ def test_measured_sizes_count_and_differences_are_told(tmp_path: Path) -> None:
     both = measure([made, made], "x86_64")
     assert both.data == 64
     system = small({"tasks.filter.footprint": None})
-    assert make_tables(system, TableWishes(objects={"filter": (made,)})).cores[0].tasks[0].size["data"] == 32
+    assert make_tables(system, TableOptions(objects={"filter": (made,)})).cores[0].tasks[0].size["data"] == 32
 
 
 def test_objects_that_cannot_be_used(tmp_path: Path) -> None:
     arm = object_file(tmp_path, "int x;", "Cortex-R5F")
     with pytest.raises(BadInput, match=r"task.o: is for EM_ARM, and the task's core is x86_64"):
-        make_tables(small(), TableWishes(objects={"filter": (arm,)}))
+        make_tables(small(), TableOptions(objects={"filter": (arm,)}))
     (tmp_path / "text.o").write_text("no object")
     with pytest.raises(BadInput, match=r"text.o: is no ELF object file"):
-        make_tables(small(), TableWishes(objects={"filter": (tmp_path / "text.o",)}))
+        make_tables(small(), TableOptions(objects={"filter": (tmp_path / "text.o",)}))
     with pytest.raises(BadInput, match=r"gone.o: cannot be read"):
-        make_tables(small(), TableWishes(objects={"filter": (tmp_path / "gone.o",)}))
+        make_tables(small(), TableOptions(objects={"filter": (tmp_path / "gone.o",)}))
     with pytest.raises(BadInput, match="--object: 'other' is no three-phase task; there are filter"):
-        make_tables(small(), TableWishes(objects={"other": (arm,)}))
+        make_tables(small(), TableOptions(objects={"other": (arm,)}))
     cut = tmp_path / "cut.o"
     cut.write_bytes(arm.read_bytes()[:300])
     with pytest.raises(BadInput, match=r"cut.o"):
-        make_tables(small(), TableWishes(objects={"filter": (cut,)}))
+        make_tables(small(), TableOptions(objects={"filter": (cut,)}))
 
 
 @pytest.mark.parametrize(
-    ("changes", "platform", "wishes", "said"),
+    ("changes", "platform", "options", "said"),
     [
         (
             {"tasks.filter.footprint": None},
@@ -371,7 +375,12 @@ def test_objects_that_cannot_be_used(tmp_path: Path) -> None:
             {},
             "tasks.filter.footprint: what it needs in memory is not known",
         ),
-        ({"tasks.filter.wcet": None}, {}, {}, "tasks.filter.wcet: no WCET for three-phase execution"),
+        (
+            {"tasks.filter.wcet": None},
+            {},
+            {},
+            "no figure for the execution time of filter, three-phase on host (tasks.filter.wcet)",
+        ),
         ({"tasks.filter.jitter": "1us"}, {}, {}, "tasks.filter.jitter"),
         ({}, {"cores.core.scratchpad.partitions": 4}, {}, "platform: the kernel has 2 partitions a core"),
         ({}, {}, {"scratchpads": {"core-1": 0}}, "--scratchpad: 'core-1' executes no three-phase task"),
@@ -417,25 +426,25 @@ def test_objects_that_cannot_be_used(tmp_path: Path) -> None:
             },
             {},
             {},
-            "scheduling: one DMA has one arbitration; here are tdma (core-0), round-robin (core-1)",
+            "scheduling: one DMA engine has one arbitration; here are tdma (core-0), round-robin (core-1)",
         ),
     ],
 )
 def test_what_cannot_be_is_refused(
-    changes: dict[str, Any], platform: dict[str, Any], wishes: dict[str, Any], said: str
+    changes: dict[str, Any], platform: dict[str, Any], options: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
-        make_tables(small(changes, platform), TableWishes(**wishes))
+        make_tables(small(changes, platform), TableOptions(**options))
 
 
 def test_a_slot_is_computed_from_the_rate() -> None:
     system = small({"scheduling.core.slot": "auto"})
     # 1164 bytes at 100 MB/s, and 1 us; at 10 MB/s; up to whole microseconds.
-    assert make_tables(system, TableWishes()).cores[0].slot == 13 * 10**6
-    slow = make_tables(system, TableWishes(rate=DataRate(10_000_000), setup=Duration.parse("20us")))
+    assert make_tables(system, TableOptions()).cores[0].slot == 13 * 10**6
+    slow = make_tables(system, TableOptions(rate=DataRate(10_000_000), setup=Duration.parse("20us")))
     assert (slow.cores[0].slot, slow.tolerance) == (137 * 10**6, 600_000)
     assert any("10MB/s, given; programming it takes 20us" in note for note in slow.notes)
-    unknown = make_tables(small(platform={"dmas": {}}), TableWishes())
+    unknown = make_tables(small(platform={"dmas": {}}), TableOptions())
     assert unknown.tolerance == 0 and any("no slot was checked" in note for note in unknown.notes)
 
 
@@ -443,8 +452,8 @@ def test_an_unschedulable_set_is_written_only_by_force() -> None:
     system = small({"tasks.filter.wcet": "9ms", "tasks.log": {**TASK, "wcet": "5ms"}})
     said = r"not schedulable: .*(filter|log) on core-0 .*--force writes the tables all the same"
     with pytest.raises(SystemFails, match=said):
-        make_tables(system, TableWishes())
-    tables = make_tables(system, TableWishes(force=True))
+        make_tables(system, TableOptions())
+    tables = make_tables(system, TableOptions(force=True))
     assert tables.late
     text = table_files(tables)["consort-tables.hpp"]
     for name in tables.late:
@@ -452,8 +461,8 @@ def test_an_unschedulable_set_is_written_only_by_force() -> None:
 
 
 def test_a_job_that_is_stopped_late_is_in_the_bound() -> None:
-    plain = make_tables(small(), TableWishes()).bounds[0].response
-    stopped = make_tables(small(), TableWishes(on_overrun="stop-task"))
+    plain = make_tables(small(), TableOptions()).bounds[0].response
+    stopped = make_tables(small(), TableOptions(on_overrun="stop-task"))
     # The watchdog looks once a slot.
     assert plain is not None and stopped.bounds[0].response == plain + 100 * 10**6
     assert "spm::OnOverrun::stop_task" in table_files(stopped)["consort-tables.hpp"]
@@ -484,7 +493,7 @@ STREAM = {
 
 
 def test_subscriptions_and_mirrors(tmp_path: Path) -> None:
-    tables = make_tables(small(STREAM), TableWishes())
+    tables = make_tables(small(STREAM), TableOptions())
     folder = written(tmp_path, tables)
     source = """
 #include "consort-io.hpp"
@@ -504,13 +513,13 @@ static_assert(t::core_0<1000>[0].size.outputs == t::mirrors[0].output.bytes());
 static_assert(t::plain_inputs[0][0] == nullptr && t::plain_outputs[0][0] == nullptr);
 """
     # 1000 Hz: periods and slots have to be whole.
-    tables = make_tables(small({**STREAM, "scheduling.core.slot": "1ms"}), TableWishes())
+    tables = make_tables(small({**STREAM, "scheduling.core.slot": "1ms"}), TableOptions())
     folder = written(tmp_path, tables)
     done = compiled("x86", folder, source)
     assert done.returncode == 0, done.stderr
     queue = {**STREAM, "channels.orders": None, "scheduling.core.slot": "1ms"}
     del queue["channels.orders"]
-    assert "spm::OnFull::refuse" in table_files(make_tables(small(queue), TableWishes()))["consort-io.hpp"]
+    assert "spm::OnFull::refuse" in table_files(make_tables(small(queue), TableOptions()))["consort-io.hpp"]
 
 
 @pytest.mark.parametrize(
@@ -536,7 +545,7 @@ static_assert(t::plain_inputs[0][0] == nullptr && t::plain_outputs[0][0] == null
 )
 def test_messages_that_the_kernel_cannot_carry(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
-        make_tables(small({**copy.deepcopy(STREAM), **changes}), TableWishes())
+        make_tables(small({**copy.deepcopy(STREAM), **changes}), TableOptions())
 
 
 # --- the command

@@ -99,6 +99,6 @@ def test_analysed_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         "system.yaml: ok, 1 task on 1 core of linux-host",
         "  a: at least 5ms apart, deadline 5ms, local on worker-1",
         "  1 chain",
-        "  not to be run on this machine: tasks.a: to run the task its 'step' is needed; add it,"
-        " for example 'step: step.hpp::servo::step'",
+        "  not to be run on this machine: tasks.a: the task has no step to execute; add it, for example"
+        " 'step: step.hpp::servo::step', or 'step: stand-in', or run it with --stand-ins",
     ]

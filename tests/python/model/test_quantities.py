@@ -67,9 +67,10 @@ def test_refused(kind: type[Quantity], text: str, says: str) -> None:
 
 
 @given(KINDS, st.integers(0, LARGEST))
-@example(Duration, LARGEST)
+@example(Duration, Duration.largest)
 @example(Size, 0)
 def test_spelling_reads_back(kind: type[Quantity], value: int) -> None:
+    value = min(value, kind.largest)
     text = str(kind(value))
     assert kind.parse(text) == kind(value)
     assert re.fullmatch(kind.pattern, text)
@@ -80,7 +81,7 @@ def test_decimals_are_exact_or_refused(kind: type[Quantity], data: st.DataObject
     unit = data.draw(st.sampled_from(list(kind.units)))
     exact = Fraction(number) * kind.units[unit]
     text = f"{number:f}{unit}"
-    if exact.denominator == 1 and exact <= LARGEST:
+    if exact.denominator == 1 and exact <= kind.largest:
         assert kind.parse(text).value == exact
     else:
         with pytest.raises(WrongValue):

@@ -34,6 +34,7 @@ def test_a_known_set() -> None:
         "max": 100_000,
         "unit": "ns",
         "provenance": "measured",
+        "unserved": 0,
     }
 
 
@@ -65,7 +66,8 @@ def test_nothing_has_no_summary() -> None:
 
 
 def test_provenance_is_one_of_the_known_kinds() -> None:
-    with pytest.raises(BadInput, match="'guessed' is no kind of provenance; use one of published, bound"):
+    words = "'guessed' is no kind of provenance; use one of published, derived, bound"
+    with pytest.raises(BadInput, match=words):
         summarise(np.array([1]), "ns", "guessed")
 
 

@@ -65,7 +65,7 @@ def test_summaries_are_those_of_the_parquet(tmp_path: Path) -> None:
 def test_what_did_not_happen_is_null_and_counts_in_no_summary(tmp_path: Path) -> None:
     jobs = make_jobs(100, 3)
     jobs["received"][7] = jobs["worker_receive"][7] = jobs["worker_send"][7] = jobs["compute"][7] = 0
-    jobs["status"][7] = 0b1011  # missed, output held, worker dead
+    jobs["status"][7] = 0b1011  # missed, output held, worker lost
     run = record(tmp_path, jobs, counters={"deadline_misses": 1})
     table = run.table("offloaded", "jobs")
     assert table["received_ns"][7].as_py() is None
@@ -74,7 +74,7 @@ def test_what_did_not_happen_is_null_and_counts_in_no_summary(tmp_path: Path) ->
     summary = run.configurations[0]["summary"]
     assert [summary[m]["n"] for m in ("response", "compute", "communication")] == [100, 99, 99]
     counts = run.configurations[0]["jobs"]
-    assert (counts["deadline_misses"], counts["outputs_held"], counts["worker_dead"]) == (1, 1, 1)
+    assert (counts["deadline_misses"], counts["outputs_held"], counts["worker_lost"]) == (1, 1, 1)
 
 
 def test_local_jobs_have_no_communication(tmp_path: Path) -> None:
@@ -91,7 +91,9 @@ def test_a_benchmark_table_is_one_metric(tmp_path: Path) -> None:
         writer.add_configuration("idle", "idle", raw)
     assert writer.run is not None
     entry = writer.run.configurations[0]
-    assert entry["metrics"] == {"one_way": {"table": "one_way", "column": "ticks_ns"}}
+    assert entry["metrics"] == {
+        "one_way": {"table": "one_way", "column": "ticks_ns", "task": None, "quantity": "one_way"}
+    }
     assert entry["summary"]["one_way"]["median"] == round(500 * 1e9 / TICKS_PER_SECOND)
 
 
@@ -112,13 +114,15 @@ def test_a_run_that_holds_and_its_files(tmp_path: Path) -> None:
     description = tmp_path / "system.yaml"
     description.write_text("consort: 1\n")
     raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(10, 1)}))
-    with RunWriter("servo", "application", tmp_path / "runs", command=["x"]) as writer:
+    pages = {name: lambda run, file: file.write_text(run.id) for name in ("a.html", "b.trace")}
+    with RunWriter("servo", "application", tmp_path / "runs", command=["x"], pages=pages) as writer:
         writer.add_configuration("on", "on", raw)
         writer.add_description(description)
     run = load_run(writer.id, tmp_path / "runs")
     assert run.data["verdict"] == {"ok": True, "reasons": []}
     files = sorted(str(p.relative_to(run.path)) for p in run.path.rglob("*") if p.is_file())
-    assert files == ["on/jobs.parquet", "report.html", "run.json", "system.yaml", "trace.pftrace"]
+    assert files == ["a.html", "b.trace", "on/jobs.parquet", "run.json", "system.yaml"]
+    assert (run.path / "a.html").read_text() == run.id
 
 
 @pytest.mark.parametrize(
@@ -159,9 +163,9 @@ def test_an_expected_death_and_a_goal_not_met(tmp_path: Path) -> None:
     with RunWriter("servo", "application", tmp_path / "runs", command=[]) as writer:
         writer.add_configuration("on", "on", raw, expected_events=["worker-died"])
         writer.add_goals([goal | {"provenance": "measured"}])
-        writer.fail("told by the caller")
+        writer.fail("said by the caller")
     assert writer.run is not None
-    assert writer.run.data["verdict"]["reasons"] == ["goal g: 1.2, not <= 1.1", "told by the caller"]
+    assert writer.run.data["verdict"]["reasons"] == ["goal g: 1.2, not <= 1.1", "said by the caller"]
 
 
 def test_an_exception_leaves_nothing(tmp_path: Path) -> None:
@@ -173,16 +177,16 @@ def test_an_exception_leaves_nothing(tmp_path: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-def test_a_failure_while_finishing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import consort.report
-
+def test_a_failure_while_finishing_leaves_nothing(tmp_path: Path) -> None:
     def broken(*_: Any) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(consort.report, "write_trace", broken)
     raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(10, 1)}))
     root = tmp_path / "runs"
-    with pytest.raises(OSError, match="disk full"), RunWriter("servo", "application", root) as writer:
+    with (
+        pytest.raises(OSError, match="disk full"),
+        RunWriter("servo", "application", root, pages={"page": broken}) as writer,
+    ):
         writer.add_configuration("on", "on", raw)
     assert list(root.iterdir()) == []
 
@@ -290,15 +294,22 @@ def test_a_jobs_table_without_its_fields(tmp_path: Path) -> None:
     assert list(root.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_two_million_jobs_convert_in_a_few_seconds(tmp_path: Path) -> None:
-    raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(2_000_000, 1)}))
+def processor_time(tmp_path: Path, jobs: int) -> float:
+    """What the conversion of so many jobs takes of this processor, in seconds."""
+    raw = RawRun.load(write_raw(tmp_path / f"raw-{jobs}", {"jobs": make_jobs(jobs, 1)}))
     writer = RunWriter("servo", "application", tmp_path / "runs", command=[])
-    begin = time.monotonic()
+    begin = time.process_time()
     writer.add_configuration("on", "on", raw)
-    taken = time.monotonic() - begin
+    taken = time.process_time() - begin
     writer.abandon()
-    assert taken < 10
+    return taken
+
+
+@pytest.mark.slow
+def test_two_million_jobs_take_no_longer_each_than_few(tmp_path: Path) -> None:
+    processor_time(tmp_path, 1000)  # what is loaded and compiled once
+    few, many = processor_time(tmp_path, 200_000), processor_time(tmp_path, 2_000_000)
+    assert many < 3 * 10 * few
 
 
 def test_interference_recorded_by_another_program(tmp_path: Path) -> None:

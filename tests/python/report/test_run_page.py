@@ -18,8 +18,10 @@ from consort.commands.report import command as report_command
 from consort.commands.runs import command as runs_command
 from consort.record import RawRun, Run, RunWriter
 from consort.record.summary import buckets_of, histogram
+from consort.report import PAGES
 from consort.report.figures import bin_edges, tail, thin
 from consort.report.page import caveats, realtime_rows
+from effort import PATIENCE
 from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import make_activity, make_jobs, write_raw
@@ -36,7 +38,9 @@ NAMES = {
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("report")
     published = {"metric": "response", "values": {"max": 21.25}, "unit": "us", "source": "made up for a test"}
-    with RunWriter("servo", "application", folder / "runs", command=["consort", "run"]) as writer:
+    with RunWriter(
+        "servo", "application", folder / "runs", command=["consort", "run"], pages=PAGES
+    ) as writer:
         for seed, (key, name) in enumerate(NAMES.items()):
             tables = {"jobs": make_jobs(20_000, seed, offloaded=key.startswith("offloaded"))}
             if key.endswith("on"):
@@ -88,7 +92,7 @@ def test_every_configuration_metric_and_statistic_is_there(run: Run, page: str) 
         card = page[page.index(f'id="c-{configuration["key"]}"') :]
         card = card[: card.index("</table>")]
         for metric, summary in configuration["summary"].items():
-            row = next(line for line in card.splitlines() if f"<tr><td>{metric}</td>" in line)
+            row = next(line for line in card.splitlines() if f'<tr><td class="metric">{metric}</td>' in line)
             for name in ("min", "median", "p99", "p999", "max"):
                 shown = f"{summary[name] / 1e3:.3f}"
                 assert f"<td>{shown}</td>" in row
@@ -158,7 +162,7 @@ def test_many_samples_of_wide_spread_stay_small(tmp_path: Path) -> None:
     rows = np.zeros(300_000, dtype=[("ticks", "<u8")])
     rows["ticks"] = np.geomspace(30, 3e10, rows.size)
     tables = {f"series_{n}": rows for n in range(8)}
-    with RunWriter("icc", "icc", tmp_path / "runs", command=[]) as writer:
+    with RunWriter("icc", "icc", tmp_path / "runs", command=[], pages=PAGES) as writer:
         for key in ("idle", "loaded"):
             writer.add_configuration(key, key, RawRun.load(write_raw(tmp_path / key, tables)))
     assert writer.run is not None
@@ -167,7 +171,7 @@ def test_many_samples_of_wide_spread_stay_small(tmp_path: Path) -> None:
 
 def test_a_run_without_samples_has_a_page(tmp_path: Path) -> None:
     raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(0, 1)}))
-    with RunWriter("servo", "application", tmp_path / "runs", command=[]) as writer:
+    with RunWriter("servo", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
         writer.add_configuration("on", "on", raw)
     assert writer.run is not None
     assert "No samples were recorded." in (writer.run.path / "report.html").read_text()
@@ -184,7 +188,7 @@ def test_only_faults_are_painted_as_such(tmp_path: Path) -> None:
     )
     events = [{"tick": 10_000_000_000 + n, "name": name} for n, name in enumerate(names)]
     raw = RawRun.load(write_raw(tmp_path / "raw", {"jobs": make_jobs(10, 1)}, events=events))
-    with RunWriter("servo", "application", tmp_path / "runs", command=[]) as writer:
+    with RunWriter("servo", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
         writer.add_configuration("on", "on", raw)
     assert writer.run is not None
     text = (writer.run.path / "report.html").read_text()
@@ -236,7 +240,7 @@ def chromium() -> str:
 def headless(*arguments: str) -> subprocess.CompletedProcess[Any]:
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     command = [chromium(), *flags, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
 
 
 @pytest.mark.browser
@@ -272,7 +276,7 @@ def test_a_percentile_that_is_only_the_maximum_is_marked(tmp_path: Path, n: int,
     rows = np.zeros(n, dtype=[("ticks", "<u8")])
     rows["ticks"] = np.arange(n) + 1
     raw = RawRun.load(write_raw(tmp_path / "raw", {"one_way": rows}))
-    with RunWriter("icc", "icc", tmp_path / "runs", command=[]) as writer:
+    with RunWriter("icc", "icc", tmp_path / "runs", command=[], pages=PAGES) as writer:
         writer.add_configuration("idle", "idle", raw)
     assert writer.run is not None
     assert (writer.run.path / "report.html").read_text().count("†</td>") == marks

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from consort.record import RawRun, Run, RunWriter
+from consort.report import PAGES
 from consort.report.jobs import FIRST, load_jobs, select
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 from synthetic import make_activity, make_jobs, write_raw
@@ -17,7 +18,7 @@ from synthetic import make_activity, make_jobs, write_raw
 
 def record(tmp_path: Path, jobs: Any, *, second: Any = None, **extra: Any) -> Run:
     tables = {"jobs": jobs, "activity": make_activity(100, 1)}
-    with RunWriter("servo", "application", tmp_path / "runs", command=[]) as writer:
+    with RunWriter("servo", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
         raw = RawRun.load(write_raw(tmp_path / "raw", tables, **extra))
         writer.add_configuration("on", "offloaded, interference on", raw)
         if second is not None:
@@ -68,15 +69,15 @@ def test_cores_jobs_waits_and_computing(tmp_path: Path) -> None:
     parsed = Parsed(run)
     assert parsed.processes() == [
         "offloaded, interference on: master core (CPU 0)",
-        "offloaded, interference on: worker core 0",
+        "offloaded, interference on: worker core",
         "offloaded, interference on: interference",
     ]
     table = run.table("on", "jobs").to_pydict()
-    jobs = sorted(parsed.on(parsed.slices, "jobs"), key=lambda item: item[1])
+    jobs = sorted(parsed.on(parsed.slices, "job"), key=lambda item: item[1])
     assert [(begin, end) for _, begin, end, _ in jobs] == list(
         zip(table["release_ns"], table["finish_ns"], strict=True)
     )
-    computing = sorted(parsed.on(parsed.slices, "compute"), key=lambda item: item[1])
+    computing = sorted(parsed.on(parsed.slices, "job: compute"), key=lambda item: item[1])
     assert [begin for _, begin, _, _ in computing] == table["worker_receive_ns"]
     notes = {note.name: note.int_value for note in jobs[3][3].debug_annotations}
     assert notes["seq"] == 3
@@ -85,8 +86,8 @@ def test_cores_jobs_waits_and_computing(tmp_path: Path) -> None:
 
 def test_flows_lead_from_each_send_to_its_computing(tmp_path: Path) -> None:
     parsed = Parsed(record(tmp_path, make_jobs(50, 1), second=make_jobs(50, 2)))
-    waits = parsed.on(parsed.slices, "mailbox wait")
-    computing = parsed.on(parsed.slices, "compute")
+    waits = parsed.on(parsed.slices, "job: mailbox wait")
+    computing = parsed.on(parsed.slices, "job: compute")
     leaving = {flow: begin for _, begin, _, event in waits for flow in event.flow_ids}
     arriving = {flow: begin for _, begin, _, event in computing for flow in event.terminating_flow_ids}
     assert len(leaving) == len(waits) == 100
@@ -101,7 +102,7 @@ def test_slices_of_one_track_do_not_overlap(tmp_path: Path) -> None:
     for uuid, slices in parsed.slices.items():
         ordered = sorted((begin, end) for _, begin, end, _ in slices)
         assert all(a[1] <= b[0] for a, b in itertools.pairwise(ordered)), parsed.tracks[uuid].name
-    assert len([t for t in parsed.tracks.values() if t.name == "jobs"]) == 2
+    assert len([t for t in parsed.tracks.values() if t.name == "job"]) == 2
 
 
 def test_faults_and_events_are_instants(tmp_path: Path) -> None:
@@ -111,11 +112,11 @@ def test_faults_and_events_are_instants(tmp_path: Path) -> None:
         jobs[name][5] = 0
     events = [{"tick": 10_000_000_000 + 2_596_100, "name": "worker-died", "args": {"worker": 0}}]
     parsed = Parsed(record(tmp_path, jobs, events=events))
-    names = {name for name, _ in parsed.on(parsed.instants, "jobs")}
-    assert names == {"deadline miss", "output held", "worker dead"}
+    names = {name for name, _ in parsed.on(parsed.instants, "job")}
+    assert names == {"deadline miss", "output held", "worker lost"}
     assert parsed.on(parsed.instants, "events") == [("worker-died", 1_000_000)]
-    assert [s[0] for s in parsed.on(parsed.slices, "mailbox wait")].count("no answer") == 1
-    assert len(parsed.on(parsed.slices, "compute")) == 49
+    assert [s[0] for s in parsed.on(parsed.slices, "job: mailbox wait")].count("no answer") == 1
+    assert len(parsed.on(parsed.slices, "job: compute")) == 49
 
 
 def test_interference_is_a_counter(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_a_long_run_is_thinned_and_says_so(tmp_path: Path) -> None:
     parsed = Parsed(run)
     drawn = {
         next(n.int_value for n in event.debug_annotations if n.name == "seq")
-        for _, _, _, event in parsed.on(parsed.slices, "jobs")
+        for _, _, _, event in parsed.on(parsed.slices, "job")
     }
     loaded = load_jobs(run, "on")
     assert loaded is not None

@@ -116,7 +116,8 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
                     give_up(t)
                     again = True
             for t in range(len(tasks)):
-                if active[t] is None and job(t) and job(t)[1] <= now:
+                # A job of no length is over at once; the task's next one may be due as well.
+                while active[t] is None and job(t) and job(t)[1] <= now:
                     active[t] = {"k": upcoming[t], "nominal": job(t)[0]}
                     first = tasks[t]["suspend"][upcoming[t]][0] if "suspend" in tasks[t] else job(t)[2]
                     begin(t, tasks[t].get("send", first), "first")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import free
 from consort.model import System, platform_from_data, system_from_data
 
 BOARD: dict[str, Any] = {
@@ -12,12 +13,18 @@ BOARD: dict[str, Any] = {
     "name": "board",
     "processors": {"m": {"isa": "armv7e-m"}, "w": {"isa": "aarch64"}},
     "cores": {
-        "m": {"processor": "m", "count": 4},
-        "w": {"processor": "w", "count": 4},
-        "spm": {"processor": "m", "count": 4, "scratchpad": {"size": "64KiB", "partitions": 2}},
+        "m": {"processor": "m", "count": 4, **free.NO_SWITCH},
+        "w": {"processor": "w", "count": 4, **free.NO_SWITCH},
+        "spm": {
+            "processor": "m",
+            "count": 4,
+            **free.NO_SWITCH,
+            "scratchpad": {"size": "64KiB", "partitions": 2},
+        },
     },
     "memories": {
         "shm": {"kind": "sram", "access": {"base": "100ns", "per_byte": "1ns"}},
+        "free": free.MEMORY,
     },
     "dmas": {"edma": {"setup": "1us", "rate": "1GB/s"}},
 }
@@ -33,6 +40,7 @@ def system(tasks: dict[str, dict[str, Any]], **more: Any) -> System:
         }
         for name, task in tasks.items()
     }
+    more["channels"] = free.channels(written, more.get("channels"))
     return system_from_data({"consort": 1, "platform": "board", "tasks": written, **more}, platform=PLATFORM)
 
 
@@ -72,7 +80,7 @@ def late(on_miss: str) -> System:
     """The worker computes for another task first: no answer by the deadline."""
     control = OFFLOADED["control"] | {"on_miss": on_miss, "period": 200}
     hog = {"period": 200, "wcet": 80, "priority": 3, "on": "w-0", "master": "m-0", "execution": "offloaded"}
-    return system({"control": control, "hog": hog})
+    return system({"control": control, "hog": hog}, scheduling={"m-0": {"wait": "sleep"}})
 
 
 CHANNELS = {"control.in": {"memory": "shm", "size": "400B"}, "control.out": {"memory": "shm", "size": "900B"}}

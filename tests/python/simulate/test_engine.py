@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from consort import _engine
 from consort.simulate.rows import JOBS, SLICES
+from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import processors, three_phase
@@ -122,8 +123,8 @@ class TestCounterexamples:
     def test_known_releases(self, name):
         cores, rows, releases, (late, response) = CE[name]
         tasks = simple(*rows)
-        for t, told in zip(tasks, releases, strict=True):
-            t.releases = told
+        for t, times in zip(tasks, releases, strict=True):
+            t.releases = times
         found = run([core("three-phase", slot=10)], tasks, 2000, [dma(round=10 * cores)])
         assert worst(found)[late] == response > tasks[late].deadline
         assert found["tasks"][late]["misses"] == 1
@@ -146,24 +147,24 @@ class TestCounterexamples:
             best = max(best, found, key=lambda f: f["worst"][3] if f else 0)
         tasks = simple(*rows)
         for t, (offset, gaps, shortened, silent) in zip(tasks, best["arrivals"], strict=True):
-            at, told, executed = offset, [], []
+            at, released, executed = offset, [], []
             for k in range(1 << 20):
                 if silent or at >= best["until"]:
                     break
-                told.append(at)
+                released.append(at)
                 executed.append(t.wcet - (shortened[k] if k < len(shortened) else 0))
                 at += t.period + (gaps[k] if k < len(gaps) else 0)
             # An empty list would mean: as early as they may.
-            t.releases, t.executions = told or [best["until"]], executed or [1]
+            t.releases, t.executions = released or [best["until"]], executed or [1]
         result = run([core("three-phase", slot=10)], tasks, best["until"], [dma(round=10 * cores)])
         assert worst(result)[3] == best["worst"][3] >= response > rows[3][1]
 
 
-small = settings(max_examples=300, suppress_health_check=list(HealthCheck))
+small = settings(max_examples=examples(300), suppress_health_check=list(HealthCheck))
 
 
 @st.composite
-def told_jobs(draw, least_execution=0):
+def described_jobs(draw, least_execution=0):
     """Releases at least a period apart, with execution times."""
     period = draw(st.integers(2, 14))
     gaps = draw(st.lists(st.integers(0, 4), max_size=5))
@@ -177,7 +178,7 @@ def told_jobs(draw, least_execution=0):
     return {"period": period, "deadline": deadline, "prio": draw(st.integers(0, 3)), "jobs": jobs}
 
 
-def told(description: dict[str, Any], **more: Any) -> Any:
+def as_engine_task(description: dict[str, Any], **more: Any) -> Any:
     jobs = description["jobs"]
     return task(
         on_miss=description.get("on_miss", "hold-last-output"),
@@ -200,12 +201,12 @@ class TestAgainstNaive:
             {"policy": data.draw(st.sampled_from(CPU)), "switch": data.draw(st.integers(0, 2))}
             for _ in range(data.draw(st.integers(1, 2)))
         ]
-        tasks = data.draw(st.lists(told_jobs(), min_size=1, max_size=5))
+        tasks = data.draw(st.lists(described_jobs(), min_size=1, max_size=5))
         for t in tasks:
             t["core"] = t["master"] = data.draw(st.integers(0, len(cores) - 1))
         found = run(
             [made_of(c) for c in cores],
-            [told(t) for t in tasks],
+            [as_engine_task(t) for t in tasks],
             1000,
             trace=True,
         )
@@ -226,13 +227,13 @@ class TestAgainstNaive:
         ] + [
             {"policy": "worker", "switch": 0, "by_priority": data.draw(st.booleans())} for _ in range(workers)
         ]
-        tasks = data.draw(st.lists(told_jobs(1), min_size=1, max_size=4))
+        tasks = data.draw(st.lists(described_jobs(1), min_size=1, max_size=4))
         made = []
         for t in tasks:
             t["master"] = data.draw(st.integers(0, masters - 1))
             if data.draw(st.booleans()):
                 t["core"] = t["master"]
-                made.append(told(t))
+                made.append(as_engine_task(t))
                 continue
             t["core"] = masters + data.draw(st.integers(0, workers - 1))
             extra = {k: data.draw(st.integers(0, 2)) for k in ("send", "receive", "request", "response")}
@@ -240,7 +241,7 @@ class TestAgainstNaive:
             t["on_miss"] = data.draw(st.sampled_from(["hold-last-output", "local-fallback", "stop"]))
             t.update(extra)
             t["worker_prio"] = data.draw(st.integers(0, 2))
-            made.append(told(t, offloaded=True, worker_priority=t["worker_prio"], **extra))
+            made.append(as_engine_task(t, offloaded=True, worker_priority=t["worker_prio"], **extra))
         found = run([made_of(c) for c in cores], made, 1000, trace=True)
         assert finishes(found) == processors(cores, tasks)
 
@@ -286,13 +287,13 @@ class TestAgainstNaive:
             }
             for i in range(count)
         ]
-        tasks = data.draw(st.lists(told_jobs(), min_size=1, max_size=5))
+        tasks = data.draw(st.lists(described_jobs(), min_size=1, max_size=5))
         made = []
         for t in tasks:
             t["core"] = t["master"] = data.draw(st.integers(0, count - 1))
             slot = slots[t["core"]]
             t["load"], t["unload"] = data.draw(st.integers(0, slot)), data.draw(st.integers(0, slot))
-            made.append(told(t, load=t["load"], unload=t["unload"]))
+            made.append(as_engine_task(t, load=t["load"], unload=t["unload"]))
         found = run(
             [
                 core(
@@ -452,3 +453,40 @@ def test_bad_input(wrong, message):
 def test_overflow_is_an_error():
     with pytest.raises(OverflowError):
         run([core()], [task(wcet=2**59, bcet=2**59, period=1)], 100)
+
+
+class TestSkippedReleases:
+    def test_what_cannot_be_served_is_counted_and_has_no_response(self):
+        long = task(wcet=35, bcet=35, period=100, deadline=100, priority=2)
+        short = task(wcet=1, bcet=1, period=10, deadline=10, priority=1, skip=True)
+        found = run([core()], [long, short], 50, trace=True)
+        figures = found["tasks"][1]
+        # Due at 0, 10, 20: too late at 35. Those due at 30 and 40 are served.
+        assert (figures["jobs"], figures["unserved"], figures["misses"]) == (5, 3, 3)
+        assert figures["max_response"] == 6
+        jobs = found["jobs"].view(JOBS)
+        skipped = jobs[jobs["status"] & 128 != 0]
+        assert sorted(skipped["seq"]) == [0, 1, 2]
+        assert set(skipped["start"]) == set(skipped["finish"]) == {-1}
+
+    def test_nothing_is_skipped_unless_it_is_asked_for(self):
+        long = task(wcet=35, bcet=35, period=100, deadline=100, priority=2)
+        short = task(wcet=1, bcet=1, period=10, deadline=10, priority=1)
+        figures = run([core()], [long, short], 50)["tasks"][1]
+        assert (figures["jobs"], figures["unserved"], figures["max_response"]) == (5, 0, 36)
+
+    def test_three_phase_tasks_do_not_skip(self):
+        with pytest.raises(ValueError, match="task 0: a three-phase task does not skip releases"):
+            run([core("three-phase", slot=2)], [task(skip=True)], 10, [dma(round=2)])
+
+
+class TestOneInFlight:
+    def test_a_task_that_keeps_data_has_one_job_in_the_partitions(self):
+        # The second job is due while the first executes, from 2 to 17, and a partition is free. The first one
+        # is unloaded from 18 to 20.
+        for kept, second_load in ((False, 4), (True, 20)):
+            one = task(wcet=15, bcet=15, period=4, deadline=50, one_in_flight=kept)
+            found = run([core("three-phase", slot=2)], [one], 8, [dma(round=2)], trace=True)
+            slices = found["slices"].view(SLICES)
+            loads = sorted(int(s["begin"]) for s in slices if s["doing"] == 2)
+            assert loads == [0, second_load]

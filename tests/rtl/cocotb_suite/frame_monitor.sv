@@ -9,7 +9,7 @@ module frame_monitor
     input logic                 clk_i,
     input logic                 rst_ni,
     input logic                 up_o,
-    input logic [BeatWidth-1:0] phy_tx_o,
+    input wire_t                phy_tx_o,
     input logic                 phy_tx_valid_o,
     input logic                 phy_tx_ready_i,
     input logic                 rx_valid_o,
@@ -40,15 +40,15 @@ module frame_monitor
       was_up = 1'b0;
     end else begin
       ends = 1'b0;
-      header = header_t'(phy_tx_o[63:0]);
+      header = header_t'(phy_tx_o.data[63:0]);
       if (up_o && !was_up) ups = ups + 1;
       if (!up_o && was_up) downs = downs + 1;
       was_up = up_o;
       if (phy_tx_valid_o && !phy_tx_ready_i) phy_waits = phy_waits + 1;
       if (rx_valid_o && !rx_ready_i) rx_waits = rx_waits + 1;
       if (phy_tx_valid_o && phy_tx_ready_i) begin
-        tail = phy_tx_o[95:64];
-        if (phy_tx_o == ResyncBeat) begin
+        tail = phy_tx_o.data[95:64];
+        if (phy_tx_o == {MarksWhole, ResyncBeat}) begin
           if (left != '0) cut_short = cut_short + 1;
           if (replaying && left != '0) replays_begun_anew = replays_begun_anew + 1;
           left = '0;

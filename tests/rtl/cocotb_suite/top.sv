@@ -52,6 +52,8 @@ module top
   logic [6:0] flip_span;
   logic [Links-1:0] cut;
   logic cut_of[Links];
+  logic [7:0] stuck[2*Links];
+  assign stuck = '{default: '0};
   logic [63:0] request_beats[Links], response_beats[Links], harmed[2*Links];
   for (genvar l = 0; l < Links; l++) begin : gen_cut
     assign cut_of[l] = cut[l];
@@ -85,6 +87,7 @@ module top
       .mcfg_rdata_o(m_rdata), .mcfg_rresp_o(m_rresp), .mcfg_rvalid_o(m_rvalid), .mcfg_rready_i(m_rready),
       .rate_i(rate), .latency_i(latency), .flip_chance_i(flip_chance), .flip_span_i(flip_span),
       .drop_chance_i(drop_chance), .repeat_chance_i(repeat_chance), .cut_i(cut_of),
+      .stuck_i(stuck), .c_reset_i(1'b0), .m_reset_i(1'b0),
       .request_words_o(request_beats), .response_words_o(response_beats), .harmed_o(harmed)
   );
 endmodule

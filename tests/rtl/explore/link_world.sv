@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ends of a link, small, with a wire between them that loses, harms, repeats and delays beats as `choice` says, and with
-// users that number what they send. All that may happen is a choice; choice 0 is a good wire and users that want to send
+// users that number what they send; with ends that are reset alone, that wait for unlike times, and a wire that harms all data of one
+// direction for as long as it is up. All that may happen is a choice; choice 0 is a good wire and users that want to send
 // and take at once.
 module link_world
   import consort_remote_pkg::*;
@@ -15,19 +16,30 @@ module link_world
     input  logic [1:0] cuts,     // times that it is cut for a while
     input  logic [2:0] idles,    // cycles in which a user or the wire holds back, altogether
     input  logic [5:0] timeout,  // cycles until all is repeated
+    input  logic [1:0] resets,   // of one end, altogether
+    input  logic [0:0] breaks,   // times that the wire begins to harm all data, until the link is down
+    input  logic [7:0] down0,    // cycles after which each end is down
+    input  logic [7:0] down1,
+    input  logic [1:0] mute,     // ends whose user sends nothing
+    input  logic [2:0] most,     // repetitions altogether; 7: any number
     output logic       legal,
-    output logic [4:0] bad,
+    output logic [6:0] bad,
     output logic [1:0] progress  // a message came to its user, in each direction
 );
-  localparam int unsigned Down = 64;
   localparam int unsigned Num = 3;
 
   // ---- Choices: one thing in a cycle ----
   // 0 nothing; 1 to 6, 7 to 12: an error to the beat in either direction; 13, 14: a user does not offer; 15, 16: a user does
-  // not take; 17, 18: the wire does not take; 19: the cut begins; 20: the cut goes on.
+  // not take; 17, 18: the wire does not take; 19: the cut begins; 20: the cut goes on; 21, 22: an end is reset; 23, 24: a direction
+  // breaks.
   logic [1:0] lost, twice, harmed, holds, blocks, stalls;
   logic [1:0][2:0] error;
   logic cut_begins, cut_goes_on, cut_q;
+  logic [1:0] restarts, snaps, broken_q;
+  logic [1:0] resets_q;
+  logic [0:0] breaks_q;
+  logic [9:0] broken_for_q;
+  logic [2:0] repeated_q;
   logic [2:0] errors_q;
   logic [2:0] idles_q;
   logic [1:0] cuts_q;
@@ -42,6 +54,8 @@ module link_world
     stalls = {choice == 5'd18, choice == 5'd17};
     cut_begins = choice == 5'd19;
     cut_goes_on = choice == 5'd20;
+    restarts = {choice == 5'd22, choice == 5'd21};
+    snaps = {choice == 5'd24, choice == 5'd23};
   end
 
   // ---- The ends: 0 is the initiator ----
@@ -49,11 +63,14 @@ module link_world
   logic [1:0] up, tx_valid, tx_ready, tx_unit_ready, rx_valid, rx_ready, rx_unit_valid, rx_unit_ready, phy_valid, phy_ready;
   logic [1:0][MetaWidth-1:0] tx_meta, rx_meta;
   logic [1:0][4:0] tx_units, rx_units;
-  logic [1:0][BeatWidth-1:0] tx_unit, rx_unit, phy, wire_q;
+  logic [1:0][BeatWidth-1:0] tx_unit, rx_unit;
+  wire_t [1:0] phy, wire_q;
   logic [1:0] wire_valid_q;
 
+  logic [1:0] replays_odd, replays_odd_q;
   for (genvar e = 0; e < 2; e++) begin : gen_end
     logic [31:0] bad_frames, replays, downs;
+    assign replays_odd[e] = replays[0];
     logic drain, hunting;
     link #(
         .Initiator(e == 0),
@@ -63,13 +80,14 @@ module link_world
         .AckDelay(4),
         .AckFrames(2),
         .SeqWidth(SeqWidth),
-        .TimerWidth(7)
+        .TimerWidth(9)
     ) i_link (
         .clk_i(clk),
-        .rst_ni(rst_n),
+        .rst_ni(rst_n && !restarts[e]),
         .enable_i(1'b1),
         .ack_timeout_i(16'(timeout)),
-        .down_after_i(24'(Down)),
+        .down_after_i(e == 0 ? 24'(down0) : 24'(down1)),
+        .peer_after_o(),
         .up_o(up[e]),
         .drain_o(drain),
         .drained_i(1'b1),
@@ -103,7 +121,9 @@ module link_world
   // ---- The wire: a beat arrives a cycle after it went, or twice, or never, or harmed ----
 
   logic [1:0] again_q;
-  logic [1:0][BeatWidth-1:0] mask;
+  wire_t [1:0] mask;
+  header_t [1:0] header;
+  logic [1:0] of_data;
   assign phy_ready = ~again_q & ~stalls;
   assign beat = phy_valid & phy_ready;
   always_comb begin
@@ -112,11 +132,14 @@ module link_world
       twice[e] = error[e] == 3'd2 && !cut_q;
       harmed[e] = error[e] >= 3'd3;
       mask[e] = '0;
+      header[e] = header_t'(phy[e].data[63:0]);
+      of_data[e] = phy[e].control == MarksLast || (phy[e].control == MarksWhole && header[e].kind inside {FrameData, FrameAgain});
+      if (broken_q[e] && of_data[e]) mask[e].data[101] = 1'b1;
       case (error[e])
-        3'd3: mask[e][1] = 1'b1;    // of a header: its kind
-        3'd4: mask[e][3] = 1'b1;    // its length
-        3'd5: mask[e][8] = 1'b1;    // its sequence number
-        3'd6: mask[e][100] = 1'b1;  // the CRC
+        3'd3: mask[e].data[1] = 1'b1;    // of a header: its kind
+        3'd4: mask[e].data[3] = 1'b1;    // its length
+        3'd5: mask[e].control[1] = 1'b1; // the mark of a frame's end
+        3'd6: mask[e].data[100] = 1'b1;  // the CRC
         default: ;
       endcase
     end
@@ -155,7 +178,9 @@ module link_world
     if (stalls[1]) legal = may_idle && phy_valid[1];
     if (cut_begins) legal = cuts_q != '0 && !cut_q && up == 2'b11;
     if (cut_goes_on) legal = cut_q;
-    if (choice > 5'd20) legal = 1'b0;
+    if (restarts != '0) legal = resets_q != '0 && up != '0;
+    if (snaps != '0) legal = breaks_q != '0 && up == 2'b11 && broken_q == '0;
+    if (choice > 5'd24) legal = 1'b0;
   end
 
   always_ff @(posedge clk) begin
@@ -164,11 +189,25 @@ module link_world
       idles_q <= idles;
       cuts_q <= cuts;
       cut_q <= 1'b0;
+      resets_q <= resets;
+      breaks_q <= breaks;
+      broken_q <= '0;
+      broken_for_q <= '0;
+      repeated_q <= '0;
+      replays_odd_q <= '0;
     end else begin
+      replays_odd_q <= restarts == '0 ? replays_odd : '0;
+      if (most != 3'd7 && repeated_q != 3'd7) begin
+        repeated_q <= repeated_q + 3'(replays_odd[0] != replays_odd_q[0]) + 3'(replays_odd[1] != replays_odd_q[1]);
+      end
       if (error != '0) errors_q <= errors_q - 1'b1;
       if ((holds | blocks | stalls) != '0) idles_q <= idles_q - 1'b1;
       if (cut_begins) cuts_q <= cuts_q - 1'b1;
       cut_q <= cut_begins || cut_goes_on;
+      if (restarts != '0) resets_q <= resets_q - 1'b1;
+      if (snaps != '0) breaks_q <= breaks_q - 1'b1;
+      broken_q <= up == '0 ? '0 : broken_q | snaps;
+      broken_for_q <= broken_q == '0 ? '0 : broken_for_q + 1'b1;
     end
   end
 
@@ -183,7 +222,7 @@ module link_world
   logic [1:0][Num-1:0] rx_num;
 
   for (genvar e = 0; e < 2; e++) begin : gen_user
-    assign tx_valid[e] = !holds[e];
+    assign tx_valid[e] = !holds[e] && !mute[e];
     assign tx_meta[e] = MetaWidth'({session_q[e], send_q[e]});
     assign tx_units[e] = 5'(send_q[e][0]);
     // The unit of the message that is shown, or of the one that was taken before its unit.
@@ -196,7 +235,7 @@ module link_world
   logic [1:0] taken, came;
   assign taken = tx_valid & tx_ready & up;
   assign came = rx_valid & rx_ready & up;
-  assign progress = came;
+  assign progress = came | {mute[0], mute[1]};
 
   always_ff @(posedge clk) begin
     if (!rst_n) begin
@@ -254,9 +293,12 @@ module link_world
       too_many[e] = up[e] && !unit_waits_q[e] && !rx_valid[e] && rx_unit_valid[e];
     end
   end
-  // A link without a cut stays up, whatever few errors it sees.
+  // A link without a cut, a reset or a broken direction stays up, whatever few errors it sees. One that makes no progress ends: at
+  // the end that notices first in its time, and at the other one in its own after that.
   assign bad = {
-    was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts,
+    broken_for_q > 10'(down0) + 10'(down1) + 10'd64,
+    repeated_q > most,
+    was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts && resets_q == resets && breaks_q == breaks,
     too_many != '0,
     wrong_session != '0,
     wrong_unit != '0,

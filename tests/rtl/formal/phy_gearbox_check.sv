@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gearbox that hears itself over a wire without errors that stops at will: each beat comes out once, unaltered and in order;
+// A gearbox that hears itself over a wire without errors that stops at will: each beat comes out once, unaltered, with its marks and
+// in order;
 // what it shows the PHY stays until it is taken. 64 and 128: a beat comes out in the cycle in which it is taken. 256: what is
 // put between is a GapBeat, and only between frames, or where a frame was not continued for 15 cycles; the words' FIFO does not
 // overflow. And of 64: a receiver that hunts finds a ResyncBeat wherever in the words it begins, and then whole beats.
 module phy_gearbox_check
   import consort_remote_pkg::*;
 #(
-    parameter int unsigned PhyWidth = 128
+    parameter int unsigned PhyWidth = 128,
+    localparam int unsigned WordWidth = word_width(PhyWidth)
 ) (
     input logic                 clk,
     input logic                 rst_n,
-    input logic [BeatWidth-1:0] tx_beat,
+    input wire_t                tx_beat,
     input logic                 tx_valid,
     input logic                 phy_ready,
     input logic                 mark,          // follow the beat that goes in now
-    input logic [PhyWidth-1:0]  any_word,      // of a wire with errors
+    input logic [WordWidth-1:0] any_word,      // of a wire with errors
     input logic                 any_valid
 );
   logic tx_ready, rx_gap, rx_valid, phy_tx_valid;
-  logic [BeatWidth-1:0] rx_beat;
-  logic [PhyWidth-1:0] phy_tx;
+  wire_t rx_beat;
+  logic [WordWidth-1:0] phy_tx;
   logic past_valid = 1'b0;
 
   phy_gearbox #(
@@ -31,8 +33,8 @@ module phy_gearbox_check
   );
 
   logic tx_waits_q, phy_waits_q;
-  logic [BeatWidth-1:0] tx_before_q;
-  logic [PhyWidth-1:0] phy_before_q;
+  wire_t tx_before_q;
+  logic [WordWidth-1:0] phy_before_q;
 
   always_ff @(posedge clk) begin
     past_valid <= 1'b1;
@@ -68,15 +70,16 @@ module phy_gearbox_check
 `ifdef PROVE
         // About its state.
         assert (dut.gen_half.upper_q == dut.gen_half.rx_upper_q);
-        if (dut.gen_half.upper_q) assert (tx_waits_q && dut.gen_half.before_q == tx_before_q[63:0]);
+        if (dut.gen_half.upper_q) assert (tx_waits_q);
+        if (dut.gen_half.upper_q) assert (dut.gen_half.before_q == {tx_before_q.control[0], tx_before_q.data[63:0]});
 `endif
       end
     end
 
     // A receiver of any words, which hunts.
-    logic [BeatWidth-1:0] hunted;
+    wire_t hunted, joined;
     logic hunted_valid, unused_ready, unused_gap, unused_valid;
-    logic [63:0] unused_word, word_q;
+    logic [64:0] unused_word, word_q;
     logic found_q, second_q;   // the word before was the end of a ResyncBeat; a whole beat after that another begins
     phy_gearbox #(
         .PhyWidth(64)
@@ -86,7 +89,8 @@ module phy_gearbox_check
         .phy_tx_valid_o(unused_valid), .phy_tx_ready_i(1'b1), .phy_rx_i(any_word), .phy_rx_valid_i(any_valid)
     );
     logic is_resync;
-    assign is_resync = {any_word, word_q} == ResyncBeat;
+    assign joined = '{control: {any_word[64], word_q[64]}, data: {any_word[63:0], word_q[63:0]}};
+    assign is_resync = joined == {2'b11, ResyncBeat};
     always_ff @(posedge clk) begin
       if (!rst_n) begin
         word_q <= '0;
@@ -99,10 +103,10 @@ module phy_gearbox_check
     end
     always_comb begin
       if (past_valid && rst_n) begin
-        if (any_valid && is_resync) assert (hunted_valid && hunted == ResyncBeat);
+        if (any_valid && is_resync) assert (hunted_valid && hunted == joined);
         // What follows is taken in pairs: not with its first word, but with its second.
         if (any_valid && found_q && !is_resync) assert (!hunted_valid);
-        if (any_valid && second_q) assert (hunted_valid && hunted == {any_word, word_q});
+        if (any_valid && second_q) assert (hunted_valid && hunted == joined);
         if (!any_valid) assert (!hunted_valid);
 `ifdef PROVE
         // About its state.
@@ -119,12 +123,12 @@ module phy_gearbox_check
     logic [4:0] left_q;             // of the frame that goes in
     logic [3:0] idle_q;             // cycles without a beat
     logic follows_q, goes_in, fills;
-    logic [BeatWidth-1:0] beat_q;
+    wire_t beat_q;
     header_t header;
 
     assign goes_in = tx_valid && tx_ready;
     assign fills = dut.gen_double.fills;
-    assign header = header_t'(tx_beat[63:0]);
+    assign header = header_t'(tx_beat.data[63:0]);
 
     always_ff @(posedge clk) begin
       if (!rst_n) begin
@@ -143,7 +147,7 @@ module phy_gearbox_check
         if (!follows_q && mark && (goes_in || fills)) begin
           follows_q <= 1'b1;
           before_q <= held_q - 4'(rx_valid);
-          beat_q <= goes_in ? tx_beat : GapBeat;
+          beat_q <= goes_in ? tx_beat : {2'b11, GapBeat};
         end else if (follows_q && rx_valid) begin
           before_q <= before_q - 4'd1;
           if (before_q == '0) follows_q <= 1'b0;
@@ -154,14 +158,14 @@ module phy_gearbox_check
     // Where the marked beat is: in the FIFO of words, in the word that is shown, or waiting for its other half.
     logic [3:0] stored, at;
     logic [2:0] words;
-    logic [PhyWidth-1:0] word;
-    logic [BeatWidth-1:0] there;
+    logic [WordWidth-1:0] word;
+    wire_t there;
     assign words = dut.gen_double.i_words.write_q - dut.gen_double.i_words.read_q;
     assign stored = {words, 1'b0} - 4'(dut.gen_double.rx_upper_q);
     assign at = before_q + 4'(dut.gen_double.rx_upper_q);
     assign word = before_q < stored ? dut.gen_double.i_words.memory[2'(dut.gen_double.i_words.read_q+3'(at>>1))] : phy_tx;
     assign there = before_q >= stored && (!phy_tx_valid || before_q - stored >= 4'd2) ? dut.gen_double.lower_q :
-        at[0] ? word[255:128] : word[127:0];
+        at[0] ? {word[259:258], word[255:128]} : {word[257:256], word[127:0]};
 
     always_comb begin
       if (past_valid && rst_n) begin
@@ -170,7 +174,7 @@ module phy_gearbox_check
         // Half a word does not wait for the next frame.
         if (dut.gen_double.lower_valid_q && left_q == '0 && !tx_valid && !(phy_tx_valid && !phy_ready)) assert (fills);
         if (phy_tx_valid && phy_ready) assert (dut.gen_double.i_words.ready_o);
-        assert (rx_gap == (rx_beat == GapBeat));
+        assert (rx_gap == (rx_beat == {2'b11, GapBeat}));
         if (follows_q && before_q == '0 && rx_valid) assert (rx_beat == beat_q);
         // Nothing comes out that did not go in, and what is there comes out.
         if (rx_valid) assert (held_q != '0);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's requests as transactions, with a read, a write and a beat of a write followed: a request that is good, for its
-// segment is valid, of its generation, allows it and holds its offset, goes out once, as it is, after exactly those of its kind
+// it is a burst of AXI4 and its segment is valid, of its generation, allows it and holds its offset, goes out once, as it is, after exactly those of its kind
 // before it, and no other does; a refused read is told as an error once. The data of a good write go out in its beats' order, each
 // with its strobes, the last one as last, those of a refused one nowhere; of the units that show exactly the write's are taken.
 // Its end is told once, with what is known of it. What shows on the three channels stays until it is taken, whatever happens.
-// From a drain on a write that had started is filled up without strobes, a beat whenever there is room, and no other starts; it is
+// From a drain on, or when its frame has no more data, a write that had started is filled up without strobes, a beat whenever there is room, and no other starts; it is
 // idle exactly when nothing is under way. What is under way of writes is of one memory.
 //
-// Taken for granted: writes are of 16 beats at most, data do not show while it drains, and it drains until
-// it is idle.
+// Taken for granted: writes that are bursts of AXI4 are of 16 beats at most, data do not show while it drains or the frame has none,
+// and it drains until it is idle.
 module request_issuer_check
   import consort_remote_pkg::*;
 (
@@ -17,9 +17,11 @@ module request_issuer_check
     input logic                 drain,
     input request_t             request,
     input segment_t             segment,
+    input logic                 legal,
     input logic                 request_valid,
     input logic [BeatWidth-1:0] data,
     input logic                 data_valid,
+    input logic                 data_none,
     input logic                 error_taken,
     input logic                 may_start,
     input logic                 several,
@@ -45,7 +47,8 @@ module request_issuer_check
       .Link(Link)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .idle_o(idle), .refused_o(refused), .request_i(request),
-      .segment_i(segment), .request_valid_i(request_valid), .request_taken_o(request_taken), .data_i(data),
+      .segment_i(segment), .legal_i(legal), .data_none_i(data_none),
+      .request_valid_i(request_valid), .request_taken_o(request_taken), .data_i(data),
       .data_valid_i(data_valid), .data_taken_o(data_taken), .error_tag_o(error_tag), .error_valid_o(error_valid),
       .error_taken_i(error_taken), .may_start_i(may_start), .several_i(several), .start_o(start),
       .start_good_o(start_good), .done_o(done), .done_tag_o(done_tag), .done_more_o(done_more),
@@ -62,7 +65,7 @@ module request_issuer_check
   to_memory_t wanted_there;
 
   assign is_read = request.op == OpRead;
-  assign good = segment.valid && segment.generation == request.handle.generation &&
+  assign good = legal && segment.valid && segment.generation == request.handle.generation &&
       (is_read ? segment.readable : segment.writable) && request.offset >> 12 <= OffsetWidth'(segment.last);
   assign takes_read = request_valid && request_taken && is_read;
   assign takes_write = request_valid && request_taken && !is_read;
@@ -74,7 +77,7 @@ module request_issuer_check
     wanted.size = request.size;
     wanted.burst = request.burst;
     wanted.prot = request.prot;
-    wanted.cache = 4'd3;
+    wanted.cache = request.modifiable ? 4'd3 : 4'd0;
   end
   assign wanted_there = {segment.memory, wanted};
 
@@ -143,9 +146,9 @@ module request_issuer_check
         more_q <= request.more;
         several_q <= several;
         tag_q <= request.tag;
-        beats_q <= request.len[4:0] + 5'd1;
+        beats_q <= {1'b0, request.len[3:0]} + 5'd1;
         beat_q <= '0;
-        strobes_left_q <= request.op == OpWriteStrobe ? (request.len > 8'd7 ? 2'd2 : 2'd1) : 2'd0;
+        strobes_left_q <= request.op == OpWriteStrobe ? (request.len[3:0] > 4'd7 ? 2'd2 : 2'd1) : 2'd0;
         if (good) memory_q <= segment.memory;
       end else begin
         if (strobes_in) begin
@@ -157,7 +160,7 @@ module request_issuer_check
           if (beat.last) busy_q <= 1'b0;
         end
         if (dropped_q) strobes_left_q <= '0;
-        dropped_q <= busy_q && !(beat_in && beat.last) && (dropped_q || drain);
+        dropped_q <= busy_q && !(beat_in && beat.last) && (dropped_q || drain || data_none);
       end
 
       ar_waits_q <= ar_valid && !ar_ready;
@@ -197,7 +200,8 @@ module request_issuer_check
     if (!past_valid) assume (!rst_n);
     else assume (rst_n);
     if (past_valid && rst_n) begin
-      if (request_valid) assume (request.op != OpNone && (is_read || request.len < 8'd16));
+      if (request_valid && legal) assume (request.op != OpNone && (is_read || request.len < 8'd16));
+      if (data_none) assume (!data_valid);
       if (drain) assume (!data_valid);
       if (drained_q && !idle) assume (drain);
       if (error_taken) assume (error_valid);
@@ -206,8 +210,8 @@ module request_issuer_check
 
 `ifdef PROVE
   logic [1:0] ar_slot, aw_slot, w_slot;
-  assign ar_slot = dut.i_ar.read_q[1:0] + ar_before_q[1:0];
-  assign aw_slot = dut.i_aw.read_q[1:0] + aw_before_q[1:0];
+  assign ar_slot = dut.i_ar.next_q + ar_before_q[1:0] - 2'd1;
+  assign aw_slot = dut.i_aw.next_q + aw_before_q[1:0] - 2'd1;
   assign w_slot  = dut.i_w.read_q[1:0] + w_before_q[1:0];
 `endif
 
@@ -244,17 +248,17 @@ module request_issuer_check
       assert (idle == (!busy_q && ar_in_q == '0 && aw_in_q == '0 && w_in_q == '0));
 `ifdef PROVE
       // About its state: the FIFOs,
-      assert (ar_in_q <= Depth && dut.i_ar.write_q - dut.i_ar.read_q == ar_in_q && dut.ar_room == (ar_in_q != Depth));
-      assert (dut.i_ar.one_q == (ar_in_q == 3'd1) && dut.i_ar.one_left_q == (ar_in_q == Depth - 3'd1));
-      assert (aw_in_q <= Depth && dut.i_aw.write_q - dut.i_aw.read_q == aw_in_q && dut.aw_room == (aw_in_q != Depth));
-      assert (dut.i_aw.one_q == (aw_in_q == 3'd1) && dut.i_aw.one_left_q == (aw_in_q == Depth - 3'd1));
+      assert (ar_in_q <= Depth && dut.i_ar.count_q == ar_in_q && dut.ar_room == (ar_in_q != Depth));
+      assert (dut.i_ar.write_q == 2'(dut.i_ar.next_q + ar_in_q[1:0] - 2'd1));
+      assert (dut.i_ar.one_o == (ar_in_q == 3'd1) && dut.i_ar.one_left_q == (ar_in_q == Depth - 3'd1));
+      assert (aw_in_q <= Depth && dut.i_aw.count_q == aw_in_q && dut.aw_room == (aw_in_q != Depth));
+      assert (dut.i_aw.write_q == 2'(dut.i_aw.next_q + aw_in_q[1:0] - 2'd1));
+      assert (dut.i_aw.one_o == (aw_in_q == 3'd1) && dut.i_aw.one_left_q == (aw_in_q == Depth - 3'd1));
       assert (w_in_q <= Depth && dut.i_w.write_q - dut.i_w.read_q == w_in_q && dut.w_room == (w_in_q != Depth));
       assert (dut.i_w.one_q == (w_in_q == 3'd1) && dut.i_w.one_left_q == (w_in_q == Depth - 3'd1));
-      if (ar_follows_q) assert (ar_before_q < ar_in_q && dut.i_ar.memory[ar_slot] == ar_q);
-      if (aw_follows_q) assert (aw_before_q < aw_in_q && dut.i_aw.memory[aw_slot] == aw_q);
+      if (ar_follows_q) assert (ar_before_q < ar_in_q && (ar_before_q == '0 || dut.i_ar.memory[ar_slot] == ar_q));
+      if (aw_follows_q) assert (aw_before_q < aw_in_q && (aw_before_q == '0 || dut.i_aw.memory[aw_slot] == aw_q));
       if (w_follows_q) assert (w_before_q < w_in_q && dut.i_w.memory[w_slot] == w_q);
-      if (ar_waits_q) assert (dut.i_ar.memory[dut.i_ar.read_q[1:0]] == ar_shown_q);
-      if (aw_waits_q) assert (dut.i_aw.memory[dut.i_aw.read_q[1:0]] == aw_shown_q);
       if (w_waits_q) assert (dut.i_w.memory[dut.i_w.read_q[1:0]] == w_shown_q);
       // and the write whose data come.
       if (aw_in_q != '0 || w_in_q != '0 || (busy_q && good_q)) assert (memory_q == dut.memory_q);

@@ -2,11 +2,11 @@
 // The mBlock's frames of requests, with one request followed: it comes out once, as it is, after exactly those before it, within
 // three cycles where nothing is before it, with the segment that it names as it was in the cycle before it showed; it stays, with
 // that segment, until it is taken. A frame's units are asked for only when the frame was taken, the next frame only when they all
-// were; units of requests go first, and those behind them show as data when all its requests were taken out. After a drain
-// nothing of before shows.
+// were; units of requests go first, and those behind them show as data when all its requests were taken out; those that nobody
+// wants are dropped. With each request goes whether AXI4 has such a burst. After a drain nothing of before shows.
 //
-// Taken for granted of frames: units of requests, two in each, go first, and a frame that did not wait arrives as it shows; what
-// shows stays until it is taken; data are taken when they show.
+// Taken for granted: a frame that did not wait arrives as it shows; what shows stays until it is taken; data are taken when they
+// show. Frames may have fewer units than their requests need, or more.
 module request_splitter_check
   import consort_remote_pkg::*;
 #(
@@ -25,11 +25,12 @@ module request_splitter_check
     input logic                                   unit_valid,
     input logic                                   request_taken,
     input logic                                   data_taken,
+    input logic                                   data_idle,
     input logic                                   mark            // follow the request that comes in now
 );
   localparam int unsigned Depth = 4;  // of the FIFO of requests
   segment_t table_now[Segments];
-  logic frame_ready, unit_ready, request_valid, data_valid;
+  logic frame_ready, unit_ready, request_valid, data_valid, data_none, legal_shown, legal_before_q;
   request_t request;
   segment_t segment;
   logic past_valid = 1'b0;
@@ -45,12 +46,12 @@ module request_splitter_check
       .frame_waited_i(frame_waited), .arriving_meta_i(arriving_meta), .frame_units_i(frame_units), .frame_valid_i(frame_valid),
       .frame_ready_o(frame_ready), .unit_i(unit), .unit_valid_i(unit_valid), .unit_ready_o(unit_ready), .request_o(request),
       .segment_o(segment), .request_valid_o(request_valid), .request_taken_i(request_taken), .data_valid_o(data_valid),
-      .data_taken_i(data_taken)
+      .data_taken_i(data_taken), .data_none_o(data_none), .data_idle_i(data_idle), .legal_o(legal_shown)
   );
 
   request_meta_t meta;
   request_t low, high, comes;
-  logic [4:0] pairs_q, data_q;  // units of the frame at hand, to come: of requests, and of data
+  logic [4:0] pairs, pairs_q, data_q;  // units of the frame at hand, to come: of requests, and of data
   logic half_q;                 // of the pair at hand the lower one came in
   logic [3:0] inside_q, before_q;
   logic follows_q;
@@ -63,9 +64,26 @@ module request_splitter_check
   logic [BeatWidth-1:0] unit_before_q;
   logic takes_frame, takes_unit, comes_in, goes_out;
 
+  // A burst as AXI4 has it, by the bytes that it touches.
+  function automatic logic burst_of_axi4(request_t of);
+    logic [15:0] bytes, start, span;
+    bytes = 16'd1 << of.size;
+    start = {4'd0, of.offset[11:0]} & ~(bytes - 16'd1);
+    span = (16'(of.len) + 16'd1) << of.size;
+    if (of.op == OpNone || of.size > 3'd4) return 1'b0;
+    if (of.op != OpRead && of.len > 8'd15) return 1'b0;
+    case (of.burst)
+      2'd0: return of.len <= 8'd15;
+      2'd1: return start + span <= 16'd4096;
+      2'd2: return (of.len == 8'd1 || of.len == 8'd3 || of.len == 8'd7 || of.len == 8'd15) && start == {4'd0, of.offset[11:0]};
+      default: return 1'b0;
+    endcase
+  endfunction
+
   assign meta = request_meta_t'(frame_meta);
-  assign low = request_t'(unit[62:0]);
-  assign high = request_t'(unit[126:64]);
+  assign pairs = (5'(meta.extra) + 5'd1) >> 1;
+  assign low = request_t'(unit[63:0]);
+  assign high = request_t'(unit[127:64]);
   assign takes_frame = frame_valid && frame_ready;
   assign takes_unit = unit_valid && unit_ready;
   assign goes_out = request_valid && request_taken;
@@ -87,6 +105,7 @@ module request_splitter_check
     segments_before_q <= segments;
     request_before_q <= request;
     segment_before_q <= segment;
+    legal_before_q <= legal_shown;
     unit_before_q <= unit;
     if (!rst_n || drain) begin
       pairs_q <= '0;
@@ -100,8 +119,8 @@ module request_splitter_check
       hidden_q <= inside_q != '0 && !request_valid ? hidden_q + 2'd1 : '0;
       inside_q <= inside_q + 4'(comes_in) - 4'(goes_out);
       if (takes_frame) begin
-        pairs_q <= 5'((5'(meta.extra) + 5'd1) >> 1);
-        data_q <= frame_units - 5'((5'(meta.extra) + 5'd1) >> 1);
+        pairs_q <= pairs < frame_units ? pairs : frame_units;
+        data_q <= pairs < frame_units ? frame_units - pairs : '0;
       end else if (takes_unit) begin
         if (pairs_q != '0) pairs_q <= pairs_q - 5'd1;
         else data_q <= data_q - 5'd1;
@@ -126,7 +145,6 @@ module request_splitter_check
     else assume (rst_n);
     if (past_valid && rst_n && !drain) begin
       if (frame_valid) assume (frame_units <= 5'(MaxUnits) && 5'(meta.extra) < 5'(MaxRequests));
-      if (frame_valid) assume (frame_units >= 5'((5'(meta.extra) + 5'd1) >> 1) && meta.first.op != OpNone);
       if (frame_valid && !frame_waited) assume (arriving_meta == frame_meta);
       if (unit_waits_q) assume (unit_valid && unit == unit_before_q);
       if (request_taken) assume (request_valid);
@@ -151,16 +169,22 @@ module request_splitter_check
         assert (segment == segments_before_q[$bits(segment_t)*request.handle.index+:$bits(segment_t)]);
       end
       if (waits_q) assert (request_valid && {request, segment} == {request_before_q, segment_before_q});
+      if (waits_q) assert (legal_shown == legal_before_q);
+      if (request_valid) assert (legal_shown == burst_of_axi4(request));
       assert (hidden_q != 2'd3 && (hidden_q != 2'd2 || request_valid));
       // Frames and units.
       if (takes_frame) assert (pairs_q == '0 && data_q == '0);
-      if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && data_taken);
+      if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && (data_taken || (data_idle && inside_q == '0)));
+      if (unit_valid && pairs_q == '0 && data_q != '0 && data_idle && inside_q == '0) assert (unit_ready);
+      // No data come while requests of a later frame wait for room: who holds the room would wait for them.
+      assert (data_none == (pairs_q == '0 ? data_q == '0 : !dut.queue_ready));
       assert (data_valid == (unit_valid && pairs_q == '0 && data_q != '0));
       if (inside_q < 4'(Depth)) assert (frame_ready == (pairs_q == '0 && data_q == '0));
       if (inside_q < 4'(Depth) && unit_valid && pairs_q != '0) assert (half_q ? unit_ready : comes_in);
 `ifdef PROVE
       // About its state.
-      assert (dut.units_q == pairs_q + data_q && dut.pairs_q == pairs_q && dut.odd_q == half_q);
+      assert (dut.units_q == pairs_q + data_q && dut.odd_q == half_q);
+      assert (pairs_q == (dut.pairs_q < dut.units_q ? dut.pairs_q : dut.units_q));
       assert (pairs_q <= 5'd8 && data_q <= 5'(MaxUnits) && pairs_q + data_q <= 5'(MaxUnits));
       if (half_q) assert (pairs_q != '0 && unit_waits_q);
       assert (inside_q == 4'(behind) + 4'(dut.queue_valid) + 4'(request_valid));

@@ -3,7 +3,7 @@
 // tag that started is acknowledged once: one of several messages after all its data and all the memory's answers, with the worst
 // of them (SLVERR at least, where a message was refused); a refused one with SLVERR after its data; and nothing else is. What is
 // complete is acknowledged as soon as nothing else is; its way through a FIFO is proven apart. A write of several messages waits
-// for the one before it of its port.
+// for the one before it of its port; where that one's last message has not come it is ended, with SLVERR.
 //
 // Of the issuer: one write's data at a time. Of the cBlock: a tag comes again when it was acknowledged, and a write has 16 messages
 // at most. Of the memory: it answers what has all its data, once each, and not with EXOKAY. A drain ends when nothing is under way.
@@ -60,12 +60,14 @@ module write_acks_check
   logic drained_q, waited_q, apart_q, complete_q, ripe_q;  // complete a cycle ago, and two
   logic [TagWidth:0] waited_what_q;
 
+  logic overtaken;              // by another one of its port, before its last message
   logic starts_several, answered, makes, makes_open, makes_one, open_complete, one_complete;
   logic [PortWidth-1:0] port_now, port_busy;
   ack_t new_ack;
   assign port_now = tag[TagWidth-1-:PortWidth];
   assign port_busy = busy_tag_q[TagWidth-1-:PortWidth];
   assign starts_several = start && port_now == place && (more || (open_q && tag == open_tag_q));
+  assign overtaken = waited_q && valid && more && port_now == place && open_q && tag != open_tag_q && !whole_q && !busy_q;
   assign answered = b_valid && b_ready && !drain;
   assign makes = dut.i_acks.valid_i && dut.i_acks.ready_o && !drain;
   assign new_ack = dut.i_acks.data_i;
@@ -114,6 +116,7 @@ module write_acks_check
         if (!good) refused_q <= 1'b1;
       end else if (makes_open) open_q <= 1'b0;
       if (done && open_q && busy_tag_q == open_tag_q && !busy_more_q) whole_q <= 1'b1;
+      if (overtaken) {last_q, whole_q, refused_q} <= '1;
       out_q <= out_q + 5'(starts_several && good) - 5'(answered && open_q && b.id[TagWidth-1:0] == open_tag_q);
       if (answered && open_q && b.id[TagWidth-1:0] == open_tag_q && b.resp > worst_q) worst_q <= b.resp;
       if (start && tag == follow_q && !starts_several) begin
@@ -152,6 +155,10 @@ module write_acks_check
       end
     end
   end
+
+`ifdef PROVE
+  always_comb if (past_valid && rst_n) assert (dut.data_q == busy_q);
+`endif
 
   always_comb begin
     if (past_valid && rst_n && !drain) begin

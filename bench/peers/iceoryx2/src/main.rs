@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ping-pong latency of iceoryx2 publish-subscribe between two pinned processes, in blocks between blocks of
-//! the bare cache-line ping-pong: the floor, by which a figure of one machine and moment becomes comparable.
+//! Ping-pong latency of iceoryx2 publish-subscribe, and of the queue that iceoryx2 has inside, between two
+//! pinned processes, in blocks between blocks of the bare cache-line ping-pong: the floor, by which a figure of
+//! one machine and moment becomes comparable.
 
 mod args;
 mod clock;
 mod floor;
+mod link;
 mod os;
 mod place;
 mod pubsub;
+mod queue;
 mod shared;
 mod stats;
 
@@ -17,8 +20,9 @@ use std::time::{Duration, Instant};
 
 use args::Args;
 use iceoryx2::prelude::{set_log_level, LogLevel};
+use link::Link;
 use place::Place;
-use pubsub::Ends;
+use queue::Queues;
 use shared::{Ended, Shared, Watch, END};
 use stats::Summary;
 
@@ -34,10 +38,27 @@ enum Job {
     B128,
     B512,
     B1024,
+    Q8,
+    Q48,
+    Q128,
+    Q512,
+    Q1024,
 }
 
 impl Job {
-    const TESTS: [Job; 6] = [Job::FloorHint, Job::B8, Job::B48, Job::B128, Job::B512, Job::B1024];
+    const TESTS: [Job; 11] = [
+        Job::FloorHint,
+        Job::B8,
+        Job::B48,
+        Job::B128,
+        Job::B512,
+        Job::B1024,
+        Job::Q8,
+        Job::Q48,
+        Job::Q128,
+        Job::Q512,
+        Job::Q1024,
+    ];
 
     fn name_and_bytes(self) -> (&'static str, usize) {
         match self {
@@ -49,6 +70,11 @@ impl Job {
             Job::B128 => ("iceoryx2-pubsub", 128),
             Job::B512 => ("iceoryx2-pubsub", 512),
             Job::B1024 => ("iceoryx2-pubsub", 1024),
+            Job::Q8 => ("iceoryx2-queue", 8),
+            Job::Q48 => ("iceoryx2-queue", 48),
+            Job::Q128 => ("iceoryx2-queue", 128),
+            Job::Q512 => ("iceoryx2-queue", 512),
+            Job::Q1024 => ("iceoryx2-queue", 1024),
         }
     }
 
@@ -65,7 +91,8 @@ const WARM_UP_TRIPS: u64 = 500;
 
 struct Measuring<'a> {
     shared: &'a Shared,
-    ends: Ends,
+    ends: pubsub::Ends,
+    queues: queue::Ends,
     watch: Watch,
     ticks_per_ns: f64,
     block: Duration,
@@ -75,7 +102,7 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     fn block(&mut self, job: Job) -> Result<Summary, Ended> {
-        let (shared, ends) = (self.shared, &self.ends);
+        let (shared, ends, queues) = (self.shared, &mut self.ends, &mut self.queues);
         let watch = &mut self.watch;
         floor::reset(shared);
         self.generation += 1;
@@ -91,6 +118,11 @@ impl Measuring<'_> {
             Job::B128 => sample(samples, length, |n| ends.b128.trip(shared, watch, n)),
             Job::B512 => sample(samples, length, |n| ends.b512.trip(shared, watch, n)),
             Job::B1024 => sample(samples, length, |n| ends.b1024.trip(shared, watch, n)),
+            Job::Q8 => sample(samples, length, |n| queues.b8.trip(shared, watch, n)),
+            Job::Q48 => sample(samples, length, |n| queues.b48.trip(shared, watch, n)),
+            Job::Q128 => sample(samples, length, |n| queues.b128.trip(shared, watch, n)),
+            Job::Q512 => sample(samples, length, |n| queues.b512.trip(shared, watch, n)),
+            Job::Q1024 => sample(samples, length, |n| queues.b1024.trip(shared, watch, n)),
         }?;
         stats::summarise(samples, self.ticks_per_ns)
             .ok_or_else(|| Ended::Error("a block without samples".into()))
@@ -124,6 +156,7 @@ fn sample(
 /// The measuring process. Rows are JSON objects, one per test block.
 fn measure(
     shared: &Shared,
+    queues: &'static Queues,
     place: &Place,
     args: &Args,
     ticks_per_ns: f64,
@@ -131,17 +164,19 @@ fn measure(
 ) -> Result<Vec<String>, Ended> {
     os::pin(args.cpus.0).map_err(Ended::Error)?;
     let node = place.node().map_err(Ended::Error)?;
-    let ends = Ends::new(&node, true).map_err(Ended::Error)?;
+    let ends = pubsub::Ends::new(&node, true).map_err(Ended::Error)?;
+    let queues = queue::Ends::new(queues, true).map_err(Ended::Error)?;
     let mut watch = Watch::new(ticks_per_ns);
     while shared.ready.word.load(Ordering::Acquire) == 0 {
         std::hint::spin_loop();
         watch.idle(shared)?;
     }
-    // Of a short run each test still gets a block or more: 6 tests and 7 floors, and room for sorting.
-    let block = BLOCK.min(Duration::from_secs_f64(args.seconds / 40.0));
+    // Of a short run each test still gets a block or more: as many floors and one, and room for sorting.
+    let blocks = (2 * Job::TESTS.len() + 1) as f64;
+    let block = BLOCK.min(Duration::from_secs_f64(args.seconds / (3.0 * blocks)));
     let mut samples = Vec::new();
     samples.resize(MOST_SAMPLES, 1); // touched now, so that no block meets page faults
-    let mut m = Measuring { shared, ends, watch, ticks_per_ns, block, samples, generation: 0 };
+    let mut m = Measuring { shared, ends, queues, watch, ticks_per_ns, block, samples, generation: 0 };
 
     let end = start + Duration::from_secs_f64(args.seconds);
     let mut rows = Vec::new();
@@ -169,10 +204,17 @@ fn measure(
 }
 
 /// The answering process.
-fn answer(shared: &Shared, place: &Place, args: &Args, ticks_per_ns: f64) -> Result<(), Ended> {
+fn answer(
+    shared: &Shared,
+    queues: &'static Queues,
+    place: &Place,
+    args: &Args,
+    ticks_per_ns: f64,
+) -> Result<(), Ended> {
     os::pin(args.cpus.1).map_err(Ended::Error)?;
     let node = place.node().map_err(Ended::Error)?;
-    let ends = Ends::new(&node, false).map_err(Ended::Error)?;
+    let mut ends = pubsub::Ends::new(&node, false).map_err(Ended::Error)?;
+    let mut queues = queue::Ends::new(queues, false).map_err(Ended::Error)?;
     let mut watch = Watch::new(ticks_per_ns);
     shared.ready.word.store(1, Ordering::Release);
     for generation in 0.. {
@@ -186,6 +228,11 @@ fn answer(shared: &Shared, place: &Place, args: &Args, ticks_per_ns: f64) -> Res
             Job::B128 => ends.b128.answer(shared, &mut watch),
             Job::B512 => ends.b512.answer(shared, &mut watch),
             Job::B1024 => ends.b1024.answer(shared, &mut watch),
+            Job::Q8 => queues.b8.answer(shared, &mut watch),
+            Job::Q48 => queues.b48.answer(shared, &mut watch),
+            Job::Q128 => queues.b128.answer(shared, &mut watch),
+            Job::Q512 => queues.b512.answer(shared, &mut watch),
+            Job::Q1024 => queues.b1024.answer(shared, &mut watch),
         }?;
     }
     Ok(())
@@ -195,6 +242,7 @@ fn answer(shared: &Shared, place: &Place, args: &Args, ticks_per_ns: f64) -> Res
 fn run(args: &Args) -> Result<Vec<String>, Ended> {
     let start = Instant::now();
     let shared = Shared::map().map_err(Ended::Error)?;
+    let queues = Queues::map().map_err(Ended::Error)?;
     os::stop_on_signals(&shared.stop);
     os::raise_niceness();
     set_log_level(LogLevel::Error);
@@ -209,7 +257,7 @@ fn run(args: &Args) -> Result<Vec<String>, Ended> {
     }
     if child == 0 {
         os::end_with_parent();
-        let result = answer(shared, &place, args, ticks_per_ns);
+        let result = answer(shared, queues, &place, args, ticks_per_ns);
         if let Err(ended) = &result {
             shared.fail();
             if let Ended::Error(text) = ended {
@@ -223,7 +271,7 @@ fn run(args: &Args) -> Result<Vec<String>, Ended> {
         // SAFETY: leaves at once, so that nothing of the parent's state runs its end twice.
         unsafe { libc::_exit(i32::from(result.is_err())) };
     }
-    let rows = measure(shared, &place, args, ticks_per_ns, start);
+    let rows = measure(shared, queues, &place, args, ticks_per_ns, start);
     if rows.is_err() {
         shared.fail();
     }

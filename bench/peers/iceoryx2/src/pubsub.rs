@@ -3,12 +3,12 @@
 //! bytes.
 
 use std::fmt::Display;
-use std::hint::black_box;
 
 use iceoryx2::port::{publisher::Publisher, subscriber::Subscriber};
 use iceoryx2::prelude::*;
 
-use crate::shared::{Ended, Shared, Watch, END};
+use crate::link::Link;
+use crate::shared::Ended;
 
 pub struct End<const WORDS: usize> {
     publisher: Publisher<ipc::Service, [u64; WORDS], ()>,
@@ -52,9 +52,11 @@ impl<const WORDS: usize> End<WORDS> {
                 .map_err(|e| because("subscriber")(&e))?,
         })
     }
+}
 
+impl<const WORDS: usize> Link<WORDS> for End<WORDS> {
     #[inline(always)]
-    fn send(&self, message: [u64; WORDS]) -> Result<(), Ended> {
+    fn send(&mut self, message: [u64; WORDS]) -> Result<(), Ended> {
         match self.publisher.send_copy(message) {
             Ok(1) => Ok(()),
             Ok(n) => Err(Ended::Error(format!("iceoryx2 delivered a message to {n} subscribers, not to 1"))),
@@ -62,41 +64,11 @@ impl<const WORDS: usize> End<WORDS> {
         }
     }
 
-    /// Polls until a message is there, and copies it out.
     #[inline(always)]
-    fn receive(&self, shared: &Shared, watch: &mut Watch) -> Result<[u64; WORDS], Ended> {
-        loop {
-            match self.subscriber.receive() {
-                Ok(Some(sample)) => {
-                    watch.heard();
-                    return Ok(*sample);
-                }
-                Ok(None) => std::hint::spin_loop(),
-                Err(e) => return Err(Ended::Error(because("receive")(&e))),
-            }
-            watch.idle(shared)?;
-        }
-    }
-
-    /// One round trip, every payload byte written, carried back and the outer words compared.
-    #[inline(always)]
-    pub fn trip(&self, shared: &Shared, watch: &mut Watch, number: u64) -> Result<(), Ended> {
-        self.send(black_box([number; WORDS]))?;
-        let answer = black_box(self.receive(shared, watch)?);
-        if answer[0] != number || answer[WORDS - 1] != number {
-            return Err(Ended::Error(format!("iceoryx2 returned another message than number {number}")));
-        }
-        Ok(())
-    }
-
-    /// The answering side, until END.
-    pub fn answer(&self, shared: &Shared, watch: &mut Watch) -> Result<(), Ended> {
-        loop {
-            let message = self.receive(shared, watch)?;
-            self.send(message)?;
-            if message[0] == END {
-                return Ok(());
-            }
+    fn poll(&mut self) -> Result<Option<[u64; WORDS]>, Ended> {
+        match self.subscriber.receive() {
+            Ok(sample) => Ok(sample.map(|sample| *sample)),
+            Err(e) => Err(Ended::Error(because("receive")(&e))),
         }
     }
 }

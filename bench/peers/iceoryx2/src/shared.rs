@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::clock;
 
 /// One cache line, one word. 64 bytes as in the C++ benchmark's floor.
+#[derive(Default)]
 #[repr(C, align(64))]
 pub struct Line {
     pub word: AtomicU64,
 }
 
+#[derive(Default)]
 #[repr(C, align(4096))]
 pub struct Shared {
     pub ping: Line,
@@ -33,24 +35,31 @@ pub const END: u64 = u64::MAX;
 /// A wait this long means that the other side is gone; only a silent peer reaches it.
 const PATIENCE_NS: f64 = 5e9;
 
+/// Maps memory that a fork shares, and puts `value` there. It is never unmapped.
+pub fn map<T>(value: T) -> Result<&'static T, String> {
+    // SAFETY: a fresh anonymous mapping, page aligned, of the value's size.
+    unsafe {
+        let at = libc::mmap(
+            std::ptr::null_mut(),
+            size_of::<T>(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
+            -1,
+            0,
+        );
+        if at == libc::MAP_FAILED {
+            return Err(format!("no shared memory: {}", std::io::Error::last_os_error()));
+        }
+        let at = at.cast::<T>();
+        at.write(value);
+        Ok(&*at)
+    }
+}
+
 impl Shared {
     /// Maps the memory; a fork after it shares it.
     pub fn map() -> Result<&'static Shared, String> {
-        // SAFETY: a fresh anonymous mapping, page aligned and zero, which is a valid Shared; never unmapped.
-        unsafe {
-            let at = libc::mmap(
-                std::ptr::null_mut(),
-                size_of::<Shared>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
-                -1,
-                0,
-            );
-            if at == libc::MAP_FAILED {
-                return Err(format!("no shared memory: {}", std::io::Error::last_os_error()));
-            }
-            Ok(&*at.cast::<Shared>())
-        }
+        map(Shared::default())
     }
 
     pub fn give(&self, generation: u64, job: u8) {

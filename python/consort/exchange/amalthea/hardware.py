@@ -67,7 +67,9 @@ def read_hardware(model: Model, names: Names) -> Hardware:
                 unit = Unit(module, structure, definition)
                 hardware.units[module.get("xmi:id")] = unit
     if not hardware.units:
-        raise model.reader.bad(root, "the hardware has no processing units; add some, or import without it")
+        raise model.reader.bad(
+            root, "the hardware has no processing units; add one, where tasks can be placed"
+        )
     _processors(model, names, hardware)
     _groups(names, hardware)
     _caches(model, structures, hardware)
@@ -118,7 +120,11 @@ def _groups(names: Names, hardware: Hardware) -> None:
         own = [unit.element.get("name") for unit in units]
         as_named = own == [f"{title}-{index}" for index in range(len(units))]
         group = names.new("group of cores", title if as_named else units[0].processor)
-        hardware.platform["cores"][group] = {"processor": units[0].processor, "count": len(units)}
+        hardware.platform["cores"][group] = {
+            "processor": units[0].processor,
+            "count": len(units),
+            "context_switch": {"value": "0ns", "assumed": "the AMALTHEA model has none"},
+        }
         for index, unit in enumerate(units):
             unit.core = f"{group}-{index}"
             if unit.element.get("name") != unit.core:

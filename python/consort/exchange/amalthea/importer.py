@@ -10,6 +10,7 @@ from typing import Any
 from consort.errors import BadInput
 from consort.exchange.amalthea.chains import read_chains
 from consort.exchange.amalthea.channels import read_channels
+from consort.exchange.amalthea.delays import fill_in_delays
 from consort.exchange.amalthea.extras import apply_extras
 from consort.exchange.amalthea.hardware import Hardware, read_hardware
 from consort.exchange.amalthea.mapping import Mapping, read_mapping
@@ -20,7 +21,7 @@ from consort.exchange.names import Names
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
 from consort.exchange.xmltree import Element
-from consort.model.quantities import LARGEST, Duration
+from consort.model.quantities import Duration
 
 READ_PARTS = {
     "swModel": ("tasks", "isrs", "runnables", "labels"),
@@ -68,7 +69,7 @@ def import_model(model: Model) -> Imported:
     hardware = read_hardware(model, names)
     software = Software(model)
     mapping = read_mapping(model, hardware)
-    tasks, by_key = _tasks(model, software, hardware, mapping, names)
+    tasks, by_key, triggers = _tasks(model, software, hardware, mapping, names)
     if not tasks:
         raise BadInput(f"the model has no task that could be imported\n{report.text()}", file=path)
     system: dict[str, Any] = {"consort": 1, "platform": f"{hardware.platform['name']}.yaml"}
@@ -86,13 +87,17 @@ def import_model(model: Model) -> Imported:
     _left_out(model)
     comment = f"Imported from {path.name}, an AMALTHEA model of release {model.version}."
     apply_extras(model, hardware.platform, system)
+    if triggers:
+        fill_in_delays(system, hardware.platform, triggers, report)
     return Imported(hardware.platform, system, report, comment)
 
 
 def _tasks(
     model: Model, software: Software, hardware: Hardware, mapping: Mapping, names: Names
-) -> tuple[dict[str, Any], dict[str, str]]:
+) -> tuple[dict[str, Any], dict[str, str], dict[str, str]]:
+    """The tasks, their names by id, and of those that others release the name of the trigger."""
     tasks: dict[str, Any] = {}
+    triggered: dict[str, str] = {}
     by_key: dict[str, str] = {}
     deadlines = _deadlines(model)
     for key, element in software.tasks.items():
@@ -105,6 +110,8 @@ def _tasks(
         name = names.new("task", element.get("name") or "task")
         by_key[key] = name
         tasks[name] = _released(model, element, release)
+        if release.trigger is not None:
+            triggered[name] = release.trigger
         deadline = deadlines.get(key)
         if deadline is not None:
             tasks[name]["deadline"] = _duration(model, element, deadline)
@@ -112,7 +119,7 @@ def _tasks(
         tasks[name] |= costs
         tasks[name]["on"] = mapping.place(key, element, tasks[name])
         _costs_where_placed(model, hardware, element, tasks[name])
-    return tasks, by_key
+    return tasks, by_key, {name: by_key[key] for name, key in triggered.items() if key in by_key}
 
 
 def _released(model: Model, element: Element, release: Release) -> dict[str, Any]:
@@ -131,8 +138,10 @@ def _released(model: Model, element: Element, release: Release) -> dict[str, Any
 def _duration(model: Model, element: Element, value: Fraction, *, up: bool = False) -> str:
     """Whole picoseconds, rounded to the safe side: down where shorter is worse."""
     whole = ceiling(value) if up else int(value)
-    if whole > LARGEST:
-        raise model.reader.bad(element, "a time of it is longer than 106 days, which Consort cannot hold")
+    if whole > Duration.largest:
+        raise model.reader.bad(
+            element, "a time of it is longer than 1000000s, the longest that Consort takes"
+        )
     if whole != value:
         model.report.change("time", element.get("name"), "rounded to whole picoseconds, to the safe side")
     return str(Duration(whole))

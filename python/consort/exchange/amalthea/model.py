@@ -79,7 +79,7 @@ class Model:
             prefix = f"{quote_plus(above)}/" if above else ""
         key = f"{prefix}{quote_plus(name)}?type={kind}"
         if key in self.by_id:
-            # Referred to by nothing that could be told apart.
+            # Nothing refers to it by a name that distinguishes it.
             return ""
         element.attributes["xmi:id"] = key
         return key

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from consort.exchange.amalthea.model import Model
@@ -29,6 +29,8 @@ class Release:
     apart: Fraction | None = None
     offset: Fraction = Fraction(0)
     jitter: Fraction = Fraction(0)
+    # The id of the task that releases it.
+    trigger: str | None = None
 
 
 class Software:
@@ -265,6 +267,8 @@ class Software:
         source = self.tasks[sources[0]]
         release = self.release(source, (*above, sources[0]))
         if release is not None:
-            how = "as often as the task that triggers it, without the delay until it does"
-            report.change("release", f"{name} by {source.get('name')}", how)
+            report.change(
+                "release", f"{name} by {source.get('name')}", "as often as the task that triggers it"
+            )
+            release = replace(release, trigger=sources[0])
         return release

@@ -38,28 +38,34 @@ inline std::uint64_t clock_ns(clockid_t clock) noexcept {
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// a * b / c without an intermediate that overflows, for b and c up to 1.8e10 (a tick rate, or 1e9).
-// Saturates.
+// a * b / c without an intermediate that overflows, for b and c up to 1.8e10 (a tick rate, or 1e9); a larger
+// one must be a whole multiple of the other. Saturates.
 constexpr std::uint64_t scale(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept {
+    constexpr std::uint64_t top = std::numeric_limits<std::uint64_t>::max();
+    constexpr std::uint64_t widest = 18'000'000'000U;
+    if (b > widest || c > widest) [[unlikely]] {
+        return b < c ? a / (c / b) : a > top / (b / c) ? top : a * (b / c);
+    }
     const std::uint64_t whole = a / c;
     const std::uint64_t part = a % c * b / c;
-    constexpr std::uint64_t top = std::numeric_limits<std::uint64_t>::max();
     return b != 0 && whole > (top - part) / b ? top : whole * b + part;
 }
 
 // What is known of the clock, with where the rate comes from: it goes into every run's record.
 struct ClockInfo {
-    std::string name;                // "tsc", "cntvct" or "monotonic_raw"
-    std::uint64_t hz = 0;            // ticks per second
-    std::uint64_t resolution = 0;    // usual step between two readings, in ticks
-    std::string source;              // how hz became known
+    std::string name;              // "tsc", "cntvct", "monotonic_raw" or "virtual time"
+    std::uint64_t hz = 0;          // ticks per second
+    std::uint64_t resolution = 0;  // usual step between two readings, in ticks
+    std::string source;            // how hz became known
+    std::string provenance = "measured";
     double disagreement_ppm = 0.0;   // between the source and our own calibration; 0 where there is only one
     std::vector<std::string> notes;  // what a reader of the figures must know
 };
 
 namespace detail {
 
-enum class Counter : std::uint8_t { hardware, monotonic_raw };
+// `driven`: the program itself says what time it is.
+enum class Counter : std::uint8_t { hardware, monotonic_raw, driven };
 
 // One reading of the counter with the kernel's clock read in its middle. The narrower the bracket, the surer
 // it is that nothing came between: an interrupt or a preemption shows as a wide one.
@@ -134,7 +140,7 @@ double calibrate(ReadCounter read) {
 }
 
 // The rate that the kernel itself uses for the time-stamp counter, from the page that it shares with perf's
-// users: it was refined over seconds, or told by the hypervisor. 0 where the kernel does not say.
+// users: it was refined over seconds, or given by the hypervisor. 0 where the kernel does not say.
 inline double kernel_rate() {
 #if defined(__x86_64__) || defined(__i386__)
     perf_event_attr attr{};
@@ -202,7 +208,7 @@ class Clock {
             return value;
         }
 #endif
-        return clock_ns(CLOCK_MONOTONIC_RAW);
+        return counter_kind == detail::Counter::driven ? driven_tick : clock_ns(CLOCK_MONOTONIC_RAW);
     }
 
     // To open a measured section: everything before it has completed, nothing after it has begun.
@@ -241,6 +247,21 @@ class Clock {
         return known;
     }
 
+    // For a process that reads what another one recorded: that one's rate, so that both convert alike. A
+    // calibration differs by some ticks in a million from one process to the next. Before the first use.
+    static void use_rate(std::uint64_t hz) {
+        recorded_hz = hz;
+    }
+
+    // For a program in virtual time: from now on the clock stands where set() puts it. Before the first use.
+    static void drive(std::uint64_t hz) {
+        counter_kind = detail::Counter::driven;
+        recorded_hz = hz;
+    }
+    static void set(std::uint64_t tick) noexcept {
+        driven_tick = tick;
+    }
+
     [[nodiscard]] static std::uint64_t ticks_per_second() {
         return info().hz;
     }
@@ -259,6 +280,21 @@ class Clock {
 
     static ClockInfo identify() {
         ClockInfo info;
+        if (counter_kind == detail::Counter::driven) {
+            info.name = "virtual time";
+            info.hz = recorded_hz;
+            info.source = "the program's own clock";
+            info.provenance = "simulated";
+            info.resolution = 1;
+            return info;
+        }
+        if (recorded_hz != 0) {
+            info.name = "recorded";
+            info.hz = recorded_hz;
+            info.source = "a recording";
+            info.resolution = 1;
+            return info;
+        }
         if (counter_kind == detail::Counter::hardware) {
             identify_hardware(info);
         } else {
@@ -281,28 +317,28 @@ class Clock {
 #if defined(__aarch64__)
         std::uint64_t frequency = 0;
         asm volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
-        const double told = static_cast<double>(frequency);
+        const double stated = static_cast<double>(frequency);
         info.name = "cntvct";
         const char* source = "cntfrq_el0";
 #else
-        const double told = detail::kernel_rate();
+        const double stated = detail::kernel_rate();
         info.name = "tsc";
         const char* source = "the kernel's own rate (perf user page)";
 #endif
         const double seen = detail::calibrate([] { return now(); });
         constexpr double tolerance_ppm = 100.0;
-        const double ppm = told > 0.0 && seen > 0.0 ? std::abs(told - seen) / told * 1e6 : 0.0;
+        const double ppm = stated > 0.0 && seen > 0.0 ? std::abs(stated - seen) / stated * 1e6 : 0.0;
         info.disagreement_ppm = ppm;
-        if (told > 0.0 && ppm <= tolerance_ppm) {
-            info.hz = static_cast<std::uint64_t>(std::llround(told));
+        if (stated > 0.0 && ppm <= tolerance_ppm) {
+            info.hz = static_cast<std::uint64_t>(std::llround(stated));
             info.source = source;
             return;
         }
         info.hz = static_cast<std::uint64_t>(std::llround(seen));
         info.source = "calibrated against CLOCK_MONOTONIC_RAW";
-        if (told > 0.0) {
+        if (stated > 0.0) {
             std::ostringstream text;
-            text << source << " says " << told << " Hz but " << seen
+            text << source << " says " << stated << " Hz but " << seen
                  << " Hz was measured: the measured rate is used";
             info.notes.push_back(text.str());
         }
@@ -331,6 +367,8 @@ class Clock {
     }
 
     inline static detail::Counter counter_kind = initial();
+    inline static std::uint64_t recorded_hz = 0;
+    inline static std::uint64_t driven_tick = 0;
 };
 
 }  // namespace consort::linux_port

@@ -72,8 +72,8 @@ inline bool die_with_parent(pid_t parent, int signal = SIGKILL) {
 
 namespace detail {
 
-inline std::string because(const char* what, int error, const char* mend) {
-    return std::string(what) + ": " + std::strerror(error) + "; " + mend;
+inline std::string because(const char* what, int error, const char* remedy) {
+    return std::string(what) + ": " + std::strerror(error) + "; " + remedy;
 }
 
 // Touches a stretch of stack below the caller. Not inlined: its frame is the stretch.

@@ -144,7 +144,7 @@ inline nlohmann::json to_json(const ClockInfo& clock) {
     return {{"name", clock.name},
             {"ticks_per_second", static_cast<double>(clock.hz)},
             {"resolution_ticks", clock.resolution},
-            {"provenance", "measured"},
+            {"provenance", clock.provenance},
             {"source", clock.source},
             {"disagreement_ppm", clock.disagreement_ppm},
             {"notes", clock.notes}};
@@ -217,6 +217,21 @@ class RawWriter {
                              table.memory().notes().end());
     }
 
+    // A table whose file NAME.bin was written while the system ran.
+    void streamed(const std::string& name, std::uint64_t rows, std::size_t record_bytes,
+                  nlohmann::json fields) {
+        check_name(name);
+        written_.push_back(name + ".bin");
+        tables_.push_back({{"name", name},
+                           {"file", name + ".bin"},
+                           {"rows", rows},
+                           {"record_bytes", record_bytes},
+                           {"fields", std::move(fields)},
+                           {"attrs", nlohmann::json::object()}});
+    }
+    // Records that found no room.
+    void lost(std::uint64_t records) { lost_ += records; }
+
     void event(std::uint64_t tick, std::string_view name, nlohmann::json args = nlohmann::json::object()) {
         events_.push_back({{"tick", tick}, {"name", name}, {"args", std::move(args)}});
     }
@@ -243,7 +258,10 @@ class RawWriter {
                 realtime_.notes.push_back(note);
             }
         }
-        nlohmann::json realtime = to_json(realtime_);
+        // A clock that the program drives says nothing of this machine.
+        nlohmann::json realtime = Clock::info().provenance == "measured"
+                                      ? to_json(realtime_)
+                                      : nlohmann::json{{"notes", realtime_.notes}};
         if (!workers_.empty()) {
             realtime["workers"] = workers_;
         }

@@ -36,6 +36,8 @@
 #include <string>
 #include <system_error>
 
+#include "consort/linux/runtime_folder.hpp"
+
 namespace consort::linux_port {
 
 namespace remote_detail {
@@ -298,13 +300,15 @@ inline void install() {
     static_cast<void>(done);
 }
 
-// Where `consort remote` keeps its state.
-inline std::string socket_path() {
-    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-    const std::string base = runtime != nullptr && *runtime != '\0'
-                                 ? std::string(runtime) + "/consort"
-                                 : "/tmp/consort-" + std::to_string(getuid());
-    return base + "/remote/hardware";
+// As `consort remote attach` takes them: an order is a line of words.
+inline bool is_name(const std::string& name) {
+    const auto plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    };
+    if (name.empty() || name.size() > 31 || !plain(name.front())) return false;
+    for (const char c : name)
+        if (!plain(c) && c != '_' && c != '.' && c != '-') return false;
+    return true;
 }
 
 }  // namespace remote_detail
@@ -315,9 +319,10 @@ class RemoteWindow {
   public:
     explicit RemoteWindow(const std::string& name) {
         namespace detail = remote_detail;
+        if (!detail::is_name(name)) throw std::runtime_error("no name of a window: " + name);
         sockaddr_un where{};
         where.sun_family = AF_UNIX;
-        const std::string path = detail::socket_path();
+        const std::string path = runtime_folder("remote") + "/hardware";
         if (path.size() >= sizeof where.sun_path) throw std::runtime_error("the path is too long: " + path);
         std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
         for (auto& candidate : detail::windows) {
@@ -330,6 +335,12 @@ class RemoteWindow {
             close(own_->socket);
             throw std::system_error(error, std::generic_category(),
                                     "no simulated hardware (start it: consort remote attach " + name + ")");
+        }
+        try {
+            expect_own_peer(own_->socket);
+        } catch (...) {
+            close(own_->socket);
+            throw;
         }
         const std::string order = "find " + name;
         char answer[256];

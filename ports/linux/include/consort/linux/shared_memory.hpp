@@ -4,7 +4,9 @@
 // range.
 //
 // An anonymous memory has no name, so nothing is left behind however its processes end; it reaches a child by
-// fork and any other process through /proc/PID/fd/N.
+// fork and any other process through /proc/PID/fd/N. Its size is sealed: no peer can shorten it, which would
+// end every process that reads behind its new end with SIGBUS. Named memory and files cannot be sealed:
+// whoever may write them may shorten them (docs/explanation/trust.md).
 #pragma once
 
 #include <fcntl.h>
@@ -23,10 +25,17 @@ namespace consort::linux_port {
 
 class SharedMemory {
   public:
-    // New anonymous memory of `bytes`, zero-filled. `label` is shown in /proc/PID/maps.
+    // New anonymous memory of `bytes`, zero-filled, its size sealed. `label` is shown in /proc/PID/maps.
     static SharedMemory anonymous(const std::string& label, std::size_t bytes) {
-        return SharedMemory(sized(::memfd_create(label.c_str(), MFD_CLOEXEC), bytes, "memfd_create"), bytes,
-                            0, true);
+        const int fd =
+            sized(::memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING), bytes, "memfd_create");
+        // And no further seals: a peer could forbid writing to whoever attaches later.
+        if (::fcntl(fd, F_ADD_SEALS, size_seals | F_SEAL_SEAL) != 0) {
+            const int error = errno;
+            ::close(fd);
+            throw std::system_error(error, std::generic_category(), "sealing the memory's size");
+        }
+        return SharedMemory(fd, bytes, 0, true);
     }
     // New POSIX shared memory, removed by `unlink_named` or by the destructor of the object made here.
     static SharedMemory create_named(const std::string& name, std::size_t bytes) {
@@ -46,6 +55,8 @@ class SharedMemory {
             checked(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC), "open " + path);
         return SharedMemory(fd, size_of(fd), 0, writable);
     }
+    // Memory whose descriptor came from another process; takes it over.
+    static SharedMemory adopt(int fd) { return SharedMemory(fd, size_of(fd), 0, true); }
     // A physical range through a device such as /dev/mem; mapped uncached where the device says so.
     static SharedMemory physical(const std::string& device, std::uint64_t address, std::size_t bytes) {
         const int fd = checked(::open(device.c_str(), O_RDWR | O_SYNC | O_CLOEXEC), "open " + device);
@@ -75,8 +86,15 @@ class SharedMemory {
     [[nodiscard]] void* base() const noexcept { return base_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] int fd() const noexcept { return fd_; }
+    // Whether nobody can change the memory's size any more, so that no access to it ends with SIGBUS.
+    [[nodiscard]] bool size_is_sealed() const noexcept {
+        const int seals = ::fcntl(fd_, F_GET_SEALS);
+        return seals >= 0 && (seals & size_seals) == size_seals;
+    }
 
   private:
+    static constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
+
     SharedMemory(int fd, std::size_t bytes, std::uint64_t offset, bool writable) : fd_(fd), bytes_(bytes) {
         base_ = bytes == 0 ? MAP_FAILED
                            : ::mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,

@@ -73,6 +73,9 @@ class JobGuard {
         }
     }
 
+    // Of the last job that faulted; 0: none did.
+    [[nodiscard]] int fault_signal() const noexcept { return fault_.load(std::memory_order_relaxed); }
+
     [[nodiscard]] static constexpr std::uint64_t id_of(std::uint32_t task, std::uint32_t job) noexcept {
         return std::uint64_t{task} << 32U | job;
     }
@@ -97,6 +100,7 @@ class JobGuard {
         JobGuard* guard = current();
         if (guard != nullptr && guard->inside_.load(std::memory_order_relaxed) != nothing) {
             guard->inside_.store(nothing, std::memory_order_relaxed);
+            guard->fault_.store(signal, std::memory_order_relaxed);
             siglongjmp(guard->back_, 2);
         }
         // Not a job's: as if there were no handler.
@@ -108,6 +112,7 @@ class JobGuard {
     std::atomic<std::uint64_t> inside_{nothing};
     std::atomic<std::uint64_t> wanted_{nothing};
     std::atomic<bool> attached_{false};
+    std::atomic<int> fault_{0};
     pthread_t thread_{};
 };
 

@@ -43,12 +43,25 @@ struct SpmOptions {
     Ticks tolerance = 0;  // 0: half a slot
     std::uint32_t repeats = 1;
     bool realtime = true;  // SCHED_FIFO, locked memory; what is refused is a note
+    int priority = 80;
     // With fewer processors than threads: share them instead of refusing. For trying things out; the slots
     // are then not kept.
     bool share_processors = false;
     // The core goes through its partition once before the job, so that the job finds it in its own cache.
     bool warm = true;
     std::size_t records = std::size_t{1} << 20U;  // jobs and events that can be kept
+    // The I/O core's processor, then one for each core that has tasks; empty: chosen here.
+    std::vector<int> cpus;
+    // Cores share processors: none of them spins; each sleeps so long where it would. 0: they spin.
+    Ticks nap = 0;
+    // Called by the I/O core once all cores are there: the tick of the first slot; 0: do not run at all.
+    // Without it the first slot comes after a millisecond.
+    std::function<Ticks()> start;
+    // Whether to release no more, before the duration is over.
+    std::function<bool()> stop;
+    // By the I/O core, as they come, instead of being kept. Short, and never blocking.
+    std::function<void(const spm::JobRecord&)> on_job;
+    std::function<void(const spm::Event&)> on_event;
 };
 
 struct SpmRun {
@@ -136,6 +149,14 @@ class Rest {
     std::atomic<Ticks> at_{0};
 };
 
+inline void nap_for(Ticks ticks) noexcept {
+    const std::uint64_t ns = Clock::to_ns(ticks);
+    timespec time{};
+    time.tv_sec = static_cast<decltype(time.tv_sec)>(ns / 1'000'000'000U);
+    time.tv_nsec = static_cast<decltype(time.tv_nsec)>(ns % 1'000'000'000U);
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+}
+
 namespace detail {
 
 inline constexpr std::size_t spm_cores = 16;
@@ -144,7 +165,8 @@ inline constexpr std::size_t spm_tasks = 64;
 // The I/O core's board.
 class SpmBoard {
   public:
-    SpmBoard(SpmRun& run, std::vector<std::unique_ptr<JobGuard>>& guards) : run_(&run), guards_(&guards) {}
+    SpmBoard(SpmRun& run, const SpmOptions& options, std::vector<std::unique_ptr<JobGuard>>& guards)
+        : run_(&run), options_(&options), guards_(&guards) {}
 
     void dma_start(const spm::Transfer& transfer) noexcept { engine.start(transfer); }
     [[nodiscard]] spm::DmaState dma_state() const noexcept { return engine.state(); }
@@ -162,8 +184,20 @@ class SpmBoard {
     void stop_job(std::uint32_t core, std::uint32_t task, std::uint32_t job) noexcept {
         (*guards_)[core]->stop(JobGuard::id_of(task, job));
     }
-    void record(const spm::Event& event) noexcept { keep(run_->events, event); }
-    void finished(const spm::JobRecord& job) noexcept { keep(run_->jobs, job); }
+    void record(const spm::Event& event) noexcept {
+        if (options_->on_event) {
+            options_->on_event(event);
+        } else {
+            keep(run_->events, event);
+        }
+    }
+    void finished(const spm::JobRecord& job) noexcept {
+        if (options_->on_job) {
+            options_->on_job(job);
+        } else {
+            keep(run_->jobs, job);
+        }
+    }
 
     CopyEngine engine;
     std::function<const std::byte*(std::uint32_t, std::uint32_t)> on_inputs;
@@ -182,14 +216,16 @@ class SpmBoard {
     }
 
     SpmRun* run_;
+    const SpmOptions* options_;
     std::vector<std::unique_ptr<JobGuard>>* guards_;
 };
 
 // An application core's board.
 class SpmCoreBoard {
   public:
-    SpmCoreBoard(const std::vector<SpmTask>& tasks, JobGuard& guard, const Rest& rest, bool warm, bool alone)
-        : tasks_(&tasks), guard_(&guard), rest_(&rest), warm_(warm), alone_(alone) {}
+    SpmCoreBoard(const std::vector<SpmTask>& tasks, JobGuard& guard, const Rest& rest, bool warm, bool alone,
+                 Ticks nap)
+        : tasks_(&tasks), guard_(&guard), rest_(&rest), nap_(nap), warm_(warm), alone_(alone) {}
 
     [[nodiscard]] std::uint64_t rests() const noexcept { return rests_; }
     [[nodiscard]] Ticks now() noexcept { return Clock::now(); }
@@ -205,7 +241,9 @@ class SpmCoreBoard {
             ++rests_;
             return;
         }
-        if (alone_) {
+        if (nap_ != 0) {
+            nap_for(nap_);
+        } else if (alone_) {
             isa::relax();
         } else {
             ::sched_yield();
@@ -217,6 +255,7 @@ class SpmCoreBoard {
     JobGuard* guard_;
     const Rest* rest_;
     std::uint64_t rests_ = 0;
+    Ticks nap_;
     bool warm_;
     bool alone_;
 };
@@ -228,14 +267,20 @@ class SpmMachine {
     // Task lists in priority order, one a core. A core without tasks keeps its slots and needs no processor.
     // Throws TooFewProcessors, std::invalid_argument, std::system_error.
     SpmMachine(std::vector<std::vector<SpmTask>> cores, SpmOptions options)
-        : options_(std::move(options)), tasks_(std::move(cores)), board_(run_, guards_) {
+        : options_(std::move(options)), tasks_(std::move(cores)), board_(run_, options_, guards_) {
         check();
         board_.on_inputs = [](std::uint32_t, std::uint32_t) { return nullptr; };
         board_.on_outputs = [](std::uint32_t, std::uint32_t) { return nullptr; };
         board_.on_delivered = [](std::uint32_t, std::uint32_t) {};
-        CpuChoice choice = spm_processors(busy(), options_.share_processors);
-        run_.cpus = choice.cpus;
-        run_.notes = choice.notes;
+        if (options_.cpus.empty()) {
+            CpuChoice choice = spm_processors(busy(), options_.share_processors);
+            run_.cpus = choice.cpus;
+            run_.notes = choice.notes;
+        } else if (options_.cpus.size() == busy() + 1) {
+            run_.cpus = options_.cpus;
+        } else {
+            throw std::invalid_argument("a processor for the I/O core and each core that has tasks");
+        }
         std::vector<int> once = run_.cpus;
         std::sort(once.begin(), once.end());
         alone_ = std::adjacent_find(once.begin(), once.end()) == once.end();
@@ -272,6 +317,11 @@ class SpmMachine {
             board_.on_delivered = std::move(delivered);
         }
         serve_ = std::move(serve);
+    }
+
+    // The signal of the last job of a core that faulted; 0: none did.
+    [[nodiscard]] int fault_signal(std::uint32_t core) const noexcept {
+        return guards_[core]->fault_signal();
     }
 
     // Runs for so long, and then until every released job is over (at most as long again).
@@ -346,9 +396,11 @@ class SpmMachine {
     [[nodiscard]] RealtimeOptions realtime_options(int cpu) const {
         RealtimeOptions options;
         options.cpu = cpu;
-        if (!options_.realtime || !alone_) {
+        if (!options_.realtime || (!alone_ && options_.nap == 0)) {
             options.policy = SCHED_OTHER;
         }
+        // Among cores that share a processor: the slots first.
+        options.priority = options_.priority + (cpu == run_.cpus[0] && options_.nap != 0 ? 1 : 0);
         options.lock_memory = options.cpu_dma_latency = options_.realtime;
         return options;
     }
@@ -357,7 +409,7 @@ class SpmMachine {
         // What is refused here is refused, and noted, on the I/O core too.
         const RealtimeGuard realtime(realtime_options(cpu));
         guards_[c]->attach();
-        detail::SpmCoreBoard board(tasks_[c], *guards_[c], rest_, options_.warm, alone_);
+        detail::SpmCoreBoard board(tasks_[c], *guards_[c], rest_, options_.warm, alone_, options_.nap);
         std::byte* const partition[spm::partitions] = {scratchpads_[c]->partition(0),
                                                        scratchpads_[c]->partition(1)};
         spm::ApplicationCore<detail::SpmCoreBoard> core(
@@ -384,7 +436,7 @@ class SpmMachine {
         schedule.count = static_cast<std::uint32_t>(slots.size());
         schedule.tolerance = options_.tolerance != 0 ? options_.tolerance : shortest_slot() / 2;
         schedule.repeats = options_.repeats;
-        schedule.start = Clock::now() + Clock::from_ns(1'000'000);
+        schedule.start = options_.start ? options_.start() : Clock::now() + Clock::from_ns(1'000'000);
         run_.start = schedule.start;
         auto kernel = std::make_unique<Kernel>(board_, setups.data(),
                                                static_cast<std::uint32_t>(setups.size()), schedule);
@@ -392,9 +444,9 @@ class SpmMachine {
         const Ticks close = schedule.start + duration;
         bool closed = false;
         Ticks next = schedule.start;
-        for (;;) {
+        while (schedule.start != 0) {
             const Ticks now = Clock::now();
-            if (now >= close) {
+            if (now >= close || (options_.stop && options_.stop())) {
                 if (!closed) {
                     kernel->close();
                     closed = true;
@@ -415,7 +467,14 @@ class SpmMachine {
                 if (!serve_ && now >= schedule.start && rest(*kernel, now, closed ? now : close)) {
                     continue;
                 }
-                if (alone_) {
+                if (options_.nap != 0) {
+                    // The next slot begins at `next`, and nothing is being copied.
+                    const Ticks to = Clock::now();
+                    if (next > to) {
+                        nap_for(
+                            std::min(next - to, options_.slots.empty() ? options_.slot : shortest_slot()));
+                    }
+                } else if (alone_) {
                     isa::relax();
                 } else {
                     ::sched_yield();

@@ -89,6 +89,9 @@ class Supervisor {
     // Both run in the supervisor, at its priority: keep them short. `on_death` comes before a restart.
     std::function<void(std::size_t, const ChildStatus&)> on_start;
     std::function<void(std::size_t, const ChildStatus&)> on_death;
+    // Called every `tick` with all children, where it is set.
+    std::function<void(const std::vector<ChildStatus>&)> on_tick;
+    std::chrono::milliseconds tick{60'000};
 
     // Starts every child and returns when none is left. Throws std::system_error when a process cannot be
     // made; those made before are ended first.
@@ -276,7 +279,7 @@ class Supervisor {
             }
         }
         const std::int64_t until = ending() ? kill_at_ : deadline_;
-        const std::int64_t wait = std::clamp<std::int64_t>(until - now_ms(), 0, 60'000);
+        const std::int64_t wait = std::clamp<std::int64_t>(until - now_ms(), 0, tick.count());
         if (::poll(events.data(), events.size(), static_cast<int>(wait)) < 0 && errno != EINTR) {
             throw std::system_error(errno, std::generic_category(), "poll");
         }
@@ -291,6 +294,9 @@ class Supervisor {
             if ((events[i + 1].revents & POLLIN) != 0) {
                 ended(owners[i], outcome, signals);
             }
+        }
+        if (on_tick && !ending()) {
+            on_tick(outcome.children);
         }
         if (now_ms() >= (ending() ? kill_at_ : deadline_) && any_running()) {
             expired(outcome);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The port contract on the MPS2's Cortex-M4F: CMSDK timer 0, which counts down at 25 MHz. No interrupts:
-// `now` keeps the upper half itself and must be called at least once in 2^32 ticks (171 s), which every
-// waiting loop does. The core has no caches.
+// The port contract on the MPS2's Cortex-M4F: CMSDK timer 0, which counts down at 25 MHz. `now` keeps the
+// upper half itself and must be called at least once in 2^32 ticks (171 s), which every waiting loop does.
+// The core has no caches.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +16,20 @@ namespace consort::mps2 {
 
 struct CortexM4F {
     static std::uint32_t counter() noexcept { return ~bare::reg(timer0 + 4); }
+    // Without interrupts in between: two that look at the same time would both see the counter's wrap.
     static Ticks now() noexcept {
+        std::uint32_t masked = 0;
+        asm volatile("mrs %0, primask\n cpsid i" : "=r"(masked)::"memory");
         const std::uint32_t low = counter();
-        if (low < last_) {
-            upper_ += Ticks{1} << 32U;
+        if (low < last) {
+            upper += Ticks{1} << 32U;
         }
-        last_ = low;
-        return upper_ | low;
+        last = low;
+        const Ticks now = upper | low;
+        asm volatile("msr primask, %0" ::"r"(masked) : "memory");
+        return now;
     }
-    static Ticks ticks_per_second() noexcept { return timer_hz; }
+    static Ticks ticks_per_second() noexcept { return board::clock_of_m4f; }
     static void relax() noexcept { isa::relax(); }
     static void clean(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
     static void invalidate(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
@@ -38,8 +43,8 @@ struct CortexM4F {
     }
 
   private:
-    static inline std::uint32_t last_ = 0;
-    static inline Ticks upper_ = 0;
+    static inline std::uint32_t last = 0;
+    static inline Ticks upper = 0;
 };
 
 // The CMSDK UART.

@@ -6,12 +6,14 @@
 #include "consort/bare/console.hpp"
 #include "consort/mps2/m4f.hpp"
 #include "consort/mps2/memory_map.hpp"
+#include "consort/mps2/timer.hpp"
 
 namespace consort::bare {
 
 using ThisPort = mps2::CortexM4F;
-inline constexpr const char* this_core = "Cortex-M4F";
-inline constexpr std::uint32_t this_place = 0;
+using CoreTimer = mps2::Timer;
+inline constexpr const char* this_core = board::title_of_m4f;
+inline constexpr std::uint32_t this_place = board::control_block_of_m4f;
 
 inline unsigned char* window() noexcept {
     return reinterpret_cast<unsigned char*>(mps2::window);

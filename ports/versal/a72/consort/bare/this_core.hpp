@@ -4,7 +4,8 @@
 #pragma once
 
 #include "consort/bare/console.hpp"
-#include "consort/bare/desk.hpp"
+#include "consort/bare/control_block.hpp"
+#include "consort/bare/polling.hpp"
 #include "consort/bare/registers.hpp"
 #include "consort/versal/a72.hpp"
 #include "consort/versal/memory_map.hpp"
@@ -13,8 +14,9 @@
 namespace consort::bare {
 
 using ThisPort = versal::CortexA72;
-inline constexpr const char* this_core = "Cortex-A72";
-inline constexpr std::uint32_t this_place = 0;
+using CoreTimer = Polling<ThisPort>;
+inline constexpr const char* this_core = board::title_of_a72;
+inline constexpr std::uint32_t this_place = board::control_block_of_a72;
 
 inline unsigned char* window() noexcept {
     return reinterpret_cast<unsigned char*>(versal::window);
@@ -26,11 +28,10 @@ inline void print(const char* text) noexcept {
     print_line<versal::Uart<versal::uart0>>(text);
 }
 
-// What the desk of the R5F carries if the R5F is to run: the A72 is the core that starts first.
+// What the control block of the R5F carries if the R5F is to run: the A72 is the core that starts first.
 inline void start_up() noexcept {
     versal::Uart<versal::uart0>::start();
-    constexpr std::uint32_t place_of_r5f = 1;
-    if (Desk(window() + place_of_r5f * Desk::bytes).ordered()) {
+    if (ControlBlock(window() + board::control_block_of_r5f * ControlBlock::bytes).ordered()) {
         isa::system_barrier();
         reg(versal::crl_reset_cpu_r5) = 0;
         isa::system_barrier();

@@ -11,8 +11,9 @@
 namespace consort::versal::scratchpad {
 
 // The I/O core's own part of the on-chip memory: device buffers and mirror buffers.
-inline constexpr std::uintptr_t io_at = shared_at + page;
-inline constexpr std::uint32_t io_bytes = on_chip + on_chip_bytes - io_at;
+inline constexpr std::uintptr_t io_at = io_core_memory;
+inline constexpr std::uint32_t io_bytes = io_core_memory_bytes;
+static_assert(io_at >= shared_at + sizeof(OnChip) && io_at + io_bytes <= on_chip + on_chip_bytes);
 static_assert(sizeof(OnChip) <= page);
 
 inline constexpr std::uint32_t most_mirrors = 16;
@@ -88,10 +89,10 @@ struct IoResults {
     std::uint32_t lost;
     std::uint32_t sent;
     std::uint32_t overwritten;
-    std::uint32_t refused;    // frames that are no messages
-    std::uint32_t exhausted;  // all device buffers full
-    std::uint32_t strange;    // at the node: of no flow that it sends
-    std::uint32_t longest;    // serving one message, ns
+    std::uint32_t refused;     // frames that are no messages
+    std::uint32_t exhausted;   // all device buffers full
+    std::uint32_t unexpected;  // at the node: of no flow that it sends
+    std::uint32_t longest;     // serving one message, ns
 };
 
 // The n-th word of message `number` of a flow, from its third one on.

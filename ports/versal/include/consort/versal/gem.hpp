@@ -18,9 +18,6 @@
 
 namespace consort::versal {
 
-inline constexpr std::uintptr_t gem0 = 0xff0c0000;
-inline constexpr std::uintptr_t gem1 = 0xff0d0000;
-
 // The device buffers: frames that wait for the I/O core, and frames that wait for the line.
 struct GemRings {
     static constexpr std::uint32_t header = 16;  // of Ethernet, and the message's length
@@ -108,7 +105,7 @@ class Gem {
         isa::system_barrier();
         word(receive_, next_received_, 0) = receive_address(next_received_);
         next_received_ = next_received_ + 1 == rings_.receive ? 0 : next_received_ + 1;
-        // The controller ran out of buffers: it looks again when it is told that there are. (The emulated one
+        // The controller ran out of buffers: it looks again when this says that there are. (The emulated one
         // says so of the unused queue as well.)
         if ((at(receive_status) & no_buffer) != 0) {
             at(receive_status) = no_buffer;

@@ -7,17 +7,18 @@
 #include <cstdint>
 
 #include "consort/bare/registers.hpp"
+#include "consort/versal/memory_map.hpp"
 
 namespace consort::versal {
 
 class PrivateTimer {
   public:
     // Once, by the first core.
-    static void enable_distributor() noexcept { bare::reg(distributor) = 1U; }  // GICD_CTLR: group 0
+    static void enable_distributor() noexcept { bare::reg(gic_distributor) = 1U; }  // GICD_CTLR: group 0
 
     // By each core for itself.
     static void enable(std::uint32_t core) noexcept {
-        const std::uintptr_t redistributor = first_redistributor + core * redistributor_bytes;
+        const std::uintptr_t redistributor = gic_redistributor0 + core * redistributor_bytes;
         bare::reg(redistributor + waker) = bare::reg(redistributor + waker) & ~2U;  // ProcessorSleep
         while ((bare::reg(redistributor + waker) & 4U) != 0) {
         }
@@ -37,7 +38,7 @@ class PrivateTimer {
 
     // A software-generated interrupt (0 to 15), by the core that is to get it; sent by any core.
     static void enable_signal(std::uint32_t core, std::uint32_t number) noexcept {
-        bare::reg(first_redistributor + core * redistributor_bytes + 0x10000 + 0x100) = 1U << number;
+        bare::reg(gic_redistributor0 + core * redistributor_bytes + 0x10000 + 0x100) = 1U << number;
     }
     static void send_signal(std::uint32_t core, std::uint32_t number) noexcept {
         const std::uint64_t order = std::uint64_t{number} << 24U | std::uint64_t{1} << core;
@@ -56,8 +57,6 @@ class PrivateTimer {
 
   private:
     static constexpr std::uint32_t interrupt = 29;
-    static constexpr std::uintptr_t distributor = 0xf9000000;
-    static constexpr std::uintptr_t first_redistributor = 0xf9080000;
     static constexpr std::uintptr_t redistributor_bytes = 0x20000;
     static constexpr std::uintptr_t waker = 0x14;
 };

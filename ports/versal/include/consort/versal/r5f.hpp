@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "consort/board/memory_map.hpp"
 #include "consort/port.hpp"
 
 namespace consort::versal {
@@ -27,8 +28,7 @@ struct CortexR5F {
         return upper | low;
     }
     static Ticks timestamp() noexcept { return now(); }
-    // QEMU's cycle counter counts nanoseconds of its clock; on a part it is the core's clock.
-    static Ticks ticks_per_second() noexcept { return CONSORT_R5F_HZ; }
+    static Ticks ticks_per_second() noexcept { return board::clock_of_r5f; }
     static void relax() noexcept { isa::relax(); }
     static void clean(const void* begin, std::size_t bytes) noexcept {
         for_lines(begin, bytes, [](std::uintptr_t line) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "consort/bare/console.hpp"
+#include "consort/bare/polling.hpp"
 #include "consort/versal/memory_map.hpp"
 #include "consort/versal/r5f.hpp"
 #include "consort/versal/uart.hpp"
@@ -11,8 +12,9 @@
 namespace consort::bare {
 
 using ThisPort = versal::CortexR5F;
-inline constexpr const char* this_core = "Cortex-R5F";
-inline constexpr std::uint32_t this_place = 1;
+using CoreTimer = Polling<ThisPort>;
+inline constexpr const char* this_core = board::title_of_r5f;
+inline constexpr std::uint32_t this_place = board::control_block_of_r5f;
 
 inline unsigned char* window() noexcept {
     return reinterpret_cast<unsigned char*>(versal::window);

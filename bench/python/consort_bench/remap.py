@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort bench remap`: use of the link in three packetizations, counted in the RTL, and read cycles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from consort.record import environment
+from consort.remote import formulas
+from consort.remote.run import (
+    FullLoad,
+    attack,
+    compact_beats,
+    faults,
+    outstanding,
+    paper_beats,
+    same_id_order,
+    stuck_link,
+    worst,
+)
+from consort.remote.worst_case import bound
+
+from consort_bench.registry import BenchResult, Options, goal
+
+# Forged frames on a wire with errors, and tries of two accesses of one id.
+FORGED = 1_000_000
+FORGED_BIT_ERRORS = 2e-5
+ORDER_TRIES = 2000
+# On a link as fast as the blocks, and on one of 20 Gb/s with 50 cycles of wire.
+FULL_LOADS = (FullLoad(150), FullLoad(150, link_latency=50, rate=31775, seed=2))
+
+
+def run(options: Options) -> BenchResult:
+    """Simulates; every figure is a count of beats or cycles."""
+    options.progress("b2b and pipelined, bursts of 1 to 256", None)
+    rows, mismatches = paper_rows()
+    options.progress("compact", None)
+    compact = compact_beats()
+    made, latencies = compact_rows(compact)
+    rows += made
+    share = {(row["packetization"], row["burst"]): row["utilisation"] for row in made}
+    goals = [
+        goal(f"{name}_table1_mismatches", mismatches[name], "bursts", "<=", 0, provenance="counted")
+        for name in ("b2b", "pipelined")
+    ]
+    goals += [
+        goal(name, share[load, burst], "ratio", ">=", limit, provenance="counted")
+        for name, load, burst, limit in (
+            # 2/3 and 8/9: one beat beside the data of each frame.
+            ("compact_64B_idle", "compact, idle", 4, 0.6666),
+            ("compact_64B_backlog", "compact, backlog of reads and writes", 4, 0.80),
+            ("compact_256B_idle", "compact, idle", 16, 0.8888),
+            ("compact_4096B_idle", "compact, idle", 256, 0.938),
+        )
+    ]
+    (line,) = (r for r in latencies if r["burst"] == 4 and r["what"] == "reads")
+    goals.append(goal("read64_added_cycles", line["added_cycles"], "cycles", "<=", 26, provenance="counted"))
+    (stream,) = (r for r in made if (r["packetization"], r["burst"]) == ("compact, backlog of reads", 4))
+    goals.append(
+        goal(
+            "read64_stream_of_direction",
+            stream["of_read_direction"],
+            "ratio",
+            ">=",
+            0.85,
+            provenance="counted",
+        )
+    )
+    for phy_width in (64,) if options.quick else (64, 256):
+        options.progress(f"compact over a PHY of {phy_width} bits", None)
+        made, slower = compact_rows(compact_beats(phy_width), phy_width)
+        rows += made
+        latencies += slower
+        if phy_width == 64:
+            goals += narrow_goals(made)
+    options.progress("what is outstanding, errors, full load", None)
+    goals += limits()
+    options.progress("forged frames, order of an id, a stuck wire", None)
+    goals += trust(options.quick)
+    notes = [
+        "Utilisation: payload over all beats of both directions, as the paper's Figure 7 has it; "
+        "acknowledgements count.",
+        "Backlog: reads and writes at once, so both directions are full; with one of them alone the other "
+        "direction idles and its beats are not packed, see the rows.",
+        "Beats are of 128 bits whatever the PHY's width: what its words hold, filling included.",
+    ]
+    return BenchResult(goals, rows, environment(), notes, {"latency": latencies})
+
+
+def narrow_goals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Over a PHY of 64 bits as much of the wire is payload as over one of 128."""
+    share = {(row["packetization"], row["burst"]): row["utilisation"] for row in rows}
+    return [
+        goal(name, share[load, 4], "ratio", ">=", limit, provenance="counted")
+        for name, load, limit in (
+            ("compact_64B_idle_phy64", "compact, idle", 0.6666),
+            ("compact_64B_backlog_phy64", "compact, backlog of reads and writes", 0.80),
+        )
+    ]
+
+
+def trust(quick: bool) -> list[dict[str, Any]]:
+    """Goals of what a borrower, a memory that reorders and a stuck wire can do."""
+    forged = attack(FORGED // 20 if quick else FORGED, FORGED_BIT_ERRORS, seed=1)
+    order = same_id_order(ORDER_TRIES)
+    stuck = stuck_link()
+    return [
+        # Bytes that came to another segment, accesses beside it that failed, refused requests.
+        goal(
+            "injection_successes",
+            forged["reached"] + forged["errors"] + forged["refused"],
+            "of forged frames",
+            "<=",
+            0,
+            provenance="simulated",
+        ),
+        goal(
+            "same_id_reorders",
+            order["reordered_writes"] + order["reordered_reads"],
+            "pairs of accesses",
+            "<=",
+            0,
+            provenance="simulated",
+        ),
+        # The time of the end that notices, that of the other one after it, and two cycles for each beat.
+        goal(
+            "stuck_link_ends_in_cycles",
+            max(end["cycles"] for end in stuck),
+            "cycles",
+            "<=",
+            2 * stuck[0]["down_after"] + 2048,
+            provenance="simulated",
+        ),
+    ]
+
+
+def limits() -> list[dict[str, Any]]:
+    """Goals of what is outstanding at once, of errors, and of the longest access under full load."""
+    most = outstanding()
+    ends = faults()
+    refused = [ends[f"{what}_{why}"] for what in ("read", "write") for why in ("unmapped", "forbidden")]
+    cut = ends["cut"]
+    over = max(
+        row[longest] / bound(load.ports, 65536 / (load.rate or 65536), load.link_latency, load.memory_latency)
+        for load in FULL_LOADS
+        for row in worst(load)
+        for longest in ("longest_read", "longest_write")
+    )
+    return [
+        goal("outstanding_reads", most["reads"], "transactions", ">=", 32, provenance="counted"),
+        goal("outstanding_writes", most["writes"], "transactions", ">=", 32, provenance="counted"),
+        goal("refused_cycles", max(r["cycles"] for r in refused), "cycles", "<=", 8, provenance="counted"),
+        goal("refused_link_beats", sum(r["beats"] for r in refused), "beats", "<=", 0, provenance="counted"),
+        # The programmed time, and a cycle for each beat of the answers.
+        goal(
+            "cut_link_last_error_cycles",
+            cut["longest"],
+            "cycles",
+            "<=",
+            cut["down_after"] + 2048,
+            provenance="simulated",
+        ),
+        goal("worst64_of_bound", over, "ratio", "<=", 1, provenance="simulated"),
+    ]
+
+
+def paper_rows() -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Rows of the paper's packetizations, and for how many bursts the count differs from Table I."""
+    table = {"b2b": formulas.b2b, "pipelined": formulas.pipelined}
+    mismatches = dict.fromkeys(table, 0)
+    rows: list[dict[str, Any]] = []
+    for row in paper_beats():
+        if row.packetization in table:
+            mismatches[row.packetization] += (row.write_beats, row.read_beats) != table[row.packetization](
+                row.burst
+            )
+        rows.append(
+            {
+                "packetization": row.packetization,
+                "phy_width": 128,
+                "burst": row.burst,
+                "write_beats": row.write_beats,
+                "read_beats": row.read_beats,
+                "utilisation": formulas.utilisation(row.burst, row.write_beats, row.read_beats),
+                "provenance": "counted",
+            }
+        )
+    return rows, mismatches
+
+
+def compact_rows(
+    counts: list[dict[str, Any]], phy_width: int = 128
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of utilisation, and of latency."""
+    rows: list[dict[str, Any]] = []
+    idle = {(r["burst"], r["what"]): r for r in counts if r["load"] == "idle"}
+    for burst in sorted({burst for burst, _ in idle}):
+        reads, writes = idle[burst, "reads"], idle[burst, "writes"]
+        beats = {
+            what: (r["request_beats"] + r["response_beats"]) / r["count"]
+            for what, r in (("reads", reads), ("writes", writes))
+        }
+        rows.append(
+            {
+                "packetization": "compact, idle",
+                "phy_width": phy_width,
+                "burst": burst,
+                "write_beats": beats["writes"],
+                "read_beats": beats["reads"],
+                "utilisation": formulas.utilisation(burst, beats["writes"], beats["reads"]),
+                "of_read_direction": burst * reads["count"] / reads["response_beats"],
+                "of_write_direction": burst * writes["count"] / writes["request_beats"],
+                "provenance": "counted",
+            }
+        )
+    names = {"reads": "reads", "writes": "writes", "both": "reads and writes"}
+    for r in counts:
+        if r["load"] != "backlog":
+            continue
+        slots = r["cycles"] * r["rate"]  # beats that the wire could have carried in each direction
+        payload = r["burst"] * (r["reads"] + r["writes"])
+        rows.append(
+            {
+                "packetization": f"compact, backlog of {names[r['what']]}",
+                "phy_width": phy_width,
+                "burst": r["burst"],
+                "utilisation": payload / (r["request_beats"] + r["response_beats"]),
+                "of_read_direction": r["burst"] * r["reads"] / slots,
+                "of_write_direction": r["burst"] * r["writes"] / slots,
+                "provenance": "counted",
+            }
+        )
+    latencies = [
+        {
+            "what": r["what"],
+            "phy_width": phy_width,
+            "burst": r["burst"],
+            "cycles": r["cycles"],
+            "memory_cycles": r["memory_cycles"],
+            "added_cycles": r["cycles"] - r["memory_cycles"],
+            "provenance": "simulated",
+        }
+        for r in counts
+        if r["load"] == "latency"
+    ]
+    return rows, latencies

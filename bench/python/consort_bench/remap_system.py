@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort bench remap-system`: Figures 12, 13 and Table II, published beside simulated.
+
+The parameters and where they are from: experiments/remap/system/parameters.csv.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from consort.errors import BadInput
+from consort.record import environment
+from consort.remote import run as hardware
+
+from consort_bench.published import Published, experiment_folder, read_published
+from consort_bench.registry import BenchResult, Options, goal
+
+# The first is this project's, which the goals are of.
+PACKETIZATIONS = ("compact", "b2b", "pipelined")
+KERNELS = ("copy", "scale", "add", "triad")
+LINE = 64  # bytes
+UNITS = {
+    "clock": "ns",
+    "memory_latency": "ns",
+    "memory_rate": "MB/s",
+    "link_latency": "ns",
+    "link_rate": "Gb/s",
+    "in_flight": "lines",
+}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of the board: times in ns, rates as printed."""
+
+    clock: float
+    memory_latency: float
+    memory_rate: float
+    link_latency: float
+    link_rate: float
+    in_flight: float
+
+    def cycles(self, ns: float) -> int:
+        """Whole cycles of the blocks' clock."""
+        return round(ns / self.clock)
+
+    def share(self, bytes_per_ns: float) -> int:
+        """Beats of 16 bytes a cycle, of 65536; 0 where it is one or more."""
+        share = round(bytes_per_ns * self.clock / 16 * 65536)
+        return 0 if share >= 65536 else share
+
+
+def read_parameters(file: Path) -> Parameters:
+    """All of parameters.csv; BadInput names the line that is wrong."""
+    values: dict[str, float] = {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        reader = csv.DictReader(stream)
+        for row in reader:
+            at = reader.line_num
+            name = row.get("name") or ""
+            if UNITS.get(name) != row.get("unit"):
+                raise BadInput(f"'{name}' in {row.get('unit')} is no parameter", file=file, line=at)
+            if row.get("kind") not in ("published", "derived", "assumed"):
+                raise BadInput("is not published, derived or assumed", file=file, line=at, field="kind")
+            try:
+                values[name] = float(row["value"])
+            except ValueError:
+                raise BadInput(
+                    f"'{row['value']}' is not a number", file=file, line=at, field="value"
+                ) from None
+            if values[name] <= 0:
+                raise BadInput(f"{name} must be above 0", file=file, line=at, field="value")
+    lacking = sorted(UNITS.keys() - values.keys())
+    if lacking:
+        raise BadInput(f"lacks {', '.join(lacking)}", file=file)
+    return Parameters(**values)
+
+
+def run(options: Options) -> BenchResult:
+    """Simulates; every figure is a count of cycles, times the parameters' clock."""
+    folder = experiment_folder("remap", "system")
+    parameters = read_parameters(folder / "parameters.csv")
+    published = read_published(folder / "published.csv")
+    rows: list[dict[str, Any]] = []
+    for packetization in PACKETIZATIONS:
+        options.progress(f"streams and single reads through the blocks, {packetization}", None)
+        # Both ports with as many lines as one alone, and with half as many each.
+        whole = measure(parameters, int(parameters.in_flight), packetization)
+        half = measure(parameters, max(1, int(parameters.in_flight) // 2), packetization)
+        made = throughputs(parameters, whole, half, published) + latencies(parameters, whole, published)
+        for row in made:
+            row["packetization"] = None if row["configuration"] == "baseline" else packetization
+        # The baseline is the same memory each time.
+        rows += made if not rows else [row for row in made if row["packetization"]]
+    rows += others(published, rows)
+    by = {
+        (r["item"], r["configuration"], r["what"]): r["simulated"]
+        for r in rows
+        if r["packetization"] in (None, "compact")
+    }
+    base = by["figure12", "baseline", "average"]
+    goals = [
+        goal("latency_0_hop", by["figure13", "0-hop", "64"], "ns", "<=", 323, provenance="simulated"),
+        goal("latency_1_hop", by["figure13", "1-hop", "64"], "ns", "<=", 748, provenance="simulated"),
+        goal(
+            "stream_0_hop_of_baseline",
+            by["figure12", "0-hop", "average"] / base,
+            "ratio",
+            ">=",
+            0.83,
+            provenance="simulated",
+        ),
+        goal(
+            "stream_1_hop_of_baseline",
+            by["figure12", "1-hop", "average"] / base,
+            "ratio",
+            ">=",
+            0.5,
+            provenance="simulated",
+        ),
+        goal(
+            "stream_combined_of_baseline",
+            by["figure12", "combined", "average"] / base,
+            "ratio",
+            ">=",
+            1.2,
+            provenance="simulated",
+        ),
+    ]
+    notes = [
+        "Limits are the published values. The baseline's throughput is a parameter.",
+        "Simulated: this project's blocks at the paper's clock, link and memory; that they reach this clock "
+        "is assumed, not shown. Goals are of the compact packetization; b2b and pipelined stand beside it, "
+        "on the paper's link without CRC or repetition.",
+        "Combined: each port with all of its lines in flight. With the lines shared by both it is less.",
+    ]
+    return BenchResult(goals, rows, environment(), notes, {"parameters": parameters.__dict__})
+
+
+def measure(parameters: Parameters, in_flight: int, packetization: str) -> dict[str, Any]:
+    """Cycles of the simulated configurations."""
+    return hardware.configurations(
+        memory_latency=parameters.cycles(parameters.memory_latency),
+        memory_rate=parameters.share(parameters.memory_rate / 1000),
+        link_latency=parameters.cycles(parameters.link_latency),
+        link_rate=parameters.share(parameters.link_rate / 8 * 64 / 66),
+        in_flight=in_flight,
+        packetization=packetization,
+    )
+
+
+def throughputs(
+    parameters: Parameters, whole: dict[str, Any], half: dict[str, Any], published: list[Published]
+) -> list[dict[str, Any]]:
+    """Figure 12 in MB/s: lines moved, as STREAM counts the bytes of its arrays."""
+
+    def rates(measured: dict[str, Any], configuration: str) -> dict[str, float]:
+        moved = measured["lines"] * LINE
+        return {
+            row["kernel"]: moved / (row["cycles"] * parameters.clock) * 1000
+            for row in measured["streams"]
+            if row["configuration"] == configuration
+        }
+
+    figures = {name: rates(whole, name) for name in ("baseline", "0-hop", "1-hop")}
+    for name, measured in (("combined", whole), ("combined, lines shared", half)):
+        near, far = rates(measured, "0-hop"), rates(measured, "1-hop")
+        figures[name] = {kernel: near[kernel] + far[kernel] for kernel in KERNELS}
+    rows = []
+    for name, of in figures.items():
+        for what, value in [*of.items(), ("average", sum(of.values()) / len(of))]:
+            rows.append(
+                {
+                    "item": "figure12",
+                    "configuration": name,
+                    "what": what,
+                    "simulated": value,
+                    "published": printed(published, "figure12", name.split(",")[0], what, "throughput"),
+                    "unit": "MB/s",
+                    "provenance": "simulated",
+                }
+            )
+    return rows
+
+
+def latencies(
+    parameters: Parameters, measured: dict[str, Any], published: list[Published]
+) -> list[dict[str, Any]]:
+    """Figure 13 in ns: one read of each size, nothing else under way."""
+    return [
+        {
+            "item": "figure13",
+            "configuration": name,
+            "what": str(row["bytes"]),
+            "simulated": row[name] * parameters.clock,
+            "published": printed(published, "figure13", name, str(row["bytes"]), "latency"),
+            "unit": "ns",
+            "provenance": "simulated",
+        }
+        for name in ("baseline", "0-hop", "1-hop")
+        for row in measured["singles"]
+    ]
+
+
+def others(published: list[Published], rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Table II: the paper's rows, and this project's."""
+    own = {
+        r["configuration"]: r["simulated"]
+        for r in rows
+        if (r["item"], r["what"], r["packetization"]) == ("figure13", "64", "compact")
+    }
+    table = [
+        {
+            "item": "table2",
+            "configuration": row.of["configuration"],
+            "what": row.of["what"],
+            "packetization": None,
+            "simulated": None,
+            "published": row.value,
+            "unit": row.unit,
+            "provenance": row.provenance,
+        }
+        for row in published
+        if row.of["item"] == "table2"
+    ]
+    for name, value in (
+        ("0-hop", own["0-hop"]),
+        ("1-hop", own["1-hop"]),
+        ("0-hop + 50 ns", own["0-hop"] + 50),
+    ):
+        table.append(
+            {
+                "item": "table2",
+                "configuration": name,
+                "what": "Consort",
+                "packetization": "compact",
+                "simulated": value,
+                "published": None,
+                "unit": "ns",
+                "provenance": "simulated",
+            }
+        )
+    return table
+
+
+def printed(
+    published: list[Published], item: str, configuration: str, what: str, statistic: str
+) -> float | None:
+    """What the paper's text has for it, if anything."""
+    for row in published:
+        if row.statistic == statistic and (row.of["item"], row.of["configuration"], row.of["what"]) == (
+            item,
+            configuration,
+            what,
+        ):
+            return row.value
+    return None

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compiles through ccache where it is installed: what was compiled once, in any build folder, is not compiled again.
+# A launcher that the caller gives (CMAKE_CXX_COMPILER_LAUNCHER, empty for none) stays.
+find_program(CONSORT_CCACHE ccache)
+mark_as_advanced(CONSORT_CCACHE)
+if(CONSORT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CONSORT_CCACHE})
+endif()

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/in_virtual_time.hpp"
+
+#include <stdexcept>
+#include <string>
+
+#include "sim/draw.hpp"
+
+namespace consort::engine::sim {
+
+namespace {
+
+app::Dispatch dispatch_of(Policy policy) {
+    switch (policy) {
+        case Policy::non_preemptive:
+            return app::Dispatch::fixed_priority_non_preemptive;
+        case Policy::edf:
+            return app::Dispatch::edf;
+        default:
+            return app::Dispatch::fixed_priority;
+    }
+}
+
+consort::OnMiss on_miss_of(OnMiss on_miss) {
+    switch (on_miss) {
+        case OnMiss::fallback:
+            return consort::OnMiss::local_fallback;
+        case OnMiss::stop:
+            return consort::OnMiss::stop;
+        default:
+            return consort::OnMiss::hold_last_output;
+    }
+}
+
+virtual_time::Core core_of(const System& system, std::size_t index) {
+    const Core& core = system.cores[index];
+    virtual_time::Core made;
+    made.kind = core.policy == Policy::worker        ? virtual_time::CoreKind::worker
+                : core.policy == Policy::three_phase ? virtual_time::CoreKind::three_phase
+                                                     : virtual_time::CoreKind::releasing;
+    made.policy = dispatch_of(core.policy);
+    made.context_switch = core.context_switch;
+    made.spins = core.keeps;
+    made.oldest_first = !core.by_priority;
+    made.dma = core.dma;
+    made.slot = core.slot;
+    if (core.policy != Policy::three_phase) {
+        return made;
+    }
+    const std::string where = "core " + std::to_string(index);
+    if (core.partitions != 2) {
+        throw std::invalid_argument(where + ": the kernel of three-phase cores has two partitions");
+    }
+    Time begin = 0;
+    Time round = 0;
+    for (std::size_t c = 0; c < system.cores.size(); ++c) {
+        const Core& other = system.cores[c];
+        if (other.policy == Policy::three_phase && other.dma == core.dma) {
+            begin += c < index ? other.slot : 0;
+            round += other.slot;
+        }
+    }
+    const Dma& dma = system.dmas[core.dma];
+    if (!dma.round_robin && (core.slot_phase != begin || dma.round != round)) {
+        throw std::invalid_argument(where +
+                                    ": slots follow one another in the order of the cores, from 0 on");
+    }
+    return made;
+}
+
+virtual_time::Task task_of(const Task& task, std::uint32_t id) {
+    virtual_time::Task made;
+    made.plan.release = release_rule(task);
+    made.plan.execution = execution_rule(task);
+    made.plan.id = id;
+    made.plan.deadline = task.deadline;
+    made.plan.priority = task.priority;
+    made.plan.suspension = task.suspension;
+    made.plan.offloaded = task.offloaded;
+    made.plan.on_miss = on_miss_of(task.on_miss);
+    made.plan.send = task.send;
+    made.plan.receive = task.receive;
+    made.plan.fallback = task.fallback;
+    made.plan.skips = task.skip;
+    made.core = task.core;
+    made.master = task.master;
+    made.worker_priority = task.worker_priority;
+    made.request = task.request;
+    made.response = task.response;
+    made.load = task.load;
+    made.unload = task.unload;
+    made.one_in_flight = task.one_in_flight;
+    return made;
+}
+
+Time instant_of(Ticks recorded) {
+    return recorded == 0 ? absent : static_cast<Time>(recorded) - virtual_time::origin;
+}
+
+JobRow row_of(const Job& job, std::uint32_t preemptions, const Task& task) {
+    JobRow row{};
+    row.release = instant_of(job.release);
+    row.ready = instant_of(job.ready);
+    row.start = instant_of(job.start);
+    row.finish = instant_of(job.finish);
+    row.deadline = add(row.release, task.deadline);
+    row.sent = instant_of(job.sent);
+    row.worker_receive = instant_of(job.worker_receive);
+    row.worker_send = instant_of(job.worker_send);
+    row.received = instant_of(job.received);
+    row.compute = static_cast<Time>(job.compute);
+    row.seq = job.seq;
+    row.status = job.status;
+    row.task = job.task;
+    row.preemptions = preemptions;
+    return row;
+}
+
+}  // namespace
+
+virtual_time::System for_virtual_time(const System& system, const Settings& settings) {
+    check(system, settings);
+    virtual_time::System made;
+    for (std::size_t c = 0; c < system.cores.size(); ++c) {
+        made.cores.push_back(core_of(system, c));
+    }
+    for (const Dma& dma : system.dmas) {
+        made.dmas.push_back({dma.round_robin});
+    }
+    for (std::uint32_t t = 0; t < system.tasks.size(); ++t) {
+        const Task& task = system.tasks[t];
+        if (task.suspension != 0 && (task.offloaded || task.stretches != 1)) {
+            throw std::invalid_argument(
+                "task " + std::to_string(t) +
+                ": the executive's jobs suspend themselves once, offloaded ones never");
+        }
+        made.tasks.push_back(task_of(system.tasks[t], t));
+    }
+    return made;
+}
+
+virtual_time::Settings for_virtual_time(const Settings& settings) {
+    return {settings.duration, settings.seed, settings.execution, settings.arrival};
+}
+
+Outcome run_in_virtual_time(virtual_time::Machine& machine, const System& system, const Settings& settings,
+                            Trace* trace, const std::vector<virtual_time::Channel>& channels,
+                            std::vector<Operation>* operations) {
+    virtual_time::System made = for_virtual_time(system, settings);
+    made.channels = channels;
+    virtual_time::Trace recorded;
+    Outcome outcome;
+    outcome.stopped = machine.run(made, for_virtual_time(settings), &recorded).stopped;
+    outcome.figures.assign(system.tasks.size(), {});
+    Trace rows;
+    Sink<true> sink(outcome.figures, &rows, nullptr);
+    for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {
+        const Job& job = recorded.jobs[i];
+        sink.job(row_of(job, recorded.preemptions[i], system.tasks[job.task]));
+    }
+    for (const virtual_time::Slice& s : recorded.slices) {
+        sink.slice(s.begin, s.end, s.task, s.seq, s.core, static_cast<Doing>(s.doing));
+    }
+    if (trace != nullptr) {
+        *trace = std::move(rows);
+    }
+    if (operations != nullptr) {
+        *operations = std::move(recorded.operations);
+    }
+    return outcome;
+}
+
+}  // namespace consort::engine::sim

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When the jobs of a task are released and how long they execute: one definition for the executive, in
+// virtual time as on a machine, and for the simulator of the engine.
+//
+// Each random choice is a function of the seed, the task, the job's number and what is chosen, and of
+// nothing else: a job has the same release and execution time under any policy and any placement
+// (docs/explanation/simulator.md has the formula).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace consort::app {
+
+// Instants and durations in ticks of whoever uses them; 0 and more but for `absent`. Signed, so that a
+// response before its release would show.
+using Time = std::int64_t;
+
+inline constexpr Time never = std::numeric_limits<Time>::max();
+// A time stamp of something that did not happen.
+inline constexpr Time absent = -1;
+
+// The sum of an instant and a duration, `never` where it leaves the range.
+[[nodiscard]] constexpr Time after(Time instant, Time duration) noexcept {
+    return instant > never - duration ? never : instant + duration;
+}
+
+// How a quantity between two limits is chosen for each job. edges: half of them the worst, a quarter the
+// best, a quarter anything between.
+enum class Spread : std::uint8_t { worst, uniform, edges };
+
+// What is chosen; the numbers enter the formula.
+enum class Choice : std::uint8_t { execution = 0, jitter = 1, gap = 2, suspension = 3, split = 4 };
+
+// The finaliser of SplitMix64, constant added first.
+[[nodiscard]] constexpr std::uint64_t mix(std::uint64_t z) noexcept {
+    z += 0x9e3779b97f4a7c15U;
+    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
+    return z ^ (z >> 31U);
+}
+
+// The upper 64 bits of a product, by 32-bit halves: small processors have no 128-bit type.
+[[nodiscard]] constexpr std::uint64_t upper_product_by_halves(std::uint64_t a, std::uint64_t b) noexcept {
+    constexpr std::uint64_t low = 0xffffffffU;
+    const std::uint64_t middle = (a >> 32U) * (b & low) + ((a & low) * (b & low) >> 32U);
+    const std::uint64_t other = (a & low) * (b >> 32U) + (middle & low);
+    return (a >> 32U) * (b >> 32U) + (middle >> 32U) + (other >> 32U);
+}
+[[nodiscard]] constexpr std::uint64_t upper_product(std::uint64_t a, std::uint64_t b) noexcept {
+#if defined(__SIZEOF_INT128__)
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64U);
+#else
+    return upper_product_by_halves(a, b);
+#endif
+}
+
+// The choices of one task. `task`: its place in the description.
+class Draw {
+  public:
+    constexpr Draw() noexcept = default;
+    constexpr Draw(std::uint64_t seed, std::uint64_t task) noexcept : key_(mix(mix(seed) + task)) {}
+
+    // Between best and worst, both included; worst need not be the larger one.
+    [[nodiscard]] constexpr Time operator()(Spread spread, Choice what, std::uint64_t job, Time best,
+                                            Time worst) const noexcept {
+        if (spread == Spread::worst || best == worst) {
+            return worst;
+        }
+        std::uint64_t bits = mix(key_ ^ (job * 8 + static_cast<std::uint64_t>(what)));
+        if (spread == Spread::edges) {
+            if ((bits & 1U) != 0) {
+                return worst;
+            }
+            if ((bits & 2U) != 0) {
+                return best;
+            }
+            bits = mix(bits);
+        }
+        const Time low = best < worst ? best : worst;
+        const Time high = best < worst ? worst : best;
+        const std::uint64_t span = static_cast<std::uint64_t>(high - low) + 1;
+        return low + static_cast<Time>(upper_product(bits, span));
+    }
+
+  private:
+    std::uint64_t key_ = 0;
+};
+
+// When a task is released. Periodic: offset + k * period, each up to `jitter` later. Sporadic: the same with
+// up to `extra_gap` more between two releases. Given: exactly `given`, in order; the rest counts for nothing
+// but the jitter.
+struct ReleaseRule {
+    Time period = 1;
+    Time extra_gap = 0;
+    Time offset = 0;
+    Time jitter = 0;
+    const Time* given = nullptr;
+    std::size_t given_count = 0;
+};
+
+// The releases of a task, one after another.
+class Releases {
+  public:
+    constexpr Releases() noexcept = default;
+    constexpr Releases(const ReleaseRule& rule, const Draw& draw, Spread spread) noexcept
+        : rule_(rule), draw_(draw), spread_(spread) {
+        place(rule_.given_count == 0 ? rule_.offset : rule_.given[0]);
+    }
+
+    // When the job is due, and when it is released: later by its jitter, never before its predecessor.
+    // `never`: the list is at its end.
+    [[nodiscard]] constexpr Time nominal() const noexcept { return nominal_; }
+    [[nodiscard]] constexpr Time actual() const noexcept { return actual_; }
+    // Its number, from 0.
+    [[nodiscard]] constexpr std::uint64_t job() const noexcept { return job_; }
+
+    constexpr void next() noexcept {
+        ++job_;
+        if (rule_.given_count != 0) {
+            place(job_ < rule_.given_count ? rule_.given[job_] : never);
+            return;
+        }
+        Time gap = rule_.period;
+        if (rule_.extra_gap != 0) {
+            gap = after(gap, draw_(spread_, Choice::gap, job_, rule_.extra_gap, 0));
+        }
+        place(after(nominal_, gap));
+    }
+
+  private:
+    constexpr void place(Time nominal) noexcept {
+        nominal_ = nominal;
+        Time actual = nominal;
+        if (rule_.jitter != 0 && nominal != never) {
+            actual = after(nominal, draw_(spread_, Choice::jitter, job_, 0, rule_.jitter));
+            actual = actual < actual_ ? actual_ : actual;
+        }
+        actual_ = actual;
+    }
+
+    ReleaseRule rule_{};
+    Draw draw_;
+    Spread spread_ = Spread::uniform;
+    std::uint64_t job_ = 0;
+    Time nominal_ = 0;
+    Time actual_ = 0;
+};
+
+// How long a job executes: between best and worst, or, where given, these in turn.
+struct ExecutionRule {
+    Time best = 1;
+    Time worst = 1;
+    const Time* given = nullptr;
+    std::size_t given_count = 0;
+
+    [[nodiscard]] constexpr Time of(const Draw& draw, Spread spread, std::uint64_t job) const noexcept {
+        return given_count != 0 ? given[job % given_count]
+                                : draw(spread, Choice::execution, job, best, worst);
+    }
+};
+
+// After this instant a job is not begun any more, where its task skips releases that it cannot serve: the
+// next job is due, and this one has missed its deadline.
+[[nodiscard]] constexpr Time begin_limit(Time release, Time period, Time deadline) noexcept {
+    return after(release, period < deadline ? deadline : period);
+}
+
+}  // namespace consort::app

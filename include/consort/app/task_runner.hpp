@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One task of the executive on the core that releases it: reads its channels, computes or has computed,
+// writes its channels, records. What releases the task and what dispatches it lie outside; so the same
+// runner serves threads under a preemptive kernel, a dispatcher on bare metal and virtual time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "consort/app/ring.hpp"
+#include "consort/offload/master.hpp"
+#include "consort/port.hpp"
+#include "consort/task/job.hpp"
+#include "consort/task/miss_policy.hpp"
+
+namespace consort::app {
+
+inline constexpr std::uint16_t no_channel = 0xffff;
+
+struct Transferred {
+    std::uint64_t sequence = 0;  // of the last block moved, from 1; 0: there is none yet
+    std::uint32_t count = 0;     // blocks moved
+    Operation::Kind kind = Operation::read;
+};
+
+// A place of the input that a channel or a device fills before each job. `as_of`: LET reads what was visible
+// at that instant; the others read the newest.
+struct ReadEnd {
+    void* self;
+    Transferred (*read)(void* self, std::byte* to, Ticks as_of) noexcept;
+    std::uint32_t offset;   // in the input
+    std::uint16_t channel;  // no_channel: a device, which is not recorded
+    bool logical = false;   // at the release, whenever the job begins: LET and devices
+};
+
+// A place of the output that goes to a channel or a device after each job. `visible`: LET publishes at that
+// instant; the others at once.
+struct WriteEnd {
+    void* self;
+    Transferred (*write)(void* self, const std::byte* from, Ticks visible) noexcept;
+    std::uint32_t offset;
+    std::uint16_t channel;
+    bool logical = false;  // at the deadline, whenever the job ends: LET and devices
+};
+
+// Where the step is computed. `begin` may send the inputs away; `finish` brings the outputs, at the latest
+// at `give_up`, and returns false if the run is to end. Both fill in what they know of the job.
+struct Computation {
+    void* self;
+    void (*begin)(void* self, const std::byte* in, bool reset, Job& job) noexcept;
+    bool (*finish)(void* self, std::byte* out, Ticks give_up, Job& job) noexcept;
+};
+
+struct TaskSetup {
+    std::uint16_t task = 0;
+    std::uint16_t core = 0;
+    Ticks period = 0;
+    Ticks deadline = 0;
+    Ticks give_up = 0;  // after the release: an offloaded job's answer is awaited no longer
+    OnMiss on_miss = OnMiss::hold_last_output;
+    // Recorded inputs, one row a job, from the first again at the end, with the state reset. May be null.
+    const std::byte* rows = nullptr;
+    std::uint64_t row_count = 0;
+    std::byte* in = nullptr;
+    std::uint32_t in_bytes = 0;
+    std::byte* out = nullptr;
+    std::uint32_t out_bytes = 0;
+    const ReadEnd* reads = nullptr;
+    std::uint32_t read_count = 0;
+    const WriteEnd* writes = nullptr;
+    std::uint32_t write_count = 0;
+    Computation computation{};
+};
+
+template <Port P>
+class TaskRunner {
+  public:
+    TaskRunner() = default;
+    TaskRunner(const TaskSetup& setup, RingWriter& record) noexcept : setup_(setup), record_(&record) {}
+
+    // Whether a release can no longer be served: a whole period, or a later deadline, has passed.
+    [[nodiscard]] bool passed(Ticks release, Ticks now) const noexcept {
+        const Ticks limit = setup_.period > setup_.deadline ? setup_.period : setup_.deadline;
+        return now > release + limit;
+    }
+
+    // The job's first half: its inputs are read, and sent away if it is offloaded.
+    // `due`: the absolute deadline, at which LET publishes. Given rather than added up: instants that are
+    // equal in the system's own time must be the same tick, or a reader takes another version.
+    void begin(Ticks release, Ticks ready, Ticks due, std::uint32_t seq) noexcept {
+        due_ = due;
+        job_ = Job{};
+        job_.release = release;
+        job_.ready = ready;
+        job_.start = P::now();
+        job_.seq = seq;
+        job_.task = setup_.task;
+        job_.core = setup_.core;
+        const Ticks released = ready > release ? ready : release;
+        if (job_.start > released && job_.start - released > setup_.period / 10) {
+            job_.status |= job_status::late_release;
+        }
+        bool reset = false;
+        if (setup_.rows != nullptr) {
+            job_.input = static_cast<std::uint32_t>(executed_ % setup_.row_count);
+            std::memcpy(setup_.in, setup_.rows + job_.input * std::uint64_t{setup_.in_bytes},
+                        setup_.in_bytes);
+            reset = job_.input == 0 && executed_ != 0;
+        }
+        for (std::uint32_t i = 0; i < setup_.read_count; ++i) {
+            const ReadEnd& end = setup_.reads[i];
+            note(end.channel, end.read(end.self, setup_.in + end.offset, end.logical ? release : job_.start));
+        }
+        setup_.computation.begin(setup_.computation.self, setup_.in, reset, job_);
+    }
+
+    // The second half: its outputs are there, written and recorded. False: the run is to end.
+    bool finish() noexcept {
+        const bool go_on = setup_.computation.finish(setup_.computation.self, setup_.out,
+                                                     job_.release + setup_.give_up, job_);
+        complete(P::now());
+        // Of an offloaded task the master says so; a local one that is late ends the run as well.
+        return go_on && (setup_.on_miss != OnMiss::stop || (job_.status & job_status::missed) == 0);
+    }
+
+    // What a master found of the job under way, which a worker computed. `lost`: the event where this job is
+    // the first to find the worker lost. False: the run is to end.
+    bool answered(const offload::JobReport& report, std::uint32_t worker, Event::Kind lost) noexcept {
+        job_.sent = report.sent;
+        job_.received = report.received;
+        job_.compute = report.compute_ticks;
+        job_.status |= report.status;
+        if (report.worker_lost) {
+            event(lost, worker);
+        }
+        if (report.worker_restarted) {
+            event(Event::worker_restarted, worker);
+        }
+        if (report.worker_back) {
+            event(Event::worker_back, worker);
+        }
+        return !report.stop;
+    }
+
+    // Of several jobs under way (a load begins before the unload of the one before): the one that completes
+    // now, with what begin() left of it.
+    struct UnderWay {
+        Job job;
+        Ticks due;
+    };
+    [[nodiscard]] UnderWay under_way() const noexcept { return {job_, due_}; }
+    void resume(const UnderWay& begun) noexcept {
+        job_ = begun.job;
+        due_ = begun.due;
+    }
+
+    void complete(Ticks finish) noexcept {
+        const Ticks visible = due_;
+        for (std::uint32_t i = 0; i < setup_.write_count; ++i) {
+            const WriteEnd& end = setup_.writes[i];
+            Transferred moved = end.write(end.self, setup_.out + end.offset, end.logical ? visible : finish);
+            if (end.logical && finish > visible && moved.kind == Operation::write) {
+                moved.kind = Operation::write_late;
+            }
+            note(end.channel, moved);
+        }
+        // The compiler may not move an output's store behind the time stamp.
+        asm volatile("" ::"r"(setup_.out) : "memory");
+        job_.finish = setup_.write_count != 0 ? P::now() : finish;
+        if ((job_.status & job_status::held) != 0 || job_.finish > visible) {
+            job_.status |= job_status::missed;
+        }
+        put_job();
+        ++executed_;
+    }
+
+    // A release that is not served.
+    void skip(Ticks release, Ticks ready, std::uint32_t seq) noexcept {
+        job_ = Job{};
+        job_.release = release;
+        job_.ready = ready;
+        job_.seq = seq;
+        job_.task = setup_.task;
+        job_.core = setup_.core;
+        job_.status = job_status::missed | job_status::unserved;
+        record_->put(RecordTable::job, setup_.task, &job_, sizeof job_);
+    }
+
+    void event(Event::Kind kind, std::uint64_t value) noexcept {
+        const Event made{P::now(), value, kind, setup_.task, setup_.core, 0};
+        record_->put(RecordTable::event, setup_.task, &made, sizeof made);
+    }
+
+    [[nodiscard]] const Job& job() const noexcept { return job_; }
+    [[nodiscard]] Job& job() noexcept { return job_; }
+    [[nodiscard]] const TaskSetup& setup() const noexcept { return setup_; }
+
+  private:
+    void put_job() noexcept {
+        record_->put(RecordTable::job, setup_.task, &job_, sizeof job_);
+        if (setup_.out_bytes != 0) {
+            const std::uint64_t seq = job_.seq;
+            record_->put(RecordTable::output, setup_.task, &seq, sizeof seq, setup_.out, setup_.out_bytes);
+        }
+    }
+
+    void note(std::uint16_t channel, const Transferred& moved) noexcept {
+        if (channel == no_channel) {
+            return;
+        }
+        const Operation made{P::now(),
+                             moved.sequence,
+                             job_.seq,
+                             setup_.task,
+                             channel,
+                             moved.kind,
+                             static_cast<std::uint16_t>(moved.count > 0xffff ? 0xffff : moved.count),
+                             0};
+        record_->put(RecordTable::operation, setup_.task, &made, sizeof made);
+        if (moved.kind == Operation::write_dropped) {
+            event(Event::queue_full, channel);
+        } else if (moved.kind == Operation::write_late) {
+            event(Event::let_late_write, channel);
+        } else if (moved.kind == Operation::read_overtaken) {
+            event(Event::let_lap, channel);
+        } else if (moved.kind == Operation::read_corrupt) {
+            event(Event::block_corrupt, channel);
+        }
+    }
+
+    TaskSetup setup_{};
+    RingWriter* record_ = nullptr;
+    Job job_{};
+    Ticks due_ = 0;
+    std::uint64_t executed_ = 0;
+};
+
+}  // namespace consort::app

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What one run of the executive reads: a JSON file that `consort run` writes from the plan. Indices count
+// from 0 in the order of the file's own lists; times are nanoseconds.
+#pragma once
+
+#include <cstdint>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "consort/linux/release_timer.hpp"
+#include "consort/task/miss_policy.hpp"
+
+namespace consort::linux_port {
+
+enum class CorePolicy : std::uint8_t { preemptive, non_preemptive, edf, worker, three_phase };
+
+struct CoreConfig {
+    std::string name;
+    CorePolicy policy = CorePolicy::preemptive;
+    int cpu = -1;  // -1: not pinned
+    TimeBase time_base = TimeBase::sleep;
+    std::uint64_t margin_ns = 0;
+    // A core that spins sleeps one wait in so many, so that the kernel need not throttle it; 0: never.
+    std::uint32_t sleep_one_in = 0;
+    bool wait_sleeps = false;  // how an answer is awaited
+    unsigned max_restarts = 0;
+    std::uint32_t ring_bytes = 1U << 20U;
+};
+
+struct MemberRows {
+    std::string member;
+    std::string file;
+};
+
+struct StandInConfig {
+    std::uint64_t bcet_ns = 0;
+    std::uint64_t wcet_ns = 0;
+};
+
+struct TaskConfig {
+    std::string name;
+    std::uint16_t core = 0;
+    std::optional<std::uint16_t> worker;
+    int rank = 1;
+    int worker_rank = 1;
+    std::uint64_t period_ns = 0;
+    std::uint64_t extra_gap_ns = 0;
+    // The channel whose blocks release the task, at least a period apart; else time does.
+    std::optional<std::uint16_t> arrival;
+    std::uint64_t offset_ns = 0;
+    std::uint64_t jitter_ns = 0;
+    std::uint64_t deadline_ns = 0;
+    std::uint64_t give_up_ns = 0;
+    // After so long a job is taken for stuck, and its core is ended.
+    std::uint64_t budget_ns = 0;
+    // Three-phase: after so long the job is stopped; 0: never.
+    std::uint64_t execution_budget_ns = 0;
+    OnMiss on_miss = OnMiss::hold_last_output;
+    std::string input_file;  // rows of In as they lie in memory; empty: none
+    std::vector<MemberRows> member_rows;
+    std::optional<StandInConfig> stand_in;
+    std::uint32_t ring_bytes = 1U << 20U;
+};
+
+struct ClusterConfig {
+    std::vector<std::uint16_t> cores;
+    std::vector<std::uint64_t> slots_ns;
+    bool round_robin = false;
+    int io_cpu = -1;
+    bool shared = false;  // with other cores' processors
+};
+
+struct ChannelConfig {
+    std::string name;
+    bool let = false;  // logical execution time
+    // Written by a device that is only described: numbered blocks, this often. 0: a task writes it.
+    std::uint64_t device_period_ns = 0;
+};
+
+struct DeviceConfig {
+    std::string name;
+    std::uint64_t period_ns = 0;  // of a plant's step
+};
+
+struct FaultConfig {
+    std::string kind;  // kill-worker, stop-worker
+    std::uint64_t at_ns = 0;
+    std::uint64_t for_ns = 0;
+};
+
+struct RunConfig {
+    std::vector<CoreConfig> cores;
+    std::vector<TaskConfig> tasks;
+    std::vector<ChannelConfig> channels;
+    std::vector<ClusterConfig> clusters;
+    std::vector<DeviceConfig> devices;
+    std::vector<FaultConfig> faults;
+    std::uint64_t duration_ns = 0;
+    std::uint64_t seed = 0;
+    bool realtime = true;
+    int priority = 50;  // of the least urgent task
+    // How long a stretch without processor lasts that the kernel's real-time throttling made.
+    std::uint64_t throttled_from_ns = ~std::uint64_t{0};
+    std::uint64_t throttled_to_ns = 0;
+    nlohmann::json record;  // as it goes into the manifest
+    // In virtual time: what takes how long (in_virtual_time.cpp reads it).
+    nlohmann::json virtual_time;
+
+    // Throws std::invalid_argument.
+    [[nodiscard]] std::uint16_t channel_named(const std::string& name) const {
+        for (std::uint16_t i = 0; i < channels.size(); ++i) {
+            if (channels[i].name == name) {
+                return i;
+            }
+        }
+        throw std::invalid_argument("the configuration has no channel " + name);
+    }
+};
+
+namespace detail {
+
+template <class V>
+V required(const nlohmann::json& object, const char* key, const std::string& where) {
+    if (!object.contains(key)) {
+        throw std::invalid_argument(where + ": the key '" + key + "' is missing");
+    }
+    try {
+        return object.at(key).get<V>();
+    } catch (const nlohmann::json::exception& error) {
+        throw std::invalid_argument(where + "." + key + ": " + error.what());
+    }
+}
+
+template <class E>
+E named(const nlohmann::json& object, const char* key, const std::string& where,
+        std::initializer_list<std::pair<const char*, E>> names) {
+    const auto text = required<std::string>(object, key, where);
+    std::string all;
+    for (const auto& [name, value] : names) {
+        if (text == name) {
+            return value;
+        }
+        all += (all.empty() ? "" : ", ") + std::string(name);
+    }
+    throw std::invalid_argument(where + "." + key + ": '" + text + "' is not one of " + all);
+}
+
+inline CoreConfig read_core(const nlohmann::json& object, const std::string& where) {
+    CoreConfig core;
+    core.name = required<std::string>(object, "name", where);
+    core.policy = named<CorePolicy>(object, "policy", where,
+                                    {{"fixed-priority", CorePolicy::preemptive},
+                                     {"fixed-priority-non-preemptive", CorePolicy::non_preemptive},
+                                     {"edf", CorePolicy::edf},
+                                     {"worker", CorePolicy::worker},
+                                     {"three-phase", CorePolicy::three_phase}});
+    core.cpu = object.value("cpu", -1);
+    core.time_base =
+        named<TimeBase>(object, "time_base", where,
+                        {{"spin", TimeBase::spin}, {"sleep", TimeBase::sleep}, {"hybrid", TimeBase::hybrid}});
+    core.margin_ns = object.value("margin_ns", std::uint64_t{100'000});
+    core.sleep_one_in = object.value("sleep_one_in", 0U);
+    core.wait_sleeps = named<bool>(object, "wait", where, {{"spin", false}, {"sleep", true}});
+    core.max_restarts = object.value("max_restarts", 0U);
+    core.ring_bytes = object.value("ring_bytes", core.ring_bytes);
+    return core;
+}
+
+inline TaskConfig read_task(const nlohmann::json& object, const std::string& where, std::size_t cores) {
+    TaskConfig task;
+    task.name = required<std::string>(object, "name", where);
+    task.core = required<std::uint16_t>(object, "core", where);
+    if (object.contains("worker") && !object.at("worker").is_null()) {
+        task.worker = required<std::uint16_t>(object, "worker", where);
+    }
+    if (task.core >= cores || (task.worker && *task.worker >= cores)) {
+        throw std::invalid_argument(where + ": there is no such core");
+    }
+    task.rank = required<int>(object, "rank", where);
+    task.worker_rank = object.value("worker_rank", 1);
+    task.period_ns = required<std::uint64_t>(object, "period_ns", where);
+    task.extra_gap_ns = object.value("extra_gap_ns", std::uint64_t{0});
+    if (object.contains("arrival") && !object.at("arrival").is_null()) {
+        task.arrival = required<std::uint16_t>(object, "arrival", where);
+    }
+    task.offset_ns = object.value("offset_ns", std::uint64_t{0});
+    task.jitter_ns = object.value("jitter_ns", std::uint64_t{0});
+    task.deadline_ns = required<std::uint64_t>(object, "deadline_ns", where);
+    task.give_up_ns = object.value("give_up_ns", task.deadline_ns);
+    task.budget_ns = required<std::uint64_t>(object, "budget_ns", where);
+    task.execution_budget_ns = object.value("execution_budget_ns", std::uint64_t{0});
+    task.on_miss = named<OnMiss>(object, "on_miss", where,
+                                 {{"hold-last-output", OnMiss::hold_last_output},
+                                  {"local-fallback", OnMiss::local_fallback},
+                                  {"stop", OnMiss::stop}});
+    task.input_file = object.value("input_file", std::string{});
+    for (const auto& rows : object.value("member_rows", nlohmann::json::array())) {
+        task.member_rows.push_back(
+            {required<std::string>(rows, "member", where), required<std::string>(rows, "file", where)});
+    }
+    if (object.contains("stand_in") && !object.at("stand_in").is_null()) {
+        const auto& stand_in = object.at("stand_in");
+        task.stand_in = {required<std::uint64_t>(stand_in, "bcet_ns", where),
+                         required<std::uint64_t>(stand_in, "wcet_ns", where)};
+    }
+    task.ring_bytes = object.value("ring_bytes", task.ring_bytes);
+    if (task.period_ns == 0 || task.deadline_ns == 0 || task.give_up_ns > task.deadline_ns) {
+        throw std::invalid_argument(where + ": 0 < period_ns and 0 < give_up_ns <= deadline_ns are required");
+    }
+    return task;
+}
+
+}  // namespace detail
+
+// Throws std::invalid_argument with the key that is wrong.
+inline RunConfig read_run_config(const std::string& path) {
+    using detail::required;
+    std::ifstream file(path);
+    if (!file) {
+        throw std::invalid_argument(path + ": cannot be read");
+    }
+    nlohmann::json all;
+    try {
+        all = nlohmann::json::parse(file);
+    } catch (const nlohmann::json::exception& error) {
+        throw std::invalid_argument(path + ": " + error.what());
+    }
+    RunConfig config;
+    const auto cores = required<nlohmann::json>(all, "cores", path);
+    for (std::size_t i = 0; i < cores.size(); ++i) {
+        config.cores.push_back(detail::read_core(cores[i], path + ": cores[" + std::to_string(i) + "]"));
+    }
+    const auto tasks = required<nlohmann::json>(all, "tasks", path);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        config.tasks.push_back(
+            detail::read_task(tasks[i], path + ": tasks[" + std::to_string(i) + "]", cores.size()));
+    }
+    for (const auto& channel : all.value("channels", nlohmann::json::array())) {
+        config.channels.push_back({required<std::string>(channel, "name", path + ": channels"),
+                                   channel.value("let", false),
+                                   channel.value("device_period_ns", std::uint64_t{0})});
+    }
+    for (const auto& cluster : all.value("clusters", nlohmann::json::array())) {
+        ClusterConfig read;
+        read.cores = required<std::vector<std::uint16_t>>(cluster, "cores", path + ": clusters");
+        read.slots_ns = required<std::vector<std::uint64_t>>(cluster, "slots_ns", path + ": clusters");
+        read.round_robin = cluster.value("round_robin", false);
+        read.io_cpu = cluster.value("io_cpu", -1);
+        read.shared = cluster.value("shared", false);
+        config.clusters.push_back(read);
+    }
+    for (const auto& device : all.value("devices", nlohmann::json::array())) {
+        config.devices.push_back({required<std::string>(device, "name", path + ": devices"),
+                                  device.value("period_ns", std::uint64_t{0})});
+    }
+    for (const auto& fault : all.value("faults", nlohmann::json::array())) {
+        config.faults.push_back({required<std::string>(fault, "kind", path + ": faults"),
+                                 required<std::uint64_t>(fault, "at_ns", path + ": faults"),
+                                 fault.value("for_ns", std::uint64_t{0})});
+    }
+    config.duration_ns = required<std::uint64_t>(all, "duration_ns", path);
+    config.seed = all.value("seed", std::uint64_t{0});
+    config.realtime = all.value("realtime", true);
+    config.priority = all.value("priority", config.priority);
+    if (all.contains("throttled_ns") && !all.at("throttled_ns").is_null()) {
+        const auto lasts = required<std::vector<std::uint64_t>>(all, "throttled_ns", path);
+        if (lasts.size() != 2) {
+            throw std::invalid_argument(path + ": throttled_ns: two times are needed");
+        }
+        config.throttled_from_ns = lasts[0];
+        config.throttled_to_ns = lasts[1];
+    }
+    config.record = all.value("record", nlohmann::json::object());
+    config.virtual_time = all.value("virtual_time", nlohmann::json::object());
+    return config;
+}
+
+}  // namespace consort::linux_port

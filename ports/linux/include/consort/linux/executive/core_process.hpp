@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A core that releases tasks, as a process pinned to a processor.
+//
+//   fixed-priority                 one SCHED_FIFO thread a task, at the priority of its rank
+//   fixed-priority-non-preemptive  one thread, which serves the released tasks by rank
+//   edf                            one thread a task; at each release and completion the one with the
+//                                  earliest deadline gets the running priority, the others a lower one
+//
+// Equal deadlines go by release order, then by the order of the tasks, as in the simulator.
+#pragma once
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "consort/linux/executive/prepared_task.hpp"
+#include "consort/linux/executive/run_region.hpp"
+#include "consort/linux/executive/thread_watch.hpp"
+#include "consort/linux/executive/waiting.hpp"
+#include "consort/linux/realtime.hpp"
+
+namespace consort::linux_port {
+
+inline RealtimeOptions realtime_options(const RunConfig& config, const CoreConfig& core, int priority) {
+    RealtimeOptions options;
+    if (core.cpu >= 0) {
+        options.cpu = core.cpu;
+    }
+    if (config.realtime) {
+        options.priority = priority;
+    } else {
+        options.policy = SCHED_OTHER;
+        options.priority = 0;
+        options.cpu_dma_latency = false;
+    }
+    return options;
+}
+
+// A step that crashes leaves its name behind before the process ends.
+inline void name_crashes() {
+    struct sigaction action {};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESETHAND;
+    action.sa_handler = [](int signal) {
+        if (TaskLine* line = PreparedTask::current(); line != nullptr) {
+            line->fault.store(signal, std::memory_order_relaxed);
+        }
+        ::raise(signal);
+    };
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) {
+        ::sigaction(signal, &action, nullptr);
+    }
+}
+
+// The run's start, once every core is attached. 0: the run ends before it began.
+inline Ticks wait_for_start(const SharedRun& shared) {
+    for (;;) {
+        const Ticks start = shared.run[0].start.load(std::memory_order_acquire);
+        if (start != 0 || shared.stopping()) {
+            return start;
+        }
+        timespec time{0, 200'000};
+        ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+    }
+}
+
+class CoreProcess {
+  public:
+    CoreProcess(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared, std::uint16_t core)
+        : config_(&config),
+          core_(&config.cores[core]),
+          index_(core),
+          shared_(&shared),
+          events_(shared.rings.of_core(core)),
+          devices_(catalogue, config),
+          catalogue_(&catalogue) {}
+
+    // Until all releases before the run's end are served. The exit status.
+    int run(const Region<>& region) {
+        name_crashes();
+        prepare(region);
+        // Memory, latency and affinity are the process's; each thread takes its own priority.
+        RealtimeOptions options = realtime_options(*config_, *core_, config_->priority);
+        options.policy = SCHED_OTHER;
+        RealtimeGuard process(options);
+        threads_.reserve(tasks_.size());
+        start_threads();
+        Realtime achieved = process.achieved();
+        achieved.policy = config_->realtime && refused_.empty() ? "SCHED_FIFO" : "SCHED_OTHER";
+        achieved.priority = config_->realtime && refused_.empty() ? config_->priority : 0;
+        for (const std::string& note : refused_) {
+            achieved.notes.push_back(note);
+        }
+        shared_->realtime[index_].set(achieved);
+        shared_->cores[index_].ready.fetch_add(1, std::memory_order_release);
+        for (std::thread& thread : threads_) {
+            thread.join();
+        }
+        shared_->cores[index_].finished.store(1, std::memory_order_release);
+        return 0;
+    }
+
+  private:
+    void prepare(const Region<>& region) {
+        for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
+            const TaskConfig& task = config_->tasks[i];
+            if (task.core != index_) {
+                continue;
+            }
+            WorkerControl<>::Master* control = nullptr;
+            if (task.worker) {
+                controls_.push_back(std::make_unique<WorkerControl<>::Master>(
+                    *open_or_refuse<WorkerControl<>>(region, control_name(config_->cores[*task.worker]))));
+                control = controls_.back().get();
+            }
+            tasks_.push_back(std::make_unique<PreparedTask>(*config_, i, *catalogue_, region, devices_,
+                                                            *shared_, control));
+        }
+        std::stable_sort(tasks_.begin(), tasks_.end(),
+                         [](const auto& a, const auto& b) { return a->config().rank > b->config().rank; });
+    }
+
+    // Every thread is at its priority and has touched its stack before the run may start.
+    void start_threads() {
+        std::atomic<std::size_t> here{0};
+        const auto add = [&](int priority, auto body) {
+            threads_.emplace_back([this, priority, body, &here] {
+                RealtimeOptions options = realtime_options(*config_, *core_, priority);
+                options.lock_memory = options.cpu_dma_latency = false;
+                const RealtimeGuard guard(options);
+                {
+                    const std::lock_guard lock(notes_);
+                    for (const std::string& note : guard.achieved().notes) {
+                        if (std::find(refused_.begin(), refused_.end(), note) == refused_.end()) {
+                            refused_.push_back(note);
+                        }
+                    }
+                }
+                here.fetch_add(1, std::memory_order_release);
+                const Ticks start = wait_for_start(*shared_);
+                if (start != 0) {
+                    const std::uint64_t before = thread_ns();
+                    body(start);
+                    shared_->cores[index_].cpu_ns.fetch_add(thread_ns() - before, std::memory_order_relaxed);
+                }
+            });
+        };
+        if (core_->policy == CorePolicy::non_preemptive) {
+            add(config_->priority + 1, [this](Ticks start) { serve_in_turn(start); });
+        } else {
+            for (std::size_t i = 0; i < tasks_.size(); ++i) {
+                const bool edf = core_->policy == CorePolicy::edf;
+                const int priority =
+                    edf ? config_->priority + edf_arriving : config_->priority + tasks_[i]->config().rank;
+                add(priority, [this, i, edf](Ticks start) {
+                    if (edf) {
+                        run_edf(*tasks_[i], start);
+                    } else {
+                        run_alone(*tasks_[i], start, i == 0);
+                    }
+                });
+            }
+        }
+        while (here.load(std::memory_order_acquire) != threads_.size()) {
+            std::this_thread::yield();
+        }
+    }
+
+    void begin(PreparedTask& task, Ticks start) {
+        task.begin(start, config_->duration_ns);
+        std::call_once(devices_begun_, [&] { devices_.begin(start); });
+    }
+
+    // Until the next release that can still be served is known. False: there is none before the run's end.
+    bool await_release(PreparedTask& task) {
+        while (!shared_->stopping()) {
+            task.skip_passed(Clock::now());
+            if (task.done()) {
+                return false;
+            }
+            if (task.released()) {
+                return true;
+            }
+            task.sleep_for_arrival();
+        }
+        return false;
+    }
+
+    void run_alone(PreparedTask& task, Ticks start, bool most_urgent) {
+        begin(task, start);
+        ReleaseWait wait(*core_);
+        ThreadWatch watch(task.record(), index_);
+        while (await_release(task)) {
+            const Ticks woke = wait.until(task.ready(), watch, task.index(), most_urgent);
+            if (task.runner().passed(task.nominal(), woke)) {
+                continue;
+            }
+            if (!run_watched(task, watch)) {
+                shared_->stop();
+            }
+        }
+    }
+
+    // One job, and what the machine did to it. Where another task of the core came between, that one's
+    // release interrupted this job, and nothing can be said of it.
+    bool run_watched(PreparedTask& task, ThreadWatch& watch) {
+        const std::uint64_t others = jobs_begun_.fetch_add(1, std::memory_order_relaxed) + 1;
+        const Ticks since = Clock::now();
+        watch.job_begins();
+        const bool go_on = task.run_job();
+        if (!task.sleeps() && jobs_begun_.load(std::memory_order_relaxed) == others) {
+            watch.job_ended(task.index(), since);
+        }
+        return go_on;
+    }
+
+    void serve_in_turn(Ticks start) {
+        for (auto& task : tasks_) {
+            begin(*task, start);
+        }
+        CoreLine& line = shared_->cores[index_];
+        ReleaseWait wait(*core_);
+        ThreadWatch watch(events_, index_);
+        while (!shared_->stopping()) {
+            const std::uint32_t arrivals = line.arrivals.load(std::memory_order_acquire);
+            const Ticks now = Clock::now();
+            PreparedTask* next = nullptr;
+            Ticks earliest = ~Ticks{0};
+            bool arrival_awaited = false;
+            for (auto& task : tasks_) {
+                task->skip_passed(now);
+                if (task->done()) {
+                    continue;
+                }
+                if (!task->released()) {
+                    arrival_awaited = true;
+                    continue;
+                }
+                if (task->ready() <= now) {
+                    next = task.get();
+                    break;
+                }
+                earliest = std::min(earliest, task->ready());
+            }
+            if (next == nullptr && arrival_awaited) {
+                sleep_for_doorbell(line.arrivals, line.arrivals_awaited, arrivals,
+                                   std::min(earliest, now + PreparedTask::longest_sleep()));
+                continue;
+            }
+            if (next == nullptr) {
+                if (earliest == ~Ticks{0}) {
+                    return;
+                }
+                wait.until(earliest, watch, Event::none, true);
+                continue;
+            }
+            if (!run_watched(*next, watch)) {
+                shared_->stop();
+            }
+        }
+    }
+
+    // Priorities of an EDF core, above the run's base: a thread that arrives decides before any other runs.
+    static constexpr int edf_waiting = 1;
+    static constexpr int edf_running = 2;
+    static constexpr int edf_arriving = 3;
+
+    struct EdfEntry {
+        Ticks deadline;
+        Ticks release;
+        std::uint16_t task;
+        pthread_t thread;
+        friend bool operator<(const EdfEntry& a, const EdfEntry& b) {
+            return a.deadline != b.deadline ? a.deadline < b.deadline
+                   : a.release != b.release ? a.release < b.release
+                                            : a.task < b.task;
+        }
+    };
+
+    void set_priority(pthread_t thread, int above) const {
+        if (config_->realtime) {
+            ::pthread_setschedprio(thread, config_->priority + above);
+        }
+    }
+
+    // Called at the arriving priority, on the core's one processor: nothing else of the core runs meanwhile,
+    // so the lock is never contended for long.
+    void edf_arrive(const EdfEntry& mine) {
+        const std::lock_guard lock(edf_);
+        const bool first = edf_ready_.empty() || mine < edf_ready_.front();
+        if (!edf_ready_.empty() && first) {
+            set_priority(edf_ready_.front().thread, edf_waiting);
+        }
+        edf_ready_.insert(std::upper_bound(edf_ready_.begin(), edf_ready_.end(), mine), mine);
+        set_priority(mine.thread, first ? edf_running : edf_waiting);
+    }
+    void edf_leave(pthread_t thread) {
+        set_priority(thread, edf_arriving);
+        const std::lock_guard lock(edf_);
+        std::erase_if(edf_ready_, [thread](const EdfEntry& e) { return ::pthread_equal(e.thread, thread); });
+        if (!edf_ready_.empty()) {
+            set_priority(edf_ready_.front().thread, edf_running);
+        }
+    }
+
+    void run_edf(PreparedTask& task, Ticks start) {
+        begin(task, start);
+        const pthread_t self = ::pthread_self();
+        CoreConfig sleeping = *core_;
+        sleeping.time_base = TimeBase::sleep;
+        ReleaseWait wait(sleeping);
+        ThreadWatch watch(task.record(), index_);
+        while (await_release(task)) {
+            // Tasks of earlier deadlines delay it: that it wakes late says nothing of the machine.
+            wait.until(task.ready(), watch, task.index(), false);
+            if (task.runner().passed(task.nominal(), Clock::now())) {
+                continue;
+            }
+            edf_arrive({task.absolute_deadline(), task.ready(), task.index(), self});
+            if (!run_watched(task, watch)) {
+                shared_->stop();
+            }
+            edf_leave(self);
+        }
+    }
+
+    static std::uint64_t thread_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
+
+    const RunConfig* config_;
+    const CoreConfig* core_;
+    std::uint16_t index_;
+    SharedRun* shared_;
+    app::RingWriter events_;
+    Devices devices_;
+    const Catalogue* catalogue_;
+    std::vector<std::unique_ptr<WorkerControl<>::Master>> controls_;
+    std::vector<std::unique_ptr<PreparedTask>> tasks_;  // the most urgent first
+    std::vector<std::thread> threads_;
+    std::mutex notes_;
+    std::vector<std::string> refused_;
+    std::once_flag devices_begun_;
+    std::mutex edf_;
+    std::vector<EdfEntry> edf_ready_;
+    std::atomic<std::uint64_t> jobs_begun_{0};
+};
+
+}  // namespace consort::linux_port

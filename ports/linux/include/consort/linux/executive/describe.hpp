@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a program says of itself with --describe: the layouts of its tasks' parts, of its channels' blocks
+// and of the record's structs, as the compiler has them. Python makes its dtypes of these.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "consort/app/ring.hpp"
+#include "consort/linux/executive/catalogue.hpp"
+#include "consort/linux/executive/summary_page.hpp"
+#include "consort/linux/executive/worker_process.hpp"
+
+namespace consort::linux_port {
+
+// numpy's code of a scalar leaf: u4, i2, f4 …
+inline std::string numpy_code(const Leaf& leaf) {
+    const char letter = leaf.kind == Kind::floating ? 'f' : (leaf.is_signed != 0 ? 'i' : 'u');
+    return letter + std::to_string(leaf.size);
+}
+
+inline nlohmann::json to_json(const TypeInfo& type) {
+    nlohmann::json members = nlohmann::json::array();
+    for (std::size_t i = 0; i < type.count; ++i) {
+        const Leaf& leaf = type.leaves[i];
+        members.push_back({{"name", std::string(type.name(i).view())},
+                           {"type", numpy_code(leaf)},
+                           {"offset", leaf.offset},
+                           {"count", leaf.count}});
+    }
+    return {{"bytes", type.bytes}, {"members", members}};
+}
+
+inline nlohmann::json record_layouts() {
+    return {{"job", to_json(type_info<Job>())},
+            {"operation", to_json(type_info<Operation>())},
+            {"event", to_json(type_info<Event>())},
+            {"served", to_json(type_info<ServedRow>())},
+            {"head", to_json(type_info<app::RecordHead>())},
+            {"ring",
+             {{"bytes", sizeof(app::RingMemory)},
+              {"written", offsetof(app::RingMemory, written)},
+              {"lost", offsetof(app::RingMemory, lost)}}},
+            {"tables",
+             {{"job", static_cast<std::uint16_t>(app::RecordTable::job)},
+              {"operation", static_cast<std::uint16_t>(app::RecordTable::operation)},
+              {"event", static_cast<std::uint16_t>(app::RecordTable::event)},
+              {"output", static_cast<std::uint16_t>(app::RecordTable::output)}}}};
+}
+
+// Of the page that `consort watch` reads.
+inline nlohmann::json summary_layouts() {
+    return {{"head", to_json(type_info<SummaryHead>())},
+            {"task", to_json(type_info<TaskSummary>())},
+            {"core", to_json(type_info<CoreSummary>())},
+            {"states",
+             {{"before-start", SummaryHead::before_start},
+              {"running", SummaryHead::running},
+              {"ended", SummaryHead::ended}}},
+            {"no_time", TaskSummary::no_time}};
+}
+
+inline nlohmann::json describe(const Catalogue& catalogue) {
+    nlohmann::json tasks = nlohmann::json::array();
+    for (const TaskEntry& task : catalogue.tasks) {
+        tasks.push_back({{"name", task.name},
+                         {"in", to_json(task.in)},
+                         {"state", to_json(task.state)},
+                         {"out", to_json(task.out)},
+                         {"constants", to_json(task.constants)},
+                         {"stand_in", task.stand_in}});
+    }
+    nlohmann::json channels = nlohmann::json::array();
+    for (const ChannelEntry& channel : catalogue.channels) {
+        channels.push_back({{"name", channel.name},
+                            {"block", to_json(channel.value)},
+                            {"region_bytes", channel.region_bytes}});
+    }
+    nlohmann::json bindings = nlohmann::json::array();
+    for (const Binding& b : catalogue.bindings) {
+        bindings.push_back({{"task", b.task},
+                            {"member", b.member},
+                            {"source", b.source},
+                            {"offset", b.offset},
+                            {"bytes", b.bytes}});
+    }
+    return {{"tasks", tasks},
+            {"channels", channels},
+            {"bindings", bindings},
+            {"record", record_layouts()},
+            {"summary", summary_layouts()}};
+}
+
+}  // namespace consort::linux_port

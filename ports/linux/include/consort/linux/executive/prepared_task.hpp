@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A task made ready in the process that releases it: memory for its parts, its channels' ends opened, its
+// computation chosen. Everything is allocated and touched before the first release.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "consort/app/release.hpp"
+#include "consort/app/task_runner.hpp"
+#include "consort/linux/executive/arrivals.hpp"
+#include "consort/linux/executive/catalogue.hpp"
+#include "consort/linux/executive/config.hpp"
+#include "consort/linux/executive/doorbell.hpp"
+#include "consort/linux/executive/shared.hpp"
+#include "consort/linux/locked_buffer.hpp"
+
+namespace consort::linux_port {
+
+// Rows as they lie in memory, `row_bytes` each. Throws std::invalid_argument.
+inline std::unique_ptr<LockedBuffer> read_rows(const std::string& path, std::size_t row_bytes) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    if (!file) {
+        throw std::invalid_argument(path + ": cannot be read");
+    }
+    const auto bytes = static_cast<std::size_t>(file.tellg());
+    if (bytes == 0 || row_bytes == 0 || bytes % row_bytes != 0) {
+        throw std::invalid_argument(path + ": " + std::to_string(bytes) +
+                                    " bytes are not a whole number of rows of " + std::to_string(row_bytes) +
+                                    " bytes");
+    }
+    auto buffer = std::make_unique<LockedBuffer>(bytes);
+    file.seekg(0);
+    file.read(reinterpret_cast<char*>(buffer->data()), static_cast<std::streamsize>(bytes));
+    return buffer;
+}
+
+// A recording bound to one member: a row a job, from the first again at the end.
+class RowsSource final : public ReadSource {
+  public:
+    RowsSource(std::unique_ptr<LockedBuffer> rows, std::uint32_t bytes)
+        : rows_(std::move(rows)), bytes_(bytes), count_(rows_->size() / bytes) {}
+    Transferred read(std::byte* to, Ticks /*as_of*/) noexcept override {
+        std::memcpy(to, rows_->data() + (next_ % count_) * bytes_, bytes_);
+        ++next_;
+        return {next_, 1, Operation::read};
+    }
+
+  private:
+    std::unique_ptr<LockedBuffer> rows_;
+    std::uint32_t bytes_;
+    std::uint64_t count_;
+    std::uint64_t next_ = 0;
+};
+
+// A stand-in's own input: the job's number and how long it is to execute.
+class StandInInput final : public ReadSource {
+  public:
+    StandInInput(app::Draw draw, const StandInConfig& config) : draw_(draw), config_(config) {}
+    Transferred read(std::byte* to, Ticks /*as_of*/) noexcept override {
+        const app::Time ns =
+            draw_(app::Spread::edges, app::Choice::execution, job_, static_cast<app::Time>(config_.bcet_ns),
+                  static_cast<app::Time>(config_.wcet_ns));
+        const StandInIn in{job_, static_cast<std::uint64_t>(ns)};
+        std::memcpy(to, &in, sizeof in);
+        ++job_;
+        return {job_, 1, Operation::read};
+    }
+
+  private:
+    app::Draw draw_;
+    StandInConfig config_;
+    std::uint64_t job_ = 0;
+};
+
+// The devices of one process, made when the first task that uses one is.
+class Devices {
+  public:
+    Devices(const Catalogue& catalogue, const RunConfig& config) : catalogue_(&catalogue), config_(&config) {}
+    std::shared_ptr<Device> of(const std::string& name) {
+        auto& device = made_[name];
+        if (!device) {
+            for (const DeviceEntry& entry : catalogue_->devices) {
+                if (entry.name == name) {
+                    device = entry.make();
+                }
+            }
+            if (!device) {
+                throw std::invalid_argument("the program has no device " + name);
+            }
+        }
+        return device;
+    }
+    void begin(Ticks start) {
+        for (const auto& [name, device] : made_) {
+            std::uint64_t period = 0;
+            for (const DeviceConfig& known : config_->devices) {
+                period = known.name == name ? known.period_ns : period;
+            }
+            device->begin(start, std::max<std::uint64_t>(period, 1));
+        }
+    }
+
+  private:
+    const Catalogue* catalogue_;
+    const RunConfig* config_;
+    std::map<std::string, std::shared_ptr<Device>> made_;
+};
+
+// Zeroed memory for a part of a task, on lines of its own.
+struct Aligned {
+    void operator()(std::byte* part) const { ::operator delete[](part, std::align_val_t{64}); }
+};
+using Part = std::unique_ptr<std::byte[], Aligned>;
+inline Part new_part(std::size_t bytes) {
+    const std::size_t size = std::max<std::size_t>(bytes, 64);
+    Part part(static_cast<std::byte*>(::operator new[](size, std::align_val_t{64})));
+    std::fill(part.get(), part.get() + size, std::byte{0});
+    return part;
+}
+
+// Releases of a periodic task: those at offset + k * period before `duration_ns`.
+inline std::uint64_t planned_jobs(const TaskConfig& task, std::uint64_t duration_ns) {
+    return duration_ns <= task.offset_ns
+               ? 0
+               : (duration_ns - task.offset_ns + task.period_ns - 1) / task.period_ns;
+}
+
+// When a task is released, in nanoseconds from the run's start.
+inline app::Releases releases_of(const TaskConfig& task, const app::Draw& draw) {
+    app::ReleaseRule rule;
+    rule.period = static_cast<app::Time>(task.period_ns);
+    rule.extra_gap = static_cast<app::Time>(task.extra_gap_ns);
+    rule.offset = static_cast<app::Time>(task.offset_ns);
+    rule.jitter = static_cast<app::Time>(task.jitter_ns);
+    return {rule, draw, app::Spread::edges};
+}
+
+class PreparedTask {
+  public:
+    // `region` and `devices` outlive this. `control`: of the worker, if the task is offloaded.
+    PreparedTask(const RunConfig& config, std::uint16_t index, const Catalogue& catalogue,
+                 const Region<>& region, Devices& devices, SharedRun& shared,
+                 WorkerControl<>::Master* control)
+        : config_(&config.tasks[index]),
+          entry_(&catalogue.tasks[index]),
+          index_(index),
+          shared_(&shared),
+          line_(&shared.tasks[index]),
+          record_(shared.rings.of_task(index)),
+          in_(new_part(entry_->in.bytes)),
+          out_(new_part(entry_->out.bytes)),
+          draw_(config.seed, index) {
+        for (const ChannelConfig& channel : config.channels) {
+            let_.push_back(channel.let);
+        }
+        app::TaskSetup setup;
+        setup.task = index;
+        setup.core = config_->core;
+        setup.period = Clock::from_ns(config_->period_ns);
+        setup.deadline = Clock::from_ns(config_->deadline_ns);
+        setup.give_up = Clock::from_ns(config_->give_up_ns);
+        setup.on_miss = config_->on_miss;
+        setup.in = in_.get();
+        setup.in_bytes = entry_->in.bytes;
+        setup.out = out_.get();
+        setup.out_bytes = entry_->stand_in ? 0 : entry_->out.bytes;
+        if (!config_->input_file.empty()) {
+            rows_ = read_rows(config_->input_file, setup.in_bytes);
+            setup.rows = rows_->data();
+            setup.row_count = rows_->size() / setup.in_bytes;
+        }
+        bind(config, catalogue, region, devices);
+        setup.reads = reads_.data();
+        setup.read_count = static_cast<std::uint32_t>(reads_.size());
+        setup.writes = writes_.data();
+        setup.write_count = static_cast<std::uint32_t>(writes_.size());
+        if (control != nullptr) {
+            remote_ = entry_->master(region, entry_->name, *control, config_->on_miss);
+            sleeps_ = config.cores[config_->core].wait_sleeps;
+            worker_sleeps_ = config.cores[*config_->worker].wait_sleeps;
+            setup.computation = {this, &begin_remote, &finish_remote};
+        } else {
+            local_ = entry_->local();
+            setup.computation = {this, &begin_local, &finish_local};
+        }
+        runner_ = app::TaskRunner<LinuxPort>(setup, record_);
+    }
+    PreparedTask(const PreparedTask&) = delete;
+    PreparedTask& operator=(const PreparedTask&) = delete;
+
+    // Releases count from `start`, for `duration_ns`. They are kept in nanoseconds and made ticks one by one:
+    // a period is not a whole number of ticks, and tasks would drift against one another.
+    void begin(Ticks start, std::uint64_t duration_ns) {
+        start_ = start;
+        end_ = start + Clock::from_ns(duration_ns);
+        jobs_ = ~std::uint64_t{0};
+        if (config_->arrival) {
+            arrivals_ = {shared_->arrivals[index_], Clock::from_ns(config_->period_ns),
+                         Clock::from_ns(config_->jitter_ns)};
+        } else if (config_->extra_gap_ns == 0) {
+            jobs_ = planned_jobs(*config_, duration_ns);
+            end_ = ~Ticks{0};
+        }
+        releases_ = releases_of(*config_, draw_);
+    }
+
+    [[nodiscard]] const TaskConfig& config() const noexcept { return *config_; }
+    [[nodiscard]] std::uint16_t index() const noexcept { return index_; }
+    // Whether the next release is known: by time always, by arrivals once its block is there.
+    [[nodiscard]] bool released() noexcept { return !config_->arrival || arrivals_.known(); }
+    // Of a release that is known.
+    [[nodiscard]] Ticks nominal() const noexcept {
+        return config_->arrival ? arrivals_.nominal() : tick_of(releases_.nominal());
+    }
+    [[nodiscard]] Ticks ready() const noexcept {
+        return config_->arrival ? arrivals_.actual() : tick_of(releases_.actual());
+    }
+    [[nodiscard]] Ticks absolute_deadline() const noexcept {
+        return config_->arrival ? arrivals_.nominal() + Clock::from_ns(config_->deadline_ns)
+                                : tick_of(releases_.nominal() + static_cast<app::Time>(config_->deadline_ns));
+    }
+    // By arrivals: at the run's end, once nothing that came before it is left.
+    [[nodiscard]] bool done() noexcept {
+        const bool over = config_->arrival && Clock::now() >= end_;
+        return released() ? job() >= jobs_ || nominal() >= end_ : over;
+    }
+    // Of a task whose release is not known: until a block is announced, or for a while, so that the end of
+    // the run is seen.
+    void sleep_for_arrival() noexcept { arrivals_.sleep(std::min(end_, Clock::now() + longest_sleep())); }
+    static Ticks longest_sleep() noexcept { return Clock::from_ns(20'000'000); }
+
+    // Releases that can no longer be served are recorded and passed over.
+    void skip_passed(Ticks now) noexcept {
+        std::uint64_t skipped = 0;
+        while (!done() && released() && runner_.passed(nominal(), now)) {
+            runner_.skip(nominal(), ready(), static_cast<std::uint32_t>(job()));
+            next();
+            ++skipped;
+        }
+        if (skipped != 0) {
+            runner_.event(Event::overrun, skipped);
+        }
+    }
+
+    // The job that is due. False: the run is to end.
+    bool run_job() noexcept {
+        const auto number = static_cast<std::uint32_t>(job());
+        line_->job.store(number, std::memory_order_relaxed);
+        line_->began.store(Clock::now(), std::memory_order_relaxed);
+        current() = line_;
+        if (config_->arrival && arrivals_.early() != 0) {
+            runner_.event(Event::early_arrival, arrivals_.early());
+        }
+        runner_.begin(nominal(), ready(), absolute_deadline(), number);
+        const bool go_on = runner_.finish();
+        current() = nullptr;
+        line_->began.store(0, std::memory_order_relaxed);
+        next();
+        return go_on;
+    }
+
+    [[nodiscard]] app::TaskRunner<LinuxPort>& runner() noexcept { return runner_; }
+    [[nodiscard]] app::RingWriter& record() noexcept { return record_; }
+    // Whether a job may sleep: for its worker's answer.
+    [[nodiscard]] bool sleeps() const noexcept { return sleeps_; }
+    [[nodiscard]] const app::TaskSetup& setup() const noexcept { return runner_.setup(); }
+    [[nodiscard]] std::byte* in() noexcept { return in_.get(); }
+    [[nodiscard]] std::byte* out() noexcept { return out_.get(); }
+
+    // What the calling thread is at, for the handler of a crash.
+    static TaskLine*& current() noexcept {
+        thread_local TaskLine* line = nullptr;
+        return line;
+    }
+
+  private:
+    void bind(const RunConfig& config, const Catalogue& catalogue, const Region<>& region, Devices& devices) {
+        if (config_->stand_in) {
+            add_read(std::make_shared<StandInInput>(draw_, *config_->stand_in), 0, app::no_channel);
+        }
+        for (const Binding& b : catalogue.bindings) {
+            if (b.task != config_->name) {
+                continue;
+            }
+            if (b.device) {
+                const auto device = devices.of(b.source);
+                device_owners_.push_back(device);
+                if (b.device_reader != nullptr) {
+                    add_read(b.device_reader(*device, b), b.offset, app::no_channel);
+                } else {
+                    add_write(b.device_writer(*device, b), b.offset, app::no_channel);
+                }
+                continue;
+            }
+            if (b.open_reader == nullptr && b.open_writer == nullptr) {
+                add_rows(b);
+                continue;
+            }
+            const std::uint16_t channel = config.channel_named(b.source);
+            if (b.open_reader != nullptr) {
+                add_read(b.open_reader(region, b), b.offset, channel);
+            } else {
+                add_write(announcing(b.open_writer(region, b), announcements_of(config, channel, *shared_)),
+                          b.offset, channel);
+            }
+        }
+    }
+
+    void add_rows(const Binding& b) {
+        for (const MemberRows& rows : config_->member_rows) {
+            if (rows.member == b.member) {
+                add_read(std::make_shared<RowsSource>(read_rows(rows.file, b.bytes), b.bytes), b.offset,
+                         app::no_channel);
+                return;
+            }
+        }
+        throw std::invalid_argument(config_->name + ": no rows for the member " + b.member);
+    }
+
+    void add_read(std::shared_ptr<ReadSource> source, std::uint32_t offset, std::uint16_t channel) {
+        reads_.push_back({source.get(),
+                          [](void* self, std::byte* to, Ticks as_of) noexcept {
+                              return static_cast<ReadSource*>(self)->read(to, as_of);
+                          },
+                          offset, channel, logical(channel)});
+        sources_.push_back(std::move(source));
+    }
+    void add_write(std::shared_ptr<WriteTarget> target, std::uint32_t offset, std::uint16_t channel) {
+        writes_.push_back({target.get(),
+                           [](void* self, const std::byte* from, Ticks visible) noexcept {
+                               return static_cast<WriteTarget*>(self)->write(from, visible);
+                           },
+                           offset, channel, logical(channel)});
+        targets_.push_back(std::move(target));
+    }
+
+    [[nodiscard]] std::uint64_t job() const noexcept {
+        return config_->arrival ? arrivals_.job() : releases_.job();
+    }
+    void next() noexcept {
+        if (config_->arrival) {
+            arrivals_.next();
+        } else {
+            releases_.next();
+        }
+    }
+
+    [[nodiscard]] Ticks tick_of(app::Time ns) const noexcept {
+        return start_ + Clock::from_ns(static_cast<std::uint64_t>(ns));
+    }
+
+    [[nodiscard]] bool logical(std::uint16_t channel) const {
+        return channel == app::no_channel || let_[channel];
+    }
+
+    static void begin_local(void* self, const std::byte* /*in*/, bool reset, Job& /*job*/) noexcept {
+        if (reset) {
+            static_cast<PreparedTask*>(self)->local_->reset();
+        }
+    }
+    static bool finish_local(void* self, std::byte* out, Ticks /*give_up*/, Job& job) noexcept {
+        auto& task = *static_cast<PreparedTask*>(self);
+        const Ticks from = LinuxPort::timestamp();
+        task.local_->run(task.in_.get(), out);
+        job.compute = LinuxPort::timestamp() - from;
+        return true;
+    }
+
+    static void begin_remote(void* self, const std::byte* in, bool reset, Job& /*job*/) noexcept {
+        auto& task = *static_cast<PreparedTask*>(self);
+        task.answers_before_ = task.line_->answers.load(std::memory_order_acquire);
+        task.remote_->begin(in, reset);
+        if (task.worker_sleeps_) {
+            CoreLine& worker = task.shared_->cores[*task.config_->worker];
+            ring_doorbell(worker.requests, worker.sleeping);
+        }
+    }
+    static bool finish_remote(void* self, std::byte* out, Ticks give_up, Job& /*job*/) noexcept {
+        auto& task = *static_cast<PreparedTask*>(self);
+        if (task.sleeps_) {
+            sleep_for_doorbell(task.line_->answers, task.line_->awaited, task.answers_before_, give_up);
+        }
+        const CoreLine& worker = task.shared_->cores[*task.config_->worker];
+        const offload::JobReport& report = task.remote_->finish(
+            out, give_up,
+            [](const void* of) {
+                return static_cast<const CoreLine*>(of)->alive.load(std::memory_order_relaxed) != 0;
+            },
+            &worker);
+        const bool alive = worker.alive.load(std::memory_order_relaxed) != 0;
+        return task.runner_.answered(report, *task.config_->worker,
+                                     alive ? Event::worker_silent : Event::worker_lost);
+    }
+
+    const TaskConfig* config_;
+    const TaskEntry* entry_;
+    std::uint16_t index_;
+    SharedRun* shared_;
+    TaskLine* line_;
+    app::RingWriter record_;
+    Part in_;
+    Part out_;
+    app::Draw draw_;
+    std::unique_ptr<LockedBuffer> rows_;
+    std::vector<bool> let_;  // by channel
+    std::vector<app::ReadEnd> reads_;
+    std::vector<app::WriteEnd> writes_;
+    std::vector<std::shared_ptr<ReadSource>> sources_;
+    std::vector<std::shared_ptr<WriteTarget>> targets_;
+    std::vector<std::shared_ptr<Device>> device_owners_;
+    std::unique_ptr<LocalStep> local_;
+    std::unique_ptr<RemoteStep> remote_;
+    bool sleeps_ = false;
+    bool worker_sleeps_ = false;
+    std::uint32_t answers_before_ = 0;
+    app::TaskRunner<LinuxPort> runner_;
+    app::Releases releases_;
+    ArrivalReleases arrivals_;
+    Ticks start_ = 0;
+    Ticks end_ = 0;
+    std::uint64_t jobs_ = 0;
+};
+
+}  // namespace consort::linux_port

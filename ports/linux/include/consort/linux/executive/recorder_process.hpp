@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Empties the rings into files while the system runs, starts the run once every core is attached, ends it
+// when every core has finished, and completes the raw run folder (docs/reference/run-record.md).
+//
+// An ordinary process: it may be kept from its processor for seconds, which the rings bridge.
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "consort/linux/executive/record_tables.hpp"
+#include "consort/linux/executive/shared.hpp"
+#include "consort/linux/executive/summary_page.hpp"
+#include "consort/linux/recorder.hpp"
+
+namespace consort::linux_port {
+
+class RecorderProcess {
+  public:
+    // `summary`: the memory that `consort watch` looks at; empty: nobody can watch.
+    RecorderProcess(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared,
+                    std::filesystem::path raw, const std::string& summary)
+        : config_(&config), shared_(&shared), raw_(std::move(raw)), tables_(config, catalogue, shared) {
+        if (!summary.empty()) {
+            tables_.watched(summary_.emplace(config, summary));
+        }
+    }
+
+    // 0: the run is complete and recorded; 1: recorded, but it ended before its last job.
+    int run() {
+        RawWriter writer(raw_, "consort run");
+        RecordFiles files(raw_, tables_.names(), RecordTables::jobs_table);
+        const bool began = begin();
+        const std::uint64_t cpu_before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+        std::uint64_t last = clock_ns(CLOCK_MONOTONIC);
+        while (!finished()) {
+            tables_.drain(files);
+            files.flush();
+            // The rings hold seconds, and a wake-up costs as much as copying some hundred records.
+            timespec time{0, 20'000'000};
+            ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+            const std::uint64_t now = clock_ns(CLOCK_MONOTONIC);
+            longest_pause_ = std::max(longest_pause_, now - last);
+            last = now;
+            if (now - summarised_ >= summary_interval_ns) {
+                summarised_ = now;
+                summarise(SummaryHead::running);
+            }
+        }
+        shared_->run[0].stop_workers.store(1, std::memory_order_relaxed);
+        while (workers_alive()) {
+            tables_.drain(files);
+            timespec time{0, 1'000'000};
+            ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+        }
+        tables_.drain(files);
+        summarise(SummaryHead::ended);
+        files.close();
+        const std::uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
+        if (files.error() != 0) {
+            throw std::system_error(files.error(), std::generic_category(), "the record");
+        }
+        tables_.complete(writer, files, start_, {cpu_ns, longest_pause_});
+        return began && !shared_->stopping() ? 0 : 1;
+    }
+
+  private:
+    // Every core is attached, or one of them is gone.
+    bool begin() {
+        for (;;) {
+            bool all = true;
+            for (std::size_t i = 0; i < config_->cores.size(); ++i) {
+                if (!used(i)) {
+                    continue;
+                }
+                const CoreLine& core = shared_->cores[i];
+                all = all && core.ready.load(std::memory_order_acquire) != 0;
+                if (died(i)) {
+                    shared_->stop();
+                    return false;
+                }
+            }
+            if (shared_->stopping()) {
+                return false;
+            }
+            if (all) {
+                break;
+            }
+            timespec time{0, 500'000};
+            ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+        }
+        start_ = Clock::now() + Clock::from_ns(20'000'000);
+        shared_->run[0].start.store(start_, std::memory_order_release);
+        return true;
+    }
+
+    [[nodiscard]] bool used(std::size_t core) const {
+        for (const TaskConfig& task : config_->tasks) {
+            if (task.core == core || (task.worker && *task.worker == core)) {
+                return true;
+            }
+        }
+        return false;
+    }
+    [[nodiscard]] bool releases(std::size_t core) const {
+        for (const TaskConfig& task : config_->tasks) {
+            if (task.core == core) {
+                return true;
+            }
+        }
+        return false;
+    }
+    // Its process ended otherwise than by finishing, and is not started again.
+    [[nodiscard]] bool died(std::size_t core) const {
+        const CoreLine& line = shared_->cores[core];
+        return line.signal.load() != 0 || line.code.load() != 0;
+    }
+
+    [[nodiscard]] bool finished() const {
+        for (std::size_t i = 0; i < config_->cores.size(); ++i) {
+            if (releases(i) && shared_->cores[i].finished.load(std::memory_order_acquire) == 0 && !died(i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    [[nodiscard]] bool workers_alive() const {
+        for (std::size_t i = 0; i < config_->cores.size(); ++i) {
+            if (config_->cores[i].policy == CorePolicy::worker && shared_->cores[i].alive.load() != 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    void summarise(std::uint32_t state) {
+        if (summary_) {
+            summary_->add_losses(*shared_, tables_.lost());
+            summary_->publish(state, start_);
+        }
+    }
+
+    const RunConfig* config_;
+    SharedRun* shared_;
+    std::filesystem::path raw_;
+    static constexpr std::uint64_t summary_interval_ns = 50'000'000;
+
+    std::optional<SummaryPage> summary_;
+    std::uint64_t summarised_ = 0;
+    RecordTables tables_;
+    std::uint64_t longest_pause_ = 0;
+    Ticks start_ = 0;
+};
+
+}  // namespace consort::linux_port

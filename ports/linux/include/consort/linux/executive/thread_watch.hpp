@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the machine did to a thread of the executive, as events of its core: gaps while it spun, late
+// wake-ups, and jobs in the middle of which it was interrupted or stopped.
+#pragma once
+
+#include <cstdint>
+
+#include "consort/app/ring.hpp"
+#include "consort/linux/disturbance.hpp"
+#include "consort/linux/interrupt_mark.hpp"
+#include "consort/task/job.hpp"
+
+namespace consort::linux_port {
+
+class ThreadWatch {
+  public:
+    // Between two readings of the clock that lie tens of nanoseconds apart there is nothing that takes
+    // as long as an interrupt; `consort probe` leaves out what takes longer, too.
+    static constexpr std::uint64_t gap_ns = 1'000;
+    // A wake-up that is so late is not what timers of an idle machine take.
+    static constexpr std::uint64_t late_ns = 50'000;
+
+    // `events`: a ring that this thread alone writes.
+    ThreadWatch(app::RingWriter& events, std::uint16_t core)
+        : events_(&events), core_(core), detector_(Clock::from_ns(gap_ns)), late_(Clock::from_ns(late_ns)) {
+        detector_.resume();
+        static_cast<void>(detector_.preempted());
+    }
+
+    // The thread begins to spin, at `now`. `slept`: it was asleep since it spun last.
+    void spins(Ticks now, bool slept) noexcept {
+        if (slept) {
+            detector_.resume();
+        } else {
+            detector_.skip_to(now);
+        }
+    }
+    // It spins, and read the clock.
+    void look(std::uint16_t task, Ticks now) noexcept {
+        if (const auto gap = detector_.look(now)) {
+            put(task, now, gap->ticks(), gap->cause);
+        }
+    }
+
+    // It slept until `due`, and woke now.
+    void woke(std::uint16_t task, Ticks due, Ticks now) noexcept {
+        if (now > due && now - due > late_) {
+            put(task, now, now - due, Event::woken_late);
+        }
+    }
+
+    // Around a job. What interrupts it is known; how long it took is not, and at most as long as the job.
+    void job_begins() noexcept {
+        InterruptMark::clear();
+        if constexpr (!InterruptMark::available) {
+            cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        }
+    }
+    void job_ended(std::uint16_t task, Ticks since) noexcept {
+        if constexpr (InterruptMark::available) {
+            if (InterruptMark::hit()) [[unlikely]] {
+                const Ticks now = Clock::now();
+                put(task, now, now - since, detector_.preempted() ? Event::stopped : Event::interrupted);
+            }
+        } else {
+            const Ticks now = Clock::now();
+            const Ticks ran = Clock::from_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns_);
+            if (now - since > ran + Clock::from_ns(GapDetector::default_threshold_ns)) {
+                put(task, now, now - since - ran,
+                    detector_.preempted() ? Event::stopped : Event::interrupted);
+            }
+        }
+    }
+
+  private:
+    void put(std::uint16_t task, Ticks now, Ticks lasted, Event::Cause cause) noexcept {
+        const Event made{now, lasted, Event::disturbed, task, core_, cause};
+        events_->put(app::RecordTable::event, task, &made, sizeof made);
+    }
+
+    app::RingWriter* events_;
+    std::uint16_t core_;
+    GapDetector detector_;
+    Ticks late_;
+    std::uint64_t cpu_ns_ = 0;
+};
+
+}  // namespace consort::linux_port

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker as a process pinned to a processor: it serves the most urgent request that is there, and does
+// nothing else.
+#pragma once
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "consort/linux/executive/core_process.hpp"
+#include "consort/linux/executive/thread_watch.hpp"
+
+namespace consort::linux_port {
+
+// What a worker records of a job: joined with the master's row of it by task and sequence.
+struct ServedRow {
+    std::uint64_t receive;
+    std::uint64_t send;
+    std::uint32_t sequence;
+    std::uint32_t reserved;
+};
+
+class WorkerProcess {
+  public:
+    WorkerProcess(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared, std::uint16_t core)
+        : config_(&config),
+          core_(&config.cores[core]),
+          index_(core),
+          catalogue_(&catalogue),
+          shared_(&shared),
+          events_(shared.rings.of_core(core)) {}
+
+    // Until the run's end. The exit status: 1 if what a master wrote cannot be.
+    int run(const Region<>& region) {
+        name_crashes();
+        const RealtimeGuard realtime(realtime_options(*config_, *core_, config_->priority));
+        shared_->realtime[index_].set(realtime.achieved());
+        auto* control = open_or_refuse<WorkerControl<>>(region, control_name(*core_));
+        for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
+            const TaskConfig& task = config_->tasks[i];
+            if (task.worker && *task.worker == index_) {
+                served_.push_back({i, task.worker_rank, catalogue_->tasks[i].server(region, task.name)});
+            }
+        }
+        std::stable_sort(served_.begin(), served_.end(),
+                         [](const Served& a, const Served& b) { return a.rank > b.rank; });
+        // Constructed last: its epoch says that everything above is attached.
+        WorkerControl<>::Worker side(*control);
+        shared_->cores[index_].ready.fetch_add(1, std::memory_order_release);
+        return serve(side);
+    }
+
+  private:
+    struct Served {
+        std::uint16_t task;
+        int rank;
+        std::unique_ptr<ServedStep> step;
+    };
+
+    int serve(WorkerControl<>::Worker& control) {
+        ThreadWatch watch(events_, index_);
+        Ticks before = Clock::now();
+        watch.spins(before, true);
+        CoreLine& line = shared_->cores[index_];
+        while (shared_->run[0].stop_workers.load(std::memory_order_relaxed) == 0) {
+            const std::uint32_t seen = line.requests.load(std::memory_order_seq_cst);
+            const Status status = poll(control);
+            if (status == Status::peer_fault) {
+                return 1;
+            }
+            Ticks now = Clock::now();
+            if (status == Status::would_block && core_->wait_sleeps) {
+                control.beat();
+                // Not for long: its pulse is to be seen, and the run's end.
+                sleep_for_doorbell(line.requests, line.sleeping, seen, now + patience_);
+                now = Clock::now();
+                watch.spins(now, true);
+            } else if (status == Status::would_block) {
+                watch.look(Event::none, now);
+                control.beat();
+                LinuxPort::relax();
+            } else {
+                watch.job_ended(Event::none, before);
+                const bool rests = core_->sleep_one_in != 0 && ++answered_ % core_->sleep_one_in == 0;
+                if (rests) {
+                    // Given away now and then, or the kernel takes the processor for 50 ms at a time.
+                    timespec time{0, 1};
+                    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+                    now = Clock::now();
+                }
+                watch.spins(now, rests);
+            }
+            watch.job_begins();
+            before = now;
+        }
+        return 0;
+    }
+
+    // Ends at the first job served, so that the most urgent task is looked at first again.
+    Status poll(WorkerControl<>::Worker& control) {
+        for (Served& served : served_) {
+            offload::ServedJob job{};
+            TaskLine& line = shared_->tasks[served.task];
+            PreparedTask::current() = &line;
+            const Status status = served.step->poll(served.task, control, job);
+            PreparedTask::current() = nullptr;
+            if (status == Status::would_block) {
+                continue;
+            }
+            if (status == Status::ok) {
+                ring_doorbell(line.answers, line.awaited);
+                const ServedRow row{job.received, job.answered, job.sequence, 0};
+                events_.put(app::RecordTable::served, served.task, &row, sizeof row);
+            }
+            return status;
+        }
+        return Status::would_block;
+    }
+
+    const RunConfig* config_;
+    const CoreConfig* core_;
+    std::uint16_t index_;
+    const Catalogue* catalogue_;
+    SharedRun* shared_;
+    app::RingWriter events_;
+    std::vector<Served> served_;
+    std::uint64_t answered_ = 0;
+    Ticks patience_ = Clock::from_ns(1'000'000);
+};
+
+}  // namespace consort::linux_port

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// File descriptors that a program cannot take away by accident. Daemons close every number that they find,
+// shells put files of their own at numbers that they choose. A userfaultfd that is closed would leave zeros
+// where pages are absent. So ours have high numbers, and the pager's threads have a table of their own, which
+// holds them whatever the program does to its table.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace consort::remote {
+
+// The least number of a descriptor of this library. Above what shells use for theirs, and what programs that
+// close a few numbers reach.
+inline int first_descriptor() noexcept {
+    static const int first = [] {
+        rlimit limit{};
+        const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+        return static_cast<int>(std::min<rlim_t>(known ? limit.rlim_cur : 256, 4096) / 2);
+    }();
+    return first;
+}
+
+// The same file at a high number; `made` is closed. Throws std::system_error where there is no number left.
+inline int out_of_the_way(int made) {
+    const int moved = ::fcntl(made, F_DUPFD_CLOEXEC, first_descriptor());
+    const int error = errno;
+    ::close(made);
+    if (moved < 0) {
+        throw std::system_error(error, std::generic_category(), "too many open files");
+    }
+    return moved;
+}
+
+// Gives the calling thread a table of its own that holds standard error and the high numbers: the program's
+// other files close when the program closes them. Kernels before 5.9 cannot: the table stays the program's.
+inline void keep_own_descriptors() noexcept {
+#if defined(SYS_close_range)
+    constexpr unsigned unshare = 1U << 1U;  // CLOSE_RANGE_UNSHARE
+    if (::syscall(SYS_close_range, STDIN_FILENO, STDOUT_FILENO, unshare) == 0) {
+        ::syscall(SYS_close_range, STDERR_FILENO + 1, first_descriptor() - 1, 0);
+    }
+#endif
+}
+
+}  // namespace consort::remote

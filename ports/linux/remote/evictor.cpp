@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The evicting thread: first in, first out, but for pages that came back soon after their last eviction,
+// which stay for one lap more. Clean pages are dropped; dirty ones are write-protected, copied home in
+// batches, and dropped where the program has not written to them meanwhile.
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "descriptors.hpp"
+#include "pager.hpp"
+
+#ifndef MADV_DONTNEED_LOCKED  // headers before Linux 5.18
+#define MADV_DONTNEED_LOCKED 24
+#endif
+
+namespace consort::remote {
+
+namespace {
+
+constexpr auto relaxed = std::memory_order_relaxed;
+constexpr auto acquire = std::memory_order_acquire;
+constexpr auto release = std::memory_order_release;
+constexpr auto both = std::memory_order_acq_rel;
+
+// Calls `body(first, count)` for each run of consecutive pages.
+template <class Victims, class Body>
+void for_runs(const Victims& victims, Body body) {
+    for (std::size_t i = 0; i < victims.size();) {
+        std::size_t end = i + 1;
+        while (end < victims.size() && victims[end].page == victims[end - 1].page + 1) {
+            ++end;
+        }
+        body(victims[i].page, end - i);
+        i = end;
+    }
+}
+
+}  // namespace
+
+void Pager::wake_evictor() noexcept {
+    if (wanted_.exchange(1, both) == 0 || ending_.load(relaxed)) {
+        ::syscall(SYS_futex, &wanted_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }
+}
+
+void Pager::evict_until_told() noexcept {
+    keep_own_descriptors();
+    started_.fetch_add(1, release);
+    while (!ending_.load(acquire)) {
+        if (free_.load(relaxed) < high_ && !lost()) {
+            if (evict_batch()) {
+                continue;
+            }
+            // Every resident page is busy.
+            const timespec moment{0, 50'000};
+            ::nanosleep(&moment, nullptr);
+            continue;
+        }
+        wanted_.store(0, std::memory_order_seq_cst);
+        if ((free_.load(std::memory_order_seq_cst) < low_ && !lost()) || ending_.load(acquire)) {
+            continue;
+        }
+        ::syscall(SYS_futex, &wanted_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+    }
+}
+
+bool Pager::evict_batch() noexcept {
+    collect(clean_, dirty_);
+    if (clean_.empty() && dirty_.empty()) {
+        return false;
+    }
+    drop(clean_);
+    write_home(dirty_);
+    drop(dirty_);
+    return true;
+}
+
+// Takes up to a batch of resident pages: they are busy afterwards.
+void Pager::collect(Victims& clean, Victims& dirty) noexcept {
+    clean.clear();
+    dirty.clear();
+    std::uint32_t page = 0;
+    // Each page may stay once: a bound on how many are looked at.
+    for (std::uint64_t looks = 0; looks < 2 * std::uint64_t{pages_}; ++looks) {
+        if (clean.size() + dirty.size() == most_pages || !queue_.take(page)) {
+            break;
+        }
+        std::uint32_t word = words_[page].load(std::memory_order_seq_cst);
+        switch (Page::state(word)) {
+            case PageState::away:
+                // The program discarded it.
+                break;
+            case PageState::busy:
+            case PageState::writing:
+                queue_.add(page);
+                if (looks > most_pages) {
+                    return;
+                }
+                break;
+            case PageState::resident: {
+                const bool stays = (word & Page::lap) != 0;
+                const std::uint32_t next = stays ? word & ~Page::lap : Page::with(word, PageState::busy);
+                if (!words_[page].compare_exchange_strong(word, next, both) || stays) {
+                    queue_.add(page);
+                } else {
+                    // A mapped page is at home as it is.
+                    const bool goes_home = (word & Page::dirty) != 0 && options_.pages != Pages::mapped;
+                    (goes_home ? dirty : clean).push_back({page, word});
+                }
+                break;
+            }
+        }
+    }
+    const auto by_page = [](const Victim& a, const Victim& b) { return a.page < b.page; };
+    std::sort(clean.begin(), clean.end(), by_page);
+    std::sort(dirty.begin(), dirty.end(), by_page);
+}
+
+// Leaves those that are home now, and busy; the program, or a failure, has taken back the others.
+void Pager::write_home(Victims& dirty) noexcept {
+    if (dirty.empty()) {
+        return;
+    }
+    bool failed = lost();
+    for_runs(dirty, [&](std::uint32_t first, std::size_t count) {
+        failed = failed || memory_.write_protect(first * page_bytes, count * page_bytes, true) != 0;
+    });
+    std::array<StoredPage, most_pages> pages{};
+    std::array<const std::byte*, most_pages> sources{};
+    for (std::size_t i = 0; i < dirty.size(); ++i) {
+        pages[i].page = dirty[i].page;
+        sources[i] = base() + dirty[i].page * page_bytes;
+        // Only now that nothing can change it unseen: from here on a write takes the page back.
+        dirty[i].word = Page::with(dirty[i].word & ~Page::dirty, PageState::writing);
+        words_[dirty[i].page].store(dirty[i].word, release);
+    }
+    const auto count = static_cast<std::uint32_t>(dirty.size());
+    const Outcome outcome =
+        failed ? Outcome::out_of_memory : transport_->store(pages.data(), sources.data(), count);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint32_t word = dirty[i].word;
+        if (!words_[dirty[i].page].compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
+            // The program wrote to it.
+            continue;
+        }
+        if (outcome != Outcome::good) {
+            make_writable(dirty[i].page, word);
+            continue;
+        }
+        crcs_[dirty[i].page] = pages[i].crc;
+        dirty[kept++] = {dirty[i].page, word | Page::homed};
+    }
+    dirty.resize(kept);
+    if (outcome == Outcome::good) {
+        counted_.stored.fetch_add(count, relaxed);
+    } else {
+        lose(outcome);
+    }
+}
+
+// The victims are busy, and home has what they hold.
+void Pager::drop(Victims& victims) noexcept {
+    if (victims.empty()) {
+        return;
+    }
+    std::array<iovec, most_pages> ranges{};
+    std::size_t used = 0;
+    for_runs(victims, [&](std::uint32_t first, std::size_t count) {
+        ranges[used++] = {base() + first * page_bytes, count * page_bytes};
+    });
+    // One call, so that other processors are interrupted once; kernels before 6.13 take one range at a time.
+    if (used == 1 || process_ < 0 ||
+        ::syscall(SYS_process_madvise, process_, ranges.data(), used, MADV_DONTNEED_LOCKED, 0) !=
+            static_cast<long>(victims.size() * page_bytes)) {
+        for_runs(victims, [&](std::uint32_t first, std::size_t count) {
+            memory_.drop(first * page_bytes, count * page_bytes);
+        });
+    }
+    std::uint64_t now = counted_.evicted.load(relaxed);
+    for (const Victim& each : victims) {
+        evicted_at_[each.page] = static_cast<std::uint32_t>(++now);
+        words_[each.page].store(Page::with(each.word & ~Page::dirty, PageState::away), release);
+    }
+    counted_.evicted.store(now, relaxed);
+    give_frames(static_cast<std::uint32_t>(victims.size()));
+}
+
+}  // namespace consort::remote

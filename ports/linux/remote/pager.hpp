@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One segment of remote memory behind a range of this program's addresses: faults bring pages, a thread of
+// its own takes them home again. No fault ever evicts; it waits only where the cache has no free page left.
+#pragma once
+
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "page_table.hpp"
+#include "transport.hpp"
+#include "userfault.hpp"
+
+namespace consort::remote {
+
+struct PagerOptions {
+    std::size_t bytes = 0;
+    std::size_t cache_bytes = 0;
+    Faults faults = Faults::in_thread;
+    std::uint32_t prefetch = most_pages;  // most pages that one fault brings
+    Pages pages = Pages::copied;
+};
+
+class Pager {
+  public:
+    // Throws std::invalid_argument for sizes that cannot be served.
+    static void check(const PagerOptions& options);
+    // Throws as `check` and UserFault do.
+    Pager(const PagerOptions& options, std::unique_ptr<Transport> transport, std::string name);
+    Pager(const Pager&) = delete;
+    Pager& operator=(const Pager&) = delete;
+    ~Pager();
+
+    [[nodiscard]] std::byte* base() const noexcept { return memory_.base(); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return memory_.bytes(); }
+    [[nodiscard]] bool covers(std::uintptr_t address) const noexcept {
+        return address - reinterpret_cast<std::uintptr_t>(base()) < bytes();
+    }
+
+    // Serves one fault; false where the page cannot be had, after a message on standard error. Safe in a
+    // signal handler.
+    bool serve(std::uintptr_t address, bool write) noexcept;
+
+    // Forgets what whole pages of the range hold: they read as zeros.
+    void discard(std::size_t offset, std::size_t length) noexcept;
+
+    // Gives or takes the right to write to whole pages; see Segment::protect.
+    [[nodiscard]] bool protect(std::size_t offset, std::size_t length, bool writable) noexcept;
+
+    // In a child after fork(): accesses end with SIGBUS from now on, and nothing else comes to lie there.
+    void abandon() noexcept;
+    [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
+    // One line on standard error about an access that cannot be had. Safe in a signal handler.
+    void complain(std::uintptr_t address, Outcome why) noexcept;
+
+    [[nodiscard]] Counters counters() const noexcept;
+    // Whether its home is gone.
+    [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
+
+  private:
+    struct Stream {
+        std::atomic<std::uint32_t> next{UINT32_MAX};
+        std::atomic<std::uint32_t> window{1};
+    };
+    struct Victim {
+        std::uint32_t page;
+        std::uint32_t word;
+    };
+    using Victims = std::vector<Victim>;
+
+    bool bring(std::uint32_t page, std::uint32_t word, bool write) noexcept;
+    bool source_of(std::uint32_t page, bool homed, std::uint32_t& count, const std::byte*& source,
+                   Outcome& why) noexcept;
+    [[nodiscard]] bool came_back_soon(std::uint32_t page) const noexcept;
+    std::uint32_t window_for(std::uint32_t page) noexcept;
+    void brought(std::uint32_t page, std::uint32_t count) noexcept;
+    bool take_frame() noexcept;
+    std::uint32_t take_spare_frames(std::uint32_t wanted) noexcept;
+    void give_frames(std::uint32_t count) noexcept;
+    void clear_home(std::uint32_t page, std::uint32_t count) noexcept;
+    void make_writable(std::uint32_t page, std::uint32_t word) noexcept;
+    void lose(Outcome why) noexcept;
+
+    void evict_until_told() noexcept;
+    bool evict_batch() noexcept;
+    void collect(Victims& clean, Victims& dirty) noexcept;
+    void write_home(Victims& dirty) noexcept;
+    void drop(Victims& victims) noexcept;
+    void wake_evictor() noexcept;
+    void serve_in_handler() noexcept;
+
+    PagerOptions options_;
+    std::string name_;
+    std::unique_ptr<Transport> transport_;
+    UserFault memory_;
+    std::uint32_t pages_;
+    std::unique_ptr<std::atomic<std::uint32_t>[]> words_;
+    // Of what each homed page holds at home; and when it was last evicted, in evictions.
+    std::unique_ptr<std::uint32_t[]> crcs_;
+    std::unique_ptr<std::uint32_t[]> evicted_at_;
+    ResidentQueue queue_;
+    std::int64_t cache_pages_;
+    std::int64_t low_;   // free pages below which the evicting thread works
+    std::int64_t high_;  // and up to which
+    alignas(64) std::atomic<std::int64_t> free_;
+    alignas(64) std::atomic<std::uint32_t> wanted_{0};  // futex: the evicting thread sleeps at 0
+    std::atomic<int> started_{0};                       // threads that hold their descriptors
+    std::atomic<bool> ending_{false};
+    std::atomic<bool> lost_{false};
+    std::atomic<bool> abandoned_{false};
+    std::atomic<bool> poisoned_{false};  // absent pages may be marked as such that cannot be had
+    std::atomic<Outcome> why_lost_{Outcome::good};
+    std::atomic_flag fetching_ = ATOMIC_FLAG_INIT;
+    std::unique_ptr<std::byte[]> bounce_;
+    std::array<Stream, 4> streams_;
+    std::atomic<std::uint32_t> next_stream_{0};
+    struct {
+        std::atomic<std::uint64_t> faults{0}, write_faults{0}, fetched{0}, zeroed{0}, evicted{0}, stored{0},
+            rescued{0}, waits{0};
+    } counted_;
+    // Of the evicting thread, made beforehand: it allocates nothing.
+    Victims clean_;
+    Victims dirty_;
+    int stop_ = -1;     // eventfd that ends the handler thread
+    int process_ = -1;  // pidfd of this process
+    int made_by_;
+    std::thread evictor_;
+    std::thread handler_;
+};
+
+// Finds the pager of an address, and serves SIGBUS of those whose faults come to the faulting thread; in a
+// child after fork(), of all.
+namespace fault_signal {
+
+// Throws std::system_error where there are 64 already.
+void add(Pager* pager, bool in_thread);
+void remove(Pager* pager) noexcept;
+// What sigaction(2) is to do for SIGBUS where a program asks for it: the action gets what is of no segment.
+// False where no segment needs SIGBUS.
+bool set_program_action(const struct sigaction* action, struct sigaction* previous) noexcept;
+
+}  // namespace fault_signal
+
+}  // namespace consort::remote

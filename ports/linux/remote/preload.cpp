@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `consort remote run` preloads into a program: large allocations, and large anonymous mappings, come
+// from attached segments; small ones stay with the C library. docs/how-to/remote-pager.md says what it takes
+// over.
+//
+// CONSORT_REMOTE_SEGMENTS holds a line for each segment: server, key, bytes, bytes of cache, and `copied` or
+// `mapped`, with tabs between. CONSORT_REMOTE_THRESHOLD [bytes], CONSORT_REMOTE_FAULTS (in-thread, handler,
+// polling), CONSORT_REMOTE_PREFETCH [pages], CONSORT_REMOTE_PATIENCE_MS, CONSORT_REMOTE_REPORT (a file).
+#include "preload.hpp"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "blocks.hpp"
+#include "consort/linux/program.hpp"
+#include "consort/linux/remote_segment.hpp"
+#include "pager.hpp"
+
+extern "C" {
+// The C library's own, which calls that come from here go to.
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* block, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+void __libc_free(void* block);
+}
+
+namespace consort::remote::preloaded {
+
+__attribute__((tls_model("initial-exec"))) thread_local bool inside = false;
+bool in_thread = false;
+bool attached = false;
+
+void say_once(std::atomic_flag& said, const char* words) {
+    if (!said.test_and_set()) {
+        [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, words, std::strlen(words));
+    }
+}
+
+}  // namespace consort::remote::preloaded
+
+namespace {
+
+using namespace consort::remote;
+using namespace consort::remote::preloaded;
+
+struct Area {
+    Segment* segment;
+    std::uintptr_t base;
+    std::size_t bytes;
+    Blocks blocks;
+    bool has_rights = false;  // a program took the right to write from some pages
+};
+
+// Never destroyed: threads of the program may allocate until the process is gone.
+std::vector<Area>* areas = nullptr;
+std::size_t threshold = static_cast<std::size_t>(-1);
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+bool is_child = false;
+const char* report_file = nullptr;
+class Held {
+  public:
+    Held() {
+        ::pthread_mutex_lock(&lock);
+        inside = true;
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    ~Held() {
+        inside = false;
+        ::pthread_mutex_unlock(&lock);
+    }
+};
+
+Area* area_of(const void* pointer) {
+    if (areas != nullptr) {
+        for (Area& each : *areas) {
+            if (reinterpret_cast<std::uintptr_t>(pointer) - each.base < each.bytes) {
+                return &each;
+            }
+        }
+    }
+    return nullptr;
+}
+
+bool wanted(std::size_t bytes) {
+    return bytes >= threshold && !inside;
+}
+
+// A new block; null with ENOMEM where no segment has room: what is to be remote does not become local unseen.
+void* allocate(std::size_t bytes, std::size_t alignment) {
+    if (bytes <= PTRDIFF_MAX) {
+        const Held held;
+        for (Area& each : *areas) {
+            const std::size_t at = each.blocks.allocate(bytes, std::max(alignment, page_bytes), each.base);
+            if (at != Blocks::none) {
+                return reinterpret_cast<void*>(each.base + at);
+            }
+        }
+    }
+    static std::atomic_flag said;
+    say_once(said,
+             "consort remote: the attached segments have no room for an allocation; it fails (ENOMEM)\n");
+    errno = ENOMEM;
+    return nullptr;
+}
+
+void release(Area& area, const void* pointer, std::size_t bytes) {
+    if (is_child) {
+        return;
+    }
+    const std::size_t at = reinterpret_cast<std::uintptr_t>(pointer) - area.base;
+    // Before another thread can get the block: it reads as zeros again, and can be written to.
+    area.segment->discard(at, bytes);
+    if (area.has_rights && !area.segment->protect(at, bytes, Rights::read_write)) {
+        return;  // nobody could write to it: nobody gets it
+    }
+    const Held held;
+    area.blocks.release(at, bytes);
+}
+
+std::size_t length_of(const Area& area, const void* pointer) {
+    const Held held;
+    return area.blocks.length_of(reinterpret_cast<std::uintptr_t>(pointer) - area.base);
+}
+
+// --- start and end
+// -------------------------------------------------------------------------------------------
+
+std::string setting(const char* name, const char* otherwise) {
+    const char* found = std::getenv(name);
+    return found == nullptr ? otherwise : found;
+}
+
+Faults faults_of(const std::string& text) {
+    if (text == "in-thread") {
+        return Faults::in_thread;
+    }
+    if (text == "handler" || text == "polling") {
+        return text == "handler" ? Faults::handler : Faults::polling;
+    }
+    throw std::invalid_argument("CONSORT_REMOTE_FAULTS: " + text + " is none of in-thread, handler, polling");
+}
+
+int start() {
+    std::istringstream lines(setting("CONSORT_REMOTE_SEGMENTS", ""));
+    auto* made = new std::vector<Area>;
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream fields(line);
+        SegmentOptions options;
+        std::string bytes;
+        std::string cache;
+        std::getline(fields, options.server, '\t');
+        std::getline(fields, options.key_file, '\t');
+        std::getline(fields, bytes, '\t');
+        std::getline(fields, cache, '\t');
+        std::string pages;
+        std::getline(fields, pages, '\t');
+        options.pages = pages == "mapped" ? Pages::mapped : Pages::copied;
+        options.bytes = std::stoull(bytes);
+        options.cache_bytes = std::stoull(cache);
+        options.faults = faults_of(setting("CONSORT_REMOTE_FAULTS", "handler"));
+        options.prefetch = static_cast<std::uint32_t>(std::stoul(setting("CONSORT_REMOTE_PREFETCH", "64")));
+        options.patience =
+            std::chrono::milliseconds(std::stoul(setting("CONSORT_REMOTE_PATIENCE_MS", "5000")));
+        auto* segment = new Segment(options);
+        made->push_back({segment, reinterpret_cast<std::uintptr_t>(segment->data()), segment->bytes(),
+                         Blocks(segment->bytes())});
+    }
+    if (made->empty()) {
+        throw std::invalid_argument("CONSORT_REMOTE_SEGMENTS names no segment");
+    }
+    in_thread = faults_of(setting("CONSORT_REMOTE_FAULTS", "handler")) == Faults::in_thread;
+    areas = made;
+    attached = true;
+    report_file = std::getenv("CONSORT_REMOTE_REPORT");
+    threshold = std::stoull(setting("CONSORT_REMOTE_THRESHOLD", "1048576"));
+    return consort::linux_port::good;
+}
+
+void in_child() {
+    // It has no segments: what it allocates is its own, and what it had there is not to be touched.
+    is_child = true;
+    attached = false;
+    threshold = static_cast<std::size_t>(-1);
+    lock = PTHREAD_MUTEX_INITIALIZER;
+    inside = false;
+}
+
+// Runs before the program's main.
+__attribute__((constructor)) void begin() {
+    inside = true;
+    const int status = consort::linux_port::run_program("consort remote run", start);
+    if (status != consort::linux_port::good) {
+        ::_exit(status);
+    }
+    // Programs that this one starts run as ever.
+    ::unsetenv("LD_PRELOAD");
+    ::pthread_atfork([] { ::pthread_mutex_lock(&lock); }, [] { ::pthread_mutex_unlock(&lock); }, in_child);
+    inside = false;
+}
+
+__attribute__((destructor)) void end() {
+    if (areas == nullptr || is_child || report_file == nullptr) {
+        return;
+    }
+    inside = true;
+    if (std::FILE* file = std::fopen(report_file, "w"); file != nullptr) {
+        std::fprintf(file, "{\"segments\": [");
+        const char* before = "";
+        for (const Area& each : *areas) {
+            const Counters c = each.segment->counters();
+            std::fprintf(file,
+                         "%s{\"faults\": %ju, \"write_faults\": %ju, \"fetched\": %ju, \"zeroed\": %ju, "
+                         "\"evicted\": %ju, \"stored\": %ju, \"rescued\": %ju, \"waits\": %ju}",
+                         before, c.faults, c.write_faults, c.fetched, c.zeroed, c.evicted, c.stored,
+                         c.rescued, c.waits);
+            before = ", ";
+        }
+        std::fprintf(file, "]}\n");
+        std::fclose(file);
+    }
+    inside = false;
+}
+
+int fail(int error) {
+    errno = error;
+    return -1;
+}
+
+}  // namespace
+
+// --- what programs call
+// --------------------------------------------------------------------------------------
+
+CONSORT_EXPORT void* malloc(std::size_t bytes) {
+    return wanted(bytes) ? allocate(bytes, page_bytes) : __libc_malloc(bytes);
+}
+
+CONSORT_EXPORT void free(void* block) {
+    if (Area* area = area_of(block); area != nullptr) {
+        const std::size_t bytes = length_of(*area, block);
+        if (bytes == 0) {
+            static std::atomic_flag said;
+            say_once(said, "consort remote: free() of what is no allocation\n");
+            std::abort();
+        }
+        release(*area, block, bytes);
+    } else {
+        __libc_free(block);
+    }
+}
+
+CONSORT_EXPORT void* calloc(std::size_t count, std::size_t bytes) {
+    std::size_t all = 0;
+    if (__builtin_mul_overflow(count, bytes, &all)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    // A block is zeros: it was never used, or was discarded.
+    return wanted(all) ? allocate(all, page_bytes) : __libc_calloc(count, bytes);
+}
+
+CONSORT_EXPORT void* realloc(void* block, std::size_t bytes) {
+    Area* area = area_of(block);
+    if (area == nullptr) {
+        if (!wanted(bytes)) {
+            return __libc_realloc(block, bytes);
+        }
+        void* made = allocate(bytes, page_bytes);
+        if (made != nullptr && block != nullptr) {
+            std::memcpy(made, block, std::min(bytes, ::malloc_usable_size(block)));
+            __libc_free(block);
+        }
+        return made;
+    }
+    const std::size_t had = length_of(*area, block);
+    if (bytes == 0) {
+        release(*area, block, had);
+        return nullptr;
+    }
+    const std::size_t keeps = Blocks::rounded(bytes);
+    if (keeps <= had && wanted(bytes)) {
+        if (keeps < had) {
+            release(*area, static_cast<char*>(block) + keeps, had - keeps);
+        }
+        return block;
+    }
+    void* made = malloc(bytes);
+    if (made != nullptr) {
+        std::memcpy(made, block, std::min(bytes, had));
+        release(*area, block, had);
+    }
+    return made;
+}
+
+CONSORT_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t bytes) {
+    std::size_t all = 0;
+    if (__builtin_mul_overflow(count, bytes, &all)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    return realloc(block, all);
+}
+
+CONSORT_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
+    const bool power = alignment != 0 && (alignment & (alignment - 1)) == 0;
+    return power && wanted(bytes) ? allocate(bytes, alignment) : __libc_memalign(alignment, bytes);
+}
+
+CONSORT_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+    return memalign(alignment, bytes);
+}
+
+CONSORT_EXPORT int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
+    if (alignment < sizeof(void*) || (alignment & (alignment - 1)) != 0) {
+        return EINVAL;
+    }
+    const int error = errno;
+    void* made = memalign(alignment, bytes);
+    const bool failed = made == nullptr && bytes != 0;
+    if (!failed) {
+        *block = made;
+    }
+    errno = error;
+    return failed ? ENOMEM : 0;
+}
+
+CONSORT_EXPORT std::size_t malloc_usable_size(void* block) {
+    if (const Area* area = area_of(block); area != nullptr) {
+        return length_of(*area, block);
+    }
+    static const auto real =
+        reinterpret_cast<std::size_t (*)(void*)>(::dlsym(RTLD_NEXT, "malloc_usable_size"));
+    return real(block);
+}
+
+CONSORT_EXPORT void* mmap(void* address, std::size_t bytes, int protection, int flags, int file,
+                          off_t offset) {
+    constexpr int kind = MAP_ANONYMOUS | MAP_PRIVATE | MAP_NORESERVE | MAP_POPULATE;
+    if (address == nullptr && wanted(bytes) && protection == (PROT_READ | PROT_WRITE) &&
+        (flags & (MAP_ANONYMOUS | MAP_PRIVATE)) == (MAP_ANONYMOUS | MAP_PRIVATE) && (flags & ~kind) == 0) {
+        void* made = allocate(bytes, page_bytes);
+        return made == nullptr ? MAP_FAILED : made;
+    }
+    if ((flags & MAP_FIXED) != 0 && area_of(address) != nullptr) {
+        static std::atomic_flag said;
+        say_once(said, "consort remote: a mapping over part of a remote block is refused (EINVAL)\n");
+        errno = EINVAL;
+        return MAP_FAILED;
+    }
+    return reinterpret_cast<void*>(::syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
+}
+
+CONSORT_EXPORT void* mmap64(void* address, std::size_t bytes, int protection, int flags, int file,
+                            off_t offset) {
+    return mmap(address, bytes, protection, flags, file, offset);
+}
+
+CONSORT_EXPORT int munmap(void* address, std::size_t bytes) {
+    if (Area* area = area_of(address); area != nullptr) {
+        if (reinterpret_cast<std::uintptr_t>(address) % page_bytes != 0 || bytes == 0) {
+            return fail(EINVAL);
+        }
+        release(*area, address, Blocks::rounded(bytes));
+        return 0;
+    }
+    return static_cast<int>(::syscall(SYS_munmap, address, bytes));
+}
+
+CONSORT_EXPORT void* mremap(void* old, std::size_t had, std::size_t bytes, int flags, ...) {
+    va_list more;
+    va_start(more, flags);
+    void* place = (flags & MREMAP_FIXED) != 0 ? va_arg(more, void*) : nullptr;
+    va_end(more);
+    Area* area = area_of(old);
+    if (area == nullptr) {
+        return reinterpret_cast<void*>(::syscall(SYS_mremap, old, had, bytes, flags, place));
+    }
+    if ((flags & ~MREMAP_MAYMOVE) != 0 || bytes == 0) {
+        errno = EINVAL;
+        return MAP_FAILED;
+    }
+    had = Blocks::rounded(had);
+    if (Blocks::rounded(bytes) <= had) {
+        if (Blocks::rounded(bytes) < had) {
+            release(*area, static_cast<char*>(old) + Blocks::rounded(bytes), had - Blocks::rounded(bytes));
+        }
+        return old;
+    }
+    void* made = (flags & MREMAP_MAYMOVE) != 0 ? allocate(bytes, page_bytes) : nullptr;
+    if (made == nullptr) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    std::memcpy(made, old, had);
+    release(*area, old, had);
+    return made;
+}
+
+CONSORT_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexcept {
+    Area* area = area_of(address);
+    if (area == nullptr) {
+        return static_cast<int>(::syscall(SYS_madvise, address, bytes, advice));
+    }
+    if (advice == MADV_DONTNEED) {
+        const std::size_t at = reinterpret_cast<std::uintptr_t>(address) - area->base;
+        if (at % page_bytes != 0 || bytes > area->bytes - at) {
+            return fail(EINVAL);
+        }
+        area->segment->discard(at, Blocks::rounded(bytes));
+    } else if (advice == MADV_DOFORK || advice == MADV_REMOVE || advice == MADV_WIPEONFORK) {
+        // What would make pages zero, or shared with a child, behind the pager's back.
+        return fail(EINVAL);
+    }
+    // All else is advice on how memory is used: the pager finds out by itself.
+    return 0;
+}
+
+CONSORT_EXPORT int mprotect(void* address, std::size_t bytes, int protection) noexcept {
+    Area* area = area_of(address);
+    if (area == nullptr || is_child) {
+        return static_cast<int>(::syscall(SYS_mprotect, address, bytes, protection));
+    }
+    const std::size_t at = reinterpret_cast<std::uintptr_t>(address) - area->base;
+    if (at % page_bytes != 0 || bytes > area->bytes - at) {
+        return fail(EINVAL);
+    }
+    if (protection != PROT_READ && protection != (PROT_READ | PROT_WRITE)) {
+        static std::atomic_flag said;
+        say_once(said,
+                 "consort remote: rights to part of a remote block but reading, or reading and writing, are "
+                 "refused (EACCES)\n");
+        return fail(EACCES);
+    }
+    const Held held;
+    area->has_rights = true;
+    return area->segment->protect(at, bytes, protection == PROT_READ ? Rights::read : Rights::read_write)
+               ? 0
+               : fail(ENOMEM);
+}

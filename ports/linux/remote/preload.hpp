@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the parts of the preloaded library share: preload.cpp (memory), preload_signals.cpp,
+// preload_files.cpp.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+#define CONSORT_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace consort::remote::preloaded {
+
+// Set while this library's own code runs in this thread: what it calls is then the C library's.
+extern thread_local bool inside;
+// Whether segments are attached in this process; a child after fork() has none.
+extern bool attached;
+// Whether the faulting threads serve their faults, on SIGBUS.
+extern bool in_thread;
+
+// Says it on standard error, once for each flag.
+void say_once(std::atomic_flag& said, const char* words);
+
+// The C library's function of this name.
+template <class Function>
+Function* original(const char* name) {
+    return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace consort::remote::preloaded

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Offers memory to clients. Each segment is memory of its own that the kernel gave zeroed and takes back on
+// detach, so no client can read what another left.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "connection.hpp"
+#include "consort/linux/shared_memory.hpp"
+
+namespace consort::remote {
+
+struct ServerOptions {
+    std::uint64_t bytes = 0;  // for all segments together
+    Key key{};
+    std::string path;    // a socket on this machine; empty: none
+    std::string listen;  // HOST:PORT; port 0: one that is free; empty: none
+    std::chrono::microseconds spin{0};
+    std::chrono::milliseconds patience{5000};
+};
+
+class Server {
+  public:
+    // Listens and serves in threads of its own. Throws std::system_error, std::invalid_argument.
+    explicit Server(const ServerOptions& options);
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    // Ends every connection.
+    ~Server();
+
+    // The TCP port that it listens on; 0: none.
+    [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+    // Bytes in segments that are attached.
+    [[nodiscard]] std::uint64_t used() const;
+
+  private:
+    struct Segment;
+    // Connections that have not proved the key yet, all together: each holds a thread.
+    static constexpr int most_unproven = 64;
+    struct Client {
+        std::thread thread;
+        int socket = -1;  // -1 once it is closed; under the lock
+        std::atomic<bool> ended{false};
+    };
+
+    int listen_local();
+    int listen_tcp();
+    void accept_from(int listening, bool local);
+    void begin(int socket, bool local);
+    void serve(Client& client, bool local) noexcept;
+    std::shared_ptr<Segment> handshake(Connection& connection, bool local);
+    std::shared_ptr<Segment> segment_for(const Attach& attach, Refusal& why);
+    static bool serve_one(Connection& connection, Segment& segment, std::byte* payload) noexcept;
+    void reap();
+
+    ServerOptions options_;
+    std::uint16_t port_ = 0;
+    std::atomic<bool> ending_{false};
+    mutable std::mutex mutex_;
+    std::uint64_t used_ = 0;
+    std::atomic<int> unproven_{0};
+    std::map<SegmentId, std::weak_ptr<Segment>> segments_;
+    std::list<Client> clients_;
+    std::array<int, 2> listening_{-1, -1};
+    std::array<std::thread, 2> accepting_;
+};
+
+}  // namespace consort::remote

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The executive's program: a process for each core, a recorder, and a supervisor above all of them. The
+// memory of a run is anonymous and every process dies with the supervisor, so a run leaves nothing behind
+// however it ends.
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "consort/linux/executive/catalogue.hpp"
+#include "consort/linux/executive/cluster_process.hpp"
+#include "consort/linux/executive/config.hpp"
+#include "consort/linux/executive/core_process.hpp"
+#include "consort/linux/executive/describe.hpp"
+#include "consort/linux/executive/device_process.hpp"
+#include "consort/linux/executive/recorder_process.hpp"
+#include "consort/linux/executive/replay.hpp"
+#include "consort/linux/executive/run_region.hpp"
+#include "consort/linux/executive/worker_process.hpp"
+#include "consort/linux/program.hpp"
+#include "consort/linux/watchdog.hpp"
+
+namespace consort::linux_port {
+
+void refuse(const std::string& object, const Refusal& refusal) {
+    std::string text = object + ": " + to_string(refusal.reason);
+    if (refusal.reason == Reason::wrong_layout) {
+        text += " (member '" + std::string(refusal.member.view()) + "': " + refusal.aspect + " " +
+                std::to_string(refusal.expected) + " here, " + std::to_string(refusal.found) +
+                " in the region)";
+    }
+    throw std::invalid_argument(text);
+}
+
+namespace {
+
+class Executive {
+  public:
+    Executive(const RunConfig& config, const Catalogue& catalogue, std::filesystem::path raw,
+              std::string summary)
+        : config_(config),
+          catalogue_(catalogue),
+          raw_(std::move(raw)),
+          summary_(std::move(summary)),
+          shared_(config),
+          region_(config, catalogue),
+          events_(shared_.rings.of_supervisor()) {}
+
+    int run() {
+        Clock::info();
+        SupervisorOptions options;
+        options.priority = config_.realtime ? highest_priority() + 10 : 0;
+        const auto run_ms = config_.duration_ns / 1'000'000U;
+        // Twice the run's length, as a machine may be busy, and time to start and to write the record.
+        options.time_limit = std::chrono::milliseconds(2 * run_ms + 60'000U);
+        Supervisor supervisor(options);
+        add_cores(supervisor);
+        if (DeviceProcess::needed(config_)) {
+            supervisor.add({"devices",
+                            [this] {
+                                return run_program("devices", [this] {
+                                    return DeviceProcess(config_, catalogue_, shared_).run(region_.attach());
+                                });
+                            },
+                            false, 0});
+            child_cores_.emplace_back();
+        }
+        const std::size_t recorder = supervisor.add(
+            {"recorder",
+             [this] {
+                 return run_program("recorder", [this] {
+                     return RecorderProcess(config_, catalogue_, shared_, raw_, summary_).run();
+                 });
+             },
+             true, 0});
+        supervisor.on_start = [this](std::size_t child, const ChildStatus& status) {
+            started(child, status);
+        };
+        supervisor.on_death = [this](std::size_t child, const ChildStatus& status) { ended(child, status); };
+        supervisor.tick = std::chrono::milliseconds(config_.faults.empty() ? 20 : 1);
+        supervisor.on_tick = [this](const std::vector<ChildStatus>& children) { look(children); };
+        const Outcome outcome = supervisor.run();
+        if (outcome.timed_out) {
+            std::fprintf(stderr, "the run was ended by its time bound\n");
+            return system_fails;
+        }
+        if (outcome.interrupted_by != 0) {
+            std::fprintf(stderr, "the run was ended by signal %d\n", outcome.interrupted_by);
+            return system_fails;
+        }
+        for (const std::string& sentence : sentences_) {
+            std::fprintf(stderr, "%s\n", sentence.c_str());
+        }
+        const ChildStatus& status = outcome.children[recorder];
+        if (status.signal != 0) {
+            std::fprintf(stderr, "the recorder was ended by signal %d\n", status.signal);
+            return system_fails;
+        }
+        return bad_status_ != 0 ? bad_status_ : status.code;
+    }
+
+  private:
+    [[nodiscard]] int highest_priority() const {
+        int rank = 3;
+        for (const TaskConfig& task : config_.tasks) {
+            rank = std::max(rank, task.rank);
+        }
+        return std::min(config_.priority + rank, 88);
+    }
+
+    [[nodiscard]] bool used(std::uint16_t core) const {
+        return std::any_of(config_.tasks.begin(), config_.tasks.end(), [&](const TaskConfig& task) {
+            return task.core == core || (task.worker && *task.worker == core);
+        });
+    }
+
+    // Children in the order of `child_cores_`: the cores that each of them is.
+    void add_cores(Supervisor& supervisor) {
+        const auto add = [&](const std::string& name, std::vector<std::uint16_t> cores, unsigned restarts,
+                             auto body) {
+            supervisor.add({name, [name, body] { return run_program(name.c_str(), body); }, false, restarts});
+            child_cores_.push_back(std::move(cores));
+        };
+        for (std::uint16_t i = 0; i < config_.cores.size(); ++i) {
+            const CoreConfig& core = config_.cores[i];
+            if (!used(i) || core.policy == CorePolicy::three_phase) {
+                continue;
+            }
+            if (core.policy == CorePolicy::worker) {
+                add(core.name, {i}, core.max_restarts, [this, i] {
+                    return WorkerProcess(config_, catalogue_, shared_, i).run(region_.attach());
+                });
+            } else {
+                add(core.name, {i}, 0,
+                    [this, i] { return CoreProcess(config_, catalogue_, shared_, i).run(region_.attach()); });
+            }
+        }
+        for (std::size_t c = 0; c < config_.clusters.size(); ++c) {
+            std::vector<std::uint16_t> cores;
+            for (const std::uint16_t core : config_.clusters[c].cores) {
+                if (used(core)) {
+                    cores.push_back(core);
+                }
+            }
+            if (!cores.empty()) {
+                const std::string name = "three-phase:" + config_.cores[cores.front()].name;
+                add(name, cores, 0, [this, c] {
+                    return ClusterProcess(config_, c, catalogue_, shared_).run(region_.attach());
+                });
+            }
+        }
+    }
+
+    void event(Event::Kind kind, std::uint16_t task, std::uint16_t core, std::uint64_t value) {
+        const Event made{Clock::now(), value, kind, task, core, 0};
+        events_.put(app::RecordTable::event, task, &made, sizeof made);
+    }
+
+    void started(std::size_t child, const ChildStatus& status) {
+        if (child >= child_cores_.size() || child_cores_[child].empty()) {
+            return;
+        }
+        for (const std::uint16_t core : child_cores_[child]) {
+            shared_.cores[core].alive.store(1);
+            event(Event::started, Event::none, core, static_cast<std::uint64_t>(status.pid));
+        }
+    }
+
+    void ended(std::size_t child, const ChildStatus& status) {
+        if (child >= child_cores_.size()) {
+            return;
+        }
+        if (child_cores_[child].empty()) {
+            if (status.failed() && shared_.run[0].stop_workers.load() == 0) {
+                sentences_.push_back("the process that plays the devices ended before the run did");
+                shared_.stop();
+            }
+            return;
+        }
+        const std::uint16_t first = child_cores_[child].front();
+        const CoreConfig& config = config_.cores[first];
+        const bool restarts = status.restarts < config.max_restarts;
+        const bool finished =
+            std::all_of(child_cores_[child].begin(), child_cores_[child].end(), [&](std::uint16_t core) {
+                return config.policy == CorePolicy::worker
+                           ? shared_.run[0].stop_workers.load() != 0
+                           : shared_.cores[core].finished.load(std::memory_order_acquire) != 0;
+            });
+        const bool good_end = finished && status.signal == 0 && status.code == 0;
+        for (const std::uint16_t core : child_cores_[child]) {
+            CoreLine& line = shared_.cores[core];
+            if (status.failed() || !good_end) {
+                line.deaths.fetch_add(1);
+                event(config.policy == CorePolicy::worker ? Event::worker_died : Event::crashed,
+                      task_at(core), core, static_cast<std::uint64_t>(status.signal));
+            } else {
+                event(Event::ended, Event::none, core, 0);
+            }
+            if (!good_end && !restarts) {
+                line.code.store(status.code != 0 || status.signal != 0 ? status.code : 125);
+                line.signal.store(status.signal);
+            }
+            line.alive.store(0);
+        }
+        if (!good_end) {
+            explain(child, status, restarts);
+        }
+        if (!good_end && config.policy != CorePolicy::worker) {
+            // Bad input and a lacking machine are the program's own words already.
+            bad_status_ =
+                status.code == bad_input || status.code == environment_lacks ? status.code : bad_status_;
+            shared_.stop();
+        }
+    }
+
+    // The task that a core's process was in when it ended, or Event::none.
+    [[nodiscard]] std::uint16_t task_at(std::uint16_t core) const {
+        for (std::uint16_t i = 0; i < config_.tasks.size(); ++i) {
+            const TaskConfig& task = config_.tasks[i];
+            const TaskLine& line = shared_.tasks[i];
+            const bool mine = task.worker ? *task.worker == core : task.core == core;
+            if (mine && (line.fault.load() != 0 || (!task.worker && line.began.load() != 0))) {
+                return i;
+            }
+        }
+        return Event::none;
+    }
+
+    void explain(std::size_t child, const ChildStatus& status, bool restarts) {
+        if (restarts || status.code == bad_input || status.code == environment_lacks) {
+            return;
+        }
+        const std::uint16_t core = child_cores_[child].front();
+        const std::uint16_t task = task_at(core);
+        std::string text = "core " + config_.cores[core].name;
+        if (task != Event::none) {
+            text += ", task " + config_.tasks[task].name + ", job " +
+                    std::to_string(shared_.tasks[task].job.load());
+        }
+        if (shared_.cores[core].over_budget.load() != 0) {
+            text += ": the step did not end within " +
+                    std::to_string(config_.tasks[task].budget_ns / 1'000'000U) + " ms and was ended";
+        } else if (status.signal != 0) {
+            text += ": the process was ended by signal " + std::to_string(status.signal) + " (" +
+                    ::strsignal(status.signal) + ")";
+        } else {
+            text += ": the process ended with status " + std::to_string(status.code) +
+                    " before its last job; a step must return, not exit";
+        }
+        sentences_.push_back(text);
+    }
+
+    // A step that does not end: its core is ended, and the run with it.
+    void look(const std::vector<ChildStatus>& children) {
+        const Ticks now = Clock::now();
+        for (std::uint16_t i = 0; i < config_.tasks.size(); ++i) {
+            const Ticks began = shared_.tasks[i].began.load(std::memory_order_relaxed);
+            if (began == 0 || now < began || now - began < Clock::from_ns(config_.tasks[i].budget_ns)) {
+                continue;
+            }
+            for (std::size_t child = 0; child < child_cores_.size(); ++child) {
+                const auto& cores = child_cores_[child];
+                if (std::find(cores.begin(), cores.end(), config_.tasks[i].core) != cores.end() &&
+                    children[child].running) {
+                    shared_.cores[cores.front()].over_budget.store(1);
+                    event(Event::over_budget, i, config_.tasks[i].core, now - began);
+                    ::kill(children[child].pid, SIGKILL);
+                }
+            }
+        }
+        make_faults(children, now);
+    }
+
+    // Faults that the user asked for.
+    void make_faults(const std::vector<ChildStatus>& children, Ticks now) {
+        const Ticks start = shared_.run[0].start.load();
+        if (start == 0 || now < start) {
+            return;
+        }
+        for (std::size_t f = 0; f < config_.faults.size(); ++f) {
+            const FaultConfig& fault = config_.faults[f];
+            for (std::size_t child = 0; child < child_cores_.size(); ++child) {
+                if (child_cores_[child].empty() ||
+                    config_.cores[child_cores_[child].front()].policy != CorePolicy::worker ||
+                    !children[child].running) {
+                    continue;
+                }
+                const Ticks at = start + Clock::from_ns(fault.at_ns);
+                const Ticks until = at + Clock::from_ns(fault.for_ns);
+                if (faults_done_.size() <= f) {
+                    faults_done_.resize(f + 1, 0);
+                }
+                if (now >= at && faults_done_[f] == 0) {
+                    faults_done_[f] = 1;
+                    ::kill(children[child].pid, fault.kind == "kill-worker" ? SIGKILL : SIGSTOP);
+                }
+                if (fault.kind == "stop-worker" && now >= until && faults_done_[f] == 1) {
+                    faults_done_[f] = 2;
+                    ::kill(children[child].pid, SIGCONT);
+                }
+            }
+        }
+    }
+
+    const RunConfig& config_;
+    const Catalogue& catalogue_;
+    std::filesystem::path raw_;
+    std::string summary_;
+    SharedRun shared_;
+    RunRegion region_;
+    app::RingWriter events_;
+    std::vector<std::vector<std::uint16_t>> child_cores_;
+    std::vector<std::string> sentences_;
+    std::vector<int> faults_done_;
+    int bad_status_ = 0;
+};
+
+// The tasks, channels and bindings that this run has, in the order of the configuration: a program may have
+// more, where its cores are run one after another.
+Catalogue selected(const Catalogue& all, const RunConfig& config) {
+    Catalogue found;
+    const auto take = [](const auto& from, auto& to, const std::string& name, const char* what) {
+        for (const auto& entry : from) {
+            if (entry.name == name) {
+                to.push_back(entry);
+                return;
+            }
+        }
+        throw std::invalid_argument("the program has no " + std::string(what) + " " + name);
+    };
+    for (const TaskConfig& task : config.tasks) {
+        take(all.tasks, found.tasks, task.name, "task");
+    }
+    for (const ChannelConfig& channel : config.channels) {
+        take(all.channels, found.channels, channel.name, "channel");
+    }
+    for (const Binding& binding : all.bindings) {
+        for (const TaskConfig& task : config.tasks) {
+            if (binding.task == task.name) {
+                found.bindings.push_back(binding);
+            }
+        }
+        if (binding.task.empty()) {
+            found.bindings.push_back(binding);
+        }
+    }
+    found.devices = all.devices;
+    return found;
+}
+
+struct Arguments {
+    std::string config;
+    std::string raw;
+    std::string summary;
+    std::string task;
+    pid_t parent = 0;
+    bool describe = false;
+    bool replay = false;
+};
+
+Arguments read_arguments(int argc, char** argv) {
+    Arguments found;
+    for (int i = 1; i < argc; ++i) {
+        const std::string name = argv[i];
+        const auto value = [&]() -> std::string {
+            if (i + 1 == argc) {
+                throw std::invalid_argument(name + " needs a value");
+            }
+            return argv[++i];
+        };
+        if (name == "--describe") {
+            found.describe = true;
+        } else if (name == "--replay") {
+            found.replay = true;
+        } else if (name == "--config") {
+            found.config = value();
+        } else if (name == "--raw") {
+            found.raw = value();
+        } else if (name == "--summary") {
+            found.summary = value();
+        } else if (name == "--task") {
+            found.task = value();
+        } else if (name == "--parent") {
+            found.parent = static_cast<pid_t>(std::stol(value()));
+        } else {
+            throw std::invalid_argument(name +
+                                        ": no such option; --describe, or --config FILE --raw FOLDER"
+                                        " [--summary FILE] [--replay [--task NAME]] [--parent PID]");
+        }
+    }
+    if (!found.describe && (found.config.empty() || found.raw.empty())) {
+        throw std::invalid_argument("--config FILE and --raw FOLDER are needed");
+    }
+    return found;
+}
+
+}  // namespace
+
+int run_on_this_machine(const RunConfig& config, const Catalogue& catalogue, const std::filesystem::path& raw,
+                        const std::string& summary) {
+    return Executive(config, catalogue, raw, summary).run();
+}
+
+int executive(int argc, char** argv, const Catalogue& catalogue, RunProgram run) {
+    return run_program("executive", [&]() -> int {
+        const Arguments arguments = read_arguments(argc, argv);
+        if (arguments.describe) {
+            std::printf("%s\n", describe(catalogue).dump().c_str());
+            return good;
+        }
+        const RunConfig config = read_run_config(arguments.config);
+        const Catalogue mine = selected(catalogue, config);
+        if (arguments.replay) {
+            return replay(config, mine, arguments.raw, arguments.task);
+        }
+        if (arguments.parent != 0 && !die_with_parent(arguments.parent, SIGTERM)) {
+            return system_fails;
+        }
+        return run(config, mine, arguments.raw, arguments.summary);
+    });
+}
+
+}  // namespace consort::linux_port

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A configuration in virtual time: the same tasks, channels, devices and record as on this machine's own
+// clock, in one thread, driven by the executive in virtual time (ports/virtual). A job reads its channels
+// when the executive begins it, is computed at once, and writes them when the executive ends it.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "consort/linux/executive/catalogue.hpp"
+#include "consort/linux/executive/config.hpp"
+#include "consort/linux/executive/device_process.hpp"
+#include "consort/linux/executive/prepared_task.hpp"
+#include "consort/linux/executive/record_tables.hpp"
+#include "consort/linux/executive/run_region.hpp"
+#include "consort/linux/program.hpp"
+#include "consort/linux/virtual_system.hpp"
+#include "consort/virtual/machine.hpp"
+
+namespace consort::linux_port {
+
+namespace {
+
+namespace vt = virtual_time;
+
+Ticks tick_of(vt::Time time) {
+    return time == app::absent ? Ticks{0} : static_cast<Ticks>(time + vt::origin);
+}
+
+// The steps of a run, at the instants that the executive says.
+class Steps final : public vt::Observer {
+  public:
+    Steps(const RunConfig& config, const Catalogue& catalogue, const vt::System& system,
+          const std::filesystem::path& raw)
+        : config_(config),
+          system_(system),
+          shared_(config),
+          region_(config, catalogue),
+          attached_(region_.attach()),
+          devices_(catalogue, config),
+          flows_(config, catalogue, attached_, shared_, shared_.rings.of_devices()),
+          tables_(config, catalogue, shared_),
+          files_(raw, tables_.names(), RecordTables::jobs_table) {
+        for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {
+            Running& task = tasks_.emplace_back();
+            // Whoever computes it, it is computed here.
+            task.prepared =
+                std::make_unique<PreparedTask>(config, i, catalogue, attached_, devices_, shared_, nullptr);
+            task.computed = new_part(catalogue.tasks[i].out.bytes);
+            task.bytes = catalogue.tasks[i].out.bytes;
+            task.stand_in = catalogue.tasks[i].stand_in;
+            task.three_phase = config.cores[config.tasks[i].core].policy == CorePolicy::three_phase;
+        }
+        Clock::set(start);
+        devices_.begin(start);
+        flows_.begin(start);
+    }
+
+    // Releases count from here: 0 is no instant of a record.
+    static constexpr Ticks start = static_cast<Ticks>(vt::origin);
+
+    void begun(std::uint32_t task, const app::JobTimes& job, vt::Time now) override {
+        Running& t = tasks_[task];
+        // One that was given up before it began is over already.
+        if (t.next <= job.seq) {
+            begin(task, job, now);
+            compute(t);
+        }
+    }
+
+    void finished(std::uint32_t task, const app::JobTimes& job, const vt::Transfers& moved,
+                  vt::Time now) override {
+        Running& t = tasks_[task];
+        auto& runner = t.prepared->runner();
+        if ((job.status & job_status::unserved) != 0) {
+            advance(now);
+            runner.skip(tick_of(job.release), tick_of(job.ready), job.seq);
+            runner.event(Event::overrun, 1);
+            t.next = job.seq + std::uint64_t{1};
+            drain();
+            return;
+        }
+        if (t.next <= job.seq) {
+            begin(task, job, now);
+            if ((job.status & job_status::held) == 0) {
+                compute(t);
+            }
+        }
+        advance(now);
+        UnderWay& begun = t.under_way.front();
+        Job& row = begun.begun.job;
+        row.ready = tick_of(job.ready);
+        row.start = tick_of(job.start);
+        row.sent = tick_of(job.sent);
+        row.worker_receive = tick_of(t.three_phase ? moved.load : job.worker_receive);
+        row.worker_send = tick_of(t.three_phase ? moved.unload : job.worker_send);
+        row.received = tick_of(job.received);
+        row.loaded = tick_of(moved.loaded);
+        row.executed = tick_of(moved.executed);
+        row.compute = static_cast<Ticks>(job.compute);
+        row.status |= job.status;
+        if ((job.status & job_status::held) == 0) {
+            std::memcpy(t.prepared->out(), begun.out.data(), begun.out.size());
+        }
+        runner.resume(begun.begun);
+        if ((job.status & (job_status::held | job_status::fallback)) != 0) {
+            runner.event(Event::worker_silent, *config_.tasks[task].worker);
+        }
+        runner.complete(tick_of(now));
+        t.under_way.pop_front();
+        drain();
+    }
+
+    // The record, once the machine has ended.
+    void complete(RawWriter& writer) {
+        drain();
+        files_.close();
+        if (files_.error() != 0) {
+            throw std::system_error(files_.error(), std::generic_category(), "the record");
+        }
+        tables_.complete(writer, files_, start, {});
+    }
+
+  private:
+    struct UnderWay {
+        app::TaskRunner<LinuxPort>::UnderWay begun;
+        std::vector<std::byte> out;
+    };
+    struct Running {
+        std::unique_ptr<PreparedTask> prepared;
+        // What the step wrote last: it may leave parts of its output as they were.
+        Part computed;
+        std::size_t bytes = 0;
+        bool stand_in = false;
+        bool three_phase = false;
+        std::uint64_t next = 0;  // the first job that has not begun
+        std::deque<UnderWay> under_way;
+    };
+
+    // What devices do by themselves until then.
+    void advance(vt::Time now) {
+        const Ticks tick = tick_of(now);
+        const Ticks end = start + Clock::from_ns(config_.duration_ns);
+        while (!flows_.empty() && flows_.next() <= tick && flows_.next() < end) {
+            Clock::set(flows_.next());
+            flows_.write_next();
+        }
+        Clock::set(tick);
+    }
+
+    void begin(std::uint32_t task, const app::JobTimes& job, vt::Time now) {
+        advance(now);
+        Running& t = tasks_[task];
+        const vt::Time ready = job.ready == app::absent ? job.release : job.ready;
+        t.prepared->runner().begin(tick_of(job.release), tick_of(ready),
+                                   tick_of(job.release + system_.tasks[task].plan.deadline), job.seq);
+        UnderWay begun{t.prepared->runner().under_way(), {}};
+        if (t.three_phase) {
+            // A load waits for its slot by design.
+            begun.begun.job.status &= ~job_status::late_release;
+        }
+        begun.out.assign(t.computed.get(), t.computed.get() + t.bytes);
+        t.under_way.push_back(std::move(begun));
+        t.next = job.seq + std::uint64_t{1};
+    }
+
+    // The job that began last. A stand-in's own execution is the executive's: nothing burns time here.
+    void compute(Running& t) {
+        if (t.stand_in) {
+            return;
+        }
+        UnderWay& begun = t.under_way.back();
+        const app::Computation& step = t.prepared->setup().computation;
+        Job ignored{};
+        step.finish(step.self, t.computed.get(), 0, ignored);
+        begun.out.assign(t.computed.get(), t.computed.get() + t.bytes);
+    }
+
+    // At the same points in every run, so that records are alike to the byte.
+    void drain() {
+        tables_.drain(files_);
+        if (++drains_ % 4096 == 0) {
+            files_.flush();
+        }
+    }
+
+    const RunConfig& config_;
+    const vt::System& system_;
+    SharedRun shared_;
+    RunRegion region_;
+    Region<> attached_;
+    Devices devices_;
+    DeviceFlows flows_;
+    RecordTables tables_;
+    RecordFiles files_;
+    std::vector<Running> tasks_;
+    std::uint64_t drains_ = 0;
+};
+
+}  // namespace
+
+int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, const std::filesystem::path& raw,
+                        const std::string& summary) {
+    if (!summary.empty()) {
+        throw std::invalid_argument("--summary: a run in virtual time cannot be watched");
+    }
+    const VirtualSystem given = read_virtual_system(config.virtual_time);
+    if (given.system.tasks.size() != config.tasks.size()) {
+        throw std::invalid_argument("virtual_time: it has other tasks than the configuration");
+    }
+    Clock::drive(given.ticks_per_second);
+    RawWriter writer(raw, "consort run");
+    Steps steps(config, catalogue, given.system, raw);
+    vt::Machine machine;
+    const vt::Outcome outcome = machine.run(given.system, given.settings, nullptr, &steps);
+    steps.complete(writer);
+    if (outcome.stopped != app::never) {
+        std::fprintf(stderr, "a missing answer ended the run after %.6f s\n",
+                     static_cast<double>(outcome.stopped) / static_cast<double>(given.ticks_per_second));
+        return system_fails;
+    }
+    return good;
+}
+
+}  // namespace consort::linux_port

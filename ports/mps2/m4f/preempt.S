@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cortex-M4F: dispatches on the stack of what was interrupted, in thread mode (the method of Samek's QK).
+//
+// PendSV, the least urgent exception, makes up a frame and returns with it to `trampoline` in thread mode. That
+// calls consort_dispatch(), which runs more urgent jobs and can be interrupted itself; then a supervisor call
+// drops its own frame and returns with the one that PendSV had found.
+
+    .syntax unified
+    .cpu cortex-m4
+    .fpu fpv4-sp-d16
+    .thumb
+
+    .weak   consort_dispatch
+
+    .section .text.preempt, "ax"
+    .global consort_pendsv
+    .thumb_func
+consort_pendsv:
+    push    {r0, lr}                    // how to return later; the stack stays a multiple of 8
+    sub     sp, sp, #32
+    ldr     r0, =trampoline
+    bic     r0, r0, #1
+    str     r0, [sp, #24]               // the made frame's PC and xPSR
+    mov     r0, #(1 << 24)
+    str     r0, [sp, #28]
+    ldr     r0, =0xfffffff9             // thread mode, this stack, no floating-point state
+    bx      r0
+
+    .thumb_func
+trampoline:
+    cpsid   i
+    bl      consort_dispatch
+    cpsie   i
+    mrs     r0, control                 // FPCA: or the call would save floating-point state as well
+    bic     r0, r0, #4
+    msr     control, r0
+    isb
+    svc     #0
+
+    .global consort_svc
+    .thumb_func
+consort_svc:
+    add     sp, sp, #32
+    pop     {r0, lr}
+    bx      lr

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a machine in virtual time runs, and what it records. Times are in ticks of the caller's choice.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "consort/app/executive.hpp"
+#include "consort/task/job.hpp"
+
+namespace consort::virtual_time {
+
+using app::Time;
+
+enum class CoreKind : std::uint8_t { releasing, worker, three_phase };
+
+struct Core {
+    CoreKind kind = CoreKind::releasing;
+    app::Dispatch policy = app::Dispatch::fixed_priority;
+    Time context_switch = 0;    // before a part begins and before it goes on after a preemption
+    bool spins = false;         // while a job waits, its core does nothing less urgent
+    bool oldest_first = false;  // a worker serves the oldest request, not the most urgent one
+    std::uint32_t dma = 0;      // of a three-phase core
+    Time slot = 0;              // of a three-phase core: the longest operation of its own
+};
+
+// Under TDMA the slots of its cores follow one another in the order of the cores, the first one at 0.
+struct Dma {
+    bool round_robin = false;
+};
+
+struct Task {
+    app::TaskPlan plan;
+    std::uint32_t core = 0;    // where it is computed
+    std::uint32_t master = 0;  // where it is released; another one for offloaded tasks only
+    std::int64_t worker_priority = 0;
+    Time request = 0;   // the way of a request to the worker
+    Time response = 0;  // the way of the answer back
+    // Three-phase. Round robin: how long the operations take, 0: the slot's length.
+    Time load = 0;
+    Time unload = 0;
+    bool one_in_flight = false;  // the task keeps data: a job is loaded when the one before is unloaded
+};
+
+// Carries blocks from one task to others. Implicit: a job reads the newest block when it begins (three-phase:
+// when its load begins) and its own is there when it ends. LET: it reads what was there when it was due, and
+// its block is there at its deadline. A job that holds its output writes nothing.
+struct Channel {
+    std::uint32_t writer = 0;
+    std::vector<std::uint32_t> readers;
+    bool let = false;
+};
+
+struct System {
+    std::vector<Core> cores;
+    std::vector<Dma> dmas;
+    std::vector<Task> tasks;
+    std::vector<Channel> channels;
+};
+
+struct Settings {
+    Time duration = 0;  // jobs that are due before are released
+    std::uint64_t seed = 0;
+    app::Spread execution = app::Spread::uniform;
+    app::Spread arrival = app::Spread::uniform;
+};
+
+enum class Doing : std::uint8_t { execute, context_switch, load, unload, send, receive, fallback, wait };
+
+// What a core, or for it the DMA, does without a break.
+struct Slice {
+    Time begin;
+    Time end;
+    std::uint32_t task;
+    std::uint32_t seq;
+    std::uint16_t core;
+    Doing doing;
+};
+
+// In records 0 says that something did not happen: the instant t of the run is recorded as t + origin.
+inline constexpr Time origin = 1;
+
+struct Trace {
+    std::vector<Job> jobs;                   // in the order in which they end
+    std::vector<std::uint32_t> preemptions;  // of each of them
+    std::vector<Slice> slices;               // instants of the run, without the origin
+    std::vector<Operation> operations;       // in the order in which jobs begin and end
+};
+
+// Of a three-phase job: when its load began and ended, its execution ended, its unload began.
+struct Transfers {
+    Time load = app::absent;
+    Time loaded = app::absent;
+    Time executed = app::absent;
+    Time unload = app::absent;
+};
+
+// Follows the data of a run. Steps take no time of the host: a job is computed when it begins, its output
+// appears when the channel says so. Of one instant, jobs end before others begin.
+class Observer {
+  public:
+    virtual ~Observer() = default;
+    // A job begins at `now`; a three-phase job's load does.
+    virtual void begun(std::uint32_t task, const app::JobTimes& job, Time now);
+    // A job is over, or its release was skipped. One that is given up before it began is over before it
+    // begins.
+    virtual void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved, Time now);
+    // The job's input is block `sequence` of the channel (0: none is there yet).
+    virtual void read(std::uint32_t task, std::uint32_t seq, std::uint32_t channel, std::uint64_t sequence);
+    // After all its reads.
+    virtual void compute(std::uint32_t task, std::uint32_t seq);
+    // What it computed is block `sequence` of the channel.
+    virtual void write(std::uint32_t task, std::uint32_t seq, std::uint32_t channel, std::uint64_t sequence);
+};
+
+}  // namespace consort::virtual_time

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cores of a machine in virtual time. Each has a fiber on which the target library's code runs; handlers
+// of interrupts run in the clock's own context, in the order of the instant (clock.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "clock.hpp"
+#include "consort/app/executive.hpp"
+#include "consort/app/serve.hpp"
+#include "consort/virtual/fiber.hpp"
+#include "consort/virtual/system.hpp"
+
+namespace consort::virtual_time {
+
+// What all kinds of core have.
+class Processor {
+  public:
+    explicit Processor(Clock& clock) : clock_(&clock) {}
+
+    // When it completes what it executes.
+    [[nodiscard]] Time completes() const noexcept { return completes_; }
+    void resume() { fiber_.resume(); }
+
+  protected:
+    void begin(std::uint16_t id, Time context_switch, void (*loop)(void*), void* self) {
+        id_ = id;
+        switch_ = context_switch;
+        completes_ = app::never;
+        begins_ = 0;
+        settling_ = false;
+        fiber_.start(loop, self);
+    }
+    // Until the clock says something. True: what was executed is complete.
+    bool pass() noexcept {
+        fiber_.yield();
+        return clock_->stage == Stage::completing;
+    }
+    // After a completion: what else happens at this instant comes before the next decision.
+    void wait_for_decision() noexcept {
+        if (clock_->stage == Stage::completing) {
+            settling_ = true;
+            fiber_.yield();
+            settling_ = false;
+        }
+    }
+    void slice(Time begin, Time end, std::uint32_t task, std::uint32_t seq, Doing doing) noexcept {
+        if (clock_->trace != nullptr && begin < end) {
+            clock_->trace->slices.push_back({begin, end, task, seq, id_, doing});
+        }
+    }
+
+    Clock* clock_;
+    Fiber fiber_;
+    std::uint16_t id_ = 0;
+    Time switch_ = 0;
+    Time begins_ = 0;  // when the switch to what it executes is over
+    Time completes_ = app::never;
+    bool settling_ = false;
+};
+
+// Where a job's life is written down.
+class Journal {
+  public:
+    virtual ~Journal() = default;
+    virtual void begun(std::uint32_t task, const app::JobTimes& job) = 0;
+    virtual void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved) = 0;
+    virtual void send(std::uint32_t task, const app::JobTimes& job) = 0;
+};
+
+// A core that releases tasks: the port of app::Executive.
+class ReleasingCore : public Processor {
+  public:
+    using Exec = app::Executive<ReleasingCore>;
+
+    ReleasingCore(Clock& clock, Journal& journal) : Processor(clock), journal_(&journal), executive_(*this) {}
+
+    void start(std::uint16_t id, const Core& core, std::vector<app::TaskPlan> plans,
+               const Settings& settings) {
+        plans_ = std::move(plans);
+        const std::size_t n = plans_.size();
+        states_.resize(n);
+        frames_.resize(n);
+        ready_.resize(n);
+        releases_.resize(n);
+        waits_.resize(2 * n);
+        Processor::begin(
+            id, core.context_switch, [](void* self) { static_cast<ReleasingCore*>(self)->loop(); }, this);
+        executive_.start(plans_.data(), static_cast<std::uint32_t>(n),
+                         {core.policy, core.spins, settings.seed, settings.execution, settings.arrival},
+                         {states_.data(), frames_.data(), ready_.data(), releases_.data(), waits_.data()});
+    }
+
+    [[nodiscard]] Exec& executive() noexcept { return executive_; }
+    [[nodiscard]] Time armed() const noexcept { return armed_; }
+    [[nodiscard]] Time next() noexcept {
+        Time next = std::min(completes_, armed_);
+        if (executive_.dispatcher().top() != nullptr && clock_->now < begins_ &&
+            executive_.dispatcher().urgent()) {
+            next = std::min(next, begins_);  // a switch under way is not interrupted
+        }
+        return next;
+    }
+    // Whether the fiber has to decide something at this instant.
+    [[nodiscard]] bool attention() noexcept {
+        const app::Frame* top = executive_.dispatcher().top();
+        if (settling_ || (top != nullptr && top->signal != app::Frame::Signal::none)) {
+            return true;
+        }
+        return (top == nullptr || clock_->now >= begins_) && executive_.dispatcher().urgent();
+    }
+
+    // --- the port
+    [[nodiscard]] Time now() const noexcept { return clock_->now; }
+    void arm(Time at) noexcept { armed_ = at; }
+    void begin(app::Frame& /*frame*/) noexcept { begins_ = app::after(clock_->now, switch_); }
+    void execute(app::Frame& frame, app::Phase phase, Time length) noexcept {
+        occupy(frame, doing(frame, phase), length);
+    }
+    void wait(app::Frame& frame) noexcept { occupy(frame, Doing::wait, app::never); }
+    void send(std::uint32_t task, const app::JobTimes& job) noexcept { journal_->send(id_of(task), job); }
+    void begun(std::uint32_t task, const app::JobTimes& job) noexcept { journal_->begun(id_of(task), job); }
+    void finished(std::uint32_t task, const app::JobTimes& job) noexcept {
+        journal_->finished(id_of(task), job, {});
+    }
+    [[nodiscard]] Time until() const noexcept { return clock_->until; }
+    void stop() noexcept { clock_->stopped = clock_->until = clock_->now; }
+    void settle() noexcept { wait_for_decision(); }
+    void enable() noexcept {}
+    void disable() noexcept {}
+
+  private:
+    [[noreturn]] void loop() noexcept {
+        for (;;) {
+            executive_.dispatcher().dispatch();
+            fiber_.yield();
+        }
+    }
+
+    [[nodiscard]] std::uint32_t id_of(std::uint32_t task) const noexcept { return plans_[task].id; }
+
+    [[nodiscard]] Doing doing(const app::Frame& frame, app::Phase phase) const noexcept {
+        if (phase == app::Phase::fallback) {
+            return Doing::fallback;
+        }
+        if (!plans_[frame.part].offloaded) {
+            return Doing::execute;
+        }
+        return phase == app::Phase::first ? Doing::send : Doing::receive;
+    }
+
+    // Spends the core's time on the topmost frame until `left` of it has passed or the frame has a signal.
+    void occupy(app::Frame& frame, Doing what, Time left) noexcept {
+        auto& dispatcher = executive_.dispatcher();
+        // Given up, it may be followed by its task's next job before this returns.
+        const std::uint32_t seq = executive_.job(frame.part).seq;
+        const auto interrupted = [&] {
+            return clock_->stage == Stage::deciding && clock_->now >= begins_ && dispatcher.preempts();
+        };
+        for (;;) {
+            if (interrupted()) {
+                // As at the exit of the outermost interrupt.
+                executive_.preempted(frame);
+                dispatcher.dispatch();
+                if (frame.signal == app::Frame::Signal::withdrawn) {
+                    return;
+                }
+                begins_ = app::after(clock_->now, switch_);
+                if (frame.signal != app::Frame::Signal::none) {
+                    return;
+                }
+            }
+            const Time since = clock_->now;
+            const Time from = std::max(begins_, since);
+            completes_ = left == app::never ? app::never : app::after(from, left);
+            bool complete = pass();
+            while (!complete && frame.signal == app::Frame::Signal::none && !interrupted()) {
+                complete = pass();
+            }
+            const Time now = clock_->now;
+            completes_ = app::never;
+            slice(since, std::min(begins_, now), id_of(frame.part), seq, Doing::context_switch);
+            if (now > from) {
+                slice(from, now, id_of(frame.part), seq, what);
+                left -= left == app::never ? 0 : now - from;
+            }
+            if (complete || frame.signal != app::Frame::Signal::none) {
+                return;
+            }
+        }
+    }
+
+    Journal* journal_;
+    Exec executive_;
+    std::vector<app::TaskPlan> plans_;
+    std::vector<Exec::State> states_;
+    std::vector<app::Frame*> frames_;
+    std::vector<Exec::Dispatching::Cell> ready_;
+    std::vector<Exec::Timers::Cell> releases_;
+    std::vector<Exec::Timers::Cell> waits_;
+    Time armed_ = app::never;
+};
+
+// Computes what masters send it, one request after another, and does nothing else.
+class WorkerCore : public Processor {
+  public:
+    // Whom it tells what it does.
+    class Masters {
+      public:
+        virtual ~Masters() = default;
+        virtual void began(const app::Request& request) = 0;
+        virtual void ended(const app::Request& request) = 0;
+    };
+
+    WorkerCore(Clock& clock, Masters& masters) : Processor(clock), masters_(&masters) {}
+
+    void start(std::uint16_t id, const Core& core, std::size_t tasks) {
+        memory_.resize(tasks);
+        requests_ = app::Requests(memory_.data(), core.oldest_first);
+        idle_ = true;
+        Processor::begin(
+            id, 0, [](void* self) { static_cast<WorkerCore*>(self)->loop(); }, this);
+    }
+
+    void arrive(const app::Request& request) noexcept { requests_.arrive(request); }
+    [[nodiscard]] bool attention() const noexcept { return settling_ || (idle_ && !requests_.empty()); }
+
+  private:
+    [[noreturn]] void loop() noexcept {
+        for (;;) {
+            while (requests_.empty()) {
+                fiber_.yield();
+            }
+            idle_ = false;
+            const app::Request request = requests_.take();
+            masters_->began(request);
+            const Time since = clock_->now;
+            completes_ = app::after(since, request.execution);
+            fiber_.yield();
+            completes_ = app::never;
+            slice(since, clock_->now, request.task, request.seq, Doing::execute);
+            masters_->ended(request);
+            idle_ = true;
+            wait_for_decision();
+        }
+    }
+
+    Masters* masters_;
+    std::vector<app::Request> memory_;
+    app::Requests requests_;
+    bool idle_ = true;
+};
+
+}  // namespace consort::virtual_time

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "consort/virtual/machine.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "channels.hpp"
+#include "clock.hpp"
+#include "core.hpp"
+#include "scratchpads.hpp"
+
+namespace consort::virtual_time {
+
+void Observer::begun(std::uint32_t /*task*/, const app::JobTimes& /*job*/, Time /*now*/) {}
+void Observer::finished(std::uint32_t /*task*/, const app::JobTimes& /*job*/, const Transfers& /*moved*/,
+                        Time /*now*/) {}
+void Observer::read(std::uint32_t /*task*/, std::uint32_t /*seq*/, std::uint32_t /*channel*/,
+                    std::uint64_t /*sequence*/) {}
+void Observer::compute(std::uint32_t /*task*/, std::uint32_t /*seq*/) {}
+void Observer::write(std::uint32_t /*task*/, std::uint32_t /*seq*/, std::uint32_t /*channel*/,
+                     std::uint64_t /*sequence*/) {}
+
+namespace {
+
+constexpr Time largest_time = Time{1} << 60;
+constexpr Time last_instant = Time{1} << 62;
+
+void require(bool holds, const char* what, std::size_t index, const char* problem) {
+    if (!holds) {
+        throw std::invalid_argument(std::string(what) + ' ' + std::to_string(index) + ": " + problem);
+    }
+}
+
+bool in_range(Time time) {
+    return time >= 0 && time < largest_time;
+}
+
+bool takes_time(const app::ExecutionRule& rule) {
+    if (rule.given_count == 0) {
+        return rule.best > 0;
+    }
+    return std::all_of(rule.given, rule.given + rule.given_count, [](Time t) { return t > 0; });
+}
+
+void check_task(const System& system, std::size_t i, bool observed) {
+    const Task& t = system.tasks[i];
+    const app::TaskPlan& p = t.plan;
+    require(t.core < system.cores.size() && t.master < system.cores.size(), "task", i,
+            "there is no such core");
+    for (const Time time : {p.release.period, p.release.extra_gap, p.release.offset, p.release.jitter,
+                            p.execution.best, p.execution.worst, p.deadline, p.suspension, p.send, p.receive,
+                            p.fallback, t.request, t.response, t.load, t.unload}) {
+        require(in_range(time), "task", i, "a time is negative or 2^60 or more");
+    }
+    require(p.release.period > 0 && p.deadline > 0, "task", i, "period and deadline must be above 0");
+    require(p.execution.best <= p.execution.worst, "task", i,
+            "the best-case execution time is above the worst-case one");
+    require(p.id == i, "task", i, "its id must be its place");
+    Time before = 0;
+    for (std::size_t k = 0; k < p.release.given_count; ++k) {
+        require(in_range(p.release.given[k]) && p.release.given[k] >= before, "task", i,
+                "releases must be 0 or more, in order, below 2^60");
+        before = p.release.given[k];
+    }
+    for (std::size_t k = 0; k < p.execution.given_count; ++k) {
+        require(in_range(p.execution.given[k]), "task", i,
+                "execution times must be 0 or more and below 2^60");
+    }
+    require(!observed || takes_time(p.execution), "task", i,
+            "where data is followed, a step's execution time must be above 0");
+    const CoreKind kind = system.cores[t.core].kind;
+    if (p.offloaded) {
+        require(kind == CoreKind::worker, "task", i, "an offloaded task needs a worker's core");
+        require(system.cores[t.master].kind == CoreKind::releasing, "task", i,
+                "a master's core has fixed priorities or earliest deadline first");
+        require(takes_time(p.execution), "task", i,
+                "the execution time of an offloaded task must be above 0");
+        require(p.suspension == 0, "task", i, "an offloaded task has no other suspension");
+        return;
+    }
+    require(t.core == t.master, "task", i, "only an offloaded task has a master");
+    require(kind != CoreKind::worker, "task", i, "a worker's core takes offloaded tasks only");
+    if (kind == CoreKind::three_phase) {
+        require(p.suspension == 0, "task", i, "a three-phase task does not suspend itself");
+        require(!p.skips, "task", i, "a three-phase task does not skip releases");
+        require(t.load <= system.cores[t.core].slot && t.unload <= system.cores[t.core].slot, "task", i,
+                "load or unload do not fit the slot");
+        require(takes_time(p.execution), "task", i,
+                "in virtual time a three-phase task's execution time must be above 0");
+        for (std::size_t k = 0; k < i; ++k) {
+            require(system.tasks[k].core != t.core || system.tasks[k].plan.priority != p.priority, "task", i,
+                    "three-phase tasks of one core need distinct priorities");
+        }
+    }
+}
+
+void check(const System& system, const Settings& settings, bool observed) {
+    if (!in_range(settings.duration)) {
+        throw std::invalid_argument("duration: it must be 0 or more and below 2^60");
+    }
+    require(system.cores.size() < 0xffff, "core", system.cores.size(), "there are too many cores");
+    std::vector<std::uint32_t> cores_of(system.dmas.size(), 0);
+    for (std::size_t c = 0; c < system.cores.size(); ++c) {
+        const Core& core = system.cores[c];
+        require(in_range(core.context_switch), "core", c,
+                "the context switch must be 0 or more and below 2^60");
+        if (core.kind != CoreKind::three_phase) {
+            continue;
+        }
+        require(core.dma < system.dmas.size(), "core", c, "there is no such DMA");
+        require(core.slot > 0 && core.slot < largest_time, "core", c,
+                "the slot must be above 0 and below 2^60");
+        require(++cores_of[core.dma] <= most_scratchpad_cores, "core", c,
+                "in virtual time one DMA serves at most 16 cores");
+        const auto tasks = std::count_if(system.tasks.begin(), system.tasks.end(),
+                                         [c](const Task& t) { return t.core == c; });
+        require(tasks <= most_scratchpad_tasks, "core", c,
+                "in virtual time a three-phase core has at most 32 tasks");
+    }
+    for (std::size_t t = 0; t < system.tasks.size(); ++t) {
+        check_task(system, t, observed);
+    }
+    for (std::size_t c = 0; c < system.channels.size(); ++c) {
+        const Channel& channel = system.channels[c];
+        require(channel.writer < system.tasks.size(), "channel", c, "there is no such writer");
+        for (const std::uint32_t r : channel.readers) {
+            require(r < system.tasks.size(), "channel", c, "there is no such reader");
+        }
+    }
+}
+
+struct Message {
+    Time at;
+    bool answer;
+    app::Request request;
+    friend bool operator<(const Message& a, const Message& b) {
+        if (a.at != b.at) {
+            return a.at > b.at;
+        }
+        if (a.answer != b.answer) {
+            return a.answer;
+        }
+        return a.request.task != b.request.task ? a.request.task > b.request.task
+                                                : a.request.seq > b.request.seq;
+    }
+};
+
+}  // namespace
+
+struct Machine::Parts final : Journal, WorkerCore::Masters {
+    Outcome run(const System& description, const Settings& settings, Trace* trace, Observer* observer) {
+        start(description, settings, trace, observer);
+        for (;;) {
+            Time ordinary = messages_.empty() ? app::never : messages_.front().at;
+            for (ReleasingCore* core : releasing_) {
+                ordinary = std::min(ordinary, core->next());
+            }
+            for (WorkerCore* core : workers_) {
+                ordinary = std::min(ordinary, core->completes());
+            }
+            Time next = ordinary;
+            for (std::size_t d = 0; d < scratchpads_in_use_; ++d) {
+                next = std::min(next, scratchpads_[d]->next());
+            }
+            if (next != clock_.now) {
+                if (channels_.open()) {
+                    channels_.close();
+                }
+                if (next == app::never) {
+                    break;
+                }
+                if (next > last_instant) {
+                    throw std::overflow_error(
+                        "a time left the range of 62 bits: give the times in larger units");
+                }
+                clock_.now = next;
+            }
+            // A stop at this instant comes before the releases of three-phase tasks.
+            if (ordinary == next) {
+                instant();
+                continue;
+            }
+            for (std::size_t d = 0; d < scratchpads_in_use_; ++d) {
+                if (scratchpads_[d]->next() == next) {
+                    scratchpads_[d]->instant();
+                    if (!scratchpads_[d]->sound()) {
+                        throw std::overflow_error(
+                            "more than 64 jobs of a three-phase task wait for their load: its core is "
+                            "overloaded");
+                    }
+                }
+            }
+        }
+        outcome_.stopped = clock_.stopped;
+        return outcome_;
+    }
+
+    // --- what cores tell
+    void begun(std::uint32_t task, const app::JobTimes& job) override {
+        channels_.begun(task, job, clock_.now);
+    }
+    void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved) override {
+        ++outcome_.jobs;
+        outcome_.misses += (job.status & job_status::missed) != 0 ? 1U : 0U;
+        channels_.finished(task, job, moved, clock_.now);
+        if ((job.status & (job_status::unserved | job_status::held)) == 0) {
+            channels_.ended(task, job.seq, app::after(job.release, system_->tasks[task].plan.deadline),
+                            clock_.now);
+        }
+        if (clock_.trace == nullptr) {
+            return;
+        }
+        const auto at = [](Time t) { return t == app::absent ? Ticks{0} : static_cast<Ticks>(t + origin); };
+        clock_.trace->jobs.push_back(
+            {at(job.release), at(job.ready), at(job.start), at(job.sent), at(job.worker_receive),
+             at(job.worker_send), at(job.received), at(moved.loaded), at(moved.executed), at(job.finish),
+             static_cast<Ticks>(job.compute), job.seq, job.status, static_cast<std::uint16_t>(task),
+             static_cast<std::uint16_t>(system_->tasks[task].master), 0});
+        clock_.trace->preemptions.push_back(job.preemptions);
+    }
+    void send(std::uint32_t task, const app::JobTimes& job) override {
+        const Task& t = system_->tasks[task];
+        post({app::after(clock_.now, t.request), false, {task, job.seq, t.worker_priority, job.compute}});
+    }
+    void began(const app::Request& request) override {
+        master(request.task).worker_began(place_[request.task], request.seq, clock_.now);
+    }
+    void ended(const app::Request& request) override {
+        master(request.task).worker_ended(place_[request.task], request.seq, clock_.now);
+        post({app::after(clock_.now, system_->tasks[request.task].response), true, request});
+    }
+
+  private:
+    void start(const System& system, const Settings& settings, Trace* trace, Observer* observer) {
+        system_ = &system;
+        settings_ = settings;
+        clock_ = Clock{};
+        clock_.until = settings.duration;
+        clock_.trace = trace;
+        outcome_ = {};
+        messages_.clear();
+        if (trace != nullptr) {
+            trace->jobs.clear();
+            trace->preemptions.clear();
+            trace->slices.clear();
+            trace->operations.clear();
+        }
+        channels_.start(system, trace, observer);
+        releasing_.clear();
+        workers_.clear();
+        scratchpads_in_use_ = 0;
+        place_.assign(system.tasks.size(), 0);
+        releasing_of_.assign(system.cores.size(), nullptr);
+        worker_of_.assign(system.cores.size(), nullptr);
+        for (std::uint32_t c = 0; c < system.cores.size(); ++c) {
+            if (system.cores[c].kind == CoreKind::releasing) {
+                start_releasing(c);
+            } else if (system.cores[c].kind == CoreKind::worker) {
+                start_worker(c);
+            }
+        }
+        for (std::uint32_t d = 0; d < system.dmas.size(); ++d) {
+            start_scratchpads(d);
+        }
+    }
+
+    void start_releasing(std::uint32_t c) {
+        std::vector<app::TaskPlan> plans;
+        for (std::uint32_t t = 0; t < system_->tasks.size(); ++t) {
+            if (system_->tasks[t].master == c) {
+                place_[t] = static_cast<std::uint32_t>(plans.size());
+                plans.push_back(system_->tasks[t].plan);
+            }
+        }
+        if (plans.empty()) {
+            return;
+        }
+        if (releasing_.size() == all_releasing_.size()) {
+            all_releasing_.push_back(std::make_unique<ReleasingCore>(clock_, *this));
+        }
+        ReleasingCore* core = all_releasing_[releasing_.size()].get();
+        releasing_.push_back(core);
+        releasing_of_[c] = core;
+        core->start(static_cast<std::uint16_t>(c), system_->cores[c], std::move(plans), settings_);
+    }
+
+    void start_worker(std::uint32_t c) {
+        if (workers_.size() == all_workers_.size()) {
+            all_workers_.push_back(std::make_unique<WorkerCore>(clock_, *this));
+        }
+        WorkerCore* core = all_workers_[workers_.size()].get();
+        workers_.push_back(core);
+        worker_of_[c] = core;
+        core->start(static_cast<std::uint16_t>(c), system_->cores[c], system_->tasks.size());
+    }
+
+    void start_scratchpads(std::uint32_t d) {
+        std::vector<std::uint32_t> cores;
+        for (std::uint32_t c = 0; c < system_->cores.size(); ++c) {
+            if (system_->cores[c].kind == CoreKind::three_phase && system_->cores[c].dma == d) {
+                cores.push_back(c);
+            }
+        }
+        if (cores.empty()) {
+            return;
+        }
+        if (scratchpads_in_use_ == scratchpads_.size()) {
+            scratchpads_.push_back(std::make_unique<Scratchpads>(clock_, *this));
+        }
+        scratchpads_[scratchpads_in_use_++]->start(*system_, settings_, d, std::move(cores));
+    }
+
+    // One round of an instant: docs/explanation/simulator.md, "One instant".
+    void instant() {
+        const Time now = clock_.now;
+        clock_.stage = Stage::completing;
+        for (ReleasingCore* core : releasing_) {
+            if (core->completes() == now) {
+                core->resume();
+            }
+        }
+        for (WorkerCore* core : workers_) {
+            if (core->completes() == now) {
+                core->resume();
+            }
+        }
+        clock_.stage = Stage::handling;
+        bool more = true;
+        while (more) {
+            while (!messages_.empty() && messages_.front().at == now) {
+                deliver();
+            }
+            for (ReleasingCore* core : releasing_) {
+                if (core->armed() <= now) {
+                    core->executive().end_waits();
+                }
+            }
+            for (ReleasingCore* core : releasing_) {
+                if (core->armed() <= now) {
+                    core->executive().release_jobs();
+                }
+            }
+            more = !messages_.empty() && messages_.front().at == now;
+            for (ReleasingCore* core : releasing_) {
+                more = more || core->armed() <= now;
+            }
+        }
+        clock_.stage = Stage::deciding;
+        for (ReleasingCore* core : releasing_) {
+            if (core->attention()) {
+                core->resume();
+            }
+        }
+        for (WorkerCore* core : workers_) {
+            if (core->attention()) {
+                core->resume();
+            }
+        }
+    }
+
+    void post(const Message& message) {
+        messages_.push_back(message);
+        std::push_heap(messages_.begin(), messages_.end());
+    }
+
+    void deliver() {
+        std::pop_heap(messages_.begin(), messages_.end());
+        const Message m = messages_.back();
+        messages_.pop_back();
+        const std::uint32_t task = m.request.task;
+        if (m.answer) {
+            master(task).answer(place_[task], m.request.seq);
+        } else {
+            worker_of_[system_->tasks[task].core]->arrive(m.request);
+        }
+    }
+
+    [[nodiscard]] ReleasingCore::Exec& master(std::uint32_t task) {
+        return releasing_of_[system_->tasks[task].master]->executive();
+    }
+
+    const System* system_ = nullptr;
+    Settings settings_{};
+    Clock clock_;
+    Outcome outcome_;
+    Channels channels_;
+    std::vector<Message> messages_;  // a heap
+    std::vector<std::unique_ptr<ReleasingCore>> all_releasing_;
+    std::vector<std::unique_ptr<WorkerCore>> all_workers_;
+    std::vector<std::unique_ptr<Scratchpads>> scratchpads_;
+    std::size_t scratchpads_in_use_ = 0;
+    std::vector<ReleasingCore*> releasing_;
+    std::vector<WorkerCore*> workers_;
+    std::vector<ReleasingCore*> releasing_of_;  // by core
+    std::vector<WorkerCore*> worker_of_;
+    std::vector<std::uint32_t> place_;  // of each task on the core that releases it
+};
+
+Machine::Machine() : parts_(std::make_unique<Parts>()) {}
+Machine::~Machine() = default;
+
+Outcome Machine::run(const System& system, const Settings& settings, Trace* trace, Observer* observer) {
+    check(system, settings, observer != nullptr);
+    return parts_->run(system, settings, trace, observer);
+}
+
+}  // namespace consort::virtual_time

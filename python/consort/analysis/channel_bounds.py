@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds of the channels of a description, from what accesses to their memories cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from consort.analysis.channels import (
+    WORD_BYTES,
+    Side,
+    age_when_read,
+    latency,
+    never_torn,
+    read_time,
+    version_age,
+    whole,
+)
+from consort.analysis.figures import Figures, MissingFigure
+from consort.analysis.result import Bound, joined
+from consort.plan import Plan, PlannedChannel
+
+
+def holds(bound: Bound) -> int | None:
+    """A bound that others may rest on: some analyses promise nothing more once a deadline is missed."""
+    return bound.response if bound.schedulable else None
+
+
+def channel_bounds(plan: Plan, bounds: dict[str, Bound]) -> list[Bound]:
+    """Latencies, longest reads and ages of the channels between tasks, as far as there are figures for them.
+
+    Nothing is required of a channel: where a figure is missing its bounds are left out.
+    """
+    figures = Figures(plan)
+    results: list[Bound] = []
+    for name in plan.system.channels:
+        channel = plan.channels[name]
+        if channel.writer_core is None:
+            continue  # from a device, whose accesses no figure describes
+        targets = [
+            (channel.writer if channel.exchange_of else reader, core)
+            for reader, core in zip(channel.readers, channel.reader_cores, strict=True)
+            if core is not None
+        ]
+        for reader, core in targets:
+            label = name if len(targets) == 1 else f"{name} to {reader}"
+            here = _side(figures, name, channel.writer_core)
+            there = _side(figures, name, core)
+            if channel.implementation in ("mailbox", "queue"):
+                if here is not None and there is not None:
+                    kind = "mailbox" if channel.implementation == "mailbox" else "queue"
+                    bound = latency(label, kind, here, there)  # type: ignore[arg-type]
+                    results.append(replace(bound, figures=joined(here.used, there.used)))
+                continue
+            latest = _latest(plan, label, channel, reader, there, bounds)
+            ends = (bounds[channel.writer].figures, bounds[reader].figures)
+            rests = joined(*ends, () if there is None else there.used)
+            results += [replace(bound, figures=rests) for bound in latest]
+    return results
+
+
+def _latest(
+    plan: Plan,
+    label: str,
+    channel: PlannedChannel,
+    reader: str,
+    there: Side | None,
+    bounds: dict[str, Bound],
+) -> list[Bound]:
+    """The bounds of a double buffer, a snapshot or a ring of versions, for one reader."""
+    writer = plan.tasks[channel.writer]
+    period = None if writer.sporadic else writer.period_ps
+    writes, span = holds(bounds[writer.name]), holds(bounds[reader])
+    if channel.implementation == "versions":
+        age = version_age(
+            label,
+            writer_period=period,
+            writer_interval=writer.deadline_ps,
+            holds=writes is not None,
+            read=span,
+        )
+        return [age] if age.response is not None else []
+    results = []
+    if channel.implementation == "snapshot" and there is not None:
+        results.append(never_torn(label, there))
+    # Between its accesses the reader may be preempted, but no longer than its job takes.
+    if channel.implementation == "double-buffer" and writes is not None and span is not None:
+        results.append(whole(label, writer_period=writer.period_ps, writer_response=writes, read=span))
+    if span is None and there is not None:
+        span = read_time("snapshot" if channel.implementation == "snapshot" else "double-buffer", there)
+    age = age_when_read(label, writer_period=period, writer_response=writes, read=span or 0)
+    return [*results, age] if age.response is not None and span is not None else results
+
+
+def _side(figures: Figures, channel: str, core: str) -> Side | None:
+    """What a channel's memory costs one side, under load; None where there is no figure."""
+    processor = figures.plan.cores[core].processor
+    try:
+        memory, size = figures.channel(channel)
+        word = figures.access(memory, WORD_BYTES, processor)
+        copy = figures.access(memory, size, processor)
+    except MissingFigure:
+        return None
+    return Side(word.ps, copy.ps, joined(word.used, copy.used))

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures that a bound rests on: where each stands, what it says and where it comes from.
+
+No cost is 0 because nobody gave it: what needs a figure that the description lacks has no bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from consort.analysis.channels import WORD_BYTES
+from consort.analysis.result import UNSOURCED, Used
+from consort.model.figures import Provenance
+from consort.model.platform import AccessCost, Exchange
+from consort.model.quantities import Duration, Quantity
+from consort.plan import Plan
+
+# The three ways to get a figure that is missing.
+REMEDY = (
+    "`consort probe` measures what this machine's memories, messages and switches cost, `consort profile` how"
+    " long steps execute; or write the figure with 'assumed:' and why"
+)
+
+
+class NotAnalysable(ValueError):
+    """Something that the analysis needs is not in the description; says what."""
+
+
+class MissingFigure(NotAnalysable):
+    """A cost that nobody gave. `place` is where it would stand."""
+
+    def __init__(self, place: str, what: str) -> None:
+        super().__init__(f"no figure for {what} ({place}): {REMEDY}")
+        self.place = place
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A time [ps] and the figures that it is made of."""
+
+    ps: int
+    used: tuple[Used, ...]
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.ps + other.ps, (*self.used, *other.used))
+
+    def times(self, count: int) -> Cost:
+        return Cost(self.ps * count, self.used)
+
+
+NOTHING = Cost(0, ())
+
+
+class Figures:
+    """Looks up the costs of a plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.system = plan.system
+        self.platform = plan.system.platform_description
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[object, Provenance | None]]:
+        both = (*self.platform.figures(), *self.system.figures())
+        return {place: (value, source) for place, value, source in both}
+
+    def used(self, place: str) -> Used:
+        """The figure at a place, which is there."""
+        value, source = self._known[place]
+        kind, text = (UNSOURCED, "") if source is None else (source.kind, source.source)
+        return Used(place, str(value), kind, text)
+
+    def _time(self, place: str) -> Cost:
+        value, _ = self._known[place]
+        assert isinstance(value, Duration)
+        return Cost(value.picoseconds, (self.used(place),))
+
+    def wcet(self, task: str) -> Cost:
+        """The execution time of a task where it is placed, as it is executed."""
+        planned = self.plan.tasks[task]
+        processor = self.plan.processor_of(task)
+        here = f"tasks.{task}.wcet"
+        for place in (f"{here}.{processor}.{planned.execution}", f"{here}.{processor}", here):
+            if place in self._known:
+                return self._time(place)
+        raise MissingFigure(here, f"the execution time of {task}, {planned.execution} on {processor}")
+
+    def context_switch(self, core: str) -> Cost:
+        """What it costs a core to go from one task to another."""
+        group = core.rpartition("-")[0]
+        described = self.system.scheduling
+        own = next((name for name in (core, group) if name in described), None)
+        places = [f"scheduling.{own}.context_switch", f"cores.{group}.context_switch"]
+        for place in places:
+            if place in self._known:
+                return self._time(place)
+        raise MissingFigure(f"cores.{group}.context_switch", f"a context switch of {core}")
+
+    def lateness(self, core: str) -> Cost:
+        """How late a timer wakes a core that sleeps until the next release."""
+        if self.system.run.time_base != "sleep":
+            return NOTHING
+        place = f"cores.{core.rpartition('-')[0]}.timer_lateness"
+        if place not in self._known:
+            raise MissingFigure(place, f"how late {core} wakes from sleep (run.time_base)")
+        return self._time(place)
+
+    def transfers(self, core: str) -> tuple[Used, ...]:
+        """What the times of a three-phase core's loads and unloads are made of, where they were computed.
+
+        A slot that the description gives is a choice, and the executive's timer enforces it.
+        """
+        scheduling = self.system.scheduling_of(core)
+        if scheduling.slot != "auto" and scheduling.arbitration != "round-robin":
+            return ()
+        if len(self.platform.dmas) != 1:
+            return ()
+        name = next(iter(self.platform.dmas))
+        places = [f"dmas.{name}.setup", f"dmas.{name}.rate"]
+        if places[1] in self._known and places[0] not in self._known:
+            raise MissingFigure(places[0], f"what it costs to program {name}")
+        return tuple(self.used(place) for place in places if place in self._known)
+
+    def given(self, task: str, end: str) -> Cost | None:
+        """What a master computes before a request (`send`) or after an answer (`receive`), if given."""
+        place = f"tasks.{task}.dispatch.{end}"
+        return self._time(place) if place in self._known else None
+
+    def channel(self, name: str) -> tuple[str, int]:
+        """A channel's memory and the size of a block of it [bytes]."""
+        planned = self.plan.channels[name]
+        if planned.memory is None:
+            raise MissingFigure(f"channels.{name}.memory", f"where the blocks of {name} lie")
+        if planned.bytes is None:
+            raise MissingFigure(f"channels.{name}.size", f"how large a block of {name} is")
+        return planned.memory, planned.bytes
+
+    def access(self, memory: str, size: int, processor: str, *, loaded: bool = True) -> Cost:
+        """One access to `size` bytes from a kind of processor, under load where that has figures."""
+        described = self.platform.memories[memory]
+        here = f"memories.{memory}.access"
+        what = f"an access of {processor} to {memory}"
+        if described.access is None:
+            raise MissingFigure(here, what)
+        cost: AccessCost = described.access
+        if processor in described.access.from_:
+            here, cost = f"{here}.from.{processor}", described.access.from_[processor]
+        figures = cost.under(loaded)
+        here = here if figures is cost else f"{here}.loaded"
+        if figures.base is None:
+            raise MissingFigure(f"{here}.base", what)
+        keys = ["base", *(k for k in ("per_byte", "rate", "granularity") if getattr(figures, k) is not None)]
+        if len(keys) == 1 and size > WORD_BYTES:
+            raise MissingFigure(f"{here}.per_byte", f"each byte of {what}")
+        time = figures.picoseconds(size)
+        assert time is not None
+        return Cost(time, tuple(self.used(f"{here}.{key}") for key in keys))
+
+    def exchange(self, memory: str, size: int, sender: str, receiver: str) -> Cost | None:
+        """The longest that a message of at least `size` bytes was seen to take; None where none was timed.
+
+        From the beginning of its write to the end of its read. A round trip holds both ways. Maxima alone:
+        a median or a mean bounds nothing.
+        """
+        found: list[tuple[int, int, str]] = []
+        for name, one in self.platform.exchanges.items():
+            ways = [(one.from_, one.to)] + ([(one.to, one.from_)] if one.round_trip else [])
+            if one.memory != memory or (sender, receiver) not in ways or one.size is None:
+                continue
+            place, longest = _longest(name, one)
+            if longest is not None and one.size.value.bytes >= size:
+                found.append((one.size.value.bytes, longest.picoseconds, place))
+        if not found:
+            return None
+        smallest = min(found)[0]
+        _, time, place = max((f for f in found if f[0] == smallest), key=lambda f: f[1])
+        return Cost(time, (self.used(place),))
+
+
+def _longest(name: str, exchange: Exchange) -> tuple[str, Duration | None]:
+    """The largest of an exchange's times, under load where there is such a figure."""
+    found: list[tuple[Quantity, str]] = []
+    for statistics, place in ((exchange, f"exchanges.{name}"), (exchange.loaded, f"exchanges.{name}.loaded")):
+        if statistics is not None and statistics.max is not None:
+            found.append((statistics.max.value, f"{place}.max"))
+    if not found:
+        return "", None
+    value, place = max(found, key=lambda pair: pair[0].value)
+    assert isinstance(value, Duration)
+    return place, value

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an offloaded job costs besides its step: its master's parts, the request's way and the answer's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from consort.analysis.channels import MAILBOX_WORDS, WORD_BYTES
+from consort.analysis.figures import Cost, Figures
+from consort.analysis.result import Used, joined
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a message passes through a mailbox [ps]: parts that follow one another."""
+
+    write: int
+    """Kept by the writer's core."""
+    seen: int
+    """Until the reader looks: a look that came just too early."""
+    read: int
+    """Kept by the reader's core."""
+    used: tuple[Used, ...]
+    timed: bool
+    """Whether it was timed as a whole; then all of it stands under `seen`."""
+
+    def kept_by_reader(self) -> Way:
+        return replace(self, seen=0, read=self.seen) if self.timed else self
+
+    def kept_by_writer(self) -> Way:
+        return replace(self, seen=0, write=self.seen) if self.timed else self
+
+
+@dataclass(frozen=True)
+class OffloadCosts:
+    """All of it [ps], in its order."""
+
+    send: int
+    request: int
+    read: int
+    """The worker's, of the request; and its write of the answer."""
+    write: int
+    answer: int
+    receive: int
+    used: tuple[Used, ...]
+
+    @property
+    def worker(self) -> int:
+        """How long the worker is busy besides the step."""
+        return self.read + self.write
+
+
+def offload_costs(figures: Figures, task: str, *, loaded: bool = True) -> OffloadCosts:
+    """The costs of an offloaded task; `MissingFigure` for one that nobody gave.
+
+    Where the description says what the master computes before and after (`dispatch`), the whole way of a
+    message is added to it. Where it does not, that is the master's write of the request and its read of the
+    answer, by the figures of the memory.
+    """
+    planned = figures.plan.tasks[task]
+    assert planned.worker is not None
+    there = _way(figures, f"{task}.in", planned.core, planned.worker, loaded)
+    back = _way(figures, f"{task}.out", planned.worker, planned.core, loaded)
+    if len(figures.plan.cores[planned.worker].serves) > 1:
+        # Of a time that was measured as a whole any part may keep the worker from its other tasks.
+        there, back = there.kept_by_reader(), back.kept_by_writer()
+    send, receive = figures.given(task, "send"), figures.given(task, "receive")
+    # A message that was timed as a whole does not say what of it is the master's: that is taken from the
+    # accesses, and counted once more in the message's time.
+    writes, reads = there, back
+    if there.timed and send is None:
+        writes = _by_accesses(figures, f"{task}.in", planned.core, planned.worker, loaded)
+    if back.timed and receive is None:
+        reads = _by_accesses(figures, f"{task}.out", planned.worker, planned.core, loaded)
+    return OffloadCosts(
+        send=writes.write if send is None else send.ps,
+        receive=reads.read if receive is None else receive.ps,
+        request=there.seen + (0 if send is None else there.write),
+        read=there.read,
+        write=back.write,
+        answer=back.seen + (0 if receive is None else back.read),
+        used=joined(
+            there.used,
+            back.used,
+            writes.used if send is None else send.used,
+            reads.used if receive is None else receive.used,
+        ),
+    )
+
+
+def _way(figures: Figures, channel: str, writer: str, reader: str, loaded: bool) -> Way:
+    memory, size = figures.channel(channel)
+    kinds = [figures.plan.cores[core].processor for core in (writer, reader)]
+    timed = figures.exchange(memory, size, kinds[0], kinds[1])
+    if timed is not None:
+        return Way(0, timed.ps, 0, timed.used, True)
+    return _by_accesses(figures, channel, writer, reader, loaded)
+
+
+def _by_accesses(figures: Figures, channel: str, writer: str, reader: str, loaded: bool) -> Way:
+    memory, size = figures.channel(channel)
+    kinds = [figures.plan.cores[core].processor for core in (writer, reader)]
+    word, copy = (
+        [figures.access(memory, n, kind, loaded=loaded) for kind in kinds] for n in (WORD_BYTES, size)
+    )
+
+    def ends(side: int) -> Cost:
+        return word[side].times(MAILBOX_WORDS) + copy[side]
+
+    used = joined(*(cost.used for cost in (*word, *copy)))
+    return Way(ends(0).ps, word[1].ps, ends(1).ps, used, False)

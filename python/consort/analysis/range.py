@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's analyses, whose sums stay within 63 bits: what leaves them is no bound, and not an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from consort.model.quantities import LARGEST
+
+OUT_OF_RANGE = "out-of-range"
+NOTE = "its busy window, or a time of it, leaves 63 bits of picoseconds (106 days)"
+
+
+def within_range(analysis: Callable[..., dict[str, Any]], **arguments: Any) -> dict[str, Any]:
+    """What an analysis of the engine finds; without a bound, and this verdict, where a sum is too large."""
+    for value in arguments.values():
+        if isinstance(value, list) and any(number > LARGEST for number in value):
+            return {"verdict": OUT_OF_RANGE, "bound": None}
+    try:
+        return analysis(**arguments)
+    except OverflowError:
+        return {"verdict": OUT_OF_RANGE, "bound": None}

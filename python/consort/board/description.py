@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ports/<board>/board.yaml says of a board: emulator, memory map, cores, what else it can do."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, Strict, StringConstraints
+
+from consort.errors import BadInput
+from consort.model.base import Address, Described, Name, NonEmpty, Version
+from consort.model.quantities import Frequency, Size
+from consort.model.schema import schema_of
+
+# A name that is also a C++ identifier.
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
+File = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$", max_length=200)]
+Files = Annotated[tuple[File, ...], Strict(False)]
+Words = Annotated[tuple[NonEmpty, ...], Strict(False)]
+Identifiers = Annotated[tuple[Identifier, ...], Strict(False)]
+ElfMachine = Literal["Arm", "AArch64", "RISC-V"]
+
+# Control blocks at the beginning of the window; of the others some are processes', the last is Linux's.
+CONTROL_BLOCKS = 8
+FIRST_PROCESS = 4
+
+
+class MemoryRange(Described):
+    """A range of addresses."""
+
+    address: Address = Field(description="Its first address.", examples=["0x80000000"])
+    size: Size = Field(description="Its length.", examples=["8MiB"])
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size.bytes
+
+
+class Emulator(Described):
+    """The machine that plays the board."""
+
+    program: NonEmpty = Field(description="QEMU's program.", examples=["qemu-system-arm"])
+    package: NonEmpty = Field(description="Debian's package of it.", examples=["qemu-system-arm"])
+    machine: NonEmpty = Field(description="QEMU's machine.", examples=["virt"])
+    memory: Identifier = Field(
+        description="The range of the map that is QEMU's memory backend: a file that processes map.",
+        examples=["ddr"],
+    )
+    takes_size: bool = Field(default=False, description="Whether the machine takes -m.")
+    options: Words = Field(default=(), description="Further options of QEMU's.", examples=["[-bios, none]"])
+
+
+class CoreSpec(Described):
+    """One core: its tools, what an image for it is made of, and how it starts."""
+
+    title: NonEmpty = Field(description="What it is called in messages.", examples=["Cortex-R5F"])
+    control_block: Annotated[int, Field(ge=0, lt=FIRST_PROCESS)] = Field(
+        description="Its control block in the shared window."
+    )
+    tools: NonEmpty = Field(description="The prefix of its cross tools.", examples=["arm-none-eabi-"])
+    package: NonEmpty = Field(description="Debian's packages of them.", examples=["gcc-arm-none-eabi"])
+    flags: Words = Field(description="The compiler's options for it.", examples=["[-mcpu=cortex-r5]"])
+    folder: File = Field(
+        description="Its folder in the port's; it has consort/bare/this_core.hpp.", examples=["r5f"]
+    )
+    sources: Files = Field(description="Sources of every image, in its folder.", examples=["[start.S]"])
+    linker_script: File = Field(description="In its folder, without a MEMORY command.", examples=["r5f.ld"])
+    regions: dict[Identifier, Identifier] = Field(
+        description="The linker script's memories, and the ranges of the map that they are.",
+        examples=["{ddr: r5f_image}"],
+    )
+    machine: ElfMachine = Field(description="For whom its images are.", examples=["Arm"])
+    profile: Literal["A", "R", "M"] | None = Field(default=None, description="Arm: the profile.")
+    starts_on_cpu: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="The emulator's number of the processor that begins at the image's entry; without it the"
+        " core waits until the first one releases it.",
+    )
+    clock: Frequency = Field(
+        description="The clock that its programs read: ticks of the port's now().", examples=["25MHz"]
+    )
+    timer_interrupt: bool = Field(
+        default=False,
+        description="Whether it has a timer interrupt; without one jobs are not preempted.",
+    )
+
+    _name: str = ""
+    _board: BoardSpec | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def board(self) -> BoardSpec:
+        assert self._board is not None
+        return self._board
+
+    @property
+    def place(self) -> int:
+        """Its control block."""
+        return self.control_block
+
+    @property
+    def starts(self) -> bool:
+        """Whether it starts with the board; else another core releases it."""
+        return self.starts_on_cpu is not None
+
+    @property
+    def compiler(self) -> str:
+        return self.tools + "g++"
+
+
+class LinuxSpec(Described):
+    """A core that can run Debian's real-time Linux beside the bare-metal ones."""
+
+    core: Name = Field(description="Which core runs it.", examples=["a72"])
+    package: NonEmpty = Field(description="Debian's kernel.", examples=["linux-image-rt-arm64"])
+    architecture: NonEmpty = Field(description="Debian's name of the architecture.", examples=["arm64"])
+    tools: NonEmpty = Field(description="The prefix of the cross tools.", examples=["aarch64-linux-gnu-"])
+    tools_package: NonEmpty = Field(
+        description="Debian's package of them.", examples=["g++-aarch64-linux-gnu"]
+    )
+    flags: Words = Field(default=(), description="The compiler's options.")
+    memory: Size = Field(description="The memory that the board then has.", examples=["512MiB"])
+    reserved: Identifiers = Field(description="Ranges that are held back from Linux.", examples=["[window]"])
+    console: NonEmpty = Field(description="Linux's console device.", examples=["ttyAMA0"])
+    release_register: Identifier = Field(
+        description="Linux writes 0 to it to release the other cores.", examples=["crl_reset_cpu_r5"]
+    )
+
+
+class KernelTables(Described):
+    """Where the scratchpad kernel's tables come from."""
+
+    window: File = Field(description="The source that reads them from the window.")
+    generated: File = Field(description="The source that has what `consort generate` wrote.")
+
+
+class KernelSpec(Described):
+    """What the scratchpad-centric kernel needs of a board that runs it."""
+
+    io_core: Name = Field(description="The core that moves.", examples=["r5f"])
+    application_core: Name = Field(description="The core that executes.", examples=["a72"])
+    application_cores: Annotated[int, Field(ge=1, le=4)] = Field(description="How many of them there are.")
+    second_core_control_block: Annotated[int, Field(ge=0, lt=FIRST_PROCESS)] = Field(
+        description="The control block of the second one, which the first one starts."
+    )
+    task_script: File = Field(description="The linker script of tasks' images.", examples=["a72/task.ld"])
+    tables: KernelTables = Field(description="Where its tables come from.")
+
+
+class ExchangeSpec(Described):
+    """Two sides that exchange messages in `consort board demo` and `consort bench icc`."""
+
+    asker: Name = Field(description="A core of the board.", examples=["r5f"])
+    answerer: Name = Field(
+        description="A core, a core under Linux (a72-linux), or a kind of process (x86-64).", examples=["a72"]
+    )
+    on_chip: bool = Field(default=False, description="Through on-chip memory instead of the window.")
+
+
+class BoardSpec(Described):
+    """A board."""
+
+    consort: Version = Field(description="Version of the description's form.")
+    about: NonEmpty = Field(description="What it is, in a line.", examples=["Cortex-M4F, bare metal"])
+    emulator: Emulator = Field(description="The machine that plays it.")
+    memory: dict[Identifier, MemoryRange] = Field(
+        description="The memory map. `window` is shared by all cores and by processes of this machine."
+    )
+    registers: dict[Identifier, Address] = Field(
+        default={}, description="Addresses of devices.", examples=["{uart0: 0x40004000}"]
+    )
+    named_cores: dict[Name, CoreSpec] = Field(
+        alias="cores", min_length=1, description="Its cores, in the order of their consoles."
+    )
+    linux: LinuxSpec | None = Field(default=None, description="A core that can run Linux.")
+    programs: dict[Name, dict[Name, Files]] = Field(
+        default={}, description="Programs of the board's own: sources by core."
+    )
+    scratchpad_kernel: KernelSpec | None = Field(
+        default=None, description="What the scratchpad-centric kernel needs of it."
+    )
+    exchanges: Annotated[tuple[ExchangeSpec, ...], Strict(False)] = Field(
+        default=(), description="Pairs that exchange messages in demo and bench."
+    )
+
+    _name: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its folder under ports/."""
+        return self._name
+
+    @property
+    def cores(self) -> tuple[CoreSpec, ...]:
+        return tuple(self.named_cores.values())
+
+    def core(self, name: str) -> CoreSpec:
+        """A core by its name; `BadInput` names those that there are."""
+        core = self.named_cores.get(name)
+        if core is None:
+            raise BadInput(
+                f"the board {self.name} has no core '{name}'; it has {', '.join(self.named_cores)}"
+            )
+        return core
+
+    @property
+    def linux_side(self) -> str | None:
+        """What the core under Linux is called as a side of an exchange."""
+        return None if self.linux is None else f"{self.linux.core}-linux"
+
+    @property
+    def window(self) -> MemoryRange:
+        return self.memory["window"]
+
+    @property
+    def window_bytes(self) -> int:
+        return self.window.size.bytes
+
+    @property
+    def window_offset(self) -> int:
+        """Where the window begins in the memory file."""
+        return self.window.address - self.memory[self.emulator.memory].address
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of the memory file."""
+        return self.memory[self.emulator.memory].size.bytes
+
+
+def board_schema() -> dict[str, Any]:
+    """The JSON Schema of board.yaml."""
+    return schema_of(BoardSpec, "Consort board description")

@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The executive on a board: from a plan to orders and a record.
+
+The plan's numbers are in each core's control block, so that another period or deadline compiles nothing. Each
+task records into a ring of its own in the window, which is read at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.board import rtlinux
+from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS
+from consort.board.description import CoreSpec
+from consort.board.exchange import LINUX_SECONDS
+from consort.board.placement import POLICIES, Placement
+from consort.board.programs import CORE_VALUES, ON_MISS, TASK_VALUES, Programs
+from consort.board.session import Board
+from consort.errors import BadInput, SystemFails
+from consort.plan import Plan, PlannedTask
+from consort.record.status import STATUS
+from consort.run.collect import output_dtype
+from consort.run.data import struct_dtype
+
+# From a core's start to its first release [ns].
+LEAD_NS = 1_000_000
+# Offset in the window behind the control blocks.
+DATA = 0x20000
+ALIGNMENT = 64
+# Of a region: its header, one worker's control, and what a task's channels take beside their values; more
+# than they need, and the core that makes the region says where it is not enough.
+REGION_BYTES, WORKER_BYTES, TASK_BYTES = 4096, 512, 4096
+# How often a region may hold a value or its description: a state in two snapshots of four places each.
+COPIES, LEAF_BYTES = 8, 64
+# Of an answer that is awaited however long it takes [ticks].
+FOREVER = 1 << 62
+
+
+class WindowIsFull(Exception):
+    """Inputs and record of a run find no room."""
+
+
+class Window:
+    """Places things in the shared window, one behind the other."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.at = DATA
+        self.contents: dict[int, bytes] = {}
+
+    def reserve(self, count: int) -> int:
+        where = self.at
+        self.at = _up(where + count, ALIGNMENT)
+        if self.at > self.room:
+            raise WindowIsFull
+        return where
+
+    def put(self, content: bytes) -> int:
+        where = self.reserve(len(content))
+        self.contents[where] = content
+        return where
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Orders by control block, what is in the window, and where each task's ring lies and how long it is."""
+
+    orders: dict[int, tuple[int, list[int]]]
+    contents: dict[int, bytes]
+    rings: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a run left. Times in nanoseconds, with `begin` at the first release of each job's core."""
+
+    jobs: NDArray[Any]
+    events: NDArray[Any]
+    # By task: rows of the job's number and the output's members.
+    outputs: dict[str, NDArray[Any]]
+    lost: int
+    preemptions: dict[str, int] = field(default_factory=dict)
+
+
+def ticks(plan: Plan, core: CoreSpec, task: PlannedTask, field: str, picoseconds: int) -> int:
+    """A time in the core's ticks; `BadInput` where it is no whole number of them."""
+    found, rest = divmod(picoseconds * core.clock.hertz, 10**12)
+    if rest:
+        tick = 1e9 / core.clock.hertz
+        raise BadInput(
+            f"the time is no whole number of ticks of the {core.title}, which has one each {tick:g} ns",
+            file=plan.system.file,
+            field=f"tasks.{task.name}.{field}",
+        )
+    return int(found)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is run: `duration_ps` from the first release on; `begin`, the record's reading there [ns]."""
+
+    where: Placement
+    programs: Programs
+    described: Mapping[str, Any]
+    rows: Mapping[str, NDArray[Any]]
+    duration_ps: int
+    counted: bool
+    begin: int
+
+
+def layout(request: Request) -> Layout:
+    """Where everything lies; `BadInput` says how many iterations find room if these do not."""
+    try:
+        return _layout(request)
+    except WindowIsFull:
+        plan = request.where.plan
+        period = next(iter(plan.tasks.values())).period_ps
+        fits, too_many = 0, -(-request.duration_ps // period)
+        jobs = too_many
+        while too_many - fits > 1:
+            middle = (fits + too_many) // 2
+            try:
+                _layout(request, middle * period)
+                fits = middle
+            except WindowIsFull:
+                too_many = middle
+        raise BadInput(
+            f"inputs and record of {jobs} jobs do not fit into the board's window; give up to --iterations"
+            f" {fits}",
+            file=plan.system.file,
+            field="run.iterations",
+        ) from None
+
+
+def _layout(request: Request, duration_ps: int | None = None) -> Layout:
+    where, plan = request.where, request.where.plan
+    duration = request.duration_ps if duration_ps is None else duration_ps
+    window = Window(where.board.window_bytes)
+    region_bytes = _region_bytes(request)
+    shared = {
+        "region": window.reserve(region_bytes),
+        "region_bytes": region_bytes,
+        "lines": window.reserve((len(plan.cores) + 1) * ALIGNMENT),
+        "cores": len(plan.cores),
+        "untimed": int(not request.counted),
+    }
+    orders: dict[int, tuple[int, list[int]]] = {c.place: (0, []) for c in where.board.cores if c.starts}
+    rings: dict[str, tuple[int, int]] = {}
+    for name, planned in plan.cores.items():
+        numbers = {**dict.fromkeys(CORE_VALUES, 0), **shared, "number": list(plan.cores).index(name)}
+        values: list[int] = []
+        if planned.tasks:
+            core = where.bare[name]
+            numbers["until"] = -(-duration * core.clock.hertz // 10**12)
+            numbers["lead"] = LEAD_NS * core.clock.hertz // 10**9 if request.counted else 0
+            numbers["policy"] = list(POLICIES).index(planned.policy)
+            for task in (plan.tasks[t] for t in planned.tasks):
+                of_task = _task_values(request, core, task, duration, window)
+                rings[task.name] = (of_task["ring"], of_task["ring_bytes"])
+                values += [of_task[key] for key in TASK_VALUES]
+        values = [*(numbers[key] for key in CORE_VALUES), *values]
+        words = [word for value in values for word in (value & 0xFFFFFFFF, value >> 32)]
+        if len(words) > ARGUMENTS + MORE_ARGUMENTS:
+            most = ((ARGUMENTS + MORE_ARGUMENTS) // 2 - len(CORE_VALUES)) // len(TASK_VALUES)
+            raise BadInput(
+                f"{len(planned.tasks)} tasks are released on {name!r}; a board's core has room for {most}",
+                file=plan.system.file,
+                field=f"tasks.{planned.tasks[-1]}.on",
+            )
+        orders[where.places[name]] = (1, words)
+    return Layout(orders, window.contents, rings)
+
+
+def _region_bytes(request: Request) -> int:
+    """Room for the channels of the offloaded tasks."""
+    plan = request.where.plan
+    found = REGION_BYTES + WORKER_BYTES * len(request.where.workers)
+    for known in request.described["tasks"]:
+        if plan.tasks[known["name"]].worker is not None:
+            parts = [known[part] for part in ("in", "out", "state")]
+            values = sum(_up(part["bytes"], ALIGNMENT) + ALIGNMENT for part in parts)
+            leaves = sum(len(part["members"]) for part in parts)
+            found += TASK_BYTES + COPIES * values + 2 * LEAF_BYTES * leaves
+    return _up(found, ALIGNMENT)
+
+
+def _task_values(
+    request: Request, core: CoreSpec, task: PlannedTask, duration_ps: int, window: Window
+) -> dict[str, int]:
+    plan, record = request.where.plan, request.described["record"]
+    out = next(known["out"]["bytes"] for known in request.described["tasks"] if known["name"] == task.name)
+    jobs = max(0, -(-(duration_ps - task.offset_ps) // task.period_ps))
+    head = record["head"]["bytes"]
+    each = head + record["job"]["bytes"] + (head + 8 + _up(out, 8) if out else 0)
+    if task.worker is not None and request.counted:
+        # A worker is lost, back or restarted at most once a job; never where no answer is given up.
+        each += head + record["event"]["bytes"]
+    # A power of two, and never more than half full where a record would wrap.
+    capacity = 1 << max(12, (jobs * each + 1024).bit_length())
+    given = request.rows.get(task.name)
+    if given is not None:
+        given = given[: max(1, jobs)]
+    # An answer is not given up after the instant, so a tick that it would be in the midst of does not count.
+    give_up = (task.deadline_ps if task.give_up_ps is None else task.give_up_ps) * core.clock.hertz // 10**12
+    return {
+        "period": ticks(plan, core, task, "period", task.period_ps),
+        "offset": ticks(plan, core, task, "offset", task.offset_ps),
+        "deadline": ticks(plan, core, task, "deadline", task.deadline_ps),
+        "give_up": give_up if request.counted else FOREVER,
+        "on_miss": ON_MISS.index(task.on_miss),
+        "rank": task.rank,
+        "number": list(plan.tasks).index(task.name),
+        "rows": 0 if given is None else len(given),
+        "rows_at": 0 if given is None else window.put(given.tobytes()),
+        "ring": window.reserve(record["ring"]["bytes"] + capacity),
+        "ring_bytes": capacity,
+    }
+
+
+def run(request: Request, *, seconds: float = 600) -> Recorded:
+    """Runs a plan on the board. Given up when nothing has moved for so many seconds."""
+    where, programs = request.where, request.programs
+    made = layout(request)
+    linux_core, linux_program = where.linux_core, programs.linux
+
+    def boot(folder: Path) -> rtlinux.LinuxBoot:
+        assert linux_core is not None and linux_program is not None
+        return rtlinux.boot(where.board, linux_program, where.places[linux_core], folder)
+
+    with Board(
+        where.board,
+        programs.images,
+        orders=made.orders,
+        contents=made.contents,
+        counted=request.counted,
+        linux=None if linux_program is None else boot,
+        names={where.places[name]: name for name in where.sides},
+    ) as board:
+        if linux_program is not None:
+            board.release_beside_linux(LINUX_SECONDS)
+        for place, command in programs.commands.items():
+            board.start_process(command, place)
+        board.wait(list(where.places.values()), seconds)
+        return _recorded(board, request, made)
+
+
+def _up(count: int, to: int) -> int:
+    return (count + to - 1) // to * to
+
+
+def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
+    where, plan = request.where, request.where.plan
+    jobs: list[NDArray[Any]] = []
+    events: list[NDArray[Any]] = []
+    outputs: dict[str, NDArray[Any]] = {}
+    lost, preemptions = 0, {}
+    record = request.described["record"]
+    outs = {known["name"]: numbered(output_dtype(known["out"])) for known in request.described["tasks"]}
+    hertz = {name: board.control_blocks[place].results[1] for name, place in where.places.items()}
+    for name in where.masters:
+        core = where.bare[name]
+        results = board.control_blocks[core.place].results
+        if results[1] != core.clock.hertz:
+            raise SystemFails(
+                f"the {core.title} counts {results[1]} ticks a second; its board.yaml says {core.clock.hertz}"
+            )
+        start = results[2] | results[3] << 32
+        preemptions[name] = results[4]
+        for task in plan.cores[name].tasks:
+            at, capacity = made.rings[task]
+            ring = board.read(at, record["ring"]["bytes"] + capacity)
+            rows, happened, kept = read_ring(ring, record, outs[task])
+            worker = plan.tasks[task].worker
+            rows = in_nanoseconds(rows, core.clock.hertz, start, request.begin)
+            if worker is not None:
+                rows = by_the_workers_clock(rows, core.clock.hertz, hertz[worker])
+            jobs.append(rows)
+            events.append(in_nanoseconds(happened, core.clock.hertz, start, request.begin))
+            outputs[task] = kept
+            lost += int.from_bytes(ring[record["ring"]["lost"] :][:4], "little")
+    return Recorded(np.concatenate(jobs), np.concatenate(events), outputs, lost, preemptions)
+
+
+def by_the_workers_clock(rows: NDArray[Any], master: int, worker: int) -> NDArray[Any]:
+    """A worker has measured its part with its own clock, in ticks; `rows` took them for its master's."""
+    made = rows.copy()
+    remote = (rows["status"] & STATUS["local_fallbacks"]) == 0
+    made["compute"][remote] = rows["compute"][remote] // (10**9 // master) * 10**9 // worker
+    return made
+
+
+def in_nanoseconds(rows: NDArray[Any], hertz: int, start: int, begin: int) -> NDArray[Any]:
+    """A core's jobs or events with ticks, which are whole nanoseconds, as such: `start` becomes `begin`."""
+    made = rows.copy()
+    scale = 10**9 // hertz
+    for name in rows.dtype.names or ():
+        # A number, such as an event's, is no time.
+        if rows.dtype[name] == np.dtype("<u8") and name != "value":
+            happened = rows[name] != 0
+            if name == "compute":
+                made[name] = rows[name] * scale
+            else:
+                made[name][happened] = (rows[name][happened] - start) * scale + begin
+    return made
+
+
+def numbered(out: np.dtype[Any]) -> np.dtype[Any]:
+    """A task's output as its ring has it: the job's number before the members."""
+    fields: Mapping[str, Any] = out.fields or {}
+    names = list(out.names or ())
+    return np.dtype(
+        {
+            "names": ["seq", *names],
+            "formats": ["<u8", *(fields[name][0] for name in names)],
+            "offsets": [0, *(8 + fields[name][1] for name in names)],
+            "itemsize": 8 + out.itemsize,
+        }
+    )
+
+
+def read_ring(
+    ring: bytes, record: Mapping[str, Any], output: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Jobs, events and outputs, as `output` has them, that a task's ring holds; it was never read before."""
+    written = int.from_bytes(ring[record["ring"]["written"] :][:4], "little")
+    data = memoryview(ring)[record["ring"]["bytes"] :]
+    head, tables = struct_dtype(record["head"]), record["tables"]
+    jobs, events, outputs = bytearray(), bytearray(), bytearray()
+    at = 0
+    while at < written:
+        found = np.frombuffer(data, head, 1, at)[0]
+        begin, end = at + head.itemsize, at + int(found["bytes"])
+        if found["table"] == tables["job"]:
+            jobs += data[begin : begin + record["job"]["bytes"]]
+        elif found["table"] == tables["event"]:
+            events += data[begin : begin + record["event"]["bytes"]]
+        elif found["table"] == tables["output"]:
+            outputs += data[begin : begin + output.itemsize]
+        at = end
+    return (
+        np.frombuffer(bytes(jobs), struct_dtype(record["job"])),
+        np.frombuffer(bytes(events), struct_dtype(record["event"])),
+        np.frombuffer(bytes(outputs), output),
+    )

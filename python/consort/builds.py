@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is built once and kept: programs, boards' images, tables, simulations of hardware.
+
+Everything lies under the hash of all that it is made of, so that nothing old is ever taken for new. Two
+processes that want the same wait for one another rather than build it twice; what is half built is never
+seen. What nobody has used for a month goes when something is built beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from consort.errors import EnvironmentLacks
+from consort.source import cache_folder
+
+UNUSED_S = 30 * 24 * 3600
+_DAY_S = 24 * 3600
+_LOCK = ".lock"
+
+
+def digest(parts: Iterable[str | bytes]) -> str:
+    """The key of what is made of these parts, in this order: 16 hexadecimal digits of their SHA-256."""
+    found = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        # With its length: parts that are divided otherwise are other parts.
+        found.update(len(data).to_bytes(8, "little") + data)
+    return found.hexdigest()[:16]
+
+
+def kept(
+    kind: str,
+    key: str,
+    name: str,
+    make: Callable[[Path, Path], None],
+    *,
+    root: Path | None = None,
+) -> Path:
+    """The file or folder `name` that `make(target, scratch)` makes, made only if it is not there.
+
+    `key` has the `digest` of all that it is made of. `make` writes to `target`; `scratch` is a folder for
+    what it needs meanwhile. `root`: where builds are kept, instead of the user's cache. `EnvironmentLacks`
+    where nothing can be written there.
+    """
+    entries = (cache_folder() if root is None else root) / kind
+    entry = entries / key
+    target = entry / name
+    if _used(target):
+        return target
+    try:
+        # Before the long work: a folder that cannot be written is found out at once.
+        entry.mkdir(parents=True, exist_ok=True)
+        with FileLock(entry / _LOCK):
+            if _used(target):
+                return target
+            with tempfile.TemporaryDirectory(prefix=".build-", dir=entry) as scratch:
+                built = Path(scratch) / "made" / name
+                built.parent.mkdir()
+                make(built, Path(scratch))
+                built.replace(target)
+        sweep(entries)
+    except OSError as error:
+        raise EnvironmentLacks(
+            f"{name} cannot be built under {entry} ({error.strerror or error})",
+            "make room, or set $CONSORT_CACHE to another folder",
+        ) from error
+    return target
+
+
+def sweep(entries: Path, unused_s: float = UNUSED_S) -> list[Path]:
+    """Removes what was not used for so long, but nothing that is being built; returns what was removed."""
+    removed = []
+    for entry in entries.iterdir():
+        with suppress(OSError, Timeout):
+            parts = [path for path in entry.iterdir() if path.name != _LOCK]
+            last = max((path.stat().st_mtime for path in (entry, *parts)), default=0.0)
+            if time.time() - last > unused_s:
+                with FileLock(entry / _LOCK, blocking=False):
+                    shutil.rmtree(entry)
+                removed.append(entry)
+    return removed
+
+
+def _used(target: Path) -> bool:
+    """Whether it is there; if so it is marked as used today."""
+    try:
+        last = target.stat().st_mtime
+    except OSError:
+        return False
+    if time.time() - last > _DAY_S:
+        # The cache may be another user's, to read only.
+        with suppress(OSError):
+            os.utime(target)
+    return True

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``consort watch``: what a run in progress does, without disturbing it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from consort.errors import BadInput
+from consort.report.live import live_data, live_lines
+from consort.run.live import LiveRun, NoSuchRun, Summary, SummaryReader, live_run
+
+# How often the run is asked which configuration it is at.
+_LOOK_S = 0.05
+# From the top of the screen, cleared to its end, so that a shorter table leaves nothing of a longer one.
+_REFRESH = "\x1b[H\x1b[J"
+
+
+@click.command(
+    epilog="Example: consort watch latest --interval 0.5",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.argument("run", required=False)
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.05, 3600),
+    default=1.0,
+    show_default=True,
+    help="Seconds between two looks.",
+)
+@click.option("--wait", is_flag=True, help="Wait for such a run to begin.")
+@click.option("--count", type=click.IntRange(1), help="End after so many looks; without it with the run.")
+@click.option("--json", "as_json", is_flag=True, help="Print each look as one line of JSON.")
+def command(run: str | None, interval: float, wait: bool, count: int | None, as_json: bool) -> None:
+    """Show a run of yours that is in progress: for each task its rate, misses and response times, for each
+    core what the machine did to it.
+
+    RUN is the run's id, the beginning of its id, its name, or `latest`; it may be left out where one run is
+    in progress. The figures are those that the run's recorder has collected so far; watching adds nothing to
+    the run's threads. Ends when the run ends.
+
+    Exit status 1: the run is failing so far: a deadline was missed, a process died or records were lost.
+    3: no such run is in progress.
+    """
+    watched = _begun(run) if wait else live_run(run)
+    failing: dict[str, bool] = {}
+    in_place = not as_json and sys.stdout.isatty()
+    for looks, data in enumerate(_looks(watched, interval), start=1):
+        failing[data["configuration"]] = bool(data["failing"])
+        if as_json:
+            click.echo(json.dumps(data))
+        else:
+            text = "\n".join(live_lines(data))
+            click.echo(_REFRESH + text if in_place else text + "\n")
+        sys.stdout.flush()
+        if looks == count:
+            break
+    if any(failing.values()):
+        sys.exit(1)
+
+
+def _begun(which: str | None) -> LiveRun:
+    """A run as soon as there is one."""
+    if sys.stderr.isatty():
+        click.echo("waiting for a run to begin", err=True)
+    while True:
+        with suppress(NoSuchRun):
+            return live_run(which)
+        time.sleep(_LOOK_S)
+
+
+def _looks(run: LiveRun, interval: float) -> Iterator[dict[str, Any]]:
+    """What the run's page says, every `interval` seconds and at the end of each configuration."""
+    reader: SummaryReader | None = None
+    rates = _Rates()
+    due = time.monotonic()
+    ended = False
+    try:
+        while True:
+            now = run.again()
+            configuration = now.configuration if now is not None else None
+            left = reader is not None and configuration != reader.configuration
+            if reader is not None and not ended and (left or time.monotonic() >= due):
+                summary = reader.read()
+                if summary is not None:
+                    data = _data(run, reader, summary, rates)
+                    ended = data["state"] == "ended"
+                    if left and not ended:
+                        data["failing"].append("it ended before its last job")
+                    due = max(due + interval, time.monotonic())
+                    yield data
+            if reader is not None and left:
+                reader.close()
+                reader = None
+            if now is None:
+                return
+            if reader is None and configuration is not None:
+                # The run may be at the next one already.
+                with suppress(ProcessLookupError):
+                    reader = SummaryReader(now.process, configuration)
+                    rates, ended = _Rates(), False
+            time.sleep(min(_LOOK_S, interval))
+    finally:
+        if reader is not None:
+            reader.close()
+
+
+def _data(run: LiveRun, reader: SummaryReader, summary: Summary, rates: _Rates) -> dict[str, Any]:
+    configuration = reader.configuration
+    states = {number: name for name, number in configuration["layouts"]["states"].items()}
+    state = states.get(summary.head["state"])
+    if state is None:
+        raise BadInput(
+            f"the run's page is in state {summary.head['state']}, which this version does not know"
+        )
+    found = rates.of(summary)
+    tasks = [{**row, "rate_per_s": rate} for row, rate in zip(summary.tasks, found, strict=True)]
+    return live_data(run.id, configuration, state, summary.head, tasks, summary.cores)
+
+
+class _Rates:
+    """Jobs a second of each task since the last look, by the run's own clock."""
+
+    def __init__(self) -> None:
+        self._before: tuple[int, list[int]] | None = None
+        self._last: list[float | None] = []
+
+    def of(self, summary: Summary) -> list[float | None]:
+        jobs = [int(task["jobs"] or 0) for task in summary.tasks]
+        elapsed = summary.head["elapsed_ns"]
+        before_ns, before = self._before or (0, [0] * len(jobs))
+        if elapsed <= before_ns:
+            return self._last or [None] * len(jobs)
+        seconds = (elapsed - before_ns) / 1e9
+        self._last = [(now - then) / seconds for now, then in zip(jobs, before, strict=True)]
+        self._before = (elapsed, jobs)
+        return self._last

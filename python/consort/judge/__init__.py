@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge: every time of a run against its bound, every output against what it should be.
+
+verdict = judge(plan, RawRun.load(folder), Bounds.of(analyze(plan)), expected={"servo": Expected(rows)})
+writer.add_configuration("local", "local", raw, verdict=verdict)
+"""
+
+from consort.judge.bounds import Bounds, Limit
+from consort.judge.judge import judge
+from consort.judge.outputs import Expected, WrongOutput
+from consort.judge.verdict import Check, Row, TaskCount, Verdict
+
+__all__ = ["Bounds", "Check", "Expected", "Limit", "Row", "TaskCount", "Verdict", "WrongOutput", "judge"]

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run is held against: bounds of an analysis and maxima of a simulation, each with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from consort.analysis.result import Bound, in_words
+
+# What is limited. `response`, `compute` and `communication` are of tasks, `channel age` of channels (from
+# when the job that wrote was due to the end of the read), `reaction` and `age` of chains.
+Quantity = Literal["response", "compute", "communication", "channel age", "reaction", "age"]
+OF_ANALYSIS: dict[str, Quantity] = {
+    "response time": "response",
+    "compute": "compute",
+    "communication": "communication",
+    "age when read": "channel age",
+    "reaction time": "reaction",
+    "data age": "age",
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One bound, or one simulated maximum. `ns` is None where there is none: `missing` then says why."""
+
+    subject: str
+    quantity: Quantity
+    ns: float | None
+    source: str
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds and simulated maxima, and the WCETs that the bounds rest on (ns, in the system's own time).
+
+    With a time scale the judge multiplies all of them by it.
+    """
+
+    bounds: tuple[Limit, ...] = ()
+    simulated: tuple[Limit, ...] = ()
+    wcets: Mapping[str, float] = field(default_factory=dict)
+    wcet_source: str = "description"
+
+    @staticmethod
+    def of(
+        found: Iterable[Bound],
+        *,
+        wcets_ps: Mapping[str, int | None] | None = None,
+        simulated: Iterable[Limit] = (),
+    ) -> Bounds:
+        """From the results of `consort.analysis`; kinds that no run shows (a longest read) are left out."""
+        limits = []
+        for bound in found:
+            quantity = OF_ANALYSIS.get(bound.kind)
+            if quantity is None:
+                continue
+            ns = None if bound.response is None else bound.response / 1000
+            missing = "" if ns is not None else "; ".join(bound.notes) or "the analysis found none"
+            if quantity == "response" and ns is not None and not bound.schedulable:
+                # Many analyses end their search there: what they return then bounds nothing.
+                missing = f"the analysis ended above the deadline, at {in_words(bound.response or 0)}"
+                ns = None
+            limits.append(Limit(bound.task, quantity, ns, bound.source, missing))
+        wcets = {name: ps / 1000 for name, ps in (wcets_ps or {}).items() if ps is not None}
+        return Bounds(tuple(limits), tuple(simulated), wcets)
+
+    def bound(self, subject: str, quantity: Quantity) -> Limit:
+        """The bound of a quantity; one without a figure, which says so, where there is none."""
+        return self._find(self.bounds, subject, quantity) or Limit(
+            subject, quantity, None, "", "nothing was analysed"
+        )
+
+    def maximum(self, subject: str, quantity: Quantity) -> Limit | None:
+        """The simulated maximum, or None."""
+        return self._find(self.simulated, subject, quantity)
+
+    @staticmethod
+    def _find(limits: Iterable[Limit], subject: str, quantity: Quantity) -> Limit | None:
+        return next((m for m in limits if (m.subject, m.quantity) == (subject, quantity)), None)

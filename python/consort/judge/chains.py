@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reaction times and data ages of cause-effect chains, from the sequence numbers that jobs read and wrote.
+
+The same code serves simulated and real runs. Each job of a chain's task knows a newest job of the first task,
+its *source*: the first task's jobs know themselves, every other job knows what the writer of the block
+that it read knew. One forward pass finds all sources, one pass over the last task's outputs the times:
+O(jobs).
+
+- Reaction of source s: from just after the read of source s-1 (a stimulus then just missed it) to the first
+  output that knows s or a newer one. Reduced: from the read of s itself.
+- Age of source s: from its read until the last output that rests on it is replaced by one that knows a newer
+  one. Reduced: to when such an output is first written.
+
+The maxima of reaction and age are equal where both are seen whole (Günzel et al., ECRTS 2023). Sources whose
+effect the recording does not show are counted as open, never left out unsaid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.record.description import ChainFacts, Described
+from consort.record.status import OPERATIONS, STATUS
+
+Times = NDArray[np.int64]
+# A time that is none, a source that is none.
+ABSENT = -1
+_READ = OPERATIONS.index("read")
+_WRITES = (OPERATIONS.index("write"), OPERATIONS.index("write-late"))
+_NO_OUTPUT = STATUS["outputs_held"] | STATUS["unserved"] | STATUS["aborted"]
+
+
+@dataclass(frozen=True)
+class Hop:
+    """The jobs of one task of a chain in their order; times in ticks, ABSENT where there is none.
+
+    `producer` is, for each job, the position of the newest job of the task before it in the chain whose block
+    the job had read; ABSENT where there was none, and for the first task.
+    """
+
+    task: str
+    seq: NDArray[np.int64]
+    reads: Times
+    writes: Times
+    producer: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A job on the way from a stimulus to its effect: when it read and wrote, in ticks."""
+
+    task: str
+    seq: int
+    read: int
+    written: int
+
+
+@dataclass(frozen=True)
+class ChainTimes:
+    """The times of a chain in ticks: one of each source that was seen whole, in the order of the sources.
+
+    `worst` is the way of the longest reaction, from the first task's job to the last one's. `open` counts the
+    sources whose effect, `open_ages` those whose end was not seen before the recording ended.
+    """
+
+    reactions: Times
+    reduced_reactions: Times
+    ages: Times
+    reduced_ages: Times
+    open: int
+    open_ages: int
+    worst: tuple[Link, ...]
+    # When the stimulus of the longest reaction came.
+    stimulus: int | None
+    # When the stimulus of each reaction came, and when the source of each age was read.
+    stimuli: Times
+    read_at: Times
+    # Since when a stimulus has had no effect, and since when the last output's data has been read.
+    open_since: int | None
+    standing_since: int | None
+
+
+def chain_times(hops: Sequence[Hop]) -> ChainTimes:
+    """The times of a chain, of its tasks' jobs in the order of its path."""
+    first, last = hops[0], hops[-1]
+    source = np.arange(first.seq.size, dtype=np.int64)
+    for hop in hops[1:]:
+        known = hop.producer != ABSENT
+        source = np.where(known, np.append(source, ABSENT)[np.where(known, hop.producer, -1)], ABSENT)
+    outputs = np.flatnonzero((last.writes != ABSENT) & (source != ABSENT))
+    # A job reads what is newest, so sources grow; where a block came out of order, the newest so far counts.
+    knows = np.maximum.accumulate(source[outputs]) if outputs.size else source[outputs]
+    written = last.writes[outputs]
+
+    sources = np.flatnonzero(first.reads != ABSENT)
+    at = np.searchsorted(knows, sources[1:], side="left")
+    seen = at < outputs.size
+    stimuli, later = sources[:-1][seen], sources[1:][seen]
+    effect = outputs[at[seen]]
+    reactions = last.writes[effect] - first.reads[stimuli]
+    reduced = last.writes[effect] - first.reads[later]
+
+    # Each output lasts until the next one; of those that rest on one source the last lasts longest.
+    ends_group = np.append(knows[1:] != knows[:-1], True) if knows.size else np.zeros(0, dtype=np.bool_)
+    starts_group = np.append(True, knows[1:] != knows[:-1]) if knows.size else ends_group
+    ends, starts = np.flatnonzero(ends_group), np.flatnonzero(starts_group)
+    rests_on = knows[ends]
+    # The last source's output is not replaced; an earlier output of the same source may have been.
+    whole = ends + 1 < outputs.size
+    until = np.where(whole, np.append(written, 0)[np.minimum(ends + 1, outputs.size)], written[ends])
+    shown = whole | (ends > starts)
+    ages = (until - first.reads[rests_on])[shown]
+    reduced_ages = written[starts] - first.reads[rests_on]
+
+    worst: tuple[Link, ...] = ()
+    stimulus = None
+    if reactions.size:
+        longest = int(np.argmax(reactions))
+        stimulus = int(first.reads[stimuli[longest]])
+        worst = _way(hops, int(effect[longest]))
+    return ChainTimes(
+        reactions=reactions,
+        reduced_reactions=reduced,
+        ages=ages,
+        reduced_ages=reduced_ages,
+        open=int(sources[1:].size - seen.sum()),
+        open_ages=int(np.count_nonzero(~whole)),
+        worst=worst,
+        stimulus=stimulus,
+        stimuli=first.reads[stimuli],
+        read_at=first.reads[rests_on][shown],
+        open_since=int(first.reads[sources[:-1][~seen][0]]) if not seen.all() else None,
+        standing_since=int(first.reads[rests_on[-1]]) if rests_on.size else None,
+    )
+
+
+def _way(hops: Sequence[Hop], position: int) -> tuple[Link, ...]:
+    """The jobs through which the effect in the last task's job came, in the order of the chain."""
+    links = []
+    for hop in reversed(hops):
+        if position < 0:
+            break
+        links.append(
+            Link(hop.task, int(hop.seq[position]), int(hop.reads[position]), int(hop.writes[position]))
+        )
+        position = int(hop.producer[position])
+    return tuple(reversed(links))
+
+
+def tasks_of(chain: ChainFacts, system: Described) -> list[str]:
+    """The tasks of a chain's path; devices and channels in it lie between them."""
+    names = set(system.task_names)
+    return [name for name in chain.path if name in names]
+
+
+def hops_of(
+    jobs: NDArray[np.void],
+    operations: NDArray[np.void] | None,
+    chain: ChainFacts,
+    system: Described,
+    ticks_per_ns: float,
+) -> list[Hop]:
+    """The jobs of a chain's tasks, from the tables `jobs` and `operations` of a recording.
+
+    Under logical execution time a job reads at its release and writes at its deadline; otherwise it reads and
+    writes when its operations say so, or, where it recorded none, at its start and its end.
+    """
+    hops: list[Hop] = []
+    tasks = tasks_of(chain, system)
+    for place, name in enumerate(tasks):
+        number = system.task_names.index(name)
+        mine = jobs[jobs["task"] == number]
+        mine = mine[np.argsort(mine["seq"], kind="stable")]
+        seq = mine["seq"].astype(np.int64)
+        done = operations[operations["task"] == number] if operations is not None else None
+        let = (chain.communication or system.tasks[number].communication) == "let"
+        reads, writes = _moments(mine, done, seq, let, system.tasks[number].deadline_ns, ticks_per_ns)
+        producer = np.full(seq.size, ABSENT, dtype=np.int64)
+        if place and operations is not None and done is not None:
+            for channel in _between(chain, system, tasks[place - 1], name):
+                found = _producers(operations, done, channel, hops[-1], seq, system)
+                producer = np.maximum(producer, found)
+        hops.append(Hop(name, seq, reads, writes, producer))
+    return hops
+
+
+def _moments(
+    jobs: NDArray[np.void],
+    operations: NDArray[np.void] | None,
+    seq: NDArray[np.int64],
+    let: bool,
+    deadline_ns: float | None,
+    ticks_per_ns: float,
+) -> tuple[Times, Times]:
+    reads = np.where(jobs["start"] > 0, jobs["start"], 0).astype(np.int64)
+    ended = (jobs["finish"] > 0) & ((jobs["status"] & _NO_OUTPUT) == 0)
+    writes = np.where(ended, jobs["finish"], 0).astype(np.int64)
+    if operations is not None:
+        reading = operations[operations["kind"] == _READ]
+        if reading.size:
+            reads = np.where(reads > 0, _fold(np.minimum, reading, seq, reads), 0)
+        writing = operations[np.isin(operations["kind"], _WRITES)]
+        if writing.size:
+            # A task that records what it writes wrote nothing in the jobs without such an operation.
+            writes = _fold(np.maximum, writing, seq, np.zeros(seq.size, dtype=np.int64), absent=0)
+    if let and deadline_ns is not None:
+        due = jobs["release"].astype(np.int64)
+        reads = np.where(reads > 0, due, 0)
+        writes = np.where(writes > 0, due + round(deadline_ns * ticks_per_ns), 0)
+    return np.where(reads > 0, reads, ABSENT), np.where(writes > 0, writes, ABSENT)
+
+
+def _fold(
+    combine: Any,
+    operations: NDArray[np.void],
+    seq: NDArray[np.int64],
+    default: Times,
+    absent: int | None = None,
+) -> Times:
+    """The first or last time of each job's operations; `default` for jobs without one."""
+    start = np.iinfo(np.int64).max if combine is np.minimum else 0
+    found = np.full(seq.size, start, dtype=np.int64)
+    where, there = _positions(operations["seq"].astype(np.int64), seq)
+    combine.at(found, where[there], operations["time"].astype(np.int64)[there])
+    missing = found == start
+    return np.where(missing, default if absent is None else absent, found)
+
+
+def _positions(values: NDArray[np.int64], ordered: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
+    """Where each value stands in an ordered array, and whether it is there."""
+    at = np.searchsorted(ordered, values)
+    there = at < ordered.size
+    there[there] = ordered[at[there]] == values[there]
+    return at, there
+
+
+def _between(chain: ChainFacts, system: Described, writer: str, reader: str) -> list[int]:
+    """The channels that lead from one task of a chain to the next: those that its path names, or all."""
+    found = [
+        number
+        for number, channel in enumerate(system.channels)
+        if channel.writer == writer and reader in channel.readers
+    ]
+    named = [number for number in found if system.channels[number].name in chain.path]
+    return named or found
+
+
+def _producers(
+    operations: NDArray[np.void],
+    reader: NDArray[np.void],
+    channel: int,
+    writer: Hop,
+    seq: NDArray[np.int64],
+    system: Described,
+) -> NDArray[np.int64]:
+    """For each job of the reader the position of the newest job of the writer whose block it read."""
+    number = system.task_names.index(writer.task)
+    written = operations[
+        (operations["channel"] == channel)
+        & (operations["task"] == number)
+        & np.isin(operations["kind"], _WRITES)
+    ]
+    written = written[np.argsort(written["sequence"], kind="stable")]
+    read = reader[(reader["channel"] == channel) & (reader["kind"] == _READ) & (reader["sequence"] > 0)]
+    block, found = _positions(read["sequence"].astype(np.int64), written["sequence"].astype(np.int64))
+    read, block = read[found], block[found]
+    job, known = _positions(written["seq"].astype(np.int64)[block], writer.seq)
+    mine, recorded = _positions(read["seq"].astype(np.int64), seq)
+    use = known & recorded
+    producer = np.full(seq.size, ABSENT, dtype=np.int64)
+    np.maximum.at(producer, mine[use], job[use])
+    return producer
+
+
+def simulated_operations(
+    channels: Mapping[int, tuple[int, Sequence[int]]],
+    reads: Mapping[int, tuple[NDArray[np.int64], Times]],
+    writes: Mapping[int, tuple[NDArray[np.int64], Times]],
+) -> NDArray[np.void]:
+    """The operations of tasks that read and write at known times, as a recording has them.
+
+    `channels`: for a channel's number its writer's and its readers' numbers. `reads` and `writes`: for a task
+    the jobs' sequence numbers and times, in order; a writer without any is outside of the system. What is
+    written at an instant can be read at that instant.
+    """
+    parts = []
+    for channel, (writer, readers) in channels.items():
+        jobs, times = writes.get(writer, (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)))
+        order = np.argsort(times, kind="stable")
+        jobs, times = jobs[order], times[order]
+        if times.size:
+            block = np.arange(1, times.size + 1)
+            parts.append(_operations(times, block, jobs, writer, channel, "write"))
+        for reader in readers:
+            mine, at = reads[reader]
+            newest = np.searchsorted(times, at, side="right")
+            parts.append(_operations(at, newest, mine, reader, channel, "read"))
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=OPERATION)
+
+
+# The row of the table `operations` (include/consort/task/job.hpp).
+OPERATION = np.dtype(
+    [
+        ("time", "<u8"),
+        ("sequence", "<u8"),
+        ("seq", "<u4"),
+        ("task", "<u2"),
+        ("channel", "<u2"),
+        ("kind", "<u2"),
+        ("count", "<u2"),
+        ("reserved", "<u4"),
+    ]
+)
+
+
+def _operations(
+    times: Times, sequence: NDArray[np.int64], seq: NDArray[np.int64], task: int, channel: int, kind: str
+) -> NDArray[np.void]:
+    rows = np.zeros(times.size, dtype=OPERATION)
+    rows["time"], rows["sequence"], rows["seq"] = times, sequence, seq
+    rows["task"], rows["channel"], rows["kind"], rows["count"] = task, channel, OPERATIONS.index(kind), 1
+    return rows

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the bounds take for granted, held against the record: execution times, releases, slots, channels."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.judge.bounds import Bounds
+from consort.judge.disturbance import Disturbances, merged, touched
+from consort.judge.rows import alone
+from consort.judge.samples import Samples
+from consort.judge.verdict import Check
+from consort.record.status import EVENTS, NONE, OPERATIONS, STATUS
+from consort.report.units import microseconds, number, times
+
+# Events that break an assumption, and what each says. Whose doing it is follows from the disturbances.
+_REPORTED: dict[str, tuple[str, str]] = {
+    "slot-missed": ("slots", "slot missed"),
+    "slot-overrun": ("slots", "slot overrun"),
+    "let-late-write": ("logical execution time", "write after its publication instant"),
+    "let-lap": ("logical execution time", "block overwritten before it was read"),
+    "over-budget": ("budgets", "job over its budget"),
+    "release-lost": ("releases", "release lost"),
+    "early-arrival": ("arrivals", "block that came before min_interarrival allows"),
+}
+_LOST = ("records_lost", "operations_lost", "events_lost")
+
+
+def executions(samples: Samples, limits: Bounds, found: Disturbances) -> list[Check]:
+    """No undisturbed job may execute longer than the WCET that its bound rests on."""
+    checks = []
+    for place, facts in enumerate(samples.system.tasks):
+        wcet = limits.wcets.get(facts.name)
+        allowed = facts.wcet_ns if wcet is None else wcet * samples.system.time_scale
+        if allowed is None:
+            continue
+        rows = samples.rows_of(place)
+        ns = samples.ns(samples.jobs["compute"][rows].astype(np.int64))
+        counted = alone(samples, place) & ~found.disturbed[rows] & (ns > 0)
+        over = counted & (ns > allowed * (1 + 1e-9))
+        if not counted.any():
+            continue
+        longest = microseconds(float(ns[counted].max()))
+        if over.any():
+            text = (
+                f"{facts.name} executed for longer than its WCET of {microseconds(allowed)} µs in"
+                f" {number(int(over.sum()))} of {number(int(counted.sum()))} undisturbed jobs, first in job"
+                f" {int(samples.jobs['seq'][rows[over]][0])}; longest {longest} µs"
+            )
+        else:
+            text = (
+                f"{facts.name} executed for at most {longest} µs of its WCET of {microseconds(allowed)} µs in"
+                f" {number(int(counted.sum()))} undisturbed jobs"
+            )
+        checks.append(Check("execution times", not over.any(), text))
+    return checks
+
+
+def releases(samples: Samples, found: Disturbances) -> list[Check]:
+    """Jobs begin when they are released and their core is free."""
+    checks = []
+    for place, core in enumerate(samples.system.cores):
+        late = found.late & (samples.jobs["core"] == place)
+        if late.any():
+            worst = float(
+                samples.ns(
+                    samples.jobs["start"][late].astype(np.int64)
+                    - samples.jobs["release"][late].astype(np.int64)
+                ).max()
+            )
+            text = (
+                f"{core.name} began {number(int(late.sum()))} jobs more than a tenth of their period late"
+                " while"
+                f" it was free; the latest {microseconds(worst)} µs after its release"
+            )
+            checks.append(Check("releases", False, text, "machine"))
+    return checks
+
+
+def reported(samples: Samples) -> list[Check]:
+    """What the executive itself reported, and what the recording lost."""
+    checks = []
+    if samples.events is not None:
+        for name, (what, words) in _REPORTED.items():
+            mine = samples.events[samples.events["kind"] == EVENTS.index(name)]
+            for core in np.unique(mine["core"]).tolist():
+                of_core = mine[mine["core"] == core]
+                where = "" if core == NONE else f" on {samples.system.cores[core].name}"
+                tasks = sorted({samples.system.tasks[t].name for t in of_core["task"].tolist() if t != NONE})
+                of = f" ({', '.join(tasks)})" if tasks else ""
+                # On a machine the I/O core is a thread, which came late; a counted one is the system's own.
+                machine = what == "slots" and samples.record.manifest.clock.provenance == "measured"
+                text = f"{words}{where}{of}: {times(int(of_core.size))}"
+                checks.append(Check(what, False, text, "machine" if machine else "system"))
+    for counter in _LOST:
+        lost = samples.record.manifest.counters.get(counter, 0)
+        if lost:
+            what = counter.removesuffix("_lost")
+            checks.append(
+                Check("the record", False, f"{number(lost)} {what} found no room: the record is not whole")
+            )
+    return checks
+
+
+def channels(samples: Samples, found: Disturbances) -> list[Check]:
+    """Nothing is dropped, torn or out of order; a queue's reader gets every block."""
+    checks: list[Check] = []
+    operations = samples.operations
+    if operations is None:
+        return checks
+    windows = _disturbed(samples, found)
+    for place, channel in enumerate(samples.system.channels):
+        here = operations[operations["channel"] == place]
+        if not here.size:
+            continue
+        problems: list[tuple[str, NDArray[np.void]]] = [
+            ("dropped because there was no room", here[here["kind"] == OPERATIONS.index("write-dropped")]),
+            ("not read whole", here[here["kind"] == OPERATIONS.index("read-overtaken")]),
+            ("that were not what their number says", here[here["kind"] == OPERATIONS.index("read-corrupt")]),
+        ]
+        for reader in channel.readers:
+            if reader not in samples.system.task_names:
+                continue
+            mine = here[(here["kind"] == OPERATIONS.index("read")) & (here["task"] == samples.number(reader))]
+            if not mine.size:
+                continue
+            mine = mine[np.argsort(mine["seq"], kind="stable")]
+            sequence = mine["sequence"].astype(np.int64)
+            back = np.append(False, np.diff(sequence) < 0)
+            problems.append((f"read out of order by {reader}", mine[back]))
+            if channel.implementation == "queue" and "count" in (mine.dtype.names or ()):
+                # A batch of `count` blocks ends with `sequence`: it begins where the one before it ended.
+                missed = np.append(False, sequence[1:] - mine["count"][1:].astype(np.int64) != sequence[:-1])
+                missed &= ~back & (mine["count"] > 0)
+                problems.append((f"not seen by {reader}", mine[missed]))
+        broken = [(words, rows) for words, rows in problems if rows.size]
+        for words, rows in broken:
+            times = rows["time"].astype(np.int64)
+            by_machine = bool(touched(windows, times, times + 1).all())
+            text = f"{channel.name}: {number(int(rows.size))} blocks {words}"
+            checks.append(Check("channels", False, text, "machine" if by_machine else "system"))
+        corrupt = int(np.count_nonzero(here["kind"] == OPERATIONS.index("read-corrupt")))
+        if corrupt:
+            # Whatever the machine did meanwhile: a delay makes no block a wrong one.
+            text = f"{channel.name}: {number(corrupt)} blocks read with other content than was written"
+            checks.append(Check("channels", False, text))
+        if not (broken or corrupt):
+            written = int(np.count_nonzero(np.isin(here["kind"], (1, 4))))
+            text = f"{channel.name}: {number(written)} blocks, none lost, torn or out of order"
+            checks.append(Check("channels", True, text))
+    return checks
+
+
+def _disturbed(samples: Samples, found: Disturbances) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """When any disturbed job was pending."""
+    jobs = samples.jobs[found.disturbed]
+    begin = jobs["release"].astype(np.int64)
+    allowed = np.array(
+        [
+            round(max(t.period_ns or 0, t.deadline_ns or 0) * samples.ticks_per_ns)
+            for t in samples.system.tasks
+        ]
+    )[jobs["task"]]
+    finish = jobs["finish"].astype(np.int64)
+    return merged(begin, np.where(finish > 0, finish, begin + allowed))
+
+
+def crashes(samples: Samples, expected_events: Collection[str]) -> list[str]:
+    """Steps, workers and cores that ended on their own, by name."""
+    found: list[str] = []
+    system = samples.system
+    events = samples.events if samples.events is not None else np.zeros(0, dtype=[("kind", "<u2")])
+    if "crashed" not in expected_events:
+        for event in events[events["kind"] == EVENTS.index("crashed")]:
+            found.append(_crash(samples, event))
+    if "worker-died" not in expected_events:
+        for event in events[events["kind"] == EVENTS.index("worker-died")]:
+            core = system.cores[event["core"]].name if event["core"] != NONE else "a worker"
+            task = "" if event["task"] == NONE else f", which computes {system.tasks[event['task']].name}"
+            found.append(f"the worker {core}{task} died")
+    if "ended" not in expected_events:
+        for event in events[events["kind"] == EVENTS.index("ended")]:
+            if event["value"] and event["core"] != NONE:
+                name = system.cores[event["core"]].name
+                found.append(f"core {name} ended with status {int(event['value'])}")
+    for event in samples.record.manifest.events:
+        if event.name.endswith("-died") and event.name not in expected_events:
+            found.append(event.name.replace("-", " "))
+    return found
+
+
+def _crash(samples: Samples, event: np.void) -> str:
+    number = int(event["value"])
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = f"signal {number}" if number else "without a signal: a step must return, not exit"
+    did = "crashed" if number else "ended its process"
+    if event["task"] == NONE:
+        core = "a core" if event["core"] == NONE else f"core {samples.system.cores[event['core']].name}"
+        return f"{core} {did} ({name})"
+    facts = samples.system.tasks[int(event["task"])]
+    rows = samples.rows_of(int(event["task"]))
+    aborted = rows[(samples.jobs["status"][rows] & STATUS["aborted"]) != 0]
+    job = f" in job {int(samples.jobs['seq'][aborted[-1]])}" if aborted.size else ""
+    step = f", step {facts.step}" if facts.step else ""
+    return (
+        f"task {facts.name} {did}{job} ({name}{step}); `consort run --debug {facts.name}` takes a debugger"
+        " there, `consort run --sanitize` says what the step did"
+    )

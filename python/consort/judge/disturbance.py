@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the machine did to a run: for how long it kept a core from its threads, why, and which jobs that
+touched.
+
+A *gap* is a stretch in which a core's thread did not run although it was to. What it delays is not only
+the job that it hits: until the core has no job left that was released before, each is later for it. So a
+gap disturbs every job that is pending between its beginning and the end of that busy period. A gap on a
+worker's core reaches the master's core through the jobs that wait for the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.record.description import Described
+from consort.record.environment import throttled_ns
+from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE
+
+Ticks = NDArray[np.int64]
+DISTURBED = EVENTS.index("disturbed")
+STOPPED, INTERRUPTED, WOKEN_LATE = (
+    CAUSES_OF_DISTURBANCE.index(cause) for cause in ("stopped", "interrupted", "woken late")
+)
+THROTTLED = "real-time throttling"
+PREEMPTED = "preempted by another thread"
+INTERRUPT = "interrupt"
+# A guest cannot tell the two apart: neither leaves a trace in the thread's CPU time.
+TAKEN = "interrupt, or taken by the host"
+UNEXPLAINED = "preemption, interrupt or hypervisor"
+LATE_WAKE_UP = "late wake-up"
+SHARED_CPU = "another core of the run on its CPU"
+# A core is late when it takes up a released job, a request or an answer more than this share of the job's
+# period after it was there, with nothing else to do meanwhile.
+LATE_SHARE = 0.1
+# Worker and master may disturb one another in turn; each round carries a gap over one more core.
+_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Stretches of one core in which it did not run, in ticks, and the culprit of each."""
+
+    begin: Ticks
+    end: Ticks
+    culprit: NDArray[np.object_]
+
+    @staticmethod
+    def none() -> Gaps:
+        empty = np.zeros(0, dtype=np.int64)
+        return Gaps(empty, empty, np.zeros(0, dtype=object))
+
+    def joined(self, other: Gaps) -> Gaps:
+        return Gaps(
+            np.concatenate([self.begin, other.begin]),
+            np.concatenate([self.end, other.end]),
+            np.concatenate([self.culprit, other.culprit]),
+        )
+
+
+@dataclass(frozen=True)
+class Disturbances:
+    """Which jobs (rows of the table) the machine disturbed, which began late, and the gaps of each core."""
+
+    disturbed: NDArray[np.bool_]
+    late: NDArray[np.bool_]
+    gaps: dict[int, Gaps]
+
+
+def disturbances(
+    jobs: NDArray[np.void],
+    events: NDArray[np.void] | None,
+    system: Described,
+    ticks_per_ns: float,
+    *,
+    environment: Mapping[str, Any] | None = None,
+    wake_ups: bool = True,
+) -> Disturbances:
+    """Finds them. `environment` (of a run's record) says how the kernel throttles real-time threads.
+
+    `wake_ups`: whether a job that begins late on an idle core counts; not so where time is simulated.
+    """
+    cores = len(system.cores)
+    gaps = {core: _recorded(events, core, ticks_per_ns, environment) for core in range(cores)}
+    spans = _Spans(jobs, system, ticks_per_ns)
+    late = np.zeros(jobs.size, dtype=np.bool_)
+    if wake_ups:
+        for core, others in _sharing(system).items():
+            begin, end = merged(*_joined(*(spans.executing(other) for other in others)))
+            hits = touched(merged(*spans.on(core)), begin, end)
+            culprit = np.full(int(hits.sum()), SHARED_CPU, dtype=object)
+            gaps[core] = gaps[core].joined(Gaps(begin[hits], end[hits], culprit))
+        idle = _late_wake_ups(jobs, system, spans)
+        late = idle > 0
+        for core in range(cores):
+            mine = late & (spans.core == core)
+            # Several jobs may wait for the same wake-up.
+            begin, end = merged(spans.due[mine], spans.due[mine] + idle[mine])
+            begin, end = merged(*_joined((begin, end), spans.late_exchanges(core)))
+            gaps[core] = gaps[core].joined(Gaps(begin, end, np.full(begin.size, LATE_WAKE_UP, dtype=object)))
+    disturbed = np.zeros(jobs.size, dtype=np.bool_)
+    carried = dict(gaps)
+    for _ in range(_ROUNDS):
+        before = int(disturbed.sum())
+        # A job that its worker's core delays holds its master's core for as long.
+        delayed = np.zeros(jobs.size, dtype=np.bool_)
+        for core in range(cores):
+            windows = _windows(carried[core], *spans.on(core))
+            mine = spans.core == core
+            disturbed[mine] |= touched(windows, spans.release[mine], spans.until[mine])
+            served = spans.worker == core
+            hit = touched(windows, spans.sent[served], spans.answered[served])
+            disturbed[served] |= hit
+            delayed[np.flatnonzero(served)[hit]] = True
+        if int(disturbed.sum()) == before:
+            break
+        for core in range(cores):
+            mine = delayed & (spans.core == core)
+            more = Gaps(spans.sent[mine], spans.answered[mine], np.full(int(mine.sum()), "", dtype=object))
+            carried[core] = gaps[core].joined(more)
+    return Disturbances(disturbed, late, gaps)
+
+
+class _Spans:
+    """When each job was pending, and where, in ticks."""
+
+    def __init__(self, jobs: NDArray[np.void], system: Described, ticks_per_ns: float) -> None:
+        def ticks(values: list[float]) -> Ticks:
+            found: Ticks = np.rint(np.array(values) * ticks_per_ns).astype(np.int64)[jobs["task"]]
+            return found
+
+        cores = system.core_names
+        workers = [cores.index(t.worker) if t.worker in cores else -1 for t in system.tasks]
+        self.release = jobs["release"].astype(np.int64)
+        self.start = jobs["start"].astype(np.int64)
+        self.finish = jobs["finish"].astype(np.int64)
+        self.core = jobs["core"].astype(np.int64)
+        longest = ticks([max(t.period_ns or 0, t.deadline_ns or 0) for t in system.tasks])
+        jitter = ticks([t.jitter_ns for t in system.tasks])
+        ready = jobs["ready"].astype(np.int64) if "ready" in (jobs.dtype.names or ()) else self.release * 0
+        self.due = np.where(ready > 0, np.minimum(ready, self.release + jitter), self.release)
+        self.due = np.maximum(self.due, self.release)
+        # A release that was not served was given up after this long.
+        self.until = np.where(self.finish > 0, self.finish, self.release + longest)
+        exchanged = jobs["sent"] > 0
+        self.worker = np.where(exchanged, np.array(workers, dtype=np.int64)[jobs["task"]], -1)
+        self.sent = jobs["sent"].astype(np.int64)
+        received = jobs["received"].astype(np.int64)
+        self.received = received > 0
+        self.answered = np.where(self.received, received, self.until)
+        have = jobs.dtype.names or ()
+        none = np.zeros(jobs.size, dtype=np.int64)
+        self.taken = jobs["worker_receive"].astype(np.int64) if "worker_receive" in have else none
+        self.returned = jobs["worker_send"].astype(np.int64) if "worker_send" in have else none
+        self.allowed = np.maximum(
+            1, ticks([LATE_SHARE * (t.period_ns or t.deadline_ns or 0) for t in system.tasks])
+        )
+
+    def late_exchanges(self, core: int) -> tuple[Ticks, Ticks]:
+        """When requests lay before a worker's core that was free, and answers before a master's."""
+        served = self.worker == core
+        remote = (self.core == core) & (self.finish > 0) & (self.sent > 0)
+        busy = merged(*self.executing(core))
+        whole = (self.taken > 0) & (self.returned > 0) & self.received
+        waits = []
+        for rows, since, until in (
+            (served & whole, self.sent, self.taken),
+            (remote & whole, self.returned, self.answered),
+        ):
+            since, until = since[rows], until[rows]
+            free = until - since - (_covered(*busy, until) - _covered(*busy, since))
+            late = free > self.allowed[rows]
+            waits.append((since[late], until[late]))
+        return _joined(*waits)
+
+    def executing(self, core: int) -> tuple[Ticks, Ticks]:
+        """When jobs had begun on a core and not ended, a master's wait for an answer left out."""
+        served, mine = self.worker == core, self.core == core
+        local = mine & (self.finish > 0) & (self.sent == 0)
+        remote = mine & (self.finish > 0) & (self.sent > 0)
+        return _joined(
+            (self.taken[served], self.returned[served]),
+            (self.start[local], self.finish[local]),
+            (self.start[remote], self.sent[remote]),
+            (self.answered[remote], self.finish[remote]),
+        )
+
+    def on(self, core: int) -> tuple[Ticks, Ticks]:
+        """Beginning and end of the stretches in which jobs keep a core busy, or wait to."""
+        mine = (self.core == core) & (self.finish > 0)
+        served = self.worker == core
+        begin = np.concatenate([self.release[mine], self.sent[served]])
+        end = np.concatenate([self.finish[mine], self.answered[served]])
+        return begin, end
+
+
+def _sharing(system: Described) -> dict[int, list[int]]:
+    """Of each core that shares its CPU with other cores of the run: those."""
+    cpus = [core.cpu for core in system.cores]
+    shared = {
+        core: [other for other, its in enumerate(cpus) if other != core and its == cpu]
+        for core, cpu in enumerate(cpus)
+        if cpu is not None and cpu >= 0
+    }
+    return {core: others for core, others in shared.items() if others}
+
+
+def _recorded(
+    events: NDArray[np.void] | None,
+    core: int,
+    ticks_per_ns: float,
+    environment: Mapping[str, Any] | None,
+) -> Gaps:
+    if events is None:
+        return Gaps.none()
+    mine = events[(events["kind"] == DISTURBED) & ((events["core"] == core) | (events["core"] == NONE))]
+    end = mine["time"].astype(np.int64)
+    lasted = mine["value"].astype(np.int64)
+    cause = mine["cause"]
+    culprit = np.full(mine.size, UNEXPLAINED, dtype=object)
+    culprit[cause == STOPPED] = PREEMPTED
+    culprit[cause == INTERRUPTED] = TAKEN if (environment or {}).get("hypervisor") else INTERRUPT
+    culprit[cause == WOKEN_LATE] = LATE_WAKE_UP
+    lasts = throttled_ns(environment or {})
+    if lasts is not None:
+        ns = lasted / ticks_per_ns
+        culprit[(cause != INTERRUPTED) & (ns >= lasts[0]) & (ns <= lasts[1])] = THROTTLED
+    return Gaps(end - lasted, end, culprit)
+
+
+def _late_wake_ups(jobs: NDArray[np.void], system: Described, spans: _Spans) -> Ticks:
+    """For how long each job that began late waited while its core was free [ticks]; 0 for all others."""
+    late = np.zeros(jobs.size, dtype=np.int64)
+    # A three-phase job waits for its slot by design.
+    timed = np.array([t.execution == "three-phase" for t in system.tasks])
+    for core in range(len(system.cores)):
+        mine = np.flatnonzero((spans.core == core) & (spans.start > 0) & ~timed[jobs["task"]])
+        if not mine.size:
+            continue
+        begin, end = merged(spans.start[mine], np.maximum(spans.finish[mine], spans.start[mine]))
+        waited = spans.start[mine] - spans.due[mine]
+        busy = _covered(begin, end, spans.start[mine]) - _covered(begin, end, spans.due[mine])
+        late[mine] = np.where(waited - busy > spans.allowed[mine], waited - busy, 0)
+    return late
+
+
+def merged(begin: Ticks, end: Ticks) -> tuple[Ticks, Ticks]:
+    """The union of intervals as intervals that neither overlap nor touch one another's inside."""
+    if not begin.size:
+        return begin, end
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], np.maximum.accumulate(end[order])
+    new = np.append(True, begin[1:] >= end[:-1])
+    first = np.flatnonzero(new)
+    return begin[first], end[np.append(first[1:], begin.size) - 1]
+
+
+def _joined(*intervals: tuple[Ticks, Ticks]) -> tuple[Ticks, Ticks]:
+    """Several lists of intervals as one."""
+    return np.concatenate([i[0] for i in intervals]), np.concatenate([i[1] for i in intervals])
+
+
+def _covered(begin: Ticks, end: Ticks, at: Ticks) -> Ticks:
+    """How much of the time before each instant the (merged) intervals cover."""
+    total = np.append(0, np.cumsum(end - begin))
+    before = np.searchsorted(begin, at, side="right")
+    # The last interval that began may not have ended.
+    covered: Ticks = total[before]
+    if begin.size:
+        covered = covered - np.where(before > 0, np.maximum(end[np.maximum(before - 1, 0)] - at, 0), 0)
+    return covered
+
+
+def _windows(gaps: Gaps, begin: Ticks, end: Ticks) -> tuple[Ticks, Ticks]:
+    """From each gap to the end of its busy period."""
+    if not gaps.begin.size:
+        return gaps.begin, gaps.end
+    busy, idle = merged(np.concatenate([begin, gaps.begin]), np.concatenate([end, gaps.end]))
+    period = np.searchsorted(busy, gaps.begin, side="right") - 1
+    return merged(gaps.begin, np.maximum(idle[period], gaps.end))
+
+
+def touched(windows: tuple[Ticks, Ticks], begin: Ticks, end: Ticks) -> NDArray[np.bool_]:
+    """Which stretches overlap a window."""
+    starts, ends = windows
+    if not starts.size:
+        return np.zeros(begin.size, dtype=np.bool_)
+    last = np.searchsorted(starts, end, side="left") - 1
+    touched: NDArray[np.bool_] = (last >= 0) & (ends[np.maximum(last, 0)] > begin)
+    return touched

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge: one function that holds a run, simulated, counted or measured, against its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.judge import checks as check
+from consort.judge import rows as figures
+from consort.judge import words
+from consort.judge.bounds import Bounds
+from consort.judge.disturbance import Disturbances, disturbances
+from consort.judge.outputs import Expected, WrongOutput, compare
+from consort.judge.samples import Samples
+from consort.judge.system import Plan, system_of
+from consort.judge.verdict import Pause, TaskCount, Verdict, as_data
+from consort.record.columns import miss_causes
+from consort.record.description import Described
+from consort.record.environment import throttling, under_hypervisor
+from consort.record.raw import RawRun
+from consort.record.status import STATUS
+
+_NOT_ITS_OWN = STATUS["outputs_held"] | STATUS["unserved"] | STATUS["aborted"]
+
+
+def judge(
+    plan_or_config: Plan | Mapping[str, Any] | Described | None,
+    record: RawRun,
+    bounds: Bounds | None = None,
+    *,
+    expected: Mapping[str, Expected] | None = None,
+    expected_events: Collection[str] = (),
+    environment: Mapping[str, Any] | None = None,
+) -> Verdict:
+    """Judges one configuration of a run.
+
+    `plan_or_config`: the plan, or a configuration as a manifest has it; None takes the recording's own.
+    `bounds` are in the system's own time: with a time scale they are stretched. `expected`: for a task its
+    expected outputs. `expected_events` names events (worker-died) that were provoked. `environment`: that of
+    the run's record, which tells throttling from other causes; without it a measured run is taken to be
+    judged on the machine that it ran on.
+
+    The system held if every job that the machine did not disturb met its deadline and its bounds, no output
+    was wrong, every planned job was done, and nothing crashed or was lost. Raises BadInput where the
+    recording does not describe its tasks, or has no table `jobs`.
+    """
+    samples = Samples.of(system_of(plan_or_config, record.manifest.config), record)
+    limits = bounds or Bounds()
+    provenance = record.manifest.clock.provenance
+    if environment is None and provenance == "measured":
+        environment = {**throttling(), "hypervisor": under_hypervisor()}
+    found = disturbances(
+        samples.jobs,
+        samples.events,
+        samples.system,
+        samples.ticks_per_ns,
+        environment=environment,
+        wake_ups=provenance in ("measured", "emulated"),
+    )
+    wrong, errors, beside = _outputs(samples, expected or {})
+    counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))
+    rows, ways = figures.rows_of(samples, limits, found, provenance)
+    checks = (
+        *check.executions(samples, limits, found),
+        *check.releases(samples, found),
+        *check.channels(samples, found),
+        *check.reported(samples),
+    )
+    pauses = _pauses(samples, found)
+    crashes = check.crashes(samples, expected_events)
+    reasons = words.reasons(rows, counts, checks, errors, crashes, provenance)
+    notes = words.notes(samples, rows, provenance)
+    machine = words.machine(pauses, counts)
+    ok = not reasons
+    summary = words.summary(ok, counts, reasons, rows, provenance, pauses)
+    parts = {
+        "ok": ok,
+        "reasons": reasons,
+        "rows": rows,
+        "tasks": counts,
+        "checks": checks,
+        "pauses": pauses,
+        "ways": ways,
+        "summary": summary,
+        "machine": machine,
+        "notes": notes,
+    }
+    return Verdict(
+        data=as_data(**parts),  # type: ignore[arg-type]
+        status=wrong,
+        disturbed=found.disturbed,
+        expected=beside,
+        **parts,  # type: ignore[arg-type]
+    )
+
+
+def _outputs(
+    samples: Samples, expected: Mapping[str, Expected]
+) -> tuple[NDArray[np.uint32], list[WrongOutput], dict[int, NDArray[np.void]]]:
+    """The error bit of each job, the first wrong output of each task, and what each was expected to be."""
+    bits = np.zeros(samples.jobs.size, dtype=np.uint32)
+    errors: list[WrongOutput] = []
+    beside: dict[int, NDArray[np.void]] = {}
+    for name, wanted in expected.items():
+        number = samples.number(name)
+        table = samples.record.tables.get(f"outputs-{number}")
+        if table is None:
+            errors.append(WrongOutput(name, -1, "", None, None, 0, 0, wanted.source))
+            continue
+        rows = samples.rows_of(number)
+        skip = (samples.jobs["status"][rows] & _NOT_ITS_OWN) != 0
+        wrong, error, rows_beside = compare(name, table, samples.jobs[rows], wanted, skip)
+        bits[rows[wrong]] |= STATUS["output_errors"]
+        beside[number] = rows_beside
+        if error is not None:
+            errors.append(error)
+    return bits, errors, beside
+
+
+def _count(samples: Samples, number: int, disturbed: NDArray[np.bool_]) -> TaskCount:
+    rows = samples.rows_of(number)
+    status = samples.jobs["status"][rows]
+    endless = ~np.isfinite(samples.response[rows])
+    missed = ((status & STATUS["deadline_misses"]) != 0) | endless
+    touched = disturbed[rows]
+    return TaskCount(
+        task=samples.system.tasks[number].name,
+        planned=samples.planned(number),
+        released=int(rows.size),
+        on_time=int(np.count_nonzero(~missed)),
+        late=int(np.count_nonzero(missed & ~endless)),
+        unserved=int(np.count_nonzero(endless)),
+        disturbed=int(np.count_nonzero(touched)),
+        disturbed_misses=int(np.count_nonzero(touched & missed)),
+        causes=miss_causes(status, missed & ~touched),
+    )
+
+
+def _pauses(samples: Samples, found: Disturbances) -> tuple[Pause, ...]:
+    pauses = []
+    for core, gaps in found.gaps.items():
+        lasted = (gaps.end - gaps.begin) / samples.ticks_per_ns
+        for culprit in sorted(set(gaps.culprit.tolist())):
+            mine = lasted[gaps.culprit == culprit]
+            name = samples.system.cores[core].name
+            pauses.append(Pause(name, culprit, int(mine.size), float(mine.sum()), float(mine.max())))
+    return tuple(sorted(pauses, key=lambda p: (p.core, -p.total_ns)))

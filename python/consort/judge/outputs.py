@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs held against expected ones: which are wrong, and in what the first of them differs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.errors import BadInput
+from consort.model import Tolerance
+from consort.record.outputs import column_name
+from consort.record.raw import RawTable
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the outputs of a task are to be.
+
+    `rows` has one row for each job of the task (`by` job: row k for the job whose number is k), or one for
+    each row of the recorded input (`by` input: a golden output). Members are named as in the step's Out.
+    `tolerance`: how far a member may be off; nothing where it is not named. `source` says where they come
+    from, such as "golden" or "the same steps in logical order".
+    """
+
+    rows: NDArray[np.void]
+    by: Literal["job", "input"] = "job"
+    tolerance: Mapping[str, Tolerance] = field(default_factory=dict)
+    source: str = "the same steps in logical order"
+    known: NDArray[np.bool_] | None = None
+    """Which rows are known at all; None: every one. The others are not compared."""
+
+
+@dataclass(frozen=True)
+class WrongOutput:
+    """The first wrong output of a task: which job's, which member, and the two values."""
+
+    task: str
+    seq: int
+    member: str
+    expected: Any
+    found: Any
+    wrong: int
+    compared: int
+    source: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.task}: {self.wrong} of {self.compared} outputs are wrong (expected: {self.source}); first"
+            f" job {self.seq}, member {self.member}: expected {self.expected}, found {self.found}"
+        )
+
+
+def distance(got: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.uint64]:
+    """How many representable numbers lie between two values: ulp of floats, LSB of integers.
+
+    Floats are mapped to integers in their order (negative ones mirrored), so that neighbours differ by one;
+    a NaN is infinitely far from everything but the same NaN.
+    """
+    if got.dtype.kind == "f":
+        bits = got.dtype.itemsize * 8
+        unsigned, signed = np.dtype(f"u{bits // 8}"), np.dtype(f"i{bits // 8}")
+        low = np.array(1 << (bits - 1), dtype=unsigned)
+
+        def ordered(values: NDArray[Any]) -> NDArray[Any]:
+            raw = np.ascontiguousarray(values).view(unsigned)
+            mapped: NDArray[Any] = np.where(raw & low, (~raw) + unsigned.type(1), raw | low).astype(unsigned)
+            return mapped
+
+        a, b = ordered(got), ordered(expected.astype(got.dtype))
+        apart: NDArray[np.uint64] = np.where(a > b, a - b, b - a).astype(np.uint64)
+        same = np.ascontiguousarray(got).view(signed) == np.ascontiguousarray(expected).view(signed)
+        either_nan = np.isnan(got) | np.isnan(expected)
+        apart[either_nan] = np.where(same[either_nan], np.uint64(0), np.uint64(2**64 - 1))
+        return apart
+    if got.dtype.itemsize < 8:
+        return np.abs(got.astype(np.int64) - expected.astype(np.int64)).astype(np.uint64)
+    # Differences of 64-bit integers do not fit into 64 bits; those of Python's do.
+    wide = zip(got.astype(object), expected.astype(object), strict=True)
+    return np.array([min(abs(int(x) - int(y)), 2**64 - 1) for x, y in wide], dtype=np.uint64)
+
+
+def flattened(rows: NDArray[np.void]) -> dict[str, NDArray[Any]]:
+    """Each scalar member by the name of its column; an element of an array is `<member>_<index>`."""
+    columns: dict[str, NDArray[Any]] = {}
+    for name in rows.dtype.names or ():
+        values = rows[name]
+        if values.ndim == 1:
+            columns[column_name(name)] = np.ascontiguousarray(values)
+            continue
+        for index in np.ndindex(values.shape[1:]):
+            label = "_".join(str(i) for i in index)
+            columns[f"{column_name(name)}_{label}"] = np.ascontiguousarray(values[(slice(None), *index)])
+    return columns
+
+
+def compare(
+    task: str, table: RawTable, jobs: NDArray[np.void], expected: Expected, skip: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], WrongOutput | None, NDArray[np.void]]:
+    """Which of a task's jobs have a wrong output, the first of them, and the expected row of each output.
+
+    `jobs` are the task's in the order of `seq`; `skip` marks those whose output is not this job's own (held,
+    aborted or unserved), which are not compared. `BadInput` where outputs and expectation do not fit.
+    """
+    wrong = np.zeros(jobs.size, dtype=np.bool_)
+    seq = table.rows["seq"].astype(np.int64)
+    at = np.searchsorted(jobs["seq"], seq)
+    known = at < jobs.size
+    known[known] = jobs["seq"][at[known]] == seq[known]
+    if not known.all():
+        raise BadInput(
+            f"an output of job {int(seq[~known][0])}, which table 'jobs' does not have",
+            file=table.spec.file,
+            field="seq",
+        )
+    want = seq if expected.by == "job" else jobs["input"][at].astype(np.int64)
+    counted = ~skip[at]
+    if expected.known is not None:
+        # Beyond the last known row nothing is known either.
+        counted &= (
+            (want < expected.known.size) & expected.known[np.minimum(want, max(expected.known.size - 1, 0))]
+            if expected.known.size
+            else False
+        )
+    if counted.any() and int(want[counted].max()) >= expected.rows.size:
+        raise BadInput(
+            f"{expected.rows.size} expected outputs of {task}, but {expected.by}"
+            f" {int(want[counted].max())} was run",
+            file=table.spec.file,
+        )
+    row = np.minimum(want, max(expected.rows.size - 1, 0))
+    # Nothing is known where every output was held.
+    beside = expected.rows[row] if expected.rows.size else np.zeros(seq.size, dtype=expected.rows.dtype)
+    columns = flattened(beside)
+    allowed = {column_name(name): tolerance.count for name, tolerance in expected.tolerance.items()}
+    off: dict[str, NDArray[np.bool_]] = {}
+    for name, values in columns.items():
+        if name not in (table.rows.dtype.names or ()):
+            raise BadInput(f"the outputs of {task} have no column {name}", file=table.spec.file, field=name)
+        found = np.ascontiguousarray(table.rows[name])
+        limit = next((count for member, count in allowed.items() if _is_of(name, member)), 0)
+        apart = distance(found, values.astype(found.dtype))
+        off[name] = (apart > np.uint64(limit)) & counted
+    if not off:
+        return wrong, None, beside
+    bad = np.logical_or.reduce(list(off.values()))
+    wrong[at[bad]] = True
+    if not bad.any():
+        return wrong, None, beside
+    first = int(np.flatnonzero(bad)[np.argmin(seq[bad])])
+    member = next(name for name, marks in off.items() if marks[first])
+    error = WrongOutput(
+        task=task,
+        seq=int(seq[first]),
+        member=member,
+        expected=columns[member][first].item(),
+        found=table.rows[member][first].item(),
+        wrong=int(bad.sum()),
+        compared=int(counted.sum()),
+        source=expected.source,
+    )
+    return wrong, error, beside
+
+
+def _is_of(column: str, member: str) -> bool:
+    """Whether a column holds a member, or an element of it where it is an array."""
+    return re.fullmatch(rf"{re.escape(member)}(_\d+)*", column) is not None

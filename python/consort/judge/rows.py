@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a run beside their bounds: one row for each quantity of each task, channel and chain."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.judge import chains
+from consort.judge.bounds import Bounds, Limit, Quantity
+from consort.judge.disturbance import Disturbances, merged, touched
+from consort.judge.samples import Samples
+from consort.judge.verdict import ChainWay, Outcome, Row
+from consort.record.description import ChainFacts
+from consort.record.status import OPERATIONS, STATUS
+
+Mask = NDArray[np.bool_]
+Times = NDArray[np.int64]
+# Bounds come in picoseconds, samples in ticks: a difference below this share is one of rounding.
+_ROUNDING = 1e-9
+_READ = OPERATIONS.index("read")
+_WRITES = (OPERATIONS.index("write"), OPERATIONS.index("write-late"))
+
+
+def rows_of(
+    samples: Samples, limits: Bounds, found: Disturbances, provenance: str
+) -> tuple[tuple[Row, ...], tuple[ChainWay, ...]]:
+    """All rows, tasks first, then channels and chains; and the way of each chain's longest reaction."""
+    make = _Maker(limits, provenance, samples.system.time_scale)
+    rows = []
+    for number in range(len(samples.system.tasks)):
+        rows += _of_task(samples, number, found, make)
+    rows += [
+        row for number in range(len(samples.system.channels)) for row in _age(samples, number, found, make)
+    ]
+    ways = []
+    for chain in samples.system.chains:
+        of_chain, way = _of_chain(samples, chain, found, make)
+        rows += of_chain
+        if way is not None:
+            ways.append(way)
+    return tuple(rows), tuple(ways)
+
+
+def alone(samples: Samples, number: int) -> Mask:
+    """Of a task's jobs, in the order of their numbers, those in which no other job began on the same core.
+
+    Only for these is the computing time an execution time: that of a preempted job holds the others', too. In
+    simulated time it is one for all jobs.
+    """
+    jobs, rows = samples.jobs, samples.rows_of(number)
+    worker = samples.system.tasks[number].worker
+    mine = jobs[rows]
+    if (
+        worker is not None
+        and worker in samples.system.core_names
+        and "worker_receive" in (jobs.dtype.names or ())
+    ):
+        place = samples.system.core_names.index(worker)
+        workers = np.array([task.worker == worker for task in samples.system.tasks])
+        starts = jobs["worker_receive"][workers[jobs["task"]]]
+        starts = np.concatenate([starts, jobs["start"][jobs["core"] == place]])
+        begin, end = mine["worker_receive"], mine["worker_send"]
+        remote = (begin > 0) & (end > 0)
+    else:
+        remote = np.zeros(rows.size, dtype=np.bool_)
+        begin = end = mine["start"]
+        starts = begin[:0]
+    single = np.zeros(rows.size, dtype=np.bool_)
+    # What the master computed instead of the worker has another WCET.
+    by_plan: Mask = (mine["status"] & STATUS["local_fallbacks"]) == 0
+    if samples.record.manifest.clock.provenance == "simulated":
+        return by_plan
+    ordered = np.sort(starts[starts > 0])
+    single[remote] = (
+        np.searchsorted(ordered, end[remote]) - np.searchsorted(ordered, begin[remote], side="right") <= 0
+    )
+    for core in np.unique(mine["core"]).tolist():
+        local = ~remote & (mine["core"] == core) & (mine["start"] > 0) & (mine["finish"] > 0)
+        ordered = np.sort(jobs["start"][(jobs["core"] == core) & (jobs["start"] > 0)])
+        first = np.searchsorted(ordered, mine["start"][local], side="right")
+        single[local] = np.searchsorted(ordered, mine["finish"][local]) - first <= 0
+    return single & by_plan
+
+
+class _Maker:
+    """Makes rows: finds the bound and the simulated maximum of each, and says what it comes to."""
+
+    def __init__(self, limits: Bounds, provenance: str, scale: float) -> None:
+        self._limits = limits
+        self._provenance = provenance
+        self._scale = scale
+
+    def wcet(self, task: str, recorded: float | None) -> Limit:
+        """The WCET that the bounds rest on; it was stretched already where the recording has it."""
+        known = self._limits.wcets.get(task)
+        if known is None and recorded is not None:
+            known = recorded / self._scale
+        if known is None:
+            return Limit(task, "compute", None, "", "no wcet is known; `consort profile` finds one")
+        return Limit(task, "compute", known, self._limits.wcet_source)
+
+    def row(
+        self,
+        subject: str,
+        kind: Literal["task", "channel", "chain"],
+        quantity: Quantity,
+        ns: NDArray[np.float64],
+        undisturbed: Mask,
+        *,
+        required: float | None = None,
+        bound: Limit | None = None,
+        missed: Mask | None = None,
+        note: str = "",
+    ) -> Row:
+        """A row of samples in ns. `missed` marks those that were late whatever their time."""
+        bound = bound or self._limits.bound(subject, quantity)
+        simulated = self._limits.maximum(subject, quantity)
+        limit = None if bound.ns is None else bound.ns * self._scale
+        over = np.zeros(ns.size, dtype=np.bool_) if limit is None else ns > limit * (1 + _ROUNDING)
+        late = np.zeros(ns.size, dtype=np.bool_) if missed is None else missed
+        if required is not None:
+            late = late | (ns > required * (1 + _ROUNDING))
+        outcome: Outcome
+        if not ns.size:
+            outcome = "not seen"
+        elif self._provenance == "emulated":
+            outcome = "not judged"
+        elif (late & undisturbed).any():
+            outcome = "late"
+        elif (over & undisturbed).any():
+            outcome = "above bound"
+        elif over.any() or late.any():
+            outcome = "disturbed"
+        elif limit is None and required is None:
+            outcome = "no bound"
+        else:
+            outcome = "holds"
+        return Row(
+            subject=subject,
+            kind=kind,
+            quantity=quantity,
+            seen=float(ns.max()) if ns.size else None,
+            undisturbed=float(ns[undisturbed].max()) if undisturbed.any() else None,
+            provenance=self._provenance,
+            bound=limit,
+            bound_source=bound.source,
+            missing=bound.missing,
+            simulated=None if simulated is None or simulated.ns is None else simulated.ns * self._scale,
+            simulated_source="" if simulated is None else simulated.source,
+            required=required,
+            count=int(ns.size),
+            above=int(np.count_nonzero(over & undisturbed)),
+            late=int(np.count_nonzero(late & undisturbed)),
+            outcome=outcome,
+            note=note,
+        )
+
+
+def _of_task(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
+    facts = samples.system.tasks[number]
+    rows = samples.rows_of(number)
+    jobs = samples.jobs[rows]
+    quiet = ~found.disturbed[rows]
+    response = samples.response[rows]
+    missed = ((jobs["status"] & STATUS["deadline_misses"]) != 0) | ~np.isfinite(response)
+    made = [
+        make.row(facts.name, "task", "response", response, quiet, required=facts.deadline_ns, missed=missed)
+    ]
+    # Of jobs that others interrupted only the time from begin to end is known, not what they executed.
+    computed = (jobs["compute"] > 0) & alone(samples, number)
+    interrupted = int(np.count_nonzero(jobs["compute"] > 0)) - int(np.count_nonzero(computed))
+    plural = "" if interrupted == 1 else "s"
+    note = f"without {interrupted} job{plural} that others interrupted" if interrupted else ""
+    ns = samples.ns(jobs["compute"][computed].astype(np.int64))
+    wcet = make.wcet(facts.name, facts.wcet_ns)
+    if ns.size:
+        made.append(make.row(facts.name, "task", "compute", ns, quiet[computed], bound=wcet, note=note))
+    exchanged = (
+        (jobs["sent"] > 0)
+        & (jobs["received"] > 0)
+        & ((jobs["status"] & (STATUS["outputs_held"] | STATUS["local_fallbacks"])) == 0)
+    )
+    if exchanged.any():
+        ticks = {name: jobs[name][exchanged].astype(np.int64) for name in ("sent", "received", "compute")}
+        ns = samples.ns(ticks["received"] - ticks["sent"] - ticks["compute"])
+        made.append(make.row(facts.name, "task", "communication", ns, quiet[exchanged]))
+    return made
+
+
+def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
+    """How old the blocks of a channel were when they were read: since the job that wrote each was due."""
+    channel = samples.system.channels[number]
+    operations = samples.operations
+    if operations is None or channel.writer not in samples.system.task_names:
+        return []
+    here = operations[operations["channel"] == number]
+    written = here[np.isin(here["kind"], _WRITES)]
+    written = written[np.argsort(written["sequence"], kind="stable")]
+    read = here[(here["kind"] == _READ) & (here["sequence"] > 0)]
+    at = np.searchsorted(written["sequence"], read["sequence"])
+    known = at < written.size
+    known[known] = written["sequence"][at[known]] == read["sequence"][known]
+    read, at = read[known], at[known]
+    if not read.size:
+        return []
+    writer = samples.system.task_names.index(channel.writer)
+    rows = samples.rows_of(writer)
+    job = np.searchsorted(samples.jobs["seq"][rows], written["seq"][at])
+    recorded = job < rows.size
+    job, read = rows[job[recorded]], read[recorded]
+    ns = samples.ns(read["time"].astype(np.int64) - samples.jobs["release"][job].astype(np.int64))
+    quiet = ~found.disturbed[job]
+    for task in np.unique(read["task"]).tolist():
+        mine = read["task"] == task
+        of_reader = samples.rows_of(task)
+        place = np.minimum(
+            np.searchsorted(samples.jobs["seq"][of_reader], read["seq"][mine]), of_reader.size - 1
+        )
+        quiet[mine] &= ~found.disturbed[of_reader[place]]
+    return [make.row(channel.name, "channel", "channel age", ns, quiet)]
+
+
+def _of_chain(
+    samples: Samples, chain: ChainFacts, found: Disturbances, make: _Maker
+) -> tuple[list[Row], ChainWay | None]:
+    hops = chains.hops_of(samples.jobs, samples.operations, chain, samples.system, samples.ticks_per_ns)
+    if not hops:
+        return [], None
+    times = chains.chain_times(hops)
+    windows = _disturbed_windows(samples, [hop.task for hop in hops], found)
+    end = int(samples.jobs["finish"].max()) if samples.jobs.size else 0
+    rows = []
+    parts: tuple[tuple[Quantity, Times, Times, int | None, float | None, int], ...] = (
+        ("reaction", times.stimuli, times.reactions, times.open_since, chain.reaction_ns, times.open),
+        ("age", times.read_at, times.ages, times.standing_since, chain.age_ns, times.open_ages),
+    )
+    for quantity, begin, lasted, since, required, opened in parts:
+        # What has not ended when the recording does has lasted at least until then.
+        note = f"{opened} not seen whole" if opened else ""
+        if since is not None and end > since and lasted.size and end - since > int(lasted.max()):
+            begin, lasted = np.append(begin, since), np.append(lasted, end - since)
+            note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
+        quiet = ~touched(windows, begin, begin + lasted)
+        rows.append(
+            make.row(chain.name, "chain", quantity, samples.ns(lasted), quiet, required=required, note=note)
+        )
+    way = None
+    if times.stimulus is not None:
+        origin = samples.record.origin()
+
+        def ns(tick: int) -> float:
+            return (tick - origin) / samples.ticks_per_ns
+
+        links = tuple((w.task, w.seq, ns(w.read), ns(w.written)) for w in times.worst)
+        way = ChainWay(chain.name, ns(times.stimulus), links)
+    return rows, way
+
+
+def _disturbed_windows(samples: Samples, tasks: list[str], found: Disturbances) -> tuple[Times, Times]:
+    """When a disturbed job of the given tasks was pending."""
+    begin: list[Times] = []
+    end: list[Times] = []
+    for number in sorted({samples.number(task) for task in tasks}):
+        facts = samples.system.tasks[number]
+        rows = samples.rows_of(number)
+        rows = rows[found.disturbed[rows]]
+        released = samples.jobs["release"][rows].astype(np.int64)
+        finished = samples.jobs["finish"][rows].astype(np.int64)
+        # A release that was not served leaves the block before it standing for another period.
+        served = round(max(facts.period_ns or 0, facts.deadline_ns or 0) * samples.ticks_per_ns)
+        begin.append(released)
+        end.append(np.where(finished > 0, finished, released + served))
+    return merged(np.concatenate(begin), np.concatenate(end))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recording as the judge reads it: its tables as arrays, its jobs by task, its times in nanoseconds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.errors import BadInput
+from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE, unended
+from consort.record.description import Described
+from consort.record.raw import MANIFEST, RawRun, RawTable
+from consort.record.status import OPERATIONS
+
+NEEDED = ("release", "start", "sent", "received", "finish", "compute", "seq", "status", "task", "core")
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The tables of a recording that describes its tasks; `operations` and `events` are None where absent."""
+
+    system: Described
+    record: RawRun
+    table: RawTable
+    jobs: NDArray[np.void]
+    operations: NDArray[np.void] | None
+    events: NDArray[np.void] | None
+    ticks_per_ns: float
+
+    @staticmethod
+    def of(system: Described, record: RawRun) -> Samples:
+        table = record.tables.get(JOBS)
+        if table is None:
+            raise BadInput("has no table 'jobs'", file=record.path / MANIFEST, field="tables")
+        lacking = [name for name in NEEDED if name not in (table.rows.dtype.names or ())]
+        if lacking:
+            raise BadInput(f"table 'jobs' lacks {', '.join(lacking)}", file=record.path / table.spec.file)
+        for field, names in (("task", system.tasks), ("core", system.cores)):
+            if table.rows.size and int(table.rows[field].max()) >= len(names):
+                raise BadInput(
+                    f"table 'jobs' has {field} {int(table.rows[field].max())}, but there are {len(names)}",
+                    file=record.path / table.spec.file,
+                    field=field,
+                )
+        events = record.tables.get(EVENTS_TABLE)
+        operations = record.tables.get(OPERATIONS_TABLE)
+        # Copied once: columns of mapped records of a hundred bytes are slow to go over again and again.
+        return Samples(
+            system,
+            record,
+            table,
+            np.asarray(table.rows),
+            None if operations is None else np.asarray(operations.rows),
+            None if events is None else np.asarray(events.rows),
+            record.manifest.clock.ticks_per_second / 1e9,
+        )
+
+    @cached_property
+    def response(self) -> NDArray[np.float64]:
+        """Of each job, in ns; inf where it did not end."""
+        ticks = self.jobs["finish"].astype(np.int64) - self.jobs["release"].astype(np.int64)
+        return np.where(unended(self.table), np.inf, ticks / self.ticks_per_ns)
+
+    @cached_property
+    def _by_task(self) -> dict[int, NDArray[np.int64]]:
+        order = np.lexsort((self.jobs["seq"], self.jobs["task"]))
+        tasks = self.jobs["task"][order]
+        return {
+            number: order[np.searchsorted(tasks, number) : np.searchsorted(tasks, number, side="right")]
+            for number in range(len(self.system.tasks))
+        }
+
+    def rows_of(self, task: int) -> NDArray[np.int64]:
+        """The rows of a task's jobs, in the order of their numbers."""
+        return self._by_task[task]
+
+    def number(self, task: str) -> int:
+        names = self.system.task_names
+        if task not in names:
+            raise BadInput(f"there is no task '{task}' in the recording; it has {', '.join(names)}")
+        return names.index(task)
+
+    def planned(self, task: int) -> int | None:
+        """How many jobs the run was to release; None where neither a period nor arrivals say so."""
+        facts = self.system.tasks[task]
+        stated = (facts.model_extra or {}).get("jobs")
+        if isinstance(stated, int):
+            return stated
+        duration = self.system.duration_ns
+        release = (facts.model_extra or {}).get("release", "periodic")
+        if release == "arrival":
+            return self._arrived((facts.model_extra or {}).get("arrival"))
+        if duration is None or not facts.period_ns or release != "periodic":
+            return None
+        return max(0, math.ceil((duration - facts.offset_ns) / facts.period_ns - 1e-9))
+
+    def _arrived(self, channel: object) -> int | None:
+        """The blocks that were written to a channel before the run's end."""
+        start = (self.record.manifest.config or {}).get("start_tick")
+        names = [known.name for known in self.system.channels]
+        duration = self.system.duration_ns
+        if self.operations is None or not isinstance(start, int) or duration is None or channel not in names:
+            return None
+        mine = self.operations[self.operations["channel"] == names.index(channel)]
+        mine = mine[np.isin(mine["kind"], [OPERATIONS.index(kind) for kind in ("write", "write-late")])]
+        arrived = mine["time"].astype(np.float64)
+        facts = self.system.channels[names.index(channel)]
+        if facts.communication == "let" and facts.writer in self.system.task_names:
+            writer = self.number(facts.writer)
+            rows = self.rows_of(writer)
+            releases = dict(
+                zip(self.jobs["seq"][rows].tolist(), self.jobs["release"][rows].tolist(), strict=True)
+            )
+            lasts = (self.system.tasks[writer].deadline_ns or 0) * self.ticks_per_ns
+            published = np.array([releases.get(seq, 0) + lasts for seq in mine["seq"].tolist()])
+            arrived = np.maximum(arrived, published)
+        return int(np.count_nonzero(arrived < start + duration * self.ticks_per_ns))
+
+    def ns(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Durations in ticks as nanoseconds."""
+        found: NDArray[np.float64] = ticks / self.ticks_per_ns
+        return found

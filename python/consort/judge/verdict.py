@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a judge says of a run: rows of figures, checks of assumptions, and the sentences that sum them up."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from consort.judge.bounds import Quantity
+from consort.record.judgement import Judgement
+
+# What a row comes to. `disturbed`: only jobs that the machine disturbed were above; `no bound`: nothing to
+# hold it against; `not judged`: its clock says nothing of time (an emulator that does not count).
+Outcome = Literal["holds", "above bound", "late", "disturbed", "no bound", "not judged", "not seen"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One quantity of one task, channel or chain. Times in ns; None: there is none, inf: unserved.
+
+    `seen` is the maximum of all, `undisturbed` that of jobs that the machine did not disturb; both have the
+    clock's provenance. `required` is a deadline, or what a chain is allowed. `above` counts the undisturbed
+    samples above the bound, `late` those above what is required, of `count`.
+    """
+
+    subject: str
+    kind: Literal["task", "channel", "chain"]
+    quantity: Quantity
+    seen: float | None
+    undisturbed: float | None
+    provenance: str
+    bound: float | None
+    bound_source: str
+    missing: str
+    simulated: float | None
+    simulated_source: str
+    required: float | None
+    count: int
+    above: int
+    late: int
+    outcome: Outcome
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class TaskCount:
+    """How the jobs of a task ended. `planned` is None where nothing says how many there were to be.
+
+    `on_time`, `late` and `unserved` add up to `released`; `disturbed_misses` are those of them that missed
+    while the machine disturbed them. `causes` counts the misses of undisturbed jobs.
+    """
+
+    task: str
+    planned: int | None
+    released: int
+    on_time: int
+    late: int
+    unserved: int
+    disturbed: int
+    disturbed_misses: int
+    causes: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Check:
+    """An assumption of the bounds, or a property of the channels, held against the record."""
+
+    name: str
+    holds: bool
+    text: str
+    # Whose doing a broken one is.
+    by: Literal["system", "machine"] = "system"
+
+
+@dataclass(frozen=True)
+class Pause:
+    """For how often and how long the machine stopped one core for one reason."""
+
+    core: str
+    culprit: str
+    count: int
+    total_ns: float
+    longest_ns: float
+
+
+@dataclass(frozen=True)
+class ChainWay:
+    """The longest reaction of a chain: when its stimulus came, and each job on the way, in ns."""
+
+    chain: str
+    stimulus_ns: float
+    # (task, job, read, written)
+    links: tuple[tuple[str, int, float, float], ...]
+
+
+@dataclass(frozen=True)
+class Verdict(Judgement):
+    """Everything that was found; `ok` says that the system held, `summary` is the last line for people."""
+
+    rows: tuple[Row, ...] = ()
+    tasks: tuple[TaskCount, ...] = ()
+    checks: tuple[Check, ...] = ()
+    pauses: tuple[Pause, ...] = ()
+    ways: tuple[ChainWay, ...] = ()
+    summary: str = ""
+    machine: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+
+def as_data(
+    *,
+    ok: bool,
+    reasons: tuple[str, ...],
+    rows: tuple[Row, ...],
+    tasks: tuple[TaskCount, ...],
+    checks: tuple[Check, ...],
+    pauses: tuple[Pause, ...],
+    ways: tuple[ChainWay, ...],
+    summary: str,
+    machine: str,
+    notes: tuple[str, ...],
+) -> dict[str, Any]:
+    """The verdict as run.json keeps it; an infinite time is the text "inf"."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, float) and value == float("inf"):
+            return "inf"
+        if isinstance(value, dict):
+            return {key: plain(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [plain(inner) for inner in value]
+        return value
+
+    found: dict[str, Any] = plain(
+        {
+            "ok": ok,
+            "summary": summary,
+            "machine": machine,
+            "reasons": list(reasons),
+            "rows": [asdict(row) for row in rows],
+            "tasks": [asdict(task) for task in tasks],
+            "checks": [asdict(check) for check in checks],
+            "pauses": [asdict(pause) for pause in pauses],
+            "ways": [asdict(way) for way in ways],
+            "notes": list(notes),
+        }
+    )
+    return found

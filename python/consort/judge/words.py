@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sentences of a verdict: why a system did not hold, what the machine did, and the last line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from consort.judge.outputs import WrongOutput
+from consort.judge.samples import Samples
+from consort.judge.verdict import Check, Pause, Row, TaskCount
+from consort.report.units import duration, microseconds, number, times
+
+_ASSUMPTIONS = ("execution times", "slots", "logical execution time", "budgets")
+
+
+def reasons(
+    rows: Sequence[Row],
+    counts: Sequence[TaskCount],
+    checks: Sequence[Check],
+    errors: Sequence[WrongOutput],
+    crashes: Sequence[str],
+    provenance: str,
+) -> tuple[str, ...]:
+    """Everything for which the system did not hold, the gravest first; empty where it held."""
+    found = list(crashes)
+    found += [
+        _undone(count) for count in counts if count.planned is not None and count.released < count.planned
+    ]
+    found += [f"{c.task}: no job was released" for c in counts if not c.released and c.planned is None]
+    found += [
+        str(error)
+        if error.compared
+        else f"{error.task}: its outputs were not recorded, so that they cannot be compared"
+        for error in errors
+    ]
+    found += [c.text for c in checks if not c.holds and c.by == "system" and c.name not in _ASSUMPTIONS]
+    if provenance == "emulated":
+        return tuple(
+            found + [c.text for c in checks if not c.holds and c.by == "system" and c.text not in found]
+        )
+    for count in counts:
+        if count.released and count.disturbed == count.released:
+            found.append(
+                f"{count.task}: the machine disturbed every one of its {number(count.released)} jobs, so that"
+                " nothing is known of the system"
+            )
+    broken = [c.text for c in checks if not c.holds and c.by == "system" and c.name in _ASSUMPTIONS]
+    by_task = {count.task: count for count in counts}
+    for row in rows:
+        if row.outcome == "late":
+            found.append(_late(row, by_task.get(row.subject)))
+        elif row.outcome == "above bound" and row.quantity != "compute":
+            found.append(_above(row, broken))
+        elif row.outcome == "not seen" and row.kind == "chain":
+            found.append(f"chain {row.subject}: no {row.quantity} was seen whole")
+    return tuple(found + broken)
+
+
+def _undone(count: TaskCount) -> str:
+    assert count.planned is not None
+    return (
+        f"{count.task}: {number(count.released)} of {number(count.planned)} planned jobs were released:"
+        " the run"
+        " did not do all of its work"
+    )
+
+
+def _late(row: Row, count: TaskCount | None) -> str:
+    if row.kind != "task" or count is None:
+        return (
+            f"{row.kind} {row.subject}: the {row.quantity} took up to {microseconds(row.undisturbed)} µs of"
+            f" {microseconds(row.required)} µs allowed{_undisturbed(row)}"
+        )
+    causes = ", ".join(f"{number(n)} {what}" for what, n in count.causes.items())
+    deadline = "" if row.required is None else f" of {microseconds(row.required)} µs"
+    return (
+        f"{row.subject}: {number(row.late)} of {number(count.released)} jobs missed their deadline{deadline}"
+        f"{_undisturbed(row)} ({causes or 'late'}); longest {_time(row.undisturbed)}"
+    )
+
+
+def _undisturbed(row: Row) -> str:
+    """Simulated and counted time knows no machine that could disturb."""
+    return ", undisturbed by the machine" if row.provenance == "measured" else ""
+
+
+def _time(ns: float | None) -> str:
+    """A longest time, which may be that of a release that was never served."""
+    return "∞" if ns == float("inf") else f"{microseconds(ns)} µs"
+
+
+def _above(row: Row, broken: Sequence[str]) -> str:
+    why = (
+        "an assumption of the bound is broken, see below"
+        if broken
+        else "no assumption of the bound that is checked here is broken: a defect"
+    )
+    return (
+        f"{row.kind} {row.subject}: {row.quantity} above its bound of {microseconds(row.bound)} µs in"
+        f" {number(row.above)} of {number(row.count)}, longest {microseconds(row.undisturbed)} µs; {why}"
+    )
+
+
+def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount]) -> str:
+    """What the machine did, in one line; empty where it did nothing."""
+    disturbed = sum(count.disturbed for count in counts)
+    if not pauses and not disturbed:
+        return ""
+    released = sum(count.released for count in counts)
+    missed = sum(count.disturbed_misses for count in counts)
+    parts = [
+        f"{p.core}: {p.culprit} {times(p.count)}, {duration(p.total_ns)} in all, longest"
+        f" {duration(p.longest_ns)}"
+        for p in pauses
+    ]
+    jobs = f"{number(disturbed)} of {number(released)} jobs were disturbed, {number(missed)} of them missed"
+    return "; ".join([*parts, jobs])
+
+
+def notes(samples: Samples, rows: Sequence[Row], provenance: str) -> tuple[str, ...]:
+    """What a reader of the figures has to know."""
+    found = []
+    if provenance == "emulated":
+        found.append(
+            "The times are those of an emulator that does not count: they depend on the machine that emulates"
+            " and are held against nothing."
+        )
+    unbound = [
+        f"{row.subject} ({row.missing})" for row in rows if row.quantity == "response" and row.bound is None
+    ]
+    if unbound:
+        found.append(f"No bound of the response time: {'; '.join(unbound)}.")
+    if samples.system.time_scale != 1:
+        found.append(
+            f"All times are stretched {samples.system.time_scale:g}-fold, bounds and deadlines as well."
+        )
+    return tuple(found)
+
+
+def summary(
+    ok: bool,
+    counts: Sequence[TaskCount],
+    why: Sequence[str],
+    rows: Sequence[Row],
+    provenance: str,
+    pauses: Sequence[Pause] = (),
+) -> str:
+    """The last line: whether the system held, and whether it was the machine that did not."""
+    released = sum(count.released for count in counts)
+    disturbed = sum(count.disturbed for count in counts)
+    missed = sum(count.disturbed_misses for count in counts)
+    if not ok:
+        more = f" (and {len(why) - 1} more)" if len(why) > 1 else ""
+        return f"The system did not hold: {why[0]}{more}"
+    if provenance == "emulated":
+        return f"All {number(released)} jobs were done and nothing failed; an emulated clock shows no more."
+    bounds = any(row.bound is not None and row.quantity == "response" for row in rows)
+    what = "their deadlines and bounds" if bounds else "their deadlines; no response time has a bound"
+    if not disturbed:
+        return f"The system held: all {number(released)} jobs met {what}."
+    quiet = number(released - disturbed)
+    return (
+        f"The system held: all {quiet} jobs that the machine did not disturb met {what}. The machine"
+        " disturbed"
+        f" {number(disturbed)} jobs{_culprits(pauses)}; {number(missed)} of them missed their deadlines."
+    )
+
+
+def _culprits(pauses: Sequence[Pause]) -> str:
+    """What took longest of all, in words: at most two causes, over all cores."""
+    total: dict[str, tuple[int, float]] = {}
+    for pause in pauses:
+        count, lasted = total.get(pause.culprit, (0, 0.0))
+        total[pause.culprit] = (count + pause.count, lasted + pause.total_ns)
+    worst = sorted(total.items(), key=lambda item: -item[1][1])[:2]
+    said = [f"{culprit} {times(count)} for {duration(lasted)} in all" for culprit, (count, lasted) in worst]
+    return f" ({'; '.join(said)})" if said else ""

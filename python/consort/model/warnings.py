@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a description may say and can't work: jobs longer than their deadlines, cores with too much work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from consort.errors import BadInput
+from consort.model.description import System
+from consort.model.document import Document, read_document
+
+
+def warnings_of(system: System) -> list[BadInput]:
+    """A warning for each task that may miss its deadline alone, and each core with a load above 1."""
+    file = system.file
+    document = read_document(file) if file.is_file() else Document.of_data({}, file)
+    return [*_tasks(system, document), *_loads(system, document)]
+
+
+def _tasks(system: System, document: Document) -> Iterator[BadInput]:
+    for name, task in system.tasks.items():
+        wcet = system.wcet(name)
+        for key, value in (("wcet", wcet), ("self_suspension", task.self_suspension)):
+            if value is not None and value > task.deadline:
+                text = f"{value} is longer than the deadline, {task.deadline}: a job may miss it by itself"
+                yield document.problem(("tasks", name, key), text, at_key=True)
+
+
+def _loads(system: System, document: Document) -> Iterator[BadInput]:
+    loads: dict[str, Fraction] = {}
+    for name, task in system.tasks.items():
+        wcet = system.wcet(name)
+        parts = [(task.on, 0 if wcet is None else wcet.value)]
+        if task.master is not None and task.dispatch is not None:
+            own = (task.dispatch.send, task.dispatch.receive)
+            parts.append((task.master, sum(part.value.value for part in own if part is not None)))
+        for core, time in parts:
+            loads[core] = loads.get(core, Fraction(0)) + Fraction(time, task.interval.value)
+    for core, load in loads.items():
+        if load > 1:
+            on = [name for name, task in system.tasks.items() if core in (task.on, task.master)]
+            text = f"{core} is asked for {float(load):.3g} times what it has, by {', '.join(on)}"
+            yield document.problem(("tasks", on[0], "on"), text, at_key=True)

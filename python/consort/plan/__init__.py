@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan: a description laid out on a target. Analysis, simulation and runs all take it."""
+
+from consort.callable_package import make_callable
+from consort.plan.make import Place, chosen_mode, plan, plan_of, problems_of
+from consort.plan.targets import TARGETS, Target, target_named
+from consort.plan.types import (
+    Binding,
+    Plan,
+    PlannedChain,
+    PlannedChannel,
+    PlannedCore,
+    PlannedDevice,
+    PlannedFootprint,
+    PlannedRun,
+    PlannedTask,
+    Slot,
+    Source,
+)
+
+__all__ = [
+    "TARGETS",
+    "Binding",
+    "Place",
+    "Plan",
+    "PlannedChain",
+    "PlannedChannel",
+    "PlannedCore",
+    "PlannedDevice",
+    "PlannedFootprint",
+    "PlannedRun",
+    "PlannedTask",
+    "Slot",
+    "Source",
+    "Target",
+    "chosen_mode",
+    "plan",
+    "plan_of",
+    "problems_of",
+    "target_named",
+]
+
+make_callable(__name__, "consort.plan.make", "plan")

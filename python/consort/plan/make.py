@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a description and a target to a plan, or to all that the target cannot honour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import BaseModel
+
+from consort.errors import BadInput
+from consort.model import BadDescription, Figure, System
+from consort.model.figures import Sourced
+from consort.model.problems import nearest
+from consort.plan.channels import plan_channels, plan_devices
+from consort.plan.refusals import refusals
+from consort.plan.targets import Target, target_named
+from consort.plan.tasks import plan_cores, plan_tasks
+from consort.plan.types import Plan, PlannedChain, PlannedRun, Source
+
+# Where offloaded tasks are computed: where the description says, or on their masters.
+Place = Literal["described", "local"]
+
+
+def plan(
+    system: System,
+    target: str = "linux",
+    *,
+    mode: str | None = None,
+    stand_ins: bool = False,
+    place: Place = "described",
+) -> Plan:
+    """The plan of a description for a target; `BadDescription` with all that the target cannot honour.
+
+    With `mode` as the system is in that mode. With `stand_ins` every task without a step has a stand-in. With
+    `place` "local" offloaded tasks are computed by their masters: the comparison that offloading is held to.
+    """
+    made, problems = _planned(system, target_named(target), mode, stand_ins, place)
+    if problems:
+        raise BadDescription(problems)
+    return made
+
+
+def problems_of(
+    system: System, target: str = "linux", *, mode: str | None = None, stand_ins: bool = False
+) -> list[BadInput]:
+    """All that keeps a right description from being planned for a target."""
+    return _planned(system, target_named(target), mode, stand_ins, "described")[1]
+
+
+def plan_of(subject: System | Plan) -> Plan:
+    """The plan that an analysis or a simulation takes: one that is made already, or one for no machine."""
+    return subject if isinstance(subject, Plan) else plan(subject, "analysis")
+
+
+def chosen_mode(system: System, mode: str | None) -> System:
+    """The system in a mode; `BadInput` names the nearest mode where there is none of that name."""
+    if mode is None:
+        return system
+    if mode not in system.modes:
+        hint = nearest(mode, system.modes, "modes")
+        raise BadInput(f"there is no mode {mode!r}; {hint}", file=system.file, field="modes")
+    return system.in_mode(mode)
+
+
+def _planned(
+    whole: System, target: Target, mode: str | None, stand_ins: bool, place: Place
+) -> tuple[Plan, list[BadInput]]:
+    system = chosen_mode(whole, mode)
+    if place == "local":
+        system = _on_masters(system)
+    tasks = plan_tasks(system, stand_ins=stand_ins and target.executes)
+    cores = plan_cores(system, tasks)
+    channels = plan_channels(system, tasks)
+    devices = plan_devices(system)
+    made = Plan(
+        system=system,
+        target=target.name,
+        mode=mode,
+        cores=cores,
+        tasks=tasks,
+        channels=channels,
+        devices=devices,
+        chains={
+            name: PlannedChain(
+                name,
+                chain.path,
+                None if chain.reaction is None else chain.reaction.picoseconds,
+                None if chain.age is None else chain.age.picoseconds,
+                chain.communication,
+            )
+            for name, chain in system.chains.items()
+        },
+        run=PlannedRun(
+            system.run.iterations, system.configurations(), system.run.interference, system.run.seed
+        ),
+        sources=tuple(_sources(system)),
+        notes=(),
+    )
+    problems, notes = refusals(whole, made, target)
+    return replace(made, notes=notes), problems
+
+
+def _sources(part: object, place: str = "") -> Iterator[Source]:
+    """Where the figures of a part of a description come from, where that is said: each source once."""
+    if isinstance(part, Sourced) and part.provenance is not None:
+        value = str(part.value) if isinstance(part, Figure) else ""
+        yield Source(place or "all other figures", value, str(part.provenance))
+    if isinstance(part, BaseModel):
+        parts = {field.alias or name: getattr(part, name) for name, field in type(part).model_fields.items()}
+    else:
+        parts = part if isinstance(part, dict) else {}
+    for key, inside in parts.items():
+        yield from _sources(inside, f"{place}.{key}".lstrip("."))
+
+
+def _on_masters(system: System) -> System:
+    """The system with its offloaded tasks computed by their masters."""
+    changes = {
+        name: {"execution": "local", "on": task.master}
+        for name, task in system.tasks.items()
+        if task.execution == "offloaded"
+    }
+    return system.changed(changes)

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the targets of a plan can honour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from consort.errors import BadInput
+from consort.model.problems import nearest
+from consort.plan.types import ChannelImplementation, CorePolicy, DeviceKind, Release
+
+ALL_POLICIES: frozenset[CorePolicy] = frozenset(
+    ("fixed-priority", "fixed-priority-non-preemptive", "edf", "worker", "three-phase")
+)
+ALL_CHANNELS: frozenset[ChannelImplementation] = frozenset(
+    ("mailbox", "queue", "snapshot", "double-buffer", "versions")
+)
+ALL_DEVICES: frozenset[DeviceKind] = frozenset(
+    ("recording", "function", "plant", "driver", "record", "described")
+)
+ALL_RELEASES: frozenset[Release] = frozenset(("periodic", "sporadic", "arrival"))
+
+
+BY_TIME: frozenset[Release] = frozenset(("periodic", "sporadic"))
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a target is, and which parts of a description it can honour."""
+
+    name: str
+    summary: str
+    executes: bool
+    """Whether steps are executed there: a plan for it then needs steps, or stand-ins, and their data."""
+    policies: frozenset[CorePolicy] = ALL_POLICIES
+    channels: frozenset[ChannelImplementation] = ALL_CHANNELS
+    devices: frozenset[DeviceKind] = ALL_DEVICES
+    releases: frozenset[Release] = ALL_RELEASES
+    offloading: bool = True
+    restarts_workers: bool = True
+    """Whether a worker that died can be started again."""
+    tick_ps: int = 1
+    """The clock's resolution: times of releases and deadlines are whole multiples."""
+    most_tasks_a_core: int = 2**31
+    """The ranks that it can tell apart."""
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why it cannot honour a policy, a channel, a device or a release, by its name."""
+    notes: tuple[str, ...] = ()
+
+
+TARGETS: dict[str, Target] = {
+    target.name: target
+    for target in (
+        Target("analysis", "no machine: bounds and simulation", executes=False),
+        Target(
+            "linux",
+            "this machine: a core is a process on a CPU, a task a thread",
+            executes=True,
+            tick_ps=1000,
+            # SCHED_FIFO has 99 priorities; the dispatcher and the recorder need some beside the tasks.
+            most_tasks_a_core=64,
+            notes=("every memory of the platform is shared memory of this machine",),
+        ),
+        Target(
+            "virtual",
+            "the executive in one process, driven by a deterministic clock",
+            executes=True,
+            devices=ALL_DEVICES - {"driver"},
+            releases=BY_TIME,
+            # The executive's releases and deadlines are in nanoseconds everywhere.
+            tick_ps=1000,
+            most_tasks_a_core=64,
+            reasons={
+                "arrival": "its tasks are released by time",
+                "driver": "what is outside of this process has a time of its own",
+            },
+            notes=("time is logical: an execution takes what the description says, and nothing else does",),
+        ),
+    )
+}
+
+
+def target_named(name: str) -> Target:
+    """A target by its name; `BadInput` names the nearest one."""
+    if name not in TARGETS:
+        raise BadInput(f"there is no target {name!r}; {nearest(name, TARGETS, 'targets')}", field="--for")
+    return TARGETS[name]

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tasks and cores of a plan: who releases and computes what, in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeVar
+
+from consort.model import Duration, System, Task
+from consort.model.description import STAND_IN, Communication
+from consort.model.figures import Figure
+from consort.plan.channels import channel_communication
+from consort.plan.types import (
+    Binding,
+    CorePolicy,
+    PlannedCore,
+    PlannedFootprint,
+    PlannedTask,
+    Release,
+    Slot,
+)
+
+Wanted = TypeVar("Wanted", bound=str)
+
+# A master that falls back gives an answer up after this part of the deadline, to have the rest for itself.
+GIVE_UP = (4, 5)
+
+
+def plan_tasks(system: System, *, stand_ins: bool) -> dict[str, PlannedTask]:
+    """All tasks, in the order of the description. With `stand_ins` those without a step have one."""
+    ranks: dict[str, int] = {}
+    for core in dict.fromkeys(task.released_by for task in system.tasks.values()):
+        ranks |= _ranks(system, core, released_on(system, core))
+    worker_ranks: dict[str, int] = {}
+    for worker in system.workers():
+        worker_ranks |= _ranks(system, worker, served_by(system, worker))
+    return {
+        name: _task(system, name, ranks[name], worker_ranks.get(name), stand_ins) for name in system.tasks
+    }
+
+
+def released_on(system: System, core: str) -> list[str]:
+    """The tasks that a core releases, the most urgent first."""
+    return _by_urgency(system, core, (n for n, t in system.tasks.items() if t.released_by == core))
+
+
+def served_by(system: System, core: str) -> list[str]:
+    """The offloaded tasks that a core computes, the most urgent first."""
+    names = (n for n, t in system.tasks.items() if t.execution == "offloaded" and t.on == core)
+    return _by_urgency(system, core, names)
+
+
+def _by_urgency(system: System, core: str, names: Iterable[str]) -> list[str]:
+    order = system.priorities(core)
+    return sorted(names, key=lambda name: -order[name])
+
+
+def _ranks(system: System, core: str, names: list[str]) -> dict[str, int]:
+    return {name: len(names) - place for place, name in enumerate(names)}
+
+
+def bindings(system: System, name: str, key: str) -> tuple[Binding, ...]:
+    """What a task reads or writes: as it says itself, then what channels say."""
+    task = system.tasks[name]
+    found = []
+    for member, source in task.bound_to("reads" if key == "reads" else "writes"):
+        owner, dot, part = source.rpartition(".")
+        if dot and system.device(owner) is not None:
+            found.append(Binding(member, owner, part))
+        else:
+            found.append(Binding(member, source, ""))
+    named = {binding.source for binding in found}
+    for channel in system.channels:
+        if "." in channel or channel in named:
+            continue
+        mine = name in system.readers(channel) if key == "reads" else system.writer(channel) == name
+        if mine:
+            found.append(Binding("", channel, ""))
+    return tuple(found)
+
+
+def task_communication(system: System, name: str) -> Communication:
+    """let where one of its channels is let, or where it has only chains that are let.
+
+    The executive then gives its channels the instants of logical execution time; those that are not let take
+    no notice of them.
+    """
+    kinds = {chain.communication for chain in system.chains.values() if name in chain.path}
+    ends = [*bindings(system, name, "reads"), *bindings(system, name, "writes")]
+    kinds_of_channels = {
+        channel_communication(system, end.source) for end in ends if end.source in system.channels
+    }
+    return "let" if "let" in kinds_of_channels or kinds == {"let"} else "implicit"
+
+
+def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_ins: bool) -> PlannedTask:
+    task = system.tasks[name]
+    processor = system.core_of(name).processor_name
+    wcet, bcet, energy = system.wcet(name), system.bcet(name), task.energy_on(processor)
+    offloaded = task.execution == "offloaded"
+    falls_back = offloaded and task.on_miss == "local-fallback"
+    fallback = _fallback(system, task) if falls_back else None
+    dispatch = task.dispatch
+    release: Release = "periodic"
+    if task.sporadic:
+        release = "sporadic" if task.arrival is None else "arrival"
+    return PlannedTask(
+        name=name,
+        core=task.released_by,
+        worker=task.on if offloaded else None,
+        execution=task.execution,
+        rank=rank,
+        worker_rank=worker_rank,
+        release=release,
+        arrival=task.arrival,
+        period_ps=task.interval.picoseconds,
+        offset_ps=task.offset.picoseconds,
+        jitter_ps=task.jitter.picoseconds,
+        deadline_ps=task.deadline.picoseconds,
+        wcet_ps=None if wcet is None else wcet.picoseconds,
+        bcet_ps=None if bcet is None else bcet.picoseconds,
+        fallback_ps=fallback,
+        send_ps=None if dispatch is None else _picoseconds(dispatch.send),
+        receive_ps=None if dispatch is None else _picoseconds(dispatch.receive),
+        give_up_ps=give_up(task.deadline.picoseconds) if falls_back else None,
+        self_suspension_ps=None if task.self_suspension is None else task.self_suspension.picoseconds,
+        suspensions=task.suspensions,
+        energy_pj=None if energy is None else energy.picojoules,
+        footprint=_footprint(system, task),
+        on_miss=task.on_miss,
+        restart_worker=task.restart_worker,
+        communication=task_communication(system, name),
+        step=STAND_IN if task.step is None and stand_ins else task.step,
+        types=task.types,
+        input=task.input,
+        golden=task.golden,
+        reads=bindings(system, name, "reads"),
+        writes=bindings(system, name, "writes"),
+    )
+
+
+def give_up(deadline_ps: int) -> int:
+    """How long a master waits for an answer before it falls back."""
+    part, whole = GIVE_UP
+    return deadline_ps - deadline_ps * (whole - part) // whole
+
+
+def _picoseconds(figure: Figure[Duration] | None) -> int | None:
+    return None if figure is None else figure.value.picoseconds
+
+
+def _fallback(system: System, task: Task) -> int | None:
+    assert task.master is not None
+    processor = system.platform_description.core(task.master).processor_name
+    found = task.wcet_on(processor, "local")
+    return None if found is None else found.picoseconds
+
+
+def _footprint(system: System, task: Task) -> PlannedFootprint | None:
+    given = task.footprint
+    if given is None:
+        return None
+    engines = list(system.platform_description.dmas.values())
+    load = unload = None
+    if len(engines) == 1:
+        load, unload = (engines[0].picoseconds(size) for size in (given.load_bytes, given.unload_bytes))
+    if load is None or unload is None:
+        load = unload = None
+    parts = (given.code, given.data, given.inputs, given.outputs)
+    code, data, inputs, outputs = (None if part is None else part.value.bytes for part in parts)
+    return PlannedFootprint(code, data, inputs, outputs, load, unload)
+
+
+def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedCore]:
+    """All cores that the system uses, masters and cores of local tasks first, then workers."""
+    slots, missing = _slots(system, tasks)
+    cores = {}
+    for name in system.cores():
+        core = system.platform_description.core(name)
+        scheduling = system.scheduling_of(name)
+        released, serves = released_on(system, name), served_by(system, name)
+        policy: CorePolicy = "worker" if serves and not released else scheduling.policy
+        switch = scheduling.context_switch or core.description.context_switch
+        cores[name] = PlannedCore(
+            name=name,
+            processor=core.processor_name,
+            policy=policy,
+            wait=scheduling.wait or "spin",
+            service=scheduling.service or "priority",
+            time_base=time_base(system.run.time_base, released),
+            context_switch_ps=_picoseconds(switch),
+            timer_lateness_ps=_picoseconds(core.description.timer_lateness)
+            if system.run.time_base == "sleep"
+            else None,
+            cpu=system.run.cpus.get(name),
+            tasks=tuple(released),
+            serves=tuple(serves),
+            slot=slots.get(name),
+            slot_missing=missing.get(name, ""),
+        )
+    return cores
+
+
+def time_base(wanted: Wanted, released: Sequence[str]) -> Wanted | Literal["sleep"]:
+    """How a core awaits a release: spinning is for one task, another one would never get the processor."""
+    return wanted if len(released) == 1 else "sleep"
+
+
+def _slots(system: System, tasks: Mapping[str, PlannedTask]) -> tuple[dict[str, Slot], dict[str, str]]:
+    """The slots of the three-phase cores, and which figure is missing where there is none."""
+    cores = list(dict.fromkeys(t.core for t in tasks.values() if t.execution == "three-phase"))
+    lengths: dict[str, int] = {}
+    missing: dict[str, str] = {}
+    for core in cores:
+        length = _slot_length(system, core, [t for t in tasks.values() if t.core == core])
+        if isinstance(length, str):
+            missing[core] = length
+        else:
+            lengths[core] = length
+    if missing:
+        # The round has every core's slot in it.
+        text = next(iter(missing.values()))
+        return {}, {core: missing.get(core, text) for core in cores}
+    slots, phase = {}, 0
+    for core in cores:
+        scratchpad = system.platform_description.core(core).scratchpad
+        slots[core] = Slot(
+            lengths[core],
+            phase,
+            sum(lengths.values()),
+            system.scheduling_of(core).arbitration or "tdma",
+            2 if scratchpad is None else scratchpad.partitions,
+        )
+        phase += lengths[core]
+    return slots, missing
+
+
+def _slot_length(system: System, core: str, tasks: list[PlannedTask]) -> int | str:
+    """A slot as it is given, else as long as the core's largest load or unload; or what is missing."""
+    given = system.scheduling_of(core).slot
+    if given is not None and given != "auto":
+        return given.picoseconds
+    longest = 0
+    for task in tasks:
+        footprint = task.footprint
+        if footprint is None or footprint.load_ps is None or footprint.unload_ps is None:
+            return (
+                f"scheduling.{core}.slot: to find the slot, {task.name} needs a footprint and the platform"
+                " one DMA engine with a rate; or give the slot"
+            )
+        longest = max(longest, footprint.load_ps, footprint.unload_ps)
+    return longest

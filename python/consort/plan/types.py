@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan consists of: plain, frozen data. Times are whole picoseconds, sizes whole bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from consort.model import System
+from consort.model.description import (
+    Arbitration,
+    Communication,
+    Execution,
+    OnMiss,
+    Service,
+    TimeBase,
+    Types,
+    Wait,
+)
+from consort.model.references import StepReference
+from consort.model.sources import FileInput, FunctionInput, Golden
+from consort.model.textvalue import TextValue
+
+CorePolicy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf", "worker", "three-phase"]
+Release = Literal["periodic", "sporadic", "arrival"]
+ChannelImplementation = Literal["mailbox", "queue", "snapshot", "double-buffer", "versions"]
+DeviceKind = Literal["recording", "function", "plant", "driver", "record", "described"]
+StandIn = Literal["stand-in"]
+
+
+@dataclass(frozen=True)
+class Binding:
+    """One member of a task's inputs or outputs and what it is read from or written to."""
+
+    member: str
+    """"" is the whole block."""
+    source: str
+    """A channel or a device."""
+    part: str
+    """A member of a plant's outputs (for `reads`) or inputs (for `writes`); "" is the whole block."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A three-phase core's share of the DMA engine."""
+
+    length_ps: int
+    phase_ps: int
+    """From the start of a round to the start of the slot."""
+    round_ps: int
+    arbitration: Arbitration
+    partitions: int
+    """Parts of the scratchpad: one executes while another is unloaded and loaded."""
+
+
+@dataclass(frozen=True)
+class PlannedCore:
+    """What one core does."""
+
+    name: str
+    processor: str
+    policy: CorePolicy
+    wait: Wait
+    """What it does while a job that it offloaded is away."""
+    service: Service
+    """Which request it serves, as a worker."""
+    time_base: TimeBase
+    context_switch_ps: int | None
+    """None: no figure; then there is no bound and no simulation."""
+    timer_lateness_ps: int | None
+    """How late a release can come because it waits for a timer asleep; None: it spins, or no figure."""
+    cpu: int | None
+    """The host's CPU that the description gives it."""
+    tasks: tuple[str, ...]
+    """The tasks that it releases, the most urgent first."""
+    serves: tuple[str, ...]
+    """The tasks that it computes for masters, the most urgent first."""
+    slot: Slot | None = None
+    slot_missing: str = ""
+    """Of a three-phase core without a slot: which figure is missing, and how to give it."""
+
+
+@dataclass(frozen=True)
+class PlannedFootprint:
+    """What a job needs in memory [bytes], and how long its transfers take."""
+
+    code: int | None
+    data: int | None
+    inputs: int | None
+    outputs: int | None
+    load_ps: int | None
+    """None: the platform has not one DMA engine with a rate."""
+    unload_ps: int | None
+
+
+@dataclass(frozen=True)
+class PlannedTask:
+    """What is released, where, when, and what is to be done with it."""
+
+    name: str
+    core: str
+    """Where its jobs are released."""
+    worker: str | None
+    """The core that computes it, where it is offloaded."""
+    execution: Execution
+    rank: int
+    """On its core: 1 is the least urgent."""
+    worker_rank: int | None
+    release: Release
+    arrival: str | None
+    """The channel whose blocks release it."""
+    period_ps: int
+    """Or the shortest time between releases."""
+    offset_ps: int
+    jitter_ps: int
+    deadline_ps: int
+    wcet_ps: int | None
+    """Where it is placed, as it is executed."""
+    bcet_ps: int | None
+    fallback_ps: int | None
+    """The WCET of its master's computing it, where that is the remedy for a missing answer."""
+    send_ps: int | None
+    """What its master computes before the request, and after the answer; None: no figure."""
+    receive_ps: int | None
+    give_up_ps: int | None
+    """How long after the release its master waits for an answer before it falls back."""
+    self_suspension_ps: int | None
+    suspensions: int
+    """In how many stretches at most a job suspends itself."""
+    energy_pj: int | None
+    footprint: PlannedFootprint | None
+    on_miss: OnMiss
+    restart_worker: bool
+    communication: Communication
+    """let where one of its channels is let, or all its chains are. What holds for a channel stands there."""
+    step: StepReference | StandIn | None
+    types: Types | None
+    input: FileInput | FunctionInput | None
+    golden: Golden | None
+    reads: tuple[Binding, ...]
+    writes: tuple[Binding, ...]
+
+    @property
+    def computed_on(self) -> str:
+        """The core that computes the step."""
+        return self.worker if self.worker is not None else self.core
+
+    @property
+    def sporadic(self) -> bool:
+        return self.release != "periodic"
+
+
+@dataclass(frozen=True)
+class PlannedChannel:
+    """One channel, with where its blocks lie and who uses it."""
+
+    name: str
+    implementation: ChannelImplementation
+    writer: str
+    """A task or a device."""
+    readers: tuple[str, ...]
+    writer_core: str | None
+    """None: a device, which belongs to no core."""
+    reader_cores: tuple[str | None, ...]
+    capacity: int | None
+    """Blocks that it holds; of `versions` as many as the slowest reader may need."""
+    memory: str | None
+    bytes: int | None
+    """One block; None: as large as its type."""
+    communication: Communication
+    flow: int | str | None = None
+    """Of a subscription: what is asked for."""
+    min_interarrival_ps: int | None = None
+    """Of a subscription: the shortest time between two messages."""
+    exchange_of: str | None = None
+    """The offloaded task whose requests or answers it carries."""
+
+
+@dataclass(frozen=True)
+class PlannedDevice:
+    """What data comes from or goes to."""
+
+    name: str
+    kind: DeviceKind
+    reference: FileInput | str | None
+    """A recording, or the reference of a function, a plant or a driver."""
+    arguments: Mapping[str, Any]
+    period_ps: int | None
+    readers: tuple[str, ...]
+    writers: tuple[str, ...]
+    is_a: str | None = None
+    """What the description calls it, such as camera."""
+    rate: str | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True)
+class PlannedChain:
+    """A cause-effect chain and what it is allowed."""
+
+    name: str
+    path: tuple[str, ...]
+    reaction_ps: int | None
+    age_ps: int | None
+    communication: Communication
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """How a run goes about it."""
+
+    iterations: int
+    configurations: tuple[str, ...]
+    interference: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A figure of the description, or a part with several, that says where it comes from."""
+
+    place: str
+    value: str
+    """"" for a part: of all its figures that have no source of their own."""
+    source: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A description laid out on a target, in one mode."""
+
+    system: System
+    """As it is in the mode."""
+    target: str
+    mode: str | None
+    cores: Mapping[str, PlannedCore]
+    tasks: Mapping[str, PlannedTask]
+    channels: Mapping[str, PlannedChannel]
+    devices: Mapping[str, PlannedDevice]
+    chains: Mapping[str, PlannedChain]
+    run: PlannedRun
+    sources: tuple[Source, ...]
+    notes: tuple[str, ...]
+    """What the target does that a reader would want to know."""
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """The cores that compute for masters."""
+        return tuple(name for name, core in self.cores.items() if core.serves)
+
+    @property
+    def three_phase_cores(self) -> tuple[str, ...]:
+        """The cores that execute three-phase tasks, in the order of their slots."""
+        found = (task.core for task in self.tasks.values() if task.execution == "three-phase")
+        return tuple(dict.fromkeys(found))
+
+    def processor_of(self, task: str) -> str:
+        """The kind of processor that computes a task."""
+        return self.cores[self.tasks[task].computed_on].processor
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as JSON: `_ps` are picoseconds, `_pj` picojoules, sizes bytes."""
+        system = self.system
+        parts = {field.name: _plain(getattr(self, field.name)) for field in fields(self)[1:]}
+        return {
+            "plan": 1,
+            "system": system.name,
+            "description": system.description,
+            "platform": {"name": system.platform_description.name, "given": system.platform},
+            **parts,
+        }
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type) and not isinstance(value, TextValue):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(part) for part in value]
+    if isinstance(value, TextValue | Path):
+        return str(value)
+    return value

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A platform file of this machine: Consort's `linux-host`, with the figures that were measured.
+
+Every time is a high-water mark: the longest that was seen in a stated number of samples. It is no bound: the
+next sample may be longer. Samples that can hold an interruption of the measuring thread are not among them,
+because an interruption is not the operation's cost; the file says how many there were and how long.
+"""
+
+from __future__ import annotations
+
+import platform as host
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from consort.errors import EnvironmentLacks
+from consort.model.platform import find_platform, load_platform
+from consort.model.quantities import DataRate, Duration
+
+BASE = "linux-host"
+MEMORY = "shm"
+Series = dict[str, Any]
+
+
+def platform_data(report: dict[str, Any], environment: dict[str, Any], name: str) -> dict[str, Any]:
+    """The platform as plain data. `report` is the probe's, `environment` that of `consort.record`.
+
+    A part that the machine refused (no permission for SCHED_FIFO) has no figures. Raises EnvironmentLacks
+    where none was measured at all.
+    """
+    base = load_platform(find_platform(BASE, Path()))
+    data: dict[str, Any] = base.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)
+    source = _Source(report, environment)
+    data["name"] = name
+    data["description"] = f"{environment.get('cpu') or host.machine()}, measured by consort probe"
+    figures = _cores(report, source)
+    for group in data["cores"].values():
+        group |= figures
+    access = _memory(report, source)
+    if access:
+        data["memories"][MEMORY]["access"] = access
+    exchanges = dict(_exchanges(report, source))
+    if exchanges:
+        data["exchanges"] = exchanges
+    if not (figures or access or exchanges):
+        raise EnvironmentLacks(
+            f"nothing could be measured: {refusals(report)[0]}", "run as root, or give CAP_SYS_NICE"
+        )
+    return data
+
+
+def refusals(report: dict[str, Any]) -> list[str]:
+    """What the machine refused, and to which part of the probe."""
+    return [
+        f"{part}: {entry['refused']}"
+        for part in ("wakeup", "busy", "switch", "memory", "exchange")
+        for entry in report.get(part, ())
+        if "refused" in entry
+    ]
+
+
+def comment(report: dict[str, Any], environment: dict[str, Any]) -> str:
+    """What a reader of the file must know before it uses a figure."""
+    lines = [
+        "SPDX-License-Identifier: Apache-2.0",
+        f"Measured by `consort probe` on {environment['date']}, CPUs {', '.join(map(str, report['cpus']))}.",
+        f"Linux {environment['kernel']} ({environment['preemption']}), isolated CPUs:"
+        f" {environment['isolated'] or 'none'}, hypervisor: {'yes' if environment['hypervisor'] else 'no'},"
+        f" clock: {report['clock']['name']}.",
+        "Each time is the longest of n samples (a high-water mark), and no bound: the next may be longer.",
+        "The shortest interruption of a busy thread was"
+        f" {_us(report['interruption_ns'] * 1000) if report['interruption_ns'] else 'not seen'}. Samples that"
+        " lasted longer than the median by that",
+        "can hold one; they are counted as disturbed and are in no figure but timer_lateness.",
+    ]
+    for entry in _measured(report, "wakeup"):
+        lines.append(
+            f"Wake-up from a sleep on CPU {entry['cpu']}: median {_us(entry['median'])}, p99.9"
+            f" {_us(entry['p999'])}, longest {_us(entry['max'])} late, n = {entry['n']}."
+        )
+    for entry in _measured(report, "busy"):
+        stopped, interrupted = entry["stopped"], entry["interrupted"]
+        lines.append(
+            f"Busy thread on CPU {entry['cpu']}, {entry['lasted'] / 1e12:.1f} s: throttled or preempted"
+            f" {stopped['n']} times, longest {_us(stopped['longest'])}; interrupted {interrupted['n']} times,"
+            f" longest {_us(interrupted['longest'])}."
+        )
+    return "\n".join([*lines, *(f"Not measured: {text}" for text in refusals(report))])
+
+
+class _Source:
+    """Where a figure comes from: what was timed, of how many samples, on which machine and kernel."""
+
+    def __init__(self, report: dict[str, Any], environment: dict[str, Any]) -> None:
+        virtual = ", virtual machine" if environment.get("hypervisor") else ""
+        self.machine = (
+            f"{environment.get('cpu') or host.machine()}{virtual}, Linux {environment['kernel']},"
+            f" {report['policy']}"
+        )
+
+    def __call__(self, what: str, samples: Iterable[Series]) -> str:
+        """`samples`: the series that the figure is the longest of."""
+        series = list(samples)
+        count, disturbed = (sum(entry[key] for entry in series) for key in ("n", "disturbed"))
+        longest = max(entry["longest_disturbed"] for entry in series)
+        apart = f"{disturbed} disturbed, longest {_us(longest)}" if disturbed else "none disturbed"
+        return f"{what}, high-water mark of n = {count} ({apart}), {self.machine}"
+
+
+def _measured(report: dict[str, Any], part: str) -> list[dict[str, Any]]:
+    return [entry for entry in report.get(part, ()) if "refused" not in entry]
+
+
+def _longest(series: Iterable[Series]) -> int:
+    return max(int(entry["max"]) for entry in series)
+
+
+def _duration(picoseconds: int) -> str:
+    return str(Duration(picoseconds))
+
+
+def _us(picoseconds: int) -> str:
+    return f"{picoseconds / 1e6:,.1f} µs"
+
+
+def _cores(report: dict[str, Any], source: _Source) -> dict[str, Any]:
+    """What every core has. The analyses charge one figure for each way of getting from task to task."""
+    figures: dict[str, Any] = {}
+    switches = _measured(report, "switch")
+    if switches:
+        series = [entry[way] for entry in switches for way in ("yield", "dispatch", "resume")]
+        what = "switch between two threads of a CPU by yield, wake-up and block"
+        figures["context_switch"] = {"value": _duration(_longest(series)), "measured": source(what, series)}
+    wakeups = _measured(report, "wakeup")
+    if wakeups:
+        what = "wake-up from an absolute sleep"
+        figures["timer_lateness"] = {"value": _duration(_longest(wakeups)), "measured": source(what, wakeups)}
+    return figures
+
+
+def _memory(report: dict[str, Any], source: _Source) -> dict[str, Any]:
+    entries = _measured(report, "memory")
+    if not entries:
+        return {}
+    alone = [entry for entry in entries if not entry["loaded_by"]]
+    result = _access(alone, "alone", source)
+    if len(alone) < len(entries):
+        # What was seen alone can be seen under load as well.
+        result["loaded"] = _access(entries, "with a memory stream on every other CPU or none", source)
+    return result
+
+
+def _access(entries: list[dict[str, Any]], how: str, source: _Source) -> dict[str, Any]:
+    words, copies = ([entry[key] for entry in entries] for key in ("access", "copy"))
+    block = entries[0]["block_bytes"]
+    rate = block * 10**12 // _longest(copies)
+    return {
+        "base": {
+            "value": _duration(_longest(words)),
+            "measured": source(f"read of a word that no cache holds, {how}", words),
+        },
+        "rate": {
+            "value": str(DataRate(rate)),
+            "measured": source(f"slowest copy of {block} bytes, {how}", copies),
+        },
+    }
+
+
+def _exchanges(report: dict[str, Any], source: _Source) -> Iterator[tuple[str, dict[str, Any]]]:
+    for entry in _measured(report, "exchange"):
+        first, second, size = entry["first"], entry["second"], entry["bytes"]
+        ways = (
+            ("there", f"cpu{first}-to-cpu{second}", False),
+            ("back", f"cpu{second}-to-cpu{first}", False),
+            ("round_trip", f"cpu{first}-cpu{second}-cpu{first}", True),
+        )
+        for way, path, round_trip in ways:
+            series = entry[way]
+            yield (
+                f"{path}-{size}",
+                {
+                    "from": "host",
+                    "to": "host",
+                    "memory": MEMORY,
+                    "size": f"{size}B",
+                    **({"round_trip": True} if round_trip else {}),
+                    **{key: _duration(series[key]) for key in ("min", "median", "max")},
+                    "measured": source("mailbox between two spinning threads", [series]),
+                },
+            )

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proposed execution times written into a description: comments, order and all else stay as they are."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tempfile
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from consort.model import Duration, System, load_system
+from consort.model.document import Document, read_document
+from consort.profile.figures import Proposal
+
+_WIDTH = 110
+# The keys that stand before these in a task, in the order of the reference.
+_BEFORE = ("jitter", "priority", "offset", "deadline", "min_interarrival", "period", "types", "step")
+
+
+def edited(system: System, proposals: Sequence[Proposal], source: Mapping[str, Mapping[str, str]]) -> str:
+    """The description's text with the proposed `wcet` and `bcet` of each task, checked to be right.
+
+    `source`: for each task what its `wcet` and its `bcet` are measured by. `BadInput` where a task is
+    not written as a block, one key a line, or has figures for further processors in a form that cannot
+    be added to.
+    """
+    lines = system.file.read_text(encoding="utf-8").splitlines(keepends=True)
+    document = read_document(system.file)
+    edits: list[tuple[int, int, list[str]]] = []
+    for task in dict.fromkeys(proposal.task for proposal in proposals):
+        mine = [proposal for proposal in proposals if proposal.task == task]
+        edits += _edits(document, lines, task, mine, source[task])
+    for begin, end, entry in sorted(edits, reverse=True):
+        lines[begin:end] = entry
+    text = "".join(lines)
+    _check(system, text)
+    return text
+
+
+def diff(file: Path, text: str) -> str:
+    """What changes in a file, as a unified diff that `patch` and `git apply` take."""
+    before = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    after = text.splitlines(keepends=True)
+    return "".join(difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}"))
+
+
+def replace_file(file: Path, text: str) -> None:
+    """Writes a file whole or not at all, with the permissions that it had."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}-", delete=False
+    ) as written:
+        written.write(text)
+    staged = Path(written.name)
+    try:
+        staged.chmod(file.stat().st_mode & 0o777)
+        staged.replace(file)
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise
+
+
+def _check(system: System, text: str) -> None:
+    """A description that does not load is never shown: it would be a defect of this module."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=system.file.parent, prefix=".profiled-", suffix=".yaml"
+    ) as written:
+        written.write(text)
+        written.flush()
+        load_system(Path(written.name))
+
+
+def _edits(
+    document: Document, lines: list[str], task: str, proposals: Sequence[Proposal], source: Mapping[str, str]
+) -> Iterator[tuple[int, int, list[str]]]:
+    keys = document.get("tasks", task)
+    here = ("tasks", task)
+    task_line = document.keys[here][0]
+    places = {key: document.keys[(*here, key)] for key in keys}
+    flow = [key for key, (line, _) in places.items() if line == task_line]
+    columns = {column for _, column in places.values()}
+    if flow or len(columns) != 1 or len({line for line, _ in places.values()}) != len(places):
+        raise document.problem(
+            here, "the task is not written with one key a line, so nothing can be added to it; write it so"
+        )
+    margin = " " * (columns.pop() - 1)
+    for key, other in (("wcet", None), ("bcet", "wcet")):
+        text = _entry(margin, key, keys.get(key), proposals, source, document, task)
+        if key in places:
+            begin = places[key][0] - 1
+            end = _end(lines, begin, margin)
+            yield begin, end, text
+            continue
+        after = [k for k in (other, *_BEFORE) if k is not None and k in places]
+        # After the key that stands before it in the reference, or at the top of the task.
+        at = _end(lines, places[after[0]][0] - 1, margin) if after else task_line
+        # Of two insertions at one line the later one must not come first: both keys are written by the first.
+        if other is not None and other not in places:
+            continue
+        if key == "wcet" and "bcet" not in places:
+            text += _entry(margin, "bcet", None, proposals, source, document, task)
+        yield at, at, text
+
+
+def _end(lines: list[str], begin: int, margin: str) -> int:
+    """The line after a key's value: what is indented deeper belongs to it, comments and blank lines only
+    before more of it."""
+    end = begin + 1
+    for number in range(begin + 1, len(lines)):
+        text = lines[number]
+        bare = text.strip()
+        if not bare or (bare.startswith("#") and len(text) - len(text.lstrip()) <= len(margin)):
+            continue
+        if len(text) - len(text.lstrip()) <= len(margin):
+            break
+        end = number + 1
+    return end
+
+
+def _entry(
+    margin: str,
+    key: str,
+    given: object,
+    proposals: Sequence[Proposal],
+    source: Mapping[str, str],
+    document: Document,
+    task: str,
+) -> list[str]:
+    times = {p.processor: Duration(p.wcet_ps if key == "wcet" else p.bcet_ps) for p in proposals}
+    kept = dict(given) if isinstance(given, dict) and "value" not in given else {}
+    for processor, value in kept.items():
+        if isinstance(value, dict) and processor in times and "value" not in value:
+            raise document.problem(
+                ("tasks", task, key, processor),
+                "figures for each way of executing stand here; write one figure for the processor, and"
+                " profile again",
+            )
+    if len(times) == 1 and not kept:
+        return [f"{margin}{key}:\n", *_figure(margin + "  ", next(iter(times.values())), source[key])]
+    text = [f"{margin}{key}:\n"]
+    for processor, value in kept.items():
+        if processor not in times:
+            text.append(f"{margin}  {processor}: {_flow(value)}\n")
+    for processor, time in times.items():
+        text += [f"{margin}  {processor}:\n", *_figure(margin + "    ", time, source[key])]
+    return text
+
+
+def _figure(margin: str, time: Duration, source: str) -> list[str]:
+    folded = textwrap.wrap(source, _WIDTH - len(margin) - 2, break_long_words=False, break_on_hyphens=False)
+    return [
+        f"{margin}value: {time}\n",
+        f"{margin}measured: >-\n",
+        *(f"{margin}  {line}\n" for line in folded),
+    ]
+
+
+def _flow(value: object) -> str:
+    """A figure of another processor, as JSON, which is YAML, too."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of a run (run.json) as somebody else may have left it: read within limits, its form checked.
+
+What is checked is what every reader relies on; further keys pass. A table that the record names lies inside
+of the run's folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from consort.errors import BadInput, ConsortError
+from consort.limits import LARGEST_RECORD, read_bytes
+from consort.record.sections import Section
+
+# What a value of an unexpected form or size raises in code that relies on the form.
+DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError)
+# Libraries that read tables and fill in pages, with errors of their own; named, since they load slowly.
+READERS = {"pyarrow", "duckdb", "_duckdb", "jinja2", "hdrh", "zlib"}
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=200)]
+Number = int | float
+
+
+class _Table(_Open):
+    file: Annotated[str, Field(min_length=1, max_length=1000)]
+    rows: Annotated[int, Field(ge=0)]
+
+
+class _Clock(_Open):
+    provenance: str
+
+
+class _Summary(_Open):
+    n: Annotated[int, Field(ge=0)]
+    unit: str
+    provenance: str
+    # Infinite statistics are null, where releases were not served.
+    unserved: Annotated[int, Field(ge=0)] = 0
+    min: Number | None
+    mean: Number | None
+    median: Number | None
+    p99: Number | None
+    p999: Number | None
+    p9999: Number | None
+    max: Number | None
+
+    @model_validator(mode="after")
+    def _infinite_for_a_reason(self) -> _Summary:
+        values = (self.min, self.mean, self.median, self.p99, self.p999, self.p9999, self.max)
+        if None in values and not self.unserved:
+            raise ValueError("a statistic is missing, though every sample is finite")
+        return self
+
+
+class _Metric(_Open):
+    table: str
+    column: str
+
+
+class _Configuration(_Open):
+    key: Name
+    name: str
+    clock: _Clock
+    counters: dict[str, Number]
+    tables: dict[str, _Table]
+    summary: dict[str, _Summary]
+    metrics: dict[str, _Metric]
+    histograms: dict[str, dict[str, Any] | None]
+    events: list[dict[str, Any]]
+    event_summary: list[dict[str, Any]] = []
+    tasks: dict[str, dict[str, Any]] = {}
+    verdict: _Judged | None = None
+
+
+class _Judged(_Open):
+    ok: bool
+    summary: str
+    machine: str
+    reasons: list[str]
+    rows: list[dict[str, Any]]
+    tasks: list[dict[str, Any]]
+    checks: list[dict[str, Any]]
+    pauses: list[dict[str, Any]]
+    ways: list[dict[str, Any]]
+    notes: list[str]
+
+
+class _Verdict(_Open):
+    ok: bool
+    reasons: list[str]
+
+
+class _Record(_Open):
+    id: Name
+    name: str
+    kind: str
+    created: str
+    environment: dict[str, Any]
+    configurations: list[_Configuration]
+    sections: list[Annotated[Section, Field(discriminator="kind")]]
+    goals: list[dict[str, Any]]
+    verdict: _Verdict
+
+
+def read_json(file: Path, what: str) -> Any:
+    """A file's JSON; `BadInput` where it is none, is too large, or holds numbers that no JSON has.
+
+    `FileNotFoundError` and `NotADirectoryError` pass.
+    """
+    try:
+        return json.loads(read_bytes(file, LARGEST_RECORD, what), parse_constant=_no_number)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except json.JSONDecodeError as error:
+        raise BadInput(f"not JSON: {error.msg}", file=file, line=error.lineno, column=error.colno) from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"not UTF-8 at byte {error.start}", file=file) from None
+    except (ValueError, RecursionError) as error:
+        # Integers of thousands of digits; lists in lists without end.
+        raise BadInput(f"no {what}: {error}", file=file) from None
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", file=file) from None
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def check_record(data: dict[str, Any], file: Path) -> None:
+    """`BadInput` names the first field that is not of the form that a record has."""
+    try:
+        _Record.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadInput(f"the record is damaged: {first['msg']}", file=file, field=where or None) from None
+    except RecursionError:
+        raise BadInput("the record is damaged: it is nested too deeply", file=file) from None
+    _check_finite(data, file)
+
+
+def _check_finite(data: dict[str, Any], file: Path) -> None:
+    """1e999 is read as infinity; pages and traces have no place for it."""
+    stack: list[Any] = [data]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            raise BadInput("the record is damaged: it holds a number out of range", file=file)
+        stack.extend(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The file `name` of a run's folder; `BadInput` where it would lie outside, links followed."""
+    try:
+        found = (folder / name).resolve()
+        within = found.is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):
+        within = False
+    if not within:
+        raise BadInput(f"{name[:200]!r} does not lie in the run's folder", file=folder)
+    return found
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Around what reads a record's tables: what they lack or hold too much of is `BadInput`.
+
+    A table's content decides which of its libraries objects, and how; that the record is damaged is all
+    that its reader needs to know.
+    """
+    try:
+        yield
+    except ConsortError:
+        raise
+    except Exception as error:
+        if not isinstance(error, DAMAGED) and type(error).__module__.partition(".")[0] not in READERS:
+            raise
+        if isinstance(error, MemoryError):
+            raise
+        said = str(error).strip().splitlines()
+        why = f"{type(error).__name__}{f': {said[0][:200]}' if said else ''}"
+        raise BadInput(f"the record is damaged and cannot be shown ({why})", file=path) from error

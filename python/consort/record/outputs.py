@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of outputs: which task's they are, and what was expected of them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.record.columns import Column, Converted
+from consort.record.description import Described
+
+_TABLE = re.compile(r"outputs-(\d+)")
+EXPECTED = "_expected"
+
+
+def task_of(table: str, system: Described | None) -> int | None:
+    """The number of the task whose outputs a raw table holds; None for any other table."""
+    found = _TABLE.fullmatch(table)
+    if found is None or system is None or int(found[1]) >= len(system.tasks):
+        return None
+    return int(found[1])
+
+
+def column_name(member: str) -> str:
+    """A path to a member of a C++ struct as the name of a column: axes[2].limit is axes_2_limit."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", member.replace("]", ""))
+
+
+def beside_expected(converted: Converted, expected: NDArray[np.void]) -> Converted:
+    """Puts a column `<member>_expected` after each member's column."""
+    members = {column_name(name): name for name in expected.dtype.names or ()}
+    columns = []
+    for column in converted.columns:
+        columns.append(column)
+        if column.name in members:
+            values = np.ascontiguousarray(expected[members[column.name]])
+            columns.append(Column(column.name + EXPECTED, values, column.unit, "expected"))
+    return Converted(columns, converted.metrics)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A configuration's part of a run's record: its tables as Parquet files, and the figures of them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from consort.errors import BadInput
+from consort.record.columns import (
+    ACTIVITY,
+    EVENTS_TABLE,
+    JOBS,
+    Column,
+    Converted,
+    Metric,
+    convert,
+    job_counts,
+)
+from consort.record.description import Described
+from consort.record.events import summarised
+from consort.record.judgement import Judgement
+from consort.record.outputs import beside_expected, task_of
+from consort.record.raw import RawRun, RawTable
+from consort.record.summary import histogram, summarise
+from consort.record.ticks import to_ns
+
+SOURCES = {0: "memory stream", 1: "loopback copy", 2: "stress-ng"}
+
+
+def entry_of(key: str, name: str, raw: RawRun, system: Described | None) -> dict[str, Any]:
+    """A configuration's part of the record, without its tables."""
+    manifest = raw.manifest
+    origin = raw.origin()
+    rate = manifest.clock.ticks_per_second
+
+    def ns(tick: int) -> int | None:
+        return int(to_ns(np.array([tick - origin]), rate)[0]) if tick else None
+
+    return {
+        "key": key,
+        "name": name,
+        "program": manifest.program,
+        "config": manifest.config,
+        "clock": manifest.clock.model_dump() | {"origin_tick": origin},
+        "realtime": manifest.realtime,
+        "counters": manifest.counters,
+        "tables": {},
+        "events": [{"ns": ns(event.tick)} | event.model_dump() for event in manifest.events],
+        "event_summary": summarised(raw.tables.get(EVENTS_TABLE), manifest.events, system, origin, rate),
+        "summary": {},
+        "metrics": {},
+        "histograms": {},
+    }
+
+
+def add_tables(
+    entry: dict[str, Any],
+    tables: list[RawTable],
+    raw: RawRun,
+    folder: Path,
+    system: Described | None,
+    verdict: Judgement | None,
+) -> None:
+    """Writes each table's Parquet file into the folder and its figures into the entry."""
+    clock = raw.manifest.clock
+    origin = entry["clock"]["origin_tick"]
+    end: int | None = None
+    # The jobs come first: the interference that counts is what ran while they did.
+    for table in sorted(tables, key=lambda t: t.name != JOBS):
+        name = table.name
+        if name == JOBS:
+            table = _with_bits(table, verdict)
+        converted = convert(table, clock, origin, system)
+        if name == JOBS and verdict is not None and verdict.disturbed is not None:
+            converted.columns.append(Column("disturbed", verdict.disturbed))
+        number = task_of(name, system)
+        if number is not None and system is not None:
+            # The folder names a task's outputs after the task, not after its number.
+            name = f"outputs-{file_name(system.tasks[number].name)}"
+            if verdict is not None and number in verdict.expected:
+                converted = beside_expected(converted, verdict.expected[number])
+        file = folder / f"{name}.parquet"
+        _write_parquet(converted, clock.provenance, file)
+        entry["tables"][name] = {
+            "file": f"{folder.name}/{file.name}",
+            "rows": table.spec.rows,
+            "attrs": table.spec.attrs,
+        }
+        _summarise_into(entry, name, converted.metrics, clock.provenance)
+        if name == ACTIVITY:
+            entry["interference"] = achieved(converted, clock.provenance, end)
+        if name == JOBS:
+            entry["jobs"] = job_counts(table)
+            if system is not None:
+                entry["tasks"] = _by_task(table, system)
+            finished = converted.column("finish_ns").present()
+            end = int(finished.max()) if finished.size else None
+    if verdict is not None:
+        entry["verdict"] = verdict.data
+
+
+def _with_bits(table: RawTable, verdict: Judgement | None) -> RawTable:
+    """The jobs with the bits that the judge adds to their status words."""
+    if verdict is None or verdict.status is None or not verdict.status.any():
+        return table
+    rows = np.array(table.rows)
+    rows["status"] |= verdict.status
+    return RawTable(table.spec, rows)
+
+
+def _by_task(table: RawTable, system: Described) -> dict[str, dict[str, Any]]:
+    """For each task what it is and how its jobs ended."""
+    return {
+        task.name: task.model_dump(exclude={"name"})
+        | {"jobs": job_counts(table, table.rows["task"] == number)}
+        for number, task in enumerate(system.tasks)
+    }
+
+
+def file_name(name: str) -> str:
+    """A task's name as a part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
+
+
+def achieved(activity: Converted, provenance: str, end: int | None) -> list[dict[str, Any]]:
+    """What each source of interference achieved while the jobs ran (until `end`), or at all without jobs."""
+    times = activity.column("t_ns").values
+    during = np.ones(times.size, dtype=np.bool_) if end is None else (times >= 0) & (times <= end)
+    times = times[during]
+    sources = activity.column("source").values[during]
+    moved = activity.column("bytes").values[during]
+    found = []
+    for source in np.unique(sources).tolist():
+        mine = sources == source
+        seconds = float(times[mine].max() - times[mine].min()) / 1e9
+        # The first row's bytes were moved before its time stamp, outside of the span.
+        total = int(moved[mine][1:].sum())
+        found.append(
+            {
+                "source": SOURCES.get(source, f"source {source}"),
+                "bytes": total,
+                "seconds": seconds,
+                "bytes_per_second": total / seconds if seconds > 0 else None,
+                "provenance": provenance,
+            }
+        )
+    return found
+
+
+def activity_of(interference: RawRun, raw: RawRun) -> RawTable:
+    """The activity table of an interference program, checked to be on the clock of the measured one."""
+    manifest = interference.path / "manifest.json"
+    table = interference.tables.get(ACTIVITY)
+    if table is None:
+        raise BadInput(f"has no table '{ACTIVITY}'", file=manifest, field="tables")
+    theirs, ours = interference.manifest.clock, raw.manifest.clock
+    # Two processes calibrate one counter a little differently; the measured program's rate is used.
+    if theirs.name != ours.name or abs(theirs.ticks_per_second / ours.ticks_per_second - 1) > 1e-3:
+        raise BadInput(
+            f"{theirs.name} at {theirs.ticks_per_second:.0f} Hz is not the measured program's clock,"
+            f" {ours.name} at {ours.ticks_per_second:.0f} Hz",
+            file=manifest,
+            field="clock",
+        )
+    return table
+
+
+def _write_parquet(converted: Converted, provenance: str, file: Path) -> None:
+    table = converted.arrow(provenance)
+    # Ticks and nanoseconds grow slowly from row to row: their differences pack well, dictionaries do not.
+    encodings = {
+        "int64": "DELTA_BINARY_PACKED",
+        "uint64": "DELTA_BINARY_PACKED",
+        "double": "BYTE_STREAM_SPLIT",
+    }
+    chosen = {f.name: encodings[str(f.type)] for f in table.schema if str(f.type) in encodings}
+    named = [f.name for f in table.schema if str(f.type).startswith("dictionary")]
+    pq.write_table(
+        table,
+        file,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=named or False,
+        column_encoding=chosen,
+        row_group_size=1 << 18,
+    )
+
+
+def _summarise_into(entry: dict[str, Any], table: str, metrics: list[Metric], provenance: str) -> None:
+    for metric in metrics:
+        values = metric.present()
+        summary = summarise(values, metric.column.unit, provenance)
+        if summary is None:
+            continue
+        entry["summary"][metric.name] = summary.as_dict()
+        entry["metrics"][metric.name] = {
+            "table": table,
+            "column": metric.column.name,
+            "task": metric.task,
+            "quantity": metric.quantity,
+        }
+        finite = values[np.isfinite(values)]
+        if metric.column.unit == "ns":
+            stored = histogram(finite.astype(np.int64), summary.unserved)
+        else:
+            stored = histogram(values.astype(np.int64)) if values.dtype.kind in "iu" else None
+        if stored is not None:
+            entry["histograms"][metric.name] = stored

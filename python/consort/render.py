@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files made from the templates of a sub-package: C++, linker scripts, device trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jinja2
+
+
+class Templates:
+    """What is in `package`/templates; `filters` are those that the templates use beside jinja2's.
+
+    A name that a template lacks is an error, not empty text.
+    """
+
+    def __init__(self, package: str, filters: Mapping[str, Callable[..., str]] | None = None) -> None:
+        self._environment = jinja2.Environment(
+            loader=jinja2.PackageLoader(package, "templates"),
+            undefined=jinja2.StrictUndefined,
+            # What is made is code, and every name in it is checked by the model.
+            autoescape=False,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        self._environment.filters.update(filters or {})
+
+    def render(self, template: str, **values: Any) -> str:
+        """The text of the template with these values."""
+        return self._environment.get_template(template).render(**values)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page shows of a configuration that was judged: the verdict's table, and its pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from consort.record.columns import JOBS
+from consort.record.outputs import EXPECTED
+from consort.record.status import STATUS
+from consort.record.store import Run
+from consort.report import figures
+from consort.report.jobs import Jobs, select
+from consort.report.terminal import MARKS, microseconds_or_endless, on_time, percentiles
+from consort.report.timeline import chain_svg, outputs_svg, timeline_svg
+from consort.report.units import duration, figure_unit, microseconds, number
+
+# Pictures of worst jobs in one configuration: those of the tasks that came nearest to their deadlines.
+TIMELINES = 4
+# Outputs that are drawn beside the expected ones: so many jobs of so many members.
+OUTPUT_JOBS, OUTPUT_MEMBERS = 300, 4
+# Clocks that say nothing of the time of hardware.
+UNTIMED = ("counted", "emulated")
+
+
+def verdict_of(configuration: dict[str, Any]) -> dict[str, Any] | None:
+    """The verdict's table with every figure written out; None where nothing was judged."""
+    verdict = configuration.get("verdict")
+    if verdict is None:
+        return None
+    counts = {count["task"]: count for count in verdict["tasks"]}
+    rows = []
+    before = ""
+    for row in verdict["rows"]:
+        subject = f"{row['kind']} {row['subject']}"
+        first = subject != before
+        before = subject
+        count = counts.get(row["subject"]) if row["kind"] == "task" else None
+        summary = configuration["summary"].get(f"{row['subject']}.response")
+        rows.append(
+            {
+                "subject": row["subject"] if first else "",
+                "kind": row["kind"],
+                "where": _where(configuration, row) if first else "",
+                "counts": on_time(count) if first and count is not None else "",
+                "percentiles": percentiles(summary) if first and count and summary else "",
+                "missed": bool(count and count["late"] + count["unserved"]),
+                "quantity": row["quantity"],
+                "required": microseconds(row["required"]),
+                "bound": "none" if row["bound"] is None else microseconds(row["bound"]),
+                "source": row["missing"] if row["bound"] is None else row["bound_source"],
+                "simulated": microseconds(row["simulated"]),
+                "simulated_source": row["simulated_source"],
+                "undisturbed": microseconds(row["undisturbed"]),
+                "seen": microseconds(row["seen"]),
+                "bad": row["outcome"] in ("above bound", "late", "not seen"),
+                "mark": MARKS[row["outcome"]][0],
+                "outcome": row["outcome"],
+                "note": row["note"],
+            }
+        )
+    return {
+        "key": configuration["key"],
+        "name": configuration["name"],
+        "ok": verdict["ok"],
+        "unit": figure_unit(configuration["clock"]).split(",")[0],
+        "provenance": configuration["clock"]["provenance"],
+        "rows": rows,
+        "summary": verdict["summary"],
+        "machine": verdict["machine"],
+        "reasons": verdict["reasons"],
+        "notes": verdict["notes"],
+        "simulated": any(row["simulated"] is not None for row in verdict["rows"]),
+        "checks": verdict["checks"],
+        "pauses": [
+            {
+                "core": p["core"],
+                "culprit": p["culprit"],
+                "count": number(p["count"]),
+                "total": duration(p["total_ns"]),
+                "longest": duration(p["longest_ns"]),
+            }
+            for p in verdict["pauses"]
+        ],
+    }
+
+
+def _where(configuration: dict[str, Any], row: dict[str, Any]) -> str:
+    if row["kind"] != "task":
+        return str(row["kind"])
+    facts = configuration["tasks"][row["subject"]]
+    return f"on {facts['core']}" + (f", computed on {facts['worker']}" if facts["worker"] else "")
+
+
+def limits_of(configuration: dict[str, Any], task: str, quantity: str) -> tuple[float | None, float | None]:
+    """The deadline (or what is required) and the bound of a quantity of a task, in ns."""
+    for row in (configuration.get("verdict") or {}).get("rows", []):
+        if (row["kind"], row["subject"], row["quantity"]) == ("task", task, quantity):
+            return row["required"], row["bound"]
+    facts = configuration.get("tasks", {}).get(task)
+    return (facts["deadline_ns"], None) if facts is not None and quantity == "response" else (None, None)
+
+
+def timelines(configuration: dict[str, Any], jobs: Jobs | None, index: int) -> list[dict[str, Any]]:
+    """The worst job of each of the tasks that came nearest to their deadlines, or furthest past them."""
+    if jobs is None or not len(jobs) or "tasks" not in configuration:
+        return []
+    found = []
+    for number_of, (name, facts) in enumerate(configuration["tasks"].items()):
+        worst = jobs.worst(number_of)
+        if worst is not None:
+            deadline = facts["deadline_ns"] or facts["period_ns"] or 1.0
+            found.append((float(jobs.response[worst]) / deadline, worst, name, facts))
+    made: list[dict[str, Any]] = []
+    for _, worst, name, facts in sorted(found, key=lambda item: -item[0])[:TIMELINES]:
+        labels = jobs.labels(worst)
+        picture = timeline_svg(
+            jobs, worst, facts["period_ns"], facts["deadline_ns"], f"time{index}-{len(made)}"
+        )
+        made.append(
+            {
+                "svg": Markup(picture),
+                "task": name,
+                "seq": number(int(jobs.seq[worst])),
+                "response": f"{microseconds(float(jobs.response[worst]))} {_unit(configuration)}",
+                "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
+            }
+        )
+    return made
+
+
+def trace_text(jobs: Jobs | None) -> str:
+    """Which jobs the trace shows."""
+    return "" if jobs is None or not len(jobs) else select(jobs).text
+
+
+def chains(configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
+    """The longest reaction of each chain, drawn through the jobs that carried it."""
+    verdict = configuration.get("verdict") or {}
+    bounds = {
+        row["subject"]: row
+        for row in verdict.get("rows", [])
+        if (row["kind"], row["quantity"]) == ("chain", "reaction")
+    }
+    made: list[dict[str, Any]] = []
+    for place, way in enumerate(verdict.get("ways", [])):
+        row = bounds[way["chain"]]
+        made.append(
+            {
+                "name": way["chain"],
+                "svg": Markup(chain_svg(way, row["bound"], f"chain{index}-{place}")),
+                "reaction": f"{microseconds(row['seen'])} {_unit(configuration)}",
+            }
+        )
+    return made
+
+
+def outputs(run: Run, configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
+    """The outputs of each task over the expected ones: around the first wrong one, or from the start."""
+    made: list[dict[str, Any]] = []
+    for table in configuration["tables"]:
+        if not table.startswith("outputs-"):
+            continue
+        rows = run.table(configuration["key"], table)
+        names = [name for name in rows.column_names if name + EXPECTED in rows.column_names]
+        if not names or not rows.num_rows:
+            continue
+        wrong = _wrong_rows(run, configuration, table.removeprefix("outputs-"), rows)
+        differing = [n for n in names if not rows[n].equals(rows[n + EXPECTED])]
+        first = int(wrong[0]) if wrong.size else 0
+        begin = max(0, first - OUTPUT_JOBS // 3)
+        part = rows.slice(begin, OUTPUT_JOBS)
+        shown = (differing if wrong.size else [])[:OUTPUT_MEMBERS]
+        shown += [n for n in names if n not in shown][: OUTPUT_MEMBERS - len(shown)]
+        members = [(n, part[n].to_numpy(), part[n + EXPECTED].to_numpy()) for n in shown]
+        seq = part["seq"].to_numpy()
+        made.append(
+            {
+                "task": table.removeprefix("outputs-"),
+                "svg": Markup(outputs_svg(seq, members, f"out{index}-{len(made)}")),
+                "wrong": int(wrong.size),
+                "text": f"jobs {number(int(seq[0]))} to {number(int(seq[-1]))} of {number(rows.num_rows)},"
+                f" members {', '.join(shown)} of {number(len(names))}",
+            }
+        )
+    return made
+
+
+def _wrong_rows(run: Run, configuration: dict[str, Any], task: str, rows: Any) -> np.ndarray[Any, Any]:
+    """The rows of a table of outputs whose job carries the error bit."""
+    if JOBS not in configuration["tables"] or task not in configuration.get("tasks", {}):
+        return np.zeros(0, dtype=np.int64)
+    jobs = run.jobs(configuration["key"], task)
+    bad = jobs["seq"].to_numpy()[(jobs["status"].to_numpy() & STATUS["output_errors"]) != 0]
+    return np.flatnonzero(np.isin(rows["seq"].to_numpy(), bad))
+
+
+def distributions(run: Run) -> list[dict[str, Any]]:
+    """Response (and, of offloaded tasks, communication) of each task: a curve for each configuration."""
+    made: list[dict[str, Any]] = []
+    names = list(dict.fromkeys(task for c in run.configurations for task in c.get("tasks", {})))
+    for task in names:
+        for quantity in ("response", "communication"):
+            metric = f"{task}.{quantity}"
+            mine = [c for c in run.configurations if c["histograms"].get(metric)]
+            if not mine:
+                continue
+            curves = []
+            for c in mine[: figures.SERIES_PER_FIGURE]:
+                deadline, bound = limits_of(c, task, quantity)
+                step = float(c["clock"]["resolution_ticks"] / c["clock"]["ticks_per_second"] * 1e9)
+                curves.append(figures.Distribution(c["name"], c["histograms"][metric], step, deadline, bound))
+            unit = _unit(mine[0])
+            made.append(
+                {
+                    "title": f"{task}: {quantity}",
+                    "kinds": sorted({c["clock"]["provenance"] for c in mine}),
+                    "tail": Markup(figures.tail_svg(curves, f"task{len(made)}", quantity, unit)),
+                }
+            )
+    return made
+
+
+def event_rows(configuration: dict[str, Any]) -> list[dict[str, Any]]:
+    """Events counted by kind, task, core and cause."""
+    return [
+        {
+            "name": e["name"] + (f": {e['cause']}" if e.get("cause") else ""),
+            "count": number(e["count"]),
+            "where": ", ".join(filter(None, (e["task"], e["core"]))),
+            "first": "unknown" if e["first_ns"] is None else f"{e['first_ns'] / 1e6:.3f} ms",
+            "last": "unknown" if e["last_ns"] is None else f"{e['last_ns'] / 1e6:.3f} ms",
+            "longest": "" if e["longest_ns"] is None else duration(e["longest_ns"]),
+            "total": "" if e["total_ns"] is None else duration(e["total_ns"]),
+        }
+        for e in configuration.get("event_summary", [])
+    ]
+
+
+def statistic(summary: dict[str, Any], name: str) -> str:
+    """A statistic of a metric: a time in µs, anything else as it is."""
+    if summary["unit"] == "ns":
+        return microseconds_or_endless(summary[name])
+    return number(summary[name])
+
+
+def _unit(configuration: dict[str, Any]) -> str:
+    return figure_unit(configuration["clock"]).split(",")[0]

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict of a run for a terminal: 80 columns, nothing cut, every time in µs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from consort.record.store import Run
+from consort.report.units import THIN_SPACE, figure_unit, microseconds, number
+
+WIDTH = 80
+_LABEL, _CELL = 17, 12
+# The marks at the end of a row, and what each says.
+MARKS: dict[str, tuple[str, str]] = {
+    "holds": ("✓", "holds"),
+    "above bound": ("✗", "above its bound or deadline"),
+    "late": ("✗", "above its bound or deadline"),
+    "disturbed": ("~", "above it only where the machine disturbed"),
+    "no bound": (" ", ""),
+    "not judged": ("?", "an emulator's time, held against nothing"),
+    "not seen": ("✗", "above its bound or deadline"),
+}
+_HEADS = ("deadline", "bound", "simulated", "undisturbed", "all")
+_KINDS = {"task": "response", "channel": "channel age", "chain": "reaction"}
+_STATISTICS = (("median", "median"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
+
+
+def print_verdict(run: Run) -> None:
+    """Prints how each configuration fared, what offloading cost, what the machine did, and the verdict."""
+    for line in verdict_lines(run):
+        click.echo(line)
+
+
+def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
+    """The lines that `print_verdict` prints; none is longer than 80 columns but for a path.
+
+    `files`: whether the last lines say where the report and the trace are.
+    """
+    lines: list[str] = []
+    for configuration in run.configurations:
+        lines += [*_configuration(configuration), ""]
+    lines += list(_cost_of_offloading(run))
+    for configuration in run.configurations:
+        verdict = configuration.get("verdict")
+        if verdict is not None and verdict["machine"]:
+            lines += wrapped(f"{configuration['key']}: the machine: {verdict['machine']}.")
+    lines += list(_last(run))
+    if files:
+        lines += [f"report: {run.path / 'report.html'}", f"trace:  {run.path / 'trace.pftrace'}"]
+    return [line.replace(THIN_SPACE, ",") for line in lines]
+
+
+def _configuration(configuration: Mapping[str, Any]) -> Iterator[str]:
+    unit = figure_unit(configuration["clock"])
+    yield from wrapped(f"{configuration['key']}: {configuration['name']}. All times in {unit}.")
+    verdict = configuration.get("verdict")
+    if verdict is None:
+        yield from _without_verdict(configuration)
+        return
+    yield heads_line(_HEADS)
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in verdict["rows"]:
+        rows.setdefault(f"{row['kind']} {row['subject']}", []).append(row)
+    counts = {count["task"]: count for count in verdict["tasks"]}
+    used: dict[str, str] = {}
+    for mine in rows.values():
+        yield from _subject(mine[0], counts, configuration)
+        for row in mine:
+            mark, words = MARKS[row["outcome"]]
+            if words:
+                used[mark] = words
+            yield _row(row, mark)
+    if used:
+        yield from wrapped("   ".join(f"{mark} {words}" for mark, words in used.items()), indent="")
+    for text in verdict["notes"]:
+        yield from wrapped(text)
+    for check in verdict["checks"]:
+        if not check["holds"]:
+            yield from wrapped(f"Assumption not kept: {check['text']}.")
+
+
+def _subject(
+    row: Mapping[str, Any], counts: Mapping[str, Any], configuration: Mapping[str, Any]
+) -> Iterator[str]:
+    name = row["subject"]
+    if row["kind"] != "task":
+        yield from wrapped(f"{row['kind']} {name}", indent="")
+        return
+    facts = configuration["tasks"][name]
+    where = f" on {facts['core']}" + (f", computed on {facts['worker']}" if facts["worker"] else "")
+    yield from wrapped(f"{name}{where}", indent="")
+    yield from wrapped(on_time(counts[name]), first="  ")
+    summary = configuration["summary"].get(f"{name}.response")
+    if summary is not None:
+        yield from wrapped(percentiles(summary), first="  ")
+
+
+def on_time(count: Mapping[str, Any]) -> str:
+    """How the jobs of a task ended, those served on time first."""
+    text = (
+        f"{number(count['on_time'])} of {number(count['released'])} on time, {number(count['late'])} late,"
+        f" {number(count['unserved'])} unserved"
+    )
+    if count["disturbed"]:
+        text += (
+            f"; the machine disturbed {number(count['disturbed'])}, of which"
+            f" {number(count['disturbed_misses'])} missed"
+        )
+    if count["causes"]:
+        text += "; undisturbed misses: " + ", ".join(f"{number(n)} {w}" for w, n in count["causes"].items())
+    return text
+
+
+def percentiles(summary: Mapping[str, Any]) -> str:
+    """The statistics of a response time; one that falls on an unserved release is ∞."""
+    text = ", ".join(f"{label} {microseconds_or_endless(summary[name])}" for name, label in _STATISTICS)
+    if any(summary[name] is None for name, _ in _STATISTICS):
+        text += f" (∞: {number(summary['unserved'])} of {number(summary['n'])} unserved)"
+    return text
+
+
+def microseconds_or_endless(ns: float | None) -> str:
+    """A statistic of a summary, where None is an infinite time."""
+    return "∞" if ns is None else microseconds(ns)
+
+
+def _row(row: Mapping[str, Any], mark: str) -> str:
+    cells = [
+        microseconds(row["required"]),
+        "none" if row["bound"] is None else microseconds(row["bound"]),
+        microseconds(row["simulated"]),
+        microseconds(row["undisturbed"]),
+        microseconds(row["seen"]),
+    ]
+    return figures_line(row["quantity"], cells, mark)
+
+
+def heads_line(heads: Sequence[str]) -> str:
+    """The headings of up to five columns of figures."""
+    return " " * _LABEL + "".join(f"{head:>{_CELL}}" for head in heads)
+
+
+def figures_line(quantity: str, cells: Sequence[str], mark: str = "") -> str:
+    """A row under such headings."""
+    figures = "".join(f"{cell:>{_CELL}}" for cell in cells)
+    return f"  {quantity:<{_LABEL - 2}}{figures} {mark}".rstrip()
+
+
+def _without_verdict(configuration: Mapping[str, Any]) -> Iterator[str]:
+    """The figures of a recording that describes no tasks."""
+    summary = configuration["summary"]
+    if not summary:
+        yield "  no samples were recorded"
+        return
+    yield " " * _LABEL + "".join(f"{label:>{_CELL}}" for _, label in _STATISTICS) + f"{'samples':>{_CELL}}"
+    for metric, s in summary.items():
+        cells = [
+            microseconds_or_endless(s[name]) if s["unit"] == "ns" else number(s[name])
+            for name, _ in _STATISTICS
+        ]
+        yield from _labelled(metric, [*cells, number(s["n"])])
+    jobs = configuration.get("jobs")
+    if jobs is not None:
+        yield from wrapped(
+            f"{number(jobs['on_time'])} of {number(jobs['jobs'])} on time, {number(jobs['late'])} late,"
+            f" {number(jobs['unserved'])} unserved; {number(jobs['output_errors'])} wrong outputs",
+            first="  ",
+        )
+
+
+def _labelled(label: str, cells: list[str]) -> Iterator[str]:
+    """A row of figures; a label that is too long has a line of its own."""
+    figures = "".join(f"{cell:>{_CELL}}" for cell in cells)
+    if len(label) > _LABEL - 3:
+        yield from wrapped(label, first="  ")
+        label = ""
+    yield f"  {label:<{_LABEL - 2}}{figures}"
+
+
+def _cost_of_offloading(run: Run) -> Iterator[str]:
+    """For each offloaded task what the exchange cost, and its response beside that of the local one."""
+    for configuration in run.configurations:
+        for name, facts in configuration.get("tasks", {}).items():
+            exchange = configuration["summary"].get(f"{name}.communication")
+            if facts["worker"] is None or exchange is None:
+                continue
+            unit = figure_unit(configuration["clock"]).split(",")[0]
+            text = (
+                f"{configuration['key']}: offloading {name} cost"
+                f" {microseconds_or_endless(exchange['median'])}"
+                f" {unit} (median), {microseconds_or_endless(exchange['p999'])} {unit} (p99.9) for the"
+                " exchange"
+            )
+            beside = _local_twin(run, configuration["key"])
+            here = configuration["summary"].get(f"{name}.response")
+            there = beside["summary"].get(f"{name}.response") if beside is not None else None
+            if here is not None and there is not None:
+                pairs = [
+                    f"{microseconds_or_endless(here[s])} instead of {microseconds_or_endless(there[s])}"
+                    f" {unit}"
+                    for s in ("median", "p999")
+                ]
+                text += f"; it responds in {pairs[0]} (median), {pairs[1]} (p99.9)"
+            yield from wrapped(text + ".")
+
+
+def _local_twin(run: Run, key: str) -> dict[str, Any] | None:
+    wanted = key.replace("offloaded", "local", 1)
+    return next((c for c in run.configurations if c["key"] == wanted != key), None)
+
+
+def _last(run: Run) -> Iterator[str]:
+    judged = [c for c in run.configurations if c.get("verdict") is not None]
+    for configuration in judged:
+        verdict = configuration["verdict"]
+        if len(verdict["reasons"]) <= 1:
+            yield from wrapped(f"{configuration['key']}: {verdict['summary']}")
+            continue
+        yield f"{configuration['key']}: The system did not hold:"
+        for reason in verdict["reasons"]:
+            yield from wrapped(f"- {reason}")
+    shown = {f"{c['name']}: {reason}" for c in judged for reason in c["verdict"]["reasons"]}
+    more = [reason for reason in run.data["verdict"]["reasons"] if reason not in shown]
+    for reason in more:
+        yield from wrapped(f"- {reason}")
+    if not judged:
+        yield outcome(run)
+    elif more:
+        yield "The run failed."
+
+
+def outcome(run: Run) -> str:
+    """One line on a run without a judge's verdict. It says nothing of times that no clock measured."""
+    if not run.data["verdict"]["ok"]:
+        return "The run failed."
+    emulated = [c for c in run.configurations if c["clock"]["provenance"] in ("emulated", "counted")]
+    late = sum(c.get("jobs", {}).get("late", 0) + _above_deadline(c) for c in emulated)
+    if late:
+        return "Nothing failed; some emulated times are above the deadline, which says nothing of real ones."
+    if emulated:
+        return "Nothing failed; the times are an emulator's, not those of hardware."
+    return "The run held: nothing failed."
+
+
+def _above_deadline(configuration: Mapping[str, Any]) -> int:
+    """1 where a recorded response is above the deadline that the program ran with."""
+    config = configuration["config"]
+    deadline = config.get("deadline_ns") if isinstance(config, dict) else None
+    summary = configuration["summary"].get("response")
+    if not isinstance(deadline, int | float) or summary is None:
+        return 0
+    return int(summary["max"] is None or summary["max"] > deadline)
+
+
+def wrapped(text: str, indent: str = "  ", first: str = "") -> list[str]:
+    """Text in lines of at most 80 columns; a name is never broken."""
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=indent + first,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

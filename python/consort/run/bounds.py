@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run is held to: the bounds of its plan, and what a simulation of it shows beside them."""
+
+from __future__ import annotations
+
+from consort.analysis.system import analyze_system
+from consort.errors import BadInput
+from consort.judge import Bounds
+from consort.plan import Plan
+from consort.simulate.limits import simulated_limits
+
+
+def bounds_of(made: Plan) -> Bounds:
+    """The bounds of a plan, in its own time; none for a plan that cannot be analysed, and the run says so."""
+    wcets = {name: task.wcet_ps for name, task in made.tasks.items()}
+    try:
+        found = analyze_system(made)
+    except BadInput:
+        found = []
+    return Bounds.of(found, wcets_ps=wcets, simulated=simulated_limits(made))

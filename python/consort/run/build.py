@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the program of an application: its tasks' steps, and Consort's executive around them.
+
+A program is kept under the hash of everything that it is made of, so a second run starts at once.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from consort.builds import digest, kept
+from consort.ccache import compiled, run_tool
+from consort.errors import BadInput, EnvironmentLacks
+from consort.model import System
+from consort.plan import Plan
+from consort.run.source import program_source
+from consort.source import cpp_tree
+from consort.toolchain import FLAGS, compiler, include_folders, version_of
+
+# What a program is linked with beside its own unit; in virtual time with more.
+UNITS = ("linux/src/executive.cpp",)
+VIRTUAL = ("linux/src/in_virtual_time.cpp", "virtual/src/machine.cpp", "virtual/src/fiber.cpp")
+# The first finding ends the process, so that it is that of the job that the executive names.
+SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+
+
+def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
+    """A plan's executable, for this machine's clock or for virtual time, built if it is not cached.
+
+    `BadInput` has the compiler's words. The executive itself is compiled once and kept: only the
+    application's own unit depends on the steps.
+    """
+    flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
+    units = [cpp_tree() / "ports" / unit for unit in (UNITS + VIRTUAL if plan.target == "virtual" else UNITS)]
+    objects = tuple(build_unit(unit, flags, unit.stem, plan.system) for unit in units)
+    return build_program(plan.system, program_source(plan), flags, objects)
+
+
+def build_program(
+    system: System, source: str, flags: tuple[str, ...] = FLAGS, objects: tuple[Path, ...] = ()
+) -> Path:
+    """The executable of a translation unit and objects that are built already, built if it is not cached."""
+    also = [str(o.parent.name) for o in objects]
+    with tempfile.TemporaryDirectory(prefix="consort-build-") as folder:
+        unit = Path(folder) / "application.cpp"
+        unit.write_text(source, encoding="utf-8")
+        key, command = _key(unit, flags, system, also)
+
+    def make(target: Path, scratch: Path) -> None:
+        # Where it stays: a debugger shows it, and ccache knows it again.
+        unit = target.parents[2] / "application.cpp"
+        unit.write_text(source, encoding="utf-8")
+        made = str(scratch / "application.o")
+        _built(compiled([*command, "-c", str(unit), "-o", made], scratch), unit, system)
+        linked = [*command, made, *map(str, objects), "-o", str(target), "-pthread"]
+        _built(run_tool(linked, scratch), unit, system)
+
+    return kept("programs", f"{system.file.stem}-{key}", "application", make)
+
+
+def build_unit(unit: Path, flags: tuple[str, ...], name: str, system: System) -> Path:
+    """The object of one of Consort's own translation units, built if it is not cached."""
+    key, command = _key(unit, flags, system, [])
+
+    def make(target: Path, scratch: Path) -> None:
+        _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), unit, system)
+
+    return kept("programs", f"{name}-{key}", f"{name}.o", make)
+
+
+def _key(unit: Path, flags: tuple[str, ...], system: System, also: list[str]) -> tuple[str, list[str]]:
+    """The key of what a unit becomes, and the compiler with its options.
+
+    The whole text that the compiler sees is the surest key of what a program is made of.
+    """
+    cxx = compiler()
+    command = [cxx, *flags, *(f"-I{folder}" for folder in include_folders())]
+    seen = subprocess.run([*command, "-E", "-P", str(unit)], capture_output=True, text=True)
+    if seen.returncode != 0:
+        raise BadInput(_first_error(seen.stderr, unit), file=system.file)
+    return digest([cxx, version_of(cxx), *flags, *also, seen.stdout]), command
+
+
+def _built(done: subprocess.CompletedProcess[str], unit: Path, system: System) -> None:
+    if done.returncode != 0:
+        raise BadInput(_first_error(done.stderr, unit), file=system.file)
+
+
+def describe(program: Path) -> dict[str, Any]:
+    """The layouts of the tasks' types, as the compiler has them."""
+    text = subprocess.run([str(program), "--describe"], check=True, capture_output=True, text=True).stdout
+    described: dict[str, Any] = json.loads(text)
+    return described
+
+
+def _first_error(text: str, unit: Path) -> str:
+    if re.search(r"fatal error: .*nlohmann/json\.hpp", text):
+        raise EnvironmentLacks(
+            "the header nlohmann/json.hpp is missing", "install it: apt-get install nlohmann-json3-dev"
+        )
+    if "No space left on device" in text:
+        raise EnvironmentLacks("the compiler found no space left on device", "make room, or set $TMPDIR")
+    errors = [line for line in text.splitlines() if re.search(r"\berror\b", line)]
+    message = errors[0] if errors else text.strip()[-2000:]
+    return "the application does not compile: " + message.replace(str(unit), "application.cpp")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of a raw run folder before it is judged: workers' times joined, reference outputs read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.errors import SystemFails
+from consort.judge import Expected
+from consort.model.description import STAND_IN
+from consort.plan import Plan
+from consort.progress import Progress
+from consort.record.raw import MANIFEST
+from consort.record.status import STATUS
+from consort.run.data import golden_outputs, struct_dtype
+from consort.source import cache_folder
+
+
+def table_dtype(spec: Mapping[str, Any]) -> np.dtype[Any]:
+    """A raw table's rows, as its manifest describes them."""
+    return np.dtype(
+        {
+            "names": [f["name"] for f in spec["fields"]],
+            "formats": ["<" + f["type"] for f in spec["fields"]],
+            "offsets": [f["offset"] for f in spec["fields"]],
+            "itemsize": spec["record_bytes"],
+        }
+    )
+
+
+def output_dtype(layout: Mapping[str, Any]) -> np.dtype[Any]:
+    """A step's outputs as the record has them: of a struct whose members nobody knows, words."""
+    found = struct_dtype(layout)
+    if found.names:
+        return found
+    words, rest = divmod(found.itemsize, 8)
+    places = [*range(0, 8 * words, 8), *range(8 * words, found.itemsize)]
+    return np.dtype(
+        {
+            "names": [f"bytes_{at}" for at in places],
+            "formats": ["<u8"] * words + ["u1"] * rest,
+            "offsets": places,
+            "itemsize": found.itemsize,
+        }
+    )
+
+
+def join_workers(raw: Path, tasks: int) -> None:
+    """Fills in when a worker took up and answered each job, from the tables `served-<task>`.
+
+    A worker knows a job by the number of its request, which counts the jobs that its master began.
+    """
+    manifest = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
+    tables = {table["name"]: table for table in manifest["tables"]}
+    if not any(f"served-{task}" in tables for task in range(tasks)) or not tables["jobs"]["rows"]:
+        return
+    jobs = np.memmap(raw / tables["jobs"]["file"], dtype=table_dtype(tables["jobs"]), mode="r+")
+    for task in range(tasks):
+        spec = tables.get(f"served-{task}")
+        if spec is None or not spec["rows"]:
+            continue
+        served = np.fromfile(raw / spec["file"], dtype=table_dtype(spec))
+        began = np.flatnonzero((jobs["task"] == task) & ((jobs["status"] & STATUS["unserved"]) == 0))
+        at = served["sequence"].astype(np.int64) - 1
+        known = (at >= 0) & (at < began.size)
+        rows = began[at[known]]
+        jobs["worker_receive"][rows] = served["receive"][known]
+        jobs["worker_send"][rows] = served["send"][known]
+    jobs.flush()
+
+
+def golden_of(
+    made: Plan, layouts: Mapping[str, Any], rows: Mapping[str, NDArray[Any]], progress: Progress
+) -> dict[str, Expected]:
+    """The outputs that the description itself gives, by task; `rows` of recorded inputs by task."""
+    found = {}
+    for task in made.tasks.values():
+        if task.golden is not None and task.name in rows:
+            progress(f"golden outputs of {task.name}", None)
+            out = struct_dtype(layouts[task.name]["out"])
+            golden = golden_outputs(made.system, task.golden, rows[task.name], out, cache_folder() / "golden")
+            found[task.name] = Expected(golden, "input", dict(task.golden.tolerance), "golden")
+    return found
+
+
+def expected_outputs(
+    replay: Sequence[str],
+    raw: Path,
+    made: Plan,
+    described: Mapping[str, Any],
+    golden: Mapping[str, Expected],
+    title: str,
+) -> dict[str, Expected]:
+    """What each task's outputs had to be; `replay` computes the recorded jobs again in logical order.
+
+    `SystemFails` where it cannot.
+    """
+    replayed = subprocess.run(replay, capture_output=True, text=True)
+    if replayed.returncode != 0:
+        raise SystemFails(f"{title}: {replayed.stderr.strip() or 'the replay failed'}")
+    # Golden outputs come from somebody else's code: where there are some, they say more.
+    return {**reference_outputs(raw, made, described), **golden}
+
+
+def reference_outputs(raw: Path, made: Plan, described: Mapping[str, Any]) -> dict[str, Expected]:
+    """The outputs of the same steps in logical order, for each task whose outputs can be predicted."""
+    found = {}
+    layouts = {known["name"]: known for known in described["tasks"]}
+    for number, name in enumerate(made.tasks):
+        layout = layouts[name]
+        file = raw / f"reference-{number}.bin"
+        if not file.is_file() or made.tasks[name].step == STAND_IN:
+            continue
+        if not layout["out"]["bytes"]:
+            continue
+        out = output_dtype(layout["out"])
+        row = np.dtype([("seq", "<u8"), ("out", out)])
+        rows: NDArray[Any] = np.fromfile(file, dtype=row)
+        size = int(rows["seq"].max()) + 1 if rows.size else 0
+        expected = np.zeros(size, dtype=out)
+        known = np.zeros(size, dtype=np.bool_)
+        expected[rows["seq"]] = rows["out"]
+        known[rows["seq"]] = True
+        found[name] = Expected(expected, known=known)
+    return found

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configuration of one run of the executive on this machine (ports/linux/.../executive/config.hpp)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from consort.model.description import STAND_IN
+from consort.plan import Plan, PlannedChannel, PlannedCore, PlannedTask
+from consort.plan.tasks import time_base
+from consort.record.environment import throttled_ns, throttling
+from consort.run.source import carried
+
+# How long before a release a hybrid wait stops sleeping.
+MARGIN_NS = 100_000
+# A core that spins sleeps through one wait in so many, or the kernel throttles it for 50 ms of each second.
+SLEEP_ONE_IN = 12
+# A worker that died is started again this often; one that dies more often is broken.
+MAX_RESTARTS = 100
+# The record bridges this many seconds in which the recorder gets no processor.
+RING_SECONDS = 8
+LEAST_RING, LARGEST_RING = 1 << 18, 1 << 24
+# A job that takes this many times its deadline is stuck.
+STUCK = 100
+LEAST_BUDGET_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which CPU plays which core. `io` is that of the three-phase cores' I/O core."""
+
+    cpus: Mapping[str, int]
+    io: int | None
+    shared: bool
+    """Some CPU plays more than one core: none of them may spin."""
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """Files of a task's inputs: rows of its whole In, and rows for single members."""
+
+    whole: Path | None = None
+    members: Mapping[str, Path] | None = None
+
+
+def run_config(
+    plan: Plan,
+    placement: Placement,
+    data: Mapping[str, TaskData],
+    layouts: Mapping[str, Any],
+    *,
+    configuration: str,
+    duration_ps: int,
+    time_scale: int = 1,
+    time_base: str | None = None,
+    realtime: bool = True,
+    faults: Sequence[Mapping[str, Any]] = (),
+    virtual_time: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The configuration file's content. All times of the description are stretched by `time_scale`.
+
+    `virtual_time`: what a program in virtual time needs beside (consort.run.virtual).
+    """
+    made = _Config(plan, placement, layouts, time_scale, time_base)
+    cores, tasks = list(plan.cores), list(plan.tasks)
+    duration = duration_ps * time_scale // 1000
+    return {
+        "cores": [made.core(core) for core in plan.cores.values()],
+        "tasks": [made.task(task, data[task.name]) for task in plan.tasks.values()],
+        "channels": [
+            {
+                "name": channel.name,
+                "let": channel.communication == "let",
+                "device_period_ns": made.device_period(channel),
+            }
+            for channel in carried(plan)
+        ],
+        "clusters": made.clusters(),
+        "devices": [
+            {
+                "name": device.name,
+                "period_ns": 0 if device.period_ps is None else device.period_ps * time_scale // 1000,
+            }
+            for device in plan.devices.values()
+            if device.kind in ("plant", "driver") and (device.readers or device.writers)
+        ],
+        "faults": [dict(fault) for fault in faults],
+        "duration_ns": duration,
+        "seed": plan.run.seed,
+        "realtime": realtime,
+        "throttled_ns": throttled_ns(throttling()),
+        "virtual_time": dict(virtual_time or {}),
+        "record": {
+            "target": plan.target,
+            "mode": plan.mode,
+            "configuration": configuration,
+            "time_scale": time_scale,
+            "duration_ns": duration,
+            "seed": plan.run.seed,
+            "stand_ins": [t.name for t in plan.tasks.values() if t.step == STAND_IN],
+            "cores": [made.core_facts(plan.cores[name]) for name in cores],
+            "tasks": [made.task_facts(plan.tasks[name]) for name in tasks],
+            "channels": [
+                {
+                    "name": channel.name,
+                    "implementation": channel.implementation,
+                    "writer": channel.writer,
+                    "readers": list(channel.readers),
+                    "communication": channel.communication,
+                }
+                for channel in carried(plan)
+            ],
+            "chains": [
+                {
+                    "name": chain.name,
+                    "path": list(chain.path),
+                    "communication": chain.communication,
+                    "reaction_ns": made.ns(chain.reaction_ps),
+                    "age_ns": made.ns(chain.age_ps),
+                }
+                for chain in plan.chains.values()
+            ],
+        },
+    }
+
+
+class _Config:
+    def __init__(
+        self,
+        plan: Plan,
+        placement: Placement,
+        layouts: Mapping[str, Any],
+        time_scale: int,
+        time_base: str | None,
+    ) -> None:
+        self.plan = plan
+        self.placement = placement
+        self.layouts = layouts
+        self.scale = time_scale
+        self.cores = list(plan.cores)
+        self.channels = [channel.name for channel in carried(plan)]
+        self.base = time_base
+
+    def ns(self, picoseconds: int | None) -> int | None:
+        return None if picoseconds is None else picoseconds * self.scale // 1000
+
+    def time(self, picoseconds: int) -> int:
+        return picoseconds * self.scale // 1000
+
+    def time_base_of(self, core: PlannedCore) -> str:
+        if self.placement.shared:
+            return "sleep"
+        return core.time_base if self.base is None else time_base(self.base, core.tasks)
+
+    def wait_of(self, core: PlannedCore) -> str:
+        return "sleep" if self.placement.shared else core.wait
+
+    def core(self, core: PlannedCore) -> dict[str, Any]:
+        base = self.time_base_of(core)
+        restarts = any(self.plan.tasks[name].restart_worker for name in core.serves)
+        served = sum(1e12 / (self.plan.tasks[n].period_ps * self.scale) for n in core.serves)
+        return {
+            "name": core.name,
+            "policy": core.policy,
+            "cpu": self.placement.cpus.get(core.name, -1),
+            "time_base": base,
+            "margin_ns": MARGIN_NS,
+            "sleep_one_in": SLEEP_ONE_IN if base == "hybrid" or core.policy == "worker" else 0,
+            "wait": self.wait_of(core),
+            "max_restarts": MAX_RESTARTS if restarts else 0,
+            "ring_bytes": _ring(served * 40),
+        }
+
+    def task(self, task: PlannedTask, data: TaskData) -> dict[str, Any]:
+        execution = task.wcet_ps if task.execution == "three-phase" else None
+        deadline = self.time(task.deadline_ps)
+        stand_in = None
+        if task.step == STAND_IN:
+            assert task.wcet_ps is not None, "the plan refuses stand-ins without a wcet"
+            # Computing cannot be stretched: a stand-in takes its time, and has `scale` times as long for it.
+            best = task.bcet_ps if task.bcet_ps is not None else task.wcet_ps
+            stand_in = {"wcet_ns": task.wcet_ps // 1000, "bcet_ns": best // 1000}
+        return {
+            "name": task.name,
+            "core": self.cores.index(task.core),
+            "worker": None if task.worker is None else self.cores.index(task.worker),
+            "rank": task.rank,
+            "worker_rank": task.worker_rank or 1,
+            "period_ns": self.time(task.period_ps),
+            # Sporadic by a generator: up to as much again between two releases.
+            "extra_gap_ns": self.time(task.period_ps) if task.release == "sporadic" else 0,
+            "arrival": None if task.arrival is None else self.channels.index(task.arrival),
+            "offset_ns": self.time(task.offset_ps),
+            "jitter_ns": self.time(task.jitter_ps),
+            "deadline_ns": deadline,
+            "give_up_ns": deadline if task.give_up_ps is None else self.time(task.give_up_ps),
+            "budget_ns": max(LEAST_BUDGET_NS, STUCK * deadline),
+            "execution_budget_ns": 0 if execution is None else self.time(execution),
+            "on_miss": task.on_miss,
+            "input_file": "" if data.whole is None else str(data.whole),
+            "member_rows": [
+                {"member": member, "file": str(file)} for member, file in (data.members or {}).items()
+            ],
+            "stand_in": stand_in,
+            "ring_bytes": self.ring_of(task),
+        }
+
+    def device_period(self, channel: PlannedChannel) -> int:
+        """How often a device that is only described writes a channel; 0 where a task writes it.
+
+        As often as its messages may come; where nothing says how often, once for each period of its fastest
+        reader.
+        """
+        if channel.writer in self.plan.tasks:
+            return 0
+        if channel.min_interarrival_ps is not None:
+            return self.time(channel.min_interarrival_ps)
+        readers = [self.plan.tasks[name].period_ps for name in channel.readers if name in self.plan.tasks]
+        return self.time(min(readers)) if readers else 0
+
+    def ring_of(self, task: PlannedTask) -> int:
+        layouts = {known["name"]: known for known in self.layouts["tasks"]}
+        record = self.layouts["record"]
+        operations = len(task.reads) + len(task.writes)
+        each = (
+            record["job"]["bytes"]
+            + operations * (record["operation"]["bytes"] + 8)
+            + layouts[task.name]["out"]["bytes"]
+            + 64
+        )
+        return _ring(each * 1e12 / (task.period_ps * self.scale))
+
+    def clusters(self) -> list[dict[str, Any]]:
+        names = [name for name, core in self.plan.cores.items() if core.slot is not None]
+        if not self.plan.three_phase_cores:
+            return []
+        slots = [self.plan.cores[name].slot for name in names]
+        found = [slot for slot in slots if slot is not None]
+        assert len(found) == len(slots), "the plan refuses three-phase cores without a slot"
+        return [
+            {
+                "cores": [self.cores.index(name) for name in names],
+                "slots_ns": [self.time(slot.length_ps) for slot in found],
+                "round_robin": found[0].arbitration == "round-robin",
+                "io_cpu": -1 if self.placement.io is None else self.placement.io,
+                "shared": self.placement.shared,
+            }
+        ]
+
+    def core_facts(self, core: PlannedCore) -> dict[str, Any]:
+        return {
+            "name": core.name,
+            "cpu": self.placement.cpus.get(core.name),
+            "policy": core.policy,
+            "wait": self.wait_of(core),
+            "time_base": self.time_base_of(core),
+            "processor": core.processor,
+            "slot_ns": None if core.slot is None else self.ns(core.slot.length_ps),
+        }
+
+    def task_facts(self, task: PlannedTask) -> dict[str, Any]:
+        return {
+            "name": task.name,
+            "core": task.core,
+            "worker": task.worker,
+            "execution": task.execution,
+            "release": task.release,
+            "arrival": task.arrival,
+            "period_ns": self.ns(task.period_ps),
+            "deadline_ns": self.ns(task.deadline_ps),
+            "offset_ns": self.ns(task.offset_ps),
+            "jitter_ns": self.ns(task.jitter_ps),
+            "wcet_ns": self.ns(task.wcet_ps),
+            "rank": task.rank,
+            "on_miss": task.on_miss,
+            "communication": task.communication,
+            "step": None if task.step is None else str(task.step),
+        }
+
+
+def _ring(bytes_per_second: float) -> int:
+    """A power of two that holds some seconds of record."""
+    wanted = max(LEAST_RING, min(LARGEST_RING, bytes_per_second * RING_SECONDS))
+    return 1 << math.ceil(math.log2(wanted))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A task's inputs and golden outputs, as arrays of the step's own structs."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.errors import BadInput
+from consort.model import FileInput, FunctionInput, Golden, PythonReference, System, Task
+from consort.run.inputs import Source, read_inputs
+
+
+def struct_dtype(layout: Mapping[str, Any]) -> np.dtype[Any]:
+    """The NumPy type of a C++ struct, from the layout that the program describes.
+
+    A struct that is described as bytes only is one opaque value of its size.
+    """
+    if len(layout["members"]) == 1 and layout["members"][0]["name"] == "bytes":
+        return np.dtype(f"V{layout['bytes']}")
+    names, formats, offsets = [], [], []
+    for member in layout["members"]:
+        names.append(member["name"])
+        formats.append(
+            ("<" + member["type"], (member["count"],)) if member["count"] > 1 else "<" + member["type"]
+        )
+        offsets.append(member["offset"])
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": layout["bytes"]})
+
+
+def load_function(system: System, reference: PythonReference) -> Callable[..., Any]:
+    """A function of a Python file beside the description. Its folder is importable while it is loaded."""
+    path = system.path(reference.module).resolve()
+    name = f"consort_description_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise BadInput(f"{type(error).__name__}: {error}", file=path) from error
+    finally:
+        sys.path.remove(str(path.parent))
+    function = getattr(module, reference.function, None)
+    if not callable(function):
+        raise BadInput(f"there is no function {reference.function}", file=path)
+    return function  # type: ignore[no-any-return]
+
+
+def recorded_rows(system: System, given: FileInput, step: Fraction, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A recording as rows, one each `step` seconds."""
+    columns = {m: given.column(m) for m in given.columns}
+    return read_inputs(
+        system.path(given.file),
+        time=given.time,
+        time_unit=given.time_unit,
+        columns={m: Source(c.column, c.scale, c.offset) for m, c in columns.items()},
+        step=step,
+        dtype=dtype,
+        interpolation=given.interpolation,
+    )
+
+
+def made_rows(system: System, given: FunctionInput, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Rows that a Python function makes."""
+    made = np.asarray(_call(system, given.function, dtype, **given.arguments))
+    if made.dtype != dtype or made.ndim != 1 or made.size == 0:
+        raise BadInput(
+            f"{given.function.function} returned {made.dtype} of shape {made.shape}; it must be a non-empty"
+            f" one-dimensional array of {dtype}",
+            file=system.path(given.function.module),
+        )
+    return made
+
+
+def task_inputs(system: System, task: Task, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """One row a job; at the end the input begins again."""
+    given = task.input
+    if isinstance(given, FileInput):
+        step = 1 / Fraction(given.rate.hertz) if given.rate is not None else task.interval.seconds
+        return recorded_rows(system, given, step, dtype)
+    assert isinstance(given, FunctionInput)
+    return made_rows(system, given, dtype)
+
+
+def golden_outputs(
+    system: System, golden: Golden, inputs: NDArray[Any], dtype: np.dtype[Any], cache: Path
+) -> NDArray[Any]:
+    """The outputs that the inputs must give, row for row from a reset state."""
+    arguments = dict(golden.arguments)
+    function = load_function(system, golden.function)
+    if "cache" in inspect.signature(function).parameters:
+        cache.mkdir(parents=True, exist_ok=True)
+        arguments["cache"] = cache  # type: ignore[assignment]
+    result = _call(system, golden.function, inputs, **arguments)
+    expected = np.asarray(result["expected"] if isinstance(result, Mapping) else result)
+    if expected.dtype.names is None or set(expected.dtype.names) != set(dtype.names or ()):
+        raise BadInput(
+            f"{golden.function.function} returned members {expected.dtype.names},"
+            f" the output has {dtype.names}",
+            file=system.path(golden.function.module),
+        )
+    if expected.shape != inputs.shape:
+        raise BadInput(
+            f"{golden.function.function} returned {expected.shape} rows for {inputs.shape} inputs",
+            file=system.path(golden.function.module),
+        )
+    return expected
+
+
+def _call(system: System, reference: PythonReference, *arguments: Any, **named: Any) -> Any:
+    function = load_function(system, reference)
+    try:
+        return function(*arguments, **named)
+    except BadInput:
+        raise
+    except Exception as error:
+        path = system.path(reference.module)
+        raise BadInput(f"{reference.function} raised {type(error).__name__}: {error}", file=path) from error

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starts an executive's program with its configuration and waits for its recording."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from consort.errors import BadInput, EnvironmentLacks, SystemFails
+from consort.progress import Progress
+from consort.record.raw import MANIFEST
+from consort.run import sanitizer
+from consort.run.interference import interfering
+from consort.run.process import execute
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What a program left behind.
+
+    `command` started it and starts a replay with `--replay`. `status` is its exit status: 0, or 1 where the
+    run ended before its last job, with `words` on standard error, and `findings` of sanitizers among them.
+    """
+
+    raw: Path
+    command: list[str]
+    status: int
+    words: str
+    findings: tuple[str, ...]
+    interference: Path | None
+    notes: tuple[str, ...]
+
+
+def launch(
+    program: Path,
+    config: Mapping[str, Any],
+    folder: Path,
+    what: str,
+    progress: Progress,
+    *,
+    sources: Sequence[str] = (),
+    cpus: Sequence[int] = (),
+    file: Path | None = None,
+    summary: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Launched:
+    """Runs `program` once, with interference from `sources` on `cpus`, and leaves the recording in `folder`.
+
+    `what` names the run for the user, `file` is its description; `summary`: the memory that a watcher looks
+    at; `environment`: variables beside those of this process. Without a recording it raises `BadInput`,
+    `EnvironmentLacks` or `SystemFails`, as the program ended.
+    """
+    config_file = folder / "config.json"
+    config_file.write_text(json.dumps(config), encoding="utf-8")
+    raw = folder / "raw"
+    raw.mkdir()
+    seconds = config["duration_ns"] / 1e9
+    command = [str(program), "--config", str(config_file), "--raw", str(raw)]
+    with interfering(sources, cpus, 3 * seconds + 60, folder / "interference") as state:
+        # The application ends with this process, also when it is killed.
+        watched = ["--summary", summary] if summary is not None else []
+        whole = [*command, *watched, "--parent", str(os.getpid())]
+        status, words = execute(whole, seconds, what, progress, environment=environment)
+    findings, words = sanitizer.findings_in(words)
+    if not (raw / MANIFEST).is_file():
+        message = "; ".join([*findings, words] if words else findings)
+        message = message or f"the application ended with status {status}"
+        if status == 2:
+            raise BadInput(message, file=file)
+        if status == 3:
+            raise EnvironmentLacks(message, "see `consort doctor`")
+        raise SystemFails(f"{what}: {message}; nothing was recorded")
+    other = state.raw if state.raw is not None and (state.raw / MANIFEST).is_file() else None
+    return Launched(raw, command, status, words, tuple(findings), other, tuple(state.notes))

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in progress: how `consort run` makes itself known, and how a watcher reads it without disturbing it.
+
+A run writes one small file into this user's runtime folder: which process it is, what it runs at present, and
+which of its file descriptors is the summary page (`summary_page.hpp`). The page is anonymous memory, which
+the recorder of the executive fills; a watcher opens it through /proc. So nothing but the small file can be
+left behind, and one whose process is gone is swept away by whoever looks next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from consort.errors import BadInput, EnvironmentLacks
+from consort.run.data import struct_dtype
+from consort.runtime import Process, runtime_folder
+
+PURPOSE = "runs"
+# How often a copy of the page is tried again that the recorder was writing meanwhile.
+_TRIES = 1000
+
+
+class NoSuchRun(EnvironmentLacks):
+    """No run in progress is what was asked for."""
+
+
+class Announcement:
+    """A run's entry in the runtime folder, for as long as it runs."""
+
+    def __init__(self, run: str, name: str, description: Path) -> None:
+        self._file = runtime_folder(PURPOSE) / f"{run}.json"
+        me = Process.of(os.getpid())
+        self._said: dict[str, Any] = {
+            "run": run,
+            "name": name,
+            "description": str(description),
+            "pid": me.pid,
+            "started": me.started,
+            "configuration": None,
+        }
+        self._page: int | None = None
+        self._number = 0
+        self._write()
+
+    def page(
+        self,
+        key: str,
+        title: str,
+        layouts: Mapping[str, Any],
+        config: Mapping[str, Any],
+    ) -> str:
+        """Makes the page of a configuration and says so; returns the path at which the executive opens it."""
+        tasks = config["record"]["tasks"]
+        cores = [core["name"] for core in config["record"]["cores"]]
+        page = os.memfd_create("consort-summary", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(page, page_bytes(layouts, len(tasks), len(cores)))
+        self._drop_page()
+        self._page = page
+        self._number += 1
+        self._said["configuration"] = {
+            "number": self._number,
+            "key": key,
+            "title": title,
+            "duration_ns": config["duration_ns"],
+            "tasks": [
+                {name: task[name] for name in ("name", "core", "worker", "period_ns", "deadline_ns")}
+                for task in tasks
+            ],
+            "cores": cores,
+            "fd": page,
+            "inode": os.fstat(page).st_ino,
+            "layouts": dict(layouts),
+        }
+        self._write()
+        return f"/proc/{os.getpid()}/fd/{page}"
+
+    def close(self) -> None:
+        """The run has ended: its entry goes."""
+        with suppress(FileNotFoundError):
+            self._file.unlink()
+        self._drop_page()
+
+    def _drop_page(self) -> None:
+        if self._page is not None:
+            os.close(self._page)
+            self._page = None
+
+    def _write(self) -> None:
+        staged = self._file.with_suffix(".new")
+        staged.write_text(json.dumps(self._said), encoding="utf-8")
+        staged.replace(self._file)
+
+
+@contextmanager
+def announced(run: str, name: str, description: Path) -> Iterator[Announcement | EnvironmentLacks]:
+    """The announcement of a run, withdrawn however it ends.
+
+    Where the runtime folder is not this user's alone the reason comes instead: the run needs no watcher.
+    """
+    try:
+        made = Announcement(run, name, description)
+    except EnvironmentLacks as error:
+        yield error
+        return
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """A run in progress, as its entry says."""
+
+    id: str
+    name: str
+    description: str
+    process: Process
+    configuration: Mapping[str, Any] | None
+    """What runs at present; None before the first and where nothing has a page."""
+    file: Path
+
+    def again(self) -> LiveRun | None:
+        """What its entry says now; None once it has ended."""
+        return _read(self.file)
+
+
+def live_runs() -> list[LiveRun]:
+    """This user's runs in progress, oldest first. `EnvironmentLacks` where the folder is not this user's."""
+    found = [_read(file) for file in sorted(runtime_folder(PURPOSE).glob("*.json"))]
+    return [run for run in found if run is not None]
+
+
+def live_run(which: str | None) -> LiveRun:
+    """A run in progress by its id, the beginning of its id, its name, or `latest`; without one the only one.
+
+    `NoSuchRun` where it is not in progress, `BadInput` where it is not clear which is meant.
+    """
+    runs = live_runs()
+    if not runs:
+        raise NoSuchRun("no run of yours is in progress", "start one: consort run FILE")
+    if which == "latest":
+        return runs[-1]
+    found = [run for run in runs if which is None or run.id.startswith(which) or run.name == which]
+    exact = [run for run in found if run.id == which]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    ids = ", ".join(run.id for run in found or runs)
+    if not found:
+        raise NoSuchRun(f"no run in progress is called {which!r}", f"name one of these: {ids}")
+    raise BadInput(f"{len(found)} runs are in progress; name one of them, or latest: {ids}", field="RUN")
+
+
+def _read(file: Path) -> LiveRun | None:
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+        process = Process(int(said["pid"]), int(said["started"]))
+        run = LiveRun(
+            str(said["run"]),
+            str(said["name"]),
+            str(said["description"]),
+            process,
+            said["configuration"],
+            file,
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not process.runs():
+        # Its process was killed.
+        file.unlink(missing_ok=True)
+        return None
+    return run
+
+
+def page_bytes(layouts: Mapping[str, Any], tasks: int, cores: int) -> int:
+    """The size of a summary page."""
+    return int(layouts["head"]["bytes"] + tasks * layouts["task"]["bytes"] + cores * layouts["core"]["bytes"])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A copy of a summary page: structs by the names of their members."""
+
+    head: Mapping[str, int]
+    tasks: Sequence[Mapping[str, int | None]]
+    """In the order of the configuration; a time that was not seen is None."""
+    cores: Sequence[Mapping[str, int]]
+
+
+class SummaryReader:
+    """Reads the page of one configuration of a run in progress, also after the run has let go of it."""
+
+    def __init__(self, process: Process, configuration: Mapping[str, Any]) -> None:
+        """`ProcessLookupError` where the run is at another configuration by now, or has ended."""
+        self.configuration = configuration
+        layouts = configuration["layouts"]
+        self._head, self._task, self._core = (
+            struct_dtype(layouts[name]) for name in ("head", "task", "core")
+        )
+        self._none = layouts["no_time"]
+        self._bytes = page_bytes(layouts, len(configuration["tasks"]), len(configuration["cores"]))
+        try:
+            self._fd = os.open(f"/proc/{process.pid}/fd/{configuration['fd']}", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise ProcessLookupError(f"the page is gone ({error.strerror})") from None
+        # The number may belong to another file by now.
+        if os.fstat(self._fd).st_ino != configuration["inode"] or not process.runs():
+            os.close(self._fd)
+            raise ProcessLookupError("the page is gone")
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def read(self) -> Summary | None:
+        """A copy that is whole; None before the executive has written the page, or if it died writing."""
+        for _ in range(_TRIES):
+            found = self._copy()
+            if found is not None:
+                return found
+        return None
+
+    def _copy(self) -> Summary | None:
+        before = os.pread(self._fd, 8, 0)
+        page = os.pread(self._fd, self._bytes, 0)
+        after = os.pread(self._fd, 8, 0)
+        words = np.frombuffer(page, dtype="<u8")
+        head = np.frombuffer(page, dtype=self._head, count=1)[0]
+        version, check = int(head["version"]), int(head["check"])
+        total = (int(words.sum(dtype=np.uint64)) - version - check) % 2**64
+        torn = before != after or before != page[:8] or total != check
+        if version == 0 or version % 2 or torn:
+            return None
+        at = self._head.itemsize
+        tasks, cores = int(head["tasks"]), int(head["cores"])
+        task_rows = np.frombuffer(page, dtype=self._task, count=tasks, offset=at)
+        core_rows = np.frombuffer(
+            page, dtype=self._core, count=cores, offset=at + tasks * self._task.itemsize
+        )
+        return Summary(
+            _plain(head), [self._timed(_plain(row)) for row in task_rows], [_plain(row) for row in core_rows]
+        )
+
+    def _timed(self, row: Mapping[str, int]) -> dict[str, int | None]:
+        return {name: None if value == self._none else value for name, value in row.items()}
+
+
+def _plain(row: Any) -> dict[str, int]:
+    return {name: int(row[name]) for name in row.dtype.names}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Setting this machine up for a run: which CPUs it gets, and which are left for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from consort.cpus import usable_cpus
+from consort.errors import BadInput
+from consort.plan import Plan
+from consort.prepare import Prepared, prepared
+from consort.run.options import Options, duration_of
+
+
+@contextmanager
+def prepared_machine(made: Plan, options: Options) -> Iterator[Prepared]:
+    """Sets the machine up while the block runs, and restores it however the block ends."""
+    usable = usable_cpus()
+    wanted = len(made.cores) + bool(made.three_phase_cores)
+    cpus, housekeeping = usable[:wanted], usable[wanted:]
+    base = options.time_base or made.system.run.time_base
+    if not housekeeping and base == "spin":
+        raise BadInput(
+            "the run uses every CPU and its cores never sleep: with the kernel's limit on real-time time"
+            " lifted nothing else of the machine would run; write 'hybrid' or 'sleep'",
+            file=made.system.file,
+            field="run.time_base",
+        )
+    seconds = duration_of(made, options) * options.time_scale / 1e12
+    configurations = len(options.configurations or made.system.configurations())
+    with prepared(cpus, housekeeping, limit_s=configurations * (3 * seconds + 120)) as found:
+        yield found

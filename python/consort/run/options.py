@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is chosen of a run: its options, the plan that they make, and the configurations to run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from consort.errors import BadInput
+from consort.model import BadDescription, Configuration, System
+from consort.plan import Place, Plan, plan
+
+NAMES: dict[str, str] = {
+    "local-off": "local, interference off",
+    "local-on": "local, interference on",
+    "offloaded-off": "offloaded, interference off",
+    "offloaded-on": "offloaded, interference on",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run differs from what the description says. `duration_ps` goes before `iterations`."""
+
+    target: str = "linux"
+    """`linux` or `virtual`."""
+    seed: int | None = None
+    """Instead of run.seed."""
+    iterations: int | None = None
+    duration_ps: int | None = None
+    configurations: Sequence[Configuration] | None = None
+    time_base: str | None = None
+    time_scale: int = 1
+    realtime: bool = True
+    stand_ins: bool = False
+    mode: str | None = None
+    sanitize: bool = False
+    kill_worker_at_ns: int | None = None
+    stop_worker_for_ns: int | None = None
+    name: str | None = None
+    root: Path | None = None
+    command: list[str] | None = None
+
+
+def planned(system: System, options: Options, *, mode: str | None = None, place: Place = "described") -> Plan:
+    """The plan of a run: for its target, with its seed."""
+    made = plan(system, options.target, mode=mode, stand_ins=options.stand_ins, place=place)
+    return made if options.seed is None else replace(made, run=replace(made.run, seed=options.seed))
+
+
+def check_choice(made: Plan, options: Options) -> None:
+    """`BadInput` where configurations with interference are asked for, and time is virtual."""
+    if options.target != "virtual":
+        return
+    here = options.configurations is None
+    given = made.system.run.configurations if here else options.configurations
+    away = [key for key in given or () if key.endswith("-on")]
+    if away:
+        raise BadInput(
+            f"in virtual time nothing interferes, so that there is no {away[0]}; write"
+            f" {away[0].removesuffix('on')}off",
+            file=made.system.file,
+            field="run.configurations" if here else "--only",
+        )
+
+
+def title_of(made: Plan, key: Configuration) -> str:
+    """What a configuration is called in a report."""
+    if made.target == "virtual":
+        return f"{key.partition('-')[0]}, in virtual time" if made.workers else "in virtual time"
+    if made.workers:
+        return NAMES[key]
+    return "interference on" if key.endswith("-on") else "interference off"
+
+
+def possible(made: Plan, options: Options) -> list[Configuration]:
+    """The configurations to run where none is asked for: without those that the plan's masters cannot do.
+
+    A master may lack what computing its offloaded tasks itself needs, such as a stand-in's WCET there.
+    """
+    given = made.system.run.configurations
+    if given is not None:
+        return list(given)
+    found = []
+    for key in made.system.configurations():
+        if made.target == "virtual" and key.endswith("-on"):
+            continue
+        try:
+            configured(made, key, options)
+        except BadDescription:
+            continue
+        found.append(key)
+    return found
+
+
+def configured(made: Plan, key: Configuration, options: Options) -> Plan:
+    """The plan of a configuration: where it is local, masters compute their offloaded tasks themselves."""
+    if not key.startswith("local") or not made.workers:
+        return made
+    return planned(made.system, options, place="local")
+
+
+def restricted(made: Plan, cores: Sequence[str]) -> Plan:
+    """Some cores of a plan, whose tasks have nothing to do with the others.
+
+    Three-phase cores that rest keep their slots, which pass empty.
+    """
+    tasks = {name: task for name, task in made.tasks.items() if task.core in cores}
+    return replace(
+        made,
+        cores={
+            name: core if name in cores else replace(core, tasks=(), serves=())
+            for name, core in made.cores.items()
+            if name in cores or core.slot is not None
+        },
+        tasks=tasks,
+        channels={
+            name: channel
+            for name, channel in made.channels.items()
+            if channel.writer in tasks or any(reader in tasks for reader in channel.readers)
+        },
+        chains={name: chain for name, chain in made.chains.items() if set(chain.path) <= set(tasks)},
+    )
+
+
+def duration_of(made: Plan, options: Options) -> int:
+    """How long jobs are released, in the system's own time [ps]."""
+    if options.duration_ps is not None:
+        # Given in this machine's time.
+        return options.duration_ps // options.time_scale
+    first = next(iter(made.tasks.values()))
+    return (options.iterations or made.run.iterations) * first.period_ps

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running a program that records, for whoever runs one: its end, its notes, what the machine lacks."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from consort.errors import EnvironmentLacks
+from consort.progress import Progress
+from consort.record.raw import MANIFEST
+
+# What the machine, not Consort and not the user's description, is to blame for.
+LACKING = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENOTDIR,
+    errno.EEXIST,
+    errno.EIO,
+    errno.ENOMEM,
+    errno.EMFILE,
+    errno.EAGAIN,
+}
+
+
+@contextmanager
+def environment_errors() -> Iterator[None]:
+    """A full disk, or a folder that may not be written: `EnvironmentLacks`, not a defect."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in LACKING:
+            raise
+        where = f"{error.filename}: " if error.filename is not None else ""
+        words = error.strerror or str(error)
+        raise EnvironmentLacks(
+            where + words[:1].lower() + words[1:],
+            "make room, or name other folders: --root (runs), $CONSORT_CACHE (built programs), $TMPDIR",
+        ) from error
+
+
+def execute(
+    command: list[str],
+    seconds: float,
+    what: str,
+    progress: Progress,
+    *,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[int, str]:
+    """Runs a program to its end, and returns its status and what it said on standard error.
+
+    An interruption of this process ends it too. `seconds` is for the bar alone: how long it may take.
+    `environment`: variables beside those of this process.
+    """
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as words:
+        process = subprocess.Popen(
+            command, stderr=words, stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})}
+        )
+        try:
+            while True:
+                try:
+                    status = process.wait(timeout=0.2)
+                    break
+                except subprocess.TimeoutExpired:
+                    stop_if_asked()
+                    progress(what, min(1.0, (time.monotonic() - started) / max(seconds, 0.001)))
+        except BaseException:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            raise
+        words.seek(0)
+        return status, words.read().decode(errors="replace").strip()
+
+
+def add_note(raw: Path, note: str) -> None:
+    """Adds a note to a finished recording, beside those of the program itself."""
+    manifest = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
+    manifest["realtime"].setdefault("notes", []).append(note)
+    (raw / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+
+# The signals that asked this process to stop.
+_asked: list[int] = []
+
+
+def signals_to_exceptions() -> None:
+    """SIGTERM and SIGHUP unwind this process like an interrupt, so that everything is cleaned up.
+
+    What waits for long also calls `stop_if_asked`: an exception that a signal raises in a finalizer or in a
+    library's callback goes no further.
+    """
+
+    def stop(number: int, _frame: Any) -> None:
+        _asked.append(number)
+        raise SystemExit(128 + number)
+
+    shown = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if not (_asked and isinstance(unraisable.exc_value, SystemExit)):
+            shown(unraisable)
+
+    sys.unraisablehook = hook
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+
+
+def stop_if_asked() -> None:
+    """Raises SystemExit if a signal has asked this process to stop."""
+    if _asked:
+        raise SystemExit(128 + _asked[0])

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program of a plan, in C++: its tasks' steps, the types of its channels, what is bound to what.
+
+Everything else of a run stands in its configuration, so that a changed deadline compiles nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from consort.errors import BadInput
+from consort.model.description import STAND_IN
+from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
+from consort.render import Templates
+
+# The header of a program of this machine, also in virtual time; boards have their own.
+LINUX = "consort/linux/executive/catalogue.hpp"
+# A block between stand-ins whose size nobody gave.
+STAND_IN_BYTES = 64
+
+TEMPLATES = Templates("consort.run")
+
+
+def identifier(name: str) -> str:
+    """A C++ name: unlike names get unlike ones, whatever characters they use."""
+    plain = re.sub(r"[^A-Za-z0-9]", "_", name)
+    return f"{plain}_{hashlib.sha256(name.encode()).hexdigest()[:6]}"
+
+
+def task_type(task: PlannedTask) -> str:
+    return f"Task_{identifier(task.name)}"
+
+
+def program_source(plan: Plan) -> str:
+    """The application's own translation unit, for this machine's clock or for virtual time."""
+    tasks = list(plan.tasks.values())
+    described = [_task(plan, task) for task in tasks]
+    return TEMPLATES.render(
+        "application.cpp.j2",
+        file=plan.system.file.name,
+        catalogue=LINUX,
+        run="run_in_virtual_time" if plan.target == "virtual" else "run_on_this_machine",
+        headers=list(dict.fromkeys(_headers(plan))),
+        tasks=described,
+        namespaces=list(
+            dict.fromkeys(task["owner"] for task in described if task["owner"] and not task["in_class"])
+        ),
+        plants=[
+            {"type": f"Plant_{identifier(d.name)}", "name": d.name, "step": _function(d)}
+            for d in plan.devices.values()
+            if d.kind == "plant" and (d.readers or d.writers)
+        ],
+        drivers=[
+            {"type": _function(d), "name": d.name}
+            for d in plan.devices.values()
+            if d.kind == "driver" and (d.readers or d.writers)
+        ],
+        channels=[
+            {"type": f"Channel_{identifier(c.name)}", "name": c.name, "of": channel_type(plan, c)}
+            for c in carried(plan)
+        ],
+        calls=[
+            *(line for task in tasks for line in _bindings(plan, task)),
+            # A device that is only described writes numbered blocks, in the name of no task.
+            *(
+                f'catalogue.stand_in_writes<Channel_{identifier(c.name)}>("", "{c.name}");'
+                for c in carried(plan)
+                if c.writer not in plan.tasks
+            ),
+        ],
+    )
+
+
+def _task(plan: Plan, task: PlannedTask) -> dict[str, Any]:
+    step = None if task.step is None or task.step == STAND_IN else task.step
+    owner = "" if step is None else _owner(step.function)
+    return {
+        "type": task_type(task),
+        "name": task.name,
+        "step": None if step is None else step.function,
+        "owner": owner,
+        "in_class": step is not None
+        and bool(owner)
+        and _is_class(plan.system.path(step.header).resolve(), owner.rpartition("::")[2]),
+        "types": task.types,
+        "offloaded": task.worker is not None,
+    }
+
+
+@cache
+def _is_class(header: Path, name: str) -> bool:
+    """Whether a header, or one that it includes from its folder, defines a class of this name."""
+    seen: set[Path] = set()
+    waiting = [header]
+    while waiting:
+        file = waiting.pop()
+        if file in seen or not file.is_file():
+            continue
+        seen.add(file)
+        text = file.read_text(encoding="utf-8", errors="replace")
+        if re.search(rf"\b(struct|class)\s+{re.escape(name)}\b[^;]*\{{", text):
+            return True
+        waiting += [file.parent / found for found in re.findall(r'#\s*include\s+"([^"]+)"', text)]
+    return False
+
+
+def carried(plan: Plan) -> list[PlannedChannel]:
+    """The channels that a run carries: those of tasks' own data. Exchanges with workers go with the tasks."""
+    return [channel for channel in plan.channels.values() if channel.exchange_of is None]
+
+
+def _headers(plan: Plan) -> Iterator[str]:
+    for task in plan.tasks.values():
+        if task.step not in (None, STAND_IN):
+            yield str(plan.system.path(task.step.header).resolve())
+    for device in plan.devices.values():
+        if device.kind in ("plant", "driver") and (device.readers or device.writers):
+            yield str(plan.system.path(str(device.reference).partition("::")[0]).resolve())
+
+
+def _function(device: PlannedDevice) -> str:
+    """Of header.hpp::ns::step the part that C++ knows."""
+    return str(device.reference).partition("::")[2]
+
+
+def _owner(function: str) -> str:
+    """The namespace or class of a step."""
+    return function.rpartition("::")[0]
+
+
+def _member_type(task: PlannedTask, part: str, member: str) -> str:
+    """The type of a member of a task's In or Out, or of the whole of it."""
+    whole = f"{task_type(task)}::{part}"
+    if not member:
+        return whole
+    return f"std::remove_cvref_t<decltype(std::declval<{whole}&>().{member})>"
+
+
+def _offset(task: PlannedTask, part: str, member: str) -> str:
+    return "0" if not member else f"offsetof({task_type(task)}::{part}, {member})"
+
+
+def channel_type(plan: Plan, channel: PlannedChannel) -> str:
+    """The C++ type of a channel. Its block is what its writer writes; of stand-ins a numbered block."""
+    block = _block(plan, channel)
+    readers = max(1, len(channel.readers))
+    kinds = {
+        "mailbox": f"MailboxOf<{block}>",
+        "queue": f"QueueOf<{block}, {channel.capacity}>",
+        "snapshot": f"SnapshotOf<{block}, {readers}>",
+        "double-buffer": f"DoubleBufferOf<{block}>",
+        "versions": f"VersionsOf<{block}, {max(2, channel.capacity or 2)}>",
+    }
+    return "consort::linux_port::" + kinds[channel.implementation]
+
+
+def _block(plan: Plan, channel: PlannedChannel) -> str:
+    writer = plan.tasks.get(channel.writer)
+    if writer is not None and writer.step != STAND_IN:
+        return _member_type(writer, "Out", _binding_of(writer.writes, channel.name).member)
+    real = [
+        plan.tasks[reader]
+        for reader in channel.readers
+        if reader in plan.tasks and plan.tasks[reader].step != STAND_IN
+    ]
+    if real:
+        raise BadInput(
+            f"{channel.writer!r} has no step, so nothing fills this channel, which {real[0].name!r} reads"
+            " with a step; give the writer a step, or the reader a stand-in",
+            file=plan.system.file,
+            field=f"channels.{channel.name}",
+        )
+    words = -(-(channel.bytes or STAND_IN_BYTES) // 4)
+    return f"consort::linux_port::StandInBlock<{max(1, words)}>"
+
+
+def _binding_of(bindings: tuple[Binding, ...], source: str) -> Binding:
+    return next(binding for binding in bindings if binding.source == source)
+
+
+def _bindings(plan: Plan, task: PlannedTask) -> Iterator[str]:
+    for binding in task.reads:
+        yield from _bound(plan, task, binding, reads=True)
+    for binding in task.writes:
+        yield from _bound(plan, task, binding, reads=False)
+
+
+def _bound(plan: Plan, task: PlannedTask, binding: Binding, *, reads: bool) -> Iterator[str]:
+    part = "In" if reads else "Out"
+    verb = "reads" if reads else "writes"
+    channel = plan.channels.get(binding.source)
+    if channel is not None:
+        kind = f"Channel_{identifier(channel.name)}"
+        reader = f", {channel.readers.index(task.name)}U" if reads else ""
+        if task.step == STAND_IN:
+            yield (f'catalogue.stand_in_{verb}<{kind}>("{task.name}", "{channel.name}"{reader});')
+            return
+        member = f", {_member_type(task, part, binding.member)}" if reads else ""
+        offset = _offset(task, part, binding.member)
+        yield (
+            f'catalogue.{verb}<{kind}{member}>("{task.name}", "{binding.member}", "{channel.name}",'
+            f" {offset}{reader});"
+        )
+        return
+    device = plan.devices[binding.source]
+    if task.step == STAND_IN or device.kind in ("described", "record"):
+        return
+    kind = _member_type(task, part, binding.member)
+    offset = _offset(task, part, binding.member)
+    if device.kind in ("recording", "function"):
+        if binding.member:
+            yield (f'catalogue.rows<{kind}>("{task.name}", "{binding.member}", {offset});')
+        return
+    if device.kind == "plant":
+        plant = f"Plant_{identifier(device.name)}"
+        whole = f"{plant}::{'Out' if reads else 'In'}"
+        inner = (
+            f"std::remove_cvref_t<decltype(std::declval<{whole}&>().{binding.part})>"
+            if binding.part
+            else whole
+        )
+        at = f"offsetof({whole}, {binding.part})" if binding.part else "0"
+        yield (
+            f'static_assert(std::is_same_v<{kind}, {inner}>, "{task.name}: {binding.member or part} and'
+            f' {binding.part or "the whole"} of the plant {device.name} have unlike types");'
+        )
+        yield (
+            f"catalogue.{verb}_device<consort::linux_port::Plant<{plant}>, {kind}>("
+            f'"{task.name}", "{binding.member}", "{device.name}", {offset}, {at});'
+        )
+        return
+    yield (
+        f"catalogue.{verb}_device<consort::linux_port::Driver<::{_function(device)}>, {kind}>("
+        f'"{task.name}", "{binding.member}", "{device.name}", {offset});'
+    )

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulation in the form of a recording: its system, its jobs, and what each read and wrote.
+
+A job reads when it begins (three-phase: when its load begins) and writes when it ends; under logical
+execution time it reads when it is due and writes at its deadline. What is written at an instant can be read
+at that instant. A job whose output is held writes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.judge.chains import simulated_operations
+from consort.judge.system import chains_of
+from consort.record.description import ChainFacts, Described
+from consort.record.status import NONE, SLICES, STATUS
+from consort.simulate.engine import Simulation
+from consort.simulate.rows import TIMES
+
+# A time stamp of 0 means that the thing did not happen; the recording's clock begins at 1.
+FIRST_TICK = 1
+TICKS_PER_NS = 1000.0
+
+Times = NDArray[np.int64]
+
+
+def system_of(simulation: Simulation) -> dict[str, Any]:
+    """The configuration of a recording (consort.record.description) of what was simulated."""
+    system = simulation.prepared.plan.system
+    tasks = []
+    for name in simulation.prepared.tasks:
+        task = system.tasks[name]
+        wcet = system.wcet(name)
+        tasks.append(
+            {
+                "name": name,
+                "core": task.released_by,
+                "worker": task.on if task.execution == "offloaded" else None,
+                "execution": task.execution,
+                "period_ns": task.interval.picoseconds / 1000,
+                "release": "periodic" if task.period is not None else "sporadic",
+                "deadline_ns": task.deadline.picoseconds / 1000,
+                "offset_ns": task.offset.picoseconds / 1000,
+                "jitter_ns": task.jitter.picoseconds / 1000,
+                "on_miss": task.on_miss,
+                "wcet_ns": None if wcet is None else wcet.picoseconds / 1000,
+            }
+        )
+    channels, chains = _channels(simulation)
+    return {
+        "target": "simulation",
+        "configuration": "simulated",
+        "seed": str(simulation.seed),
+        "duration_ns": simulation.duration / 1000,
+        "cores": [
+            {"name": core, "policy": None if core in system.workers() else system.scheduling_of(core).policy}
+            for core in simulation.prepared.cores
+        ],
+        "tasks": tasks,
+        "channels": channels,
+        "chains": [chain.model_dump() for chain in chains],
+    }
+
+
+def jobs_of(simulation: Simulation) -> NDArray[np.void]:
+    """The rows of table `jobs`, in ticks of a picosecond, by release."""
+    assert simulation.jobs is not None, "only a run with a trace has jobs"
+    source = simulation.jobs
+    counts = ("seq", "status", "preemptions")
+    stamps = [(name, "<u8") for name in (*TIMES, "compute")]
+    rows = np.zeros(
+        source.size,
+        dtype=[*stamps, *((name, "<u4") for name in counts), ("task", "<u2"), ("core", "<u2")],
+    )
+    for field in TIMES:
+        # What did not happen is -1 there and 0 here.
+        rows[field] = (source[field] + FIRST_TICK).astype(np.uint64)
+    for field in ("compute", *counts, "task"):
+        rows[field] = source[field]
+    system, cores = simulation.prepared.plan.system, simulation.prepared.cores
+    core_of = [cores.index(system.tasks[name].released_by) for name in simulation.prepared.tasks]
+    rows["core"] = np.array(core_of, dtype=np.uint16)[source["task"]]
+    return rows[np.lexsort((rows["task"], rows["release"]))]
+
+
+def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Described) -> NDArray[np.void]:
+    """The rows of table `operations`: what the jobs of each channel's tasks wrote and read."""
+    names = system.task_names
+    parts = []
+    for number, channel in enumerate(system.channels):
+        assert channel.writer is not None
+        let = channel.communication == "let"
+        writer = names.index(channel.writer)
+        readers = [names.index(reader) for reader in channel.readers]
+        moments = {task: _moments(simulation, jobs, task, let) for task in (writer, *readers)}
+        reads = {task: (seq, read) for task, (seq, read, _) in moments.items()}
+        seq, _, written = moments[writer]
+        wrote = written > 0
+        parts.append(
+            simulated_operations({number: (writer, readers)}, reads, {writer: (seq[wrote], written[wrote])})
+        )
+    for task in range(len(names)):
+        # What a task reads from outside of the system, at the moment at which it reads everything.
+        seq, read, _ = _moments(simulation, jobs, task, let=False)
+        parts.append(simulated_operations({NONE: (-1, [task])}, {task: (seq, read)}, {}))
+    return np.concatenate(parts)
+
+
+def _channels(simulation: Simulation) -> tuple[list[dict[str, Any]], list[ChainFacts]]:
+    """A channel for each step from task to task of a chain; the chains with their channels in their paths."""
+    channels: dict[str, dict[str, Any]] = {}
+    chains = []
+    for chain in chains_of(simulation.prepared.plan.system):
+        path = [chain.path[0]]
+        for writer, reader in zip(chain.path, chain.path[1:], strict=False):
+            name = f"{writer} to {reader}" + (" (let)" if chain.communication == "let" else "")
+            channels[name] = {
+                "name": name,
+                "writer": writer,
+                "readers": [reader],
+                "communication": chain.communication,
+            }
+            path += [name, reader]
+        chains.append(chain.model_copy(update={"path": tuple(path)}))
+    return list(channels.values()), chains
+
+
+def _moments(
+    simulation: Simulation, jobs: NDArray[np.void], task: int, let: bool
+) -> tuple[NDArray[np.int64], Times, Times]:
+    """The numbers of a task's jobs, when each read and when it wrote; 0 for a job that wrote nothing."""
+    mine = jobs[jobs["task"] == task]
+    mine = mine[np.argsort(mine["seq"], kind="stable")]
+    seq = mine["seq"].astype(np.int64)
+    described = simulation.prepared.plan.system.tasks[simulation.prepared.tasks[task]]
+    wrote = (mine["status"] & STATUS["outputs_held"]) == 0
+    if let:
+        due = mine["release"].astype(np.int64)
+        return seq, due, np.where(wrote, due + described.deadline.picoseconds, 0)
+    reads = mine["start"].astype(np.int64)
+    if described.execution == "three-phase":
+        assert simulation.slices is not None
+        s = simulation.slices
+        loads = s[(s["task"] == task) & (s["doing"] == SLICES.index("load"))]
+        # Both in the order of the jobs.
+        reads = np.ascontiguousarray(loads["begin"])[np.argsort(loads["seq"], kind="stable")] + FIRST_TICK
+    return seq, reads, np.where(wrote, mine["finish"].astype(np.int64), 0)

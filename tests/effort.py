@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much a test tries, and how long it waits for a process that hangs."""
+
+from __future__ import annotations
+
+import os
+
+# tools/test.sh sets it; `CONSORT_THOROUGH=1 pytest FILE` tries everything of one file.
+THOROUGH = os.environ.get("CONSORT_THOROUGH") == "1"
+FEWEST = 20
+# Seconds after which a process is taken to hang: far longer than anything takes on a machine that is busy. No
+# test may pass or fail by how long something took.
+PATIENCE = 900.0
+
+
+def examples(number: int) -> int:
+    """Of `number` examples of a property those that are tried here: a quarter but at least 20, or all."""
+    return number if THOROUGH else min(number, max(FEWEST, number // 4))

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Costs of 0, said to be so: for tests whose subject is something else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+NO_SWITCH = {"context_switch": {"value": "0ns", "assumed": "none in this test"}}
+MEMORY: dict[str, Any] = {
+    "kind": "sram",
+    "access": {"base": "0ns", "per_byte": "0ns", "assumed": "none in this test"},
+}
+
+
+def channels(tasks: dict[str, dict[str, Any]], given: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The channels of a description; an offloaded task without any has two in the memory `free`."""
+    made = {
+        f"{name}.{end}": {"memory": "free", "size": "4B"}
+        for name, task in tasks.items()
+        if task.get("execution") == "offloaded"
+        for end in ("in", "out")
+    }
+    return made | (given or {})

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Peers that keep to no rule, and memory that does not keep what it holds.
+#include <cstring>
+#include <random>
+
+#include "remote_support.hpp"
+
+namespace {
+
+using namespace remote_test;
+
+class Peers : public Remote {
+  protected:
+    void SetUp() override {
+        Remote::SetUp();
+        std::string why;
+        if (!can_page(Faults::in_thread, why)) {
+            GTEST_SKIP() << why;
+        }
+        start();
+    }
+    static void fill(const Segment& segment) { std::memset(segment.data(), 'x', segment.bytes()); }
+    static bool is_filled(const Segment& segment) {
+        const auto* bytes = static_cast<const char*>(segment.data());
+        return std::all_of(bytes, bytes + segment.bytes(), [](char c) { return c == 'x'; });
+    }
+};
+
+// The memory of a server on this machine, reached as nobody should.
+TEST_F(Peers, AFlippedBitInTheServersMemoryIsFound) {
+    EXPECT_EXIT(
+        {
+            const Segment segment(options(path));
+            fill(segment);
+            int flipped = 0;
+            for (const auto& each :
+                 std::filesystem::directory_iterator("/proc/" + std::to_string(server) + "/fd")) {
+                std::error_code gone;
+                const std::string target = std::filesystem::read_symlink(each.path(), gone);
+                if (target.find("consort-segment") != std::string::npos) {
+                    const int file = ::open(each.path().c_str(), O_RDWR | O_CLOEXEC);
+                    const char other = 'x' ^ 8;
+                    flipped += ::pwrite(file, &other, 1, 1000) == 1 ? 1 : 0;
+                    ::close(file);
+                }
+            }
+            if (flipped != 1) {
+                ::_exit(9);
+            }
+            static_cast<void>(*static_cast<const volatile char*>(segment.data()));
+            ::_exit(8);
+        },
+        testing::KilledBySignal(SIGBUS), "other content than was stored .CRC.; SIGBUS at 0x");
+}
+
+// One byte of what the server sends is another, anywhere: the program reads what it wrote, or ends with
+// SIGBUS.
+TEST_F(Peers, AnyOtherByteIsFoundOrDoesNoHarm) {
+    std::mt19937 random(3);
+    for (int turn = 0; turn < 12; ++turn) {
+        // The first messages are of the attach: those are refused, or end in an exception.
+        const std::uint64_t at = 400 + random() % (turn % 2 == 0 ? 2000U : 2'000'000U);
+        const auto by = static_cast<char>(1 + random() % 255);
+        EXPECT_EXIT(
+            {
+                const Link link(tcp(), [&](std::uint64_t before, char* bytes, std::size_t& length) {
+                    if (at >= before && at < before + length) {
+                        bytes[at - before] ^= by;
+                    }
+                    return true;
+                });
+                const Segment segment(options(link.address(), 4 * mib));
+                fill(segment);
+                if (!is_filled(segment)) {
+                    ::_exit(9);
+                }
+                ::raise(SIGKILL);  // right
+            },
+            [](int status) {
+                return WIFSIGNALED(status) && (WTERMSIG(status) == SIGBUS || WTERMSIG(status) == SIGKILL);
+            },
+            "")
+            << "byte " << at << " by " << static_cast<int>(by);
+    }
+}
+
+// Strangers hold no more of a server than a few threads, and no client loses its memory by them.
+TEST_F(Peers, StrangersByTheHundredDoNoHarm) {
+    const Segment segment(options(tcp()));
+    fill(segment);
+    std::mt19937 random(5);
+    std::vector<int> strangers;
+    for (int i = 0; i < 200; ++i) {
+        const int stranger = connect_to(tcp());
+        std::array<std::uint32_t, 64> words{};
+        for (std::uint32_t& each : words) {
+            each = static_cast<std::uint32_t>(random());
+        }
+        if (i % 3 != 0) {
+            words[0] = i % 3 == 1 ? words[0] : protocol_magic;
+            ::send(stranger, words.data(), sizeof words, MSG_NOSIGNAL);
+        }
+        strangers.push_back(stranger);
+    }
+    std::size_t threads = 0;
+    for ([[maybe_unused]] const auto& each :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(server) + "/task")) {
+        ++threads;
+    }
+    EXPECT_LT(threads, 100U);
+    EXPECT_TRUE(is_filled(segment));
+    for (const int each : strangers) {
+        ::close(each);
+    }
+    for (int tries = 0;; ++tries) {
+        // The server sees the end of a connection a moment later.
+        try {
+            const Segment another(options(tcp()));
+            break;
+        } catch (const std::system_error& error) {
+            ASSERT_LT(tries, 2000) << error.what();
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+    }
+}
+
+// What a client with the key sends, which may be hostile to others: the server stays, and so does their
+// memory.
+TEST_F(Peers, AClientThatSendsAnythingHarmsNobodyElse) {
+    const Segment segment(options(tcp()));
+    fill(segment);
+    std::mt19937 random(11);
+    std::vector<std::byte> payload(most_payload);
+    for (int turn = 0; turn < 40; ++turn) {
+        SegmentId id{};
+        Connection connection(connect_to(tcp()), std::chrono::microseconds(0),
+                              std::chrono::milliseconds(60'000));
+        ASSERT_EQ(client_handshake(connection, read_key(key), mib, id), Outcome::good);
+        Header request{};
+        request.operation = static_cast<Operation>(random() % 10);
+        request.page = random() % 3 == 0 ? random() : random() % 300;
+        request.count = random() % 4 == 0 ? random() : random() % 70;
+        request.detail = random();
+        for (std::byte& each : payload) {
+            each = static_cast<std::byte>(random());
+        }
+        const std::size_t length = random() % 2 == 0 ? 0 : random() % (64 * page_bytes);
+        Header answer{};
+        std::vector<std::byte> room(most_payload);
+        const Outcome outcome = connection.ask(request, payload.data(), length, nullptr, 0,
+                                               Operation::fetched, answer, room.data(), room.size());
+        EXPECT_TRUE(outcome != Outcome::stalled) << turn;
+    }
+    EXPECT_TRUE(is_filled(segment));
+}
+
+}  // namespace

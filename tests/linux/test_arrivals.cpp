@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "consort/linux/executive/arrivals.hpp"
+
+using namespace consort::linux_port;
+using consort::Ticks;
+
+// Releases against the definition of the arrival curve, job by job.
+TEST(Arrivals, ReleasesKeepTheArrivalCurve) {
+    std::mt19937 random(1);
+    for (int round = 0; round < 200; ++round) {
+        const Ticks distance = 1 + random() % 100;
+        const Ticks jitter = random() % 3 == 0 ? 0 : random() % 150;
+        ArrivalLine line;
+        Announcement writer(line, nullptr);
+        ArrivalReleases releases(line, distance, jitter);
+        Ticks arrival = 1000;
+        Ticks before = 0;
+        for (std::uint32_t job = 0; job < 100; ++job) {
+            EXPECT_FALSE(releases.known());
+            arrival += random() % (2 * distance);
+            writer.announce(arrival);
+            ASSERT_TRUE(releases.known());
+            const Ticks least = job == 0 ? 0 : before + distance;
+            EXPECT_EQ(releases.job(), job);
+            EXPECT_EQ(releases.nominal(), std::max(least, arrival - jitter));
+            EXPECT_EQ(releases.actual(), std::max(arrival, releases.nominal()));
+            EXPECT_EQ(releases.early(), releases.actual() - arrival);
+            before = releases.nominal();
+            releases.next();
+        }
+    }
+}
+
+// A reader that is so far behind that instants are overwritten releases every job, and none as if it had
+// come later than it did.
+TEST(Arrivals, AReaderFarBehindSeesEveryJob) {
+    ArrivalLine line;
+    Announcement writer(line, nullptr);
+    ArrivalReleases releases(line, 10, 0);
+    constexpr std::uint32_t blocks = 5 * ArrivalLine::kept;
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+        writer.announce(1000 + 10 * Ticks{i});
+    }
+    std::uint32_t jobs = 0;
+    for (; releases.known(); releases.next()) {
+        EXPECT_LE(releases.nominal(), 1000 + 10 * Ticks{jobs});
+        ++jobs;
+    }
+    EXPECT_EQ(jobs, blocks);
+}
+
+// A writer at full speed on another processor: no job is lost, none is released after its instant.
+TEST(Arrivals, NoJobIsLostBesideAWriter) {
+    ArrivalLine line;
+    ArrivalReleases releases(line, 1, 0);
+    constexpr std::uint32_t blocks = 20000;
+    std::thread thread([&line] {
+        Announcement writer(line, nullptr);
+        for (std::uint32_t i = 0; i < blocks; ++i) {
+            writer.announce(1 + 2 * Ticks{i});
+        }
+    });
+    for (std::uint32_t job = 0; job < blocks; ++job) {
+        while (!releases.known()) {
+            releases.sleep(Clock::now() + Clock::from_ns(1'000'000));
+        }
+        EXPECT_LE(releases.nominal(), 1 + 2 * Ticks{job});
+        releases.next();
+    }
+    thread.join();
+    EXPECT_FALSE(releases.known());
+}
+
+// A block that found no room releases nobody.
+TEST(Arrivals, ADroppedBlockIsNotAnnounced) {
+    struct Full final : WriteTarget {
+        Transferred write(const std::byte* /*from*/, Ticks /*visible*/) noexcept override {
+            return {1, 0, consort::Operation::write_dropped};
+        }
+    };
+    ArrivalLine line;
+    const auto target = announcing(std::make_shared<Full>(), {Announcement(line, nullptr)});
+    target->write(nullptr, 0);
+    EXPECT_EQ(line.announced.load(), 0U);
+}

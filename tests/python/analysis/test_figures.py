@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No bound rests on a cost that nobody gave: each figure has a source, and one that is missing is named."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import free
+import pytest
+from consort.analysis.result import Bound
+from consort.analysis.system import analyze_system
+from consort.errors import BadInput
+from consort.model import BadDescription, Platform, System, load_platform, load_system, system_from_data
+from consort.simulate.build import prepare
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = sorted(file for file in ROOT.glob("examples/*/*.yaml") if "platform:" in file.read_text())
+PLATFORMS = sorted(ROOT.glob("platforms/*.yaml"))
+SOURCED = {"published", "derived", "bound", "simulated", "counted", "measured", "assumed"}
+MS = 10**9
+
+
+def each_mode(system: System) -> list[System]:
+    return [system, *(system.in_mode(mode) for mode in system.modes)]
+
+
+def check(bound: Bound) -> None:
+    """A bound rests on figures that all say where they come from; none names what is missing."""
+    assert "counts as" not in bound.verdict()
+    if bound.response is None:
+        assert bound.missing or bound.notes
+        return
+    assert bound.figures, bound
+    assert {figure.kind for figure in bound.figures} <= SOURCED, bound
+    assert all(figure.source and figure.place and figure.value for figure in bound.figures)
+    listed = bound.to_json()
+    assert {figure["kind"] for figure in listed["figures"]} == set(listed["rests_on"])
+
+
+def test_there_are_examples_and_platforms() -> None:
+    assert len(EXAMPLES) >= 8 and len(PLATFORMS) >= 6
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_every_bound_of_an_example_has_its_sources(file: Path) -> None:
+    for system in each_mode(load_system(file)):
+        bounds = analyze_system(system)
+        for bound in bounds:
+            check(bound)
+            assert bound.response is not None, bound.verdict()
+
+
+def everywhere(platform: Platform) -> list[dict[str, Any]]:
+    """A local task on each kind of core; an offloaded one for each pair of them through each memory."""
+    wcet = {"value": "1ms", "assumed": "for this test"}
+    cores = [f"{group}-0" for group, described in platform.cores.items()]
+    made: list[dict[str, Any]] = [
+        {"tasks": {"a": {"period": "1s", "wcet": wcet, "on": core}}} for core in cores
+    ]
+    for (master, worker), memory in itertools.product(itertools.permutations(cores, 2), platform.memories):
+        task = {"period": "1s", "wcet": wcet, "on": worker, "execution": "offloaded", "master": master}
+        channels = {f"a.{end}": {"memory": memory, "size": "8B"} for end in ("in", "out")}
+        made.append({"tasks": {"a": task}, "channels": channels})
+    return made
+
+
+@pytest.mark.parametrize("file", PLATFORMS, ids=lambda file: file.stem)
+def test_every_bound_on_a_platform_has_its_sources(file: Path) -> None:
+    platform = load_platform(file)
+    found = []
+    for described in everywhere(platform):
+        system = system_from_data({"consort": 1, "platform": file.stem, **described}, platform=platform)
+        bounds = analyze_system(system)
+        for bound in bounds:
+            check(bound)
+        found.append(bounds[0])
+        if bounds[0].missing:
+            # The simulator wants the same.
+            with pytest.raises(BadInput, match="no figure for"):
+                prepare(system)
+        else:
+            prepare(system)
+    assert any(bound.response is not None for bound in found)
+
+
+BOARD: dict[str, Any] = {
+    "consort": 1,
+    "name": "board",
+    "processors": {"m": {"isa": "armv7e-m"}, "w": {"isa": "aarch64"}},
+    "cores": {
+        "m": {"processor": "m", "count": 1, **free.NO_SWITCH},
+        "w": {"processor": "w", "count": 1, **free.NO_SWITCH},
+    },
+    "memories": {"ram": {"kind": "sram", "access": {"base": "100ns", "per_byte": "1ns"}}},
+}
+TASK: dict[str, Any] = {
+    "period": "1ms",
+    "wcet": {"w": {"offloaded": "100us"}},
+    "on": "w-0",
+    "execution": "offloaded",
+    "master": "m-0",
+}
+CHANNELS = {f"a.{end}": {"memory": "ram", "size": "16B"} for end in ("in", "out")}
+
+
+def bound_with(board: dict[str, Any] = BOARD, **parts: Any) -> Bound:
+    from consort.model import platform_from_data
+
+    described = {"consort": 1, "platform": "board", "tasks": {"a": TASK}, "channels": CHANNELS, **parts}
+    return analyze_system(system_from_data(described, platform=platform_from_data(board)))[0]
+
+
+def without(data: Any, *path: str) -> Any:
+    key, *rest = path
+    return {k: without(v, *rest) if k == key and rest else v for k, v in data.items() if k != key or rest}
+
+
+@pytest.mark.parametrize(
+    ("board", "parts", "missing"),
+    [
+        (without(BOARD, "cores", "m", "context_switch"), {}, "cores.m.context_switch"),
+        (without(BOARD, "memories", "ram", "access"), {}, "memories.ram.access"),
+        (without(BOARD, "memories", "ram", "access", "base"), {}, "memories.ram.access.base"),
+        (without(BOARD, "memories", "ram", "access", "per_byte"), {}, "memories.ram.access.per_byte"),
+        (BOARD, {"channels": without(CHANNELS, "a.in", "size")}, "channels.a.in.size"),
+        (BOARD, {"tasks": {"a": without(TASK, "wcet")}}, "tasks.a.wcet"),
+        (BOARD, {"run": {"time_base": "sleep"}}, "cores.m.timer_lateness"),
+    ],
+)
+def test_a_missing_figure_leaves_no_bound_and_is_named(
+    board: dict[str, Any], parts: dict[str, Any], missing: str
+) -> None:
+    assert bound_with().response is not None
+    bound = bound_with(board, **parts)
+    assert bound.response is None and not bound.schedulable
+    assert bound.missing == (missing,)
+    for word in ("no figure for", missing, "consort probe", "consort profile", "assumed:"):
+        assert word in bound.verdict()
+
+
+def test_what_the_master_computes_is_its_accesses_unless_it_is_given() -> None:
+    word, copy = 104_000, 116_000
+    ends = 3 * word + copy
+    derived = bound_with()
+    # Write, look and read, there and back, around the step.
+    assert derived.response == 2 * (2 * ends + word) + 100 * 10**6
+    given = bound_with(tasks={"a": TASK | {"dispatch": {"send": "2us", "receive": "1us"}}})
+    assert given.response == derived.response + 3 * 10**6
+    assert {"tasks.a.dispatch.send", "tasks.a.dispatch.receive"} <= {f.place for f in given.figures}
+
+
+EXCHANGE = {"from": "m", "to": "w", "memory": "ram", "round_trip": True, "published": "a table"}
+
+
+def test_a_message_that_was_timed_takes_its_maximum() -> None:
+    timed = {
+        "small": EXCHANGE | {"size": "8B", "max": "2us"},
+        "fits": EXCHANGE | {"size": "16B", "max": "3us", "loaded": {"max": "4us"}},
+        "large": EXCHANGE | {"size": "1KiB", "max": "90us"},
+    }
+    tasks = {"a": TASK | {"dispatch": {"send": "2us", "receive": "1us", "assumed": "so"}}}
+    bound = bound_with(BOARD | {"exchanges": timed}, tasks=tasks)
+    assert bound.response == (2 + 4 + 100 + 4 + 1) * 10**6
+    assert ("exchanges.fits.loaded.max", "published") in {(f.place, f.kind) for f in bound.figures}
+
+
+def test_a_median_bounds_nothing() -> None:
+    timed = {"fits": EXCHANGE | {"size": "16B", "median": "3us", "mean": "3us"}}
+    board = without(BOARD, "memories", "ram", "access") | {"exchanges": timed}
+    tasks = {"a": TASK | {"dispatch": {"send": "2us", "receive": "1us", "assumed": "so"}}}
+    assert bound_with(board, tasks=tasks).missing == ("memories.ram.access",)
+
+
+def test_figures_without_a_source_are_called_given() -> None:
+    kinds = {figure.place: figure.kind for figure in bound_with().figures}
+    assert kinds["tasks.a.wcet.w.offloaded"] == "given" and kinds["cores.m.context_switch"] == "assumed"
+
+
+def test_a_source_of_a_task_holds_for_its_figures() -> None:
+    bound = bound_with(tasks={"a": TASK | {"assumed": "made up"}})
+    (wcet,) = [figure for figure in bound.figures if figure.place.startswith("tasks.a.wcet")]
+    assert (wcet.kind, wcet.source) == ("assumed", "made up")
+
+
+def test_a_use_without_a_cost_is_refused_by_the_simulator() -> None:
+    from consort.model import platform_from_data
+
+    board = platform_from_data(without(BOARD, "cores", "m", "context_switch"))
+    tasks = {"a": {"period": "1ms", "wcet": "1us", "on": "m-0"}}
+    with pytest.raises(BadDescription, match=r"cores\.m\.context_switch"):
+        prepare(system_from_data({"consort": 1, "platform": "board", "tasks": tasks}, platform=board))

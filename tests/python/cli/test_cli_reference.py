@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/reference/cli.md names every command and no option that there is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from consort.cli import cli
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
+
+
+def commands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
+    """Every command that does something, with its whole name."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        whole = f"{path} {name}"
+        if isinstance(command, click.Group):
+            yield from commands(command, whole)
+            if command.invoke_without_command:
+                yield whole, command
+        else:
+            yield whole, command
+
+
+COMMANDS = dict(commands(cli, "consort"))
+
+
+def sections(text: str) -> dict[str, str]:
+    """The page by its headings of commands."""
+    parts = re.split(r"^## `(consort [^`]+)`\n", text, flags=re.MULTILINE)
+    names = (re.sub(r" [\[A-Z].*", "", heading) for heading in parts[1::2])
+    return dict(zip(names, parts[2::2], strict=True))
+
+
+SECTIONS = sections(PAGE.read_text(encoding="utf-8"))
+
+
+def test_every_command_has_its_section_and_no_other_has() -> None:
+    assert len(COMMANDS) > 25
+    assert set(SECTIONS) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_options_that_are_named_exist(name: str) -> None:
+    known = {"--help"}
+    for parameter in COMMANDS[name].params:
+        known |= {*parameter.opts, *parameter.secondary_opts}
+    table = [line for line in SECTIONS[name].splitlines() if line.startswith("| `-")]
+    named = set(re.findall(r"`(-[-a-z]+)", "\n".join(line.split("|")[1] for line in table)))
+    assert named <= known, named - known
+    assert len(named) == len(table) or len(named) > len(table), "a row names no option"
+
+
+def test_every_long_option_of_run_and_simulate_is_named() -> None:
+    """Those that people look up: none may be missing here."""
+    for name in ("consort run", "consort simulate"):
+        for parameter in COMMANDS[name].params:
+            if isinstance(parameter, click.Option):
+                assert any(f"`{option}" in SECTIONS[name] for option in parameter.opts), parameter.opts

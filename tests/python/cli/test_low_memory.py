@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""With little memory a command works, or says that it lacks memory; it does not trace back or hang."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from consort.cli import LEAST_FOR_TABLES, TABLES, lacks_memory
+
+CONSORT = Path(sys.executable).with_name("consort")
+SERVO = Path(__file__).parents[3] / "examples" / "servo" / "system.yaml"
+
+
+def limited(mib: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20))
+
+    return subprocess.run(
+        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=300, preexec_fn=limit
+    )
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_commands_that_read_tables_ask_for_their_memory(name: str) -> None:
+    arguments = {"compare": ["a", "b"], "report": ["latest"], "runs": []}.get(name, [str(SERVO)])
+    done = limited(600, name, *arguments)
+    assert done.returncode == 3, done.stderr
+    assert f"needs an address space of {LEAST_FOR_TABLES >> 20} MiB, and 600 MiB are allowed" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("mib", [40, 60, 90])
+def test_a_limit_anywhere_is_said(mib: int) -> None:
+    done = limited(mib, "check", str(SERVO))
+    assert done.returncode in (0, 3), done.stderr
+    if done.returncode == 3:
+        assert f"limited to {mib} MiB (ulimit -v)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_is_a_lack_of_memory() -> None:
+    loaded = ImportError("x.so: failed to map segment from shared object")
+    outer = RuntimeError("the library cannot be loaded")
+    outer.__cause__ = loaded
+    for error in (MemoryError(), OSError(12, "Cannot allocate memory"), loaded, outer):
+        assert lacks_memory(error)
+    for error in (OSError(2, "No such file"), ImportError("No module named x"), RuntimeError("x"), None):
+        assert not lacks_memory(error)

@@ -1,0 +1,488 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on made-up recordings: what holds, what does not, and whose doing it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from consort.errors import BadInput
+from consort.judge import Bounds, Expected, Limit, Verdict, judge
+from consort.judge.verdict import Row
+from consort.model import Tolerance
+from consort.record.status import OPERATIONS
+from system_recording import Recording, steady
+
+US = 1_000
+DISTURBED, CRASHED, ENDED, WORKER_DIED, SLOT_MISSED, LATE_WRITE = 11, 8, 13, 4, 14, 9
+# Event::Cause.
+STOPPED, INTERRUPTED, WOKEN_LATE = 1, 2, 3
+BOUND = Bounds((Limit("servo", "response", 30 * US, "theorem 1"),))
+THROTTLING = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000}
+
+
+def row(verdict: Verdict, subject: str, quantity: str) -> Row:
+    return next(r for r in verdict.rows if (r.subject, r.quantity) == (subject, quantity))
+
+
+def test_a_run_that_holds(tmp_path: Path) -> None:
+    verdict = judge(None, steady().write(tmp_path / "raw"), BOUND)
+    assert verdict.ok and verdict.reasons == () and verdict.machine == ""
+    response = row(verdict, "servo", "response")
+    assert (response.seen, response.undisturbed, response.bound) == (21 * US, 21 * US, 30 * US)
+    assert (response.bound_source, response.provenance, response.outcome) == (
+        "theorem 1",
+        "measured",
+        "holds",
+    )
+    compute = row(verdict, "servo", "compute")
+    assert (compute.seen, compute.bound, compute.outcome) == (20 * US, 25 * US, "holds")
+    assert verdict.summary == "The system held: all 100 jobs met their deadlines and bounds."
+    (count,) = verdict.tasks
+    assert (count.planned, count.released, count.on_time, count.late, count.unserved) == (100, 100, 100, 0, 0)
+
+
+def test_a_bound_that_is_not_there_is_none_and_says_what_is_missing(tmp_path: Path) -> None:
+    bounds = Bounds((Limit("servo", "response", None, "theorem 1", "no wcet of servo"),))
+    verdict = judge(None, steady().write(tmp_path / "raw"), bounds)
+    response = row(verdict, "servo", "response")
+    assert response.bound is None and response.missing == "no wcet of servo"
+    assert "no response time has a bound" in verdict.summary
+    assert any("no wcet of servo" in note for note in verdict.notes)
+    # The deadline still is one.
+    assert response.outcome == "holds"
+
+
+def test_a_response_above_its_bound_is_a_defect_unless_an_assumption_is_broken(tmp_path: Path) -> None:
+    recording = steady()
+    recording.rows[40]["finish"] += 15 * US
+    verdict = judge(None, recording.write(tmp_path / "defect"), BOUND)
+    assert not verdict.ok
+    (reason,) = verdict.reasons
+    assert "above its bound of 30.000 µs in 1 of 100, longest 36.000 µs" in reason and "a defect" in reason
+    recording.rows[40]["compute"] += 15 * US
+    verdict = judge(None, recording.write(tmp_path / "broken"), BOUND)
+    assert len(verdict.reasons) == 2
+    assert "an assumption of the bound is broken" in verdict.reasons[0]
+    assert (
+        "longer than its WCET of 25.000 µs in 1 of 100 undisturbed jobs, first in job 40"
+        in verdict.reasons[1]
+    )
+
+
+def gap(recording: Recording, at: int, lasted: int, why: int, job: int) -> None:
+    """The machine stops core m0 for `lasted` until `at`, during a job of the servo."""
+    recording.event(DISTURBED, at, lasted, core="m0", why=why)
+    recording.rows[job]["finish"] += lasted
+    recording.rows[job]["status"] = 1
+
+
+@pytest.mark.parametrize(
+    ("why", "lasted", "culprit"),
+    [
+        (STOPPED, 90 * US, "preempted by another thread"),
+        (INTERRUPTED, 90 * US, "interrupt"),
+        (WOKEN_LATE, 90 * US, "late wake-up"),
+        (0, 90 * US, "preemption, interrupt or hypervisor"),
+        (STOPPED, 49_000 * US, "real-time throttling"),
+        # A thread that was throttled in its sleep is woken late by as much.
+        (WOKEN_LATE, 49_000 * US, "real-time throttling"),
+        (INTERRUPTED, 49_000 * US, "interrupt"),
+    ],
+)
+def test_what_the_machine_did_is_named_and_is_not_the_systems(
+    tmp_path: Path, why: int, lasted: int, culprit: str
+) -> None:
+    recording = steady(1000)
+    skipped = lasted // (100 * US)
+    gap(recording, 40 * 100 * US + 5 * US + lasted, lasted, why, 40)
+    for seq in range(41, 41 + skipped):
+        recording.rows[seq] |= {"start": 0, "finish": 0, "compute": 0, "status": 0b1000_0001}
+    if skipped:
+        recording.rows[40 + skipped] |= {"status": 0b1000_0001}
+    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND, environment=THROTTLING)
+    assert verdict.ok, verdict.reasons
+    assert verdict.pauses[0].culprit == culprit and verdict.pauses[0].count == 1
+    assert verdict.pauses[0].longest_ns == lasted
+    (count,) = verdict.tasks
+    assert count.disturbed_misses == 1 + skipped
+    assert count.on_time + count.late + count.unserved == 1000
+    response = row(verdict, "servo", "response")
+    assert response.seen == (float("inf") if skipped else 111 * US) and response.undisturbed == 21 * US
+    assert response.outcome == "disturbed"
+    assert f"m0: {culprit} once" in verdict.machine
+    assert "all" in verdict.summary and "that the machine did not disturb" in verdict.summary
+
+
+def test_the_last_line_says_what_the_machine_did(tmp_path: Path) -> None:
+    recording = steady()
+    gap(recording, 40 * 100 * US + 95 * US, 90 * US, STOPPED, 40)
+    gap(recording, 60 * 100 * US + 95 * US, 70 * US, INTERRUPTED, 60)
+    gap(recording, 80 * 100 * US + 95 * US, 1 * US, WOKEN_LATE, 80)
+    recording.rows[80]["status"] = 0
+    guest = THROTTLING | {"hypervisor": True}
+    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND, environment=guest)
+    assert verdict.summary.endswith(
+        "The machine disturbed 3 jobs (preempted by another thread once for 90 µs in all; interrupt, or"
+        " taken by the host once for 70 µs in all); 2 of them missed their deadlines."
+    )
+
+
+def test_a_miss_that_the_machine_did_not_cause_is_the_systems(tmp_path: Path) -> None:
+    recording = steady()
+    gap(recording, 40 * 100 * US + 95 * US, 90 * US, STOPPED, 40)
+    recording.rows[70]["finish"] += 90 * US
+    recording.rows[70]["status"] = 1
+    recording.rows[71] |= {"start": 0, "finish": 0, "compute": 0, "status": 0b1000_0001}
+    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND)
+    assert not verdict.ok
+    assert "2 of 100 jobs missed their deadline of 100.000 µs, undisturbed" in verdict.reasons[0]
+    assert "1 unserved, 1 finished late" in verdict.reasons[0]
+    assert verdict.tasks[0].disturbed_misses == 1
+    assert verdict.summary.startswith("The system did not hold: servo: 2 of 100")
+
+
+def test_a_gap_disturbs_what_waits_until_the_core_is_idle_again_and_no_more(tmp_path: Path) -> None:
+    recording = Recording({"fast": {"period_ns": 100 * US}, "slow": {"period_ns": 400 * US, "rank": 0}})
+    for seq in range(16):
+        recording.job("fast", seq, 1 * US, 20 * US)
+    for seq in range(4):
+        recording.job("slow", seq, 20 * US, 60 * US)
+    # 250 us from 30 us on: slow 0 ends at 310 us, and with it the busy period of fast 1 to 3.
+    recording.event(DISTURBED, 280 * US, 250 * US, core="m0")
+    recording.rows[1]["finish"] += 260 * US
+    recording.rows[2]["finish"] += 180 * US
+    recording.rows[3]["finish"] += 50 * US
+    recording.rows[16]["finish"] += 250 * US
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert verdict.disturbed is not None
+    assert np.flatnonzero(verdict.disturbed).tolist() == [1, 2, 3, 16]
+
+
+def test_a_gap_of_a_worker_reaches_its_master(tmp_path: Path) -> None:
+    recording = Recording(
+        {
+            "servo": {"worker": "w0", "execution": "offloaded"},
+            "local": {"period_ns": 100 * US, "rank": 0},
+        }
+    )
+    for seq in range(10):
+        late = 50 * US if seq == 4 else 0
+        exchange = {"sent": 2 * US, "worker_receive": 3 * US, "worker_send": 13 * US + late}
+        recording.job("servo", seq, 1 * US, 15 * US + late, received=14 * US + late, **exchange)
+        recording.job("local", seq, 15 * US + late, 20 * US + late)
+    recording.event(DISTURBED, 4 * 100 * US + 55 * US, 50 * US, core="w0")
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert verdict.disturbed is not None
+    assert np.flatnonzero(verdict.disturbed).tolist() == [8, 9]
+    assert row(verdict, "servo", "communication").undisturbed is not None
+
+
+def test_a_request_that_lay_before_a_free_worker_is_the_machines(tmp_path: Path) -> None:
+    recording = Recording(
+        {
+            "servo": {"worker": "w0", "execution": "offloaded"},
+            "other": {"worker": "w0", "execution": "offloaded", "core": "m1", "offset_ns": 35 * US},
+        }
+    )
+    for seq in range(10):
+        taken = 33 * US if seq == 4 else 3 * US
+        times = {"worker_receive": taken, "worker_send": taken + 10 * US, "received": taken + 11 * US}
+        recording.job("servo", seq, 1 * US, taken + 12 * US, sent=2 * US, compute=10 * US, **times)
+        # What waits for its worker to be done with another job waits for no machine.
+        taken = 9 * US if seq == 4 else 3 * US
+        times = {"worker_receive": taken, "worker_send": taken + 5 * US, "received": taken + 6 * US}
+        recording.job("other", seq, 1 * US, taken + 7 * US, sent=2 * US, compute=5 * US, **times)
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert verdict.disturbed is not None
+    # Both jobs of that time: the second waited for the first, which the machine had delayed.
+    assert np.flatnonzero(verdict.disturbed).tolist() == [8, 9]
+    assert [(p.core, p.culprit) for p in verdict.pauses] == [("w0", "late wake-up")]
+
+
+def test_a_late_wake_up_is_the_machines_and_waiting_for_another_job_is_not(tmp_path: Path) -> None:
+    recording = Recording({"high": {"period_ns": 200 * US, "rank": 2}, "low": {"period_ns": 200 * US}})
+    for seq in range(10):
+        late = 60 * US if seq == 3 else 0
+        recording.job("high", seq, 1 * US + late, 50 * US + late)
+        recording.job("low", seq, 50 * US + late, 80 * US + late)
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert verdict.disturbed is not None
+    assert np.flatnonzero(verdict.disturbed).tolist() == [6, 7]
+    assert [pause.culprit for pause in verdict.pauses] == ["late wake-up"]
+    late_check = next(check for check in verdict.checks if check.name == "releases")
+    assert late_check.by == "machine" and "m0 began 2 jobs" in late_check.text
+    # Both waited for the same wake-up.
+    assert (verdict.pauses[0].count, verdict.pauses[0].total_ns) == (1, 61 * US)
+    # Time that is simulated has no machine.
+    recording.provenance = "simulated"
+    verdict = judge(None, recording.write(tmp_path / "simulated"))
+    assert verdict.disturbed is not None and not verdict.disturbed.any()
+
+
+def test_a_core_that_shares_its_cpu_is_disturbed_by_the_others_jobs_alone(tmp_path: Path) -> None:
+    recording = Recording({"here": {"core": "m0"}, "there": {"core": "m1", "period_ns": 500 * US}})
+    # The other core's second job holds the CPU when job 5 is released, for less than makes a late wake-up.
+    for seq in range(10):
+        late = 9 * US if seq == 5 else 0
+        recording.job("here", seq, 1 * US + late, 21 * US + late)
+    recording.job("there", 0, 30 * US, 70 * US)
+    recording.job("there", 1, 1 * US, 10 * US)
+    bound = Bounds((Limit("here", "response", 25 * US, "theorem 1"),))
+    apart = recording.write(tmp_path / "apart")
+    for core, cpu in zip(apart.manifest.config["cores"], (0, 1), strict=True):
+        core["cpu"] = cpu
+    verdict = judge(None, apart, bound)
+    assert any("a defect" in reason for reason in verdict.reasons)
+    shared = recording.write(tmp_path / "shared")
+    for core in shared.manifest.config["cores"]:
+        core["cpu"] = 0
+    verdict = judge(None, shared, bound)
+    assert verdict.disturbed is not None
+    # The other core's first job was pending while job 0 ran; its second one ended before job 5 began.
+    assert np.flatnonzero(verdict.disturbed).tolist() == [5, 10]
+    assert not any("a defect" in reason for reason in verdict.reasons)
+    assert {pause.culprit for pause in verdict.pauses} >= {"another core of the run on its CPU"}
+
+
+def test_a_run_in_which_every_job_was_disturbed_shows_nothing(tmp_path: Path) -> None:
+    recording = steady(10)
+    recording.event(DISTURBED, 10 * 100 * US, 10 * 100 * US, core="m0")
+    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND)
+    assert not verdict.ok and "disturbed every one of its 10 jobs" in verdict.reasons[0]
+
+
+def test_jobs_that_were_planned_and_not_done(tmp_path: Path) -> None:
+    recording = steady(100)
+    recording.config["duration_ns"] = 101 * 100_000
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert not verdict.ok
+    assert verdict.reasons[0].startswith("servo: 100 of 101 planned jobs were released")
+
+
+def test_a_crash_names_task_job_step_and_how_to_get_there(tmp_path: Path) -> None:
+    recording = steady(100)
+    recording.rows[99] |= {"finish": 0, "status": 0b1_0000_0001}
+    recording.event(CRASHED, 99 * 100 * US, 11, task="servo", core="m0")
+    recording.event(ENDED, 99 * 100 * US, 139, core="m0")
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert verdict.reasons[0].startswith(
+        "task servo crashed in job 99 (SIGSEGV, step servo.hpp::servo::step)"
+    )
+    assert "`consort run --sanitize`" in verdict.reasons[0]
+    assert verdict.reasons[1] == "core m0 ended with status 139"
+    recording.happened = recording.happened[:0]
+    recording.event(WORKER_DIED, 5, core="m0")
+    raw = recording.write(tmp_path / "died")
+    assert "the worker m0 died" in judge(None, raw).reasons
+    assert "the worker m0 died" not in judge(None, raw, expected_events=["worker-died"]).reasons
+
+
+def test_a_step_that_leaves_its_process_is_said_to(tmp_path: Path) -> None:
+    recording = steady(100)
+    recording.rows[99] |= {"finish": 0, "status": 0b1_0000_0001}
+    recording.event(CRASHED, 99 * 100 * US, 0, task="servo", core="m0")
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert verdict.reasons[0].startswith("task servo ended its process in job 99 (without a signal: ")
+    assert "a step must return, not exit" in verdict.reasons[0]
+
+
+def test_reported_breaches_and_lost_records(tmp_path: Path) -> None:
+    recording = steady()
+    recording.event(SLOT_MISSED, 5, core="m0")
+    recording.event(LATE_WRITE, 6, task="servo", core="m0")
+    recording.counters["records_lost"] = 3
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert not verdict.ok
+    text = " ".join(verdict.reasons)
+    for part in ("3 records found no room", "write after its publication instant"):
+        assert part in text
+    # On a machine the I/O core is a thread, which came late: that is not the system's doing.
+    (slot,) = (check for check in verdict.checks if check.name == "slots")
+    assert (slot.holds, slot.by, slot.text) == (False, "machine", "slot missed on m0: once")
+    assert slot.text not in text
+
+
+def test_a_time_scale_stretches_the_bounds(tmp_path: Path) -> None:
+    recording = steady(time_scale=20)
+    bounds = Bounds((Limit("servo", "response", 1 * US, "t"),), wcets={"servo": 1 * US})
+    verdict = judge(None, recording.write(tmp_path / "raw"), bounds)
+    assert not verdict.ok
+    assert row(verdict, "servo", "response").bound == 20 * US
+    assert row(verdict, "servo", "compute").bound == 20 * US
+    assert row(verdict, "servo", "compute").outcome == "holds"
+
+
+def test_an_emulated_time_is_held_against_nothing_and_is_never_said_to_hold(tmp_path: Path) -> None:
+    recording = steady()
+    recording.provenance = "emulated"
+    recording.rows[70]["finish"] += 90 * US
+    recording.rows[70]["status"] = 1
+    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND)
+    assert verdict.ok and "held" not in verdict.summary
+    assert row(verdict, "servo", "response").outcome == "not judged"
+
+
+OUT = np.dtype([("torque", "<f8"), ("mode.state", "<i4"), ("phase", "<f4", (2,))])
+STORED = np.dtype(
+    [("seq", "<u4"), ("torque", "<f8"), ("mode_state", "<i4"), ("phase_0", "<f4"), ("phase_1", "<f4")]
+)
+
+
+def with_outputs(jobs: int = 100) -> tuple[Recording, Any]:
+    recording = steady(jobs)
+    want = np.zeros(jobs, dtype=OUT)
+    want["torque"] = np.arange(jobs) / 7
+    want["mode.state"] = np.arange(jobs)
+    want["phase"] = np.arange(2 * jobs).reshape(jobs, 2)
+    got = np.zeros(jobs, dtype=STORED)
+    got["seq"] = np.arange(jobs)
+    got["torque"], got["mode_state"] = want["torque"], want["mode.state"]
+    got["phase_0"], got["phase_1"] = want["phase"][:, 0], want["phase"][:, 1]
+    recording.outputs[0] = got
+    return recording, want
+
+
+def test_a_wrong_output_names_job_member_expected_and_found(tmp_path: Path) -> None:
+    recording, want = with_outputs()
+    right = judge(None, recording.write(tmp_path / "right"), expected={"servo": Expected(want)})
+    assert right.ok and right.status is not None and not right.status.any()
+    recording.outputs[0]["phase_1"][17] = 99
+    recording.outputs[0]["torque"][30] = 1
+    verdict = judge(None, recording.write(tmp_path / "wrong"), expected={"servo": Expected(want)})
+    assert not verdict.ok and verdict.status is not None
+    assert np.flatnonzero(verdict.status & (1 << 5)).tolist() == [17, 30]
+    assert verdict.reasons[0] == (
+        "servo: 2 of 100 outputs are wrong (expected: the same steps in logical order); first job 17, member"
+        " phase_1: expected 35.0, found 99.0"
+    )
+
+
+def test_a_tolerance_is_that_of_its_member_and_of_the_elements_of_an_array(tmp_path: Path) -> None:
+    recording, want = with_outputs()
+    recording.outputs[0]["phase_0"] = np.nextafter(recording.outputs[0]["phase_0"], np.float32(1e9))
+    one = Tolerance.parse("1ulp")
+    raw = recording.write(tmp_path / "raw")
+    assert judge(None, raw, expected={"servo": Expected(want, tolerance={"phase": one})}).ok
+    # A name that only begins like another one's is not that one's.
+    assert not judge(None, raw, expected={"servo": Expected(want, tolerance={"pha": one})}).ok
+
+
+def test_an_expectation_by_input_and_outputs_that_are_no_jobs_own(tmp_path: Path) -> None:
+    recording, want = with_outputs()
+    for seq, job in enumerate(recording.rows):
+        job["input"] = seq % 10
+    recording.outputs[0]["torque"] = np.arange(100) % 10 / 7
+    recording.outputs[0]["mode_state"] = np.arange(100) % 10
+    recording.outputs[0]["phase_0"] = np.arange(100) % 10 * 2
+    recording.outputs[0]["phase_1"] = np.arange(100) % 10 * 2 + 1
+    recording.outputs[0]["torque"][50] = -1
+    recording.rows[50]["status"] = 0b11
+    golden = Expected(want[:10], by="input", source="golden")
+    verdict = judge(None, recording.write(tmp_path / "raw"), expected={"servo": golden})
+    assert not any("outputs are wrong" in reason for reason in verdict.reasons)
+    short = Expected(want[:9], by="input")
+    with pytest.raises(BadInput, match="9 expected outputs of servo, but input 9 was run"):
+        judge(None, recording.write(tmp_path / "short"), expected={"servo": short})
+    other = np.zeros(100, dtype=[("speed", "<f8")])
+    with pytest.raises(BadInput, match="the outputs of servo have no column speed"):
+        judge(None, recording.write(tmp_path / "other"), expected={"servo": Expected(other)})
+    with pytest.raises(BadInput, match="there is no task 'pump' in the recording; it has servo"):
+        judge(None, recording.write(tmp_path / "pump"), expected={"pump": Expected(other)})
+
+
+def test_outputs_that_were_not_recorded_are_not_right(tmp_path: Path) -> None:
+    _, want = with_outputs()
+    verdict = judge(None, steady().write(tmp_path / "raw"), expected={"servo": Expected(want)})
+    assert verdict.reasons == ("servo: its outputs were not recorded, so that they cannot be compared",)
+
+
+CHANNELS = [
+    {"name": "q", "implementation": "queue", "writer": "a", "readers": ["b"], "communication": "implicit"}
+]
+CHAINS = [{"name": "c", "path": ["a", "b"], "reaction_ns": 250 * US, "age_ns": 400 * US}]
+
+
+def piped(**config: Any) -> Recording:
+    """Task a writes block s+1 in job s, 10 us after its release; b reads it 50 us after it was released."""
+    recording = Recording({"a": {}, "b": {"offset_ns": 50 * US}}, channels=CHANNELS, chains=CHAINS, **config)
+    for seq in range(20):
+        recording.job("a", seq, 1 * US, 10 * US)
+        recording.job("b", seq, 1 * US, 20 * US)
+        recording.operation("a", seq, 0, 1, seq + 1, seq * 100 * US + 9 * US)
+        recording.operation("b", seq, 0, 0, seq + 1, seq * 100 * US + 51 * US)
+    return recording
+
+
+def test_channels_and_chains(tmp_path: Path) -> None:
+    bounds = Bounds(
+        (
+            Limit("q", "channel age", 60 * US, "theorem 16"),
+            Limit("c", "reaction", 200 * US, "theorem 11"),
+            Limit("c", "age", 200 * US, "theorem 12"),
+        ),
+        simulated=(Limit("c", "reaction", 190 * US, "seed 1"),),
+    )
+    verdict = judge(None, piped().write(tmp_path / "raw"), bounds)
+    assert verdict.ok, verdict.reasons
+    assert row(verdict, "q", "channel age").seen == 51 * US
+    reaction = row(verdict, "c", "reaction")
+    # From just after the read at 1 us to the end of the next job's output, at 170 us.
+    assert (reaction.seen, reaction.simulated, reaction.required) == (169 * US, 190 * US, 250 * US)
+    assert row(verdict, "c", "age").seen == 169 * US
+    (way,) = verdict.ways
+    assert [(task, seq) for task, seq, _, _ in way.links] == [("a", 1), ("b", 1)]
+    assert any("20 blocks, none lost, torn or out of order" in check.text for check in verdict.checks)
+
+
+def test_a_block_that_is_not_what_its_number_says_breaks_the_channel(tmp_path: Path) -> None:
+    recording = piped()
+    recording.operation("b", 5, 0, OPERATIONS.index("read-corrupt"), 6, 5 * 100 * US + 51 * US)
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert not verdict.ok
+    assert any("1 blocks that were not what their number says" in reason for reason in verdict.reasons)
+
+
+def test_a_lost_block_is_seen_in_channel_and_chain(tmp_path: Path) -> None:
+    recording = piped()
+    # b's job 5 still reads block 5 and its job 6 block 7: block 6 was never seen.
+    lost = next(n for n, o in enumerate(recording.operations) if (o[2], o[3], o[5]) == (5, 1, 0))
+    recording.operations[lost] = (*recording.operations[lost][:1], 5, *recording.operations[lost][2:])
+    bounds = Bounds((Limit("c", "reaction", 200 * US, "theorem 11"),))
+    verdict = judge(None, recording.write(tmp_path / "raw"), bounds)
+    assert not verdict.ok
+    assert row(verdict, "c", "reaction").seen == 269 * US
+    assert any("blocks not seen by b" in reason for reason in verdict.reasons)
+    assert any(
+        "chain c: the reaction took up to 269.000 µs of 250.000 µs" in reason for reason in verdict.reasons
+    )
+
+
+def test_a_block_with_other_content_than_was_written_is_the_systems_doing(tmp_path: Path) -> None:
+    recording = piped()
+    corrupt = next(n for n, o in enumerate(recording.operations) if (o[2], o[3], o[5]) == (5, 1, 0))
+    kind = (5, *recording.operations[corrupt][6:])
+    recording.operations[corrupt] = (*recording.operations[corrupt][:5], *kind)
+    # However long the machine stopped the reader meanwhile.
+    gap(recording, 591 * US, 40 * US, 1, 11)
+    verdict = judge(None, recording.write(tmp_path / "raw"), Bounds(()))
+    assert not verdict.ok
+    assert "q: 1 blocks read with other content than was written" in verdict.reasons
+
+
+def test_a_chain_that_never_ends_is_late_by_the_end_of_the_recording(tmp_path: Path) -> None:
+    recording = piped()
+    recording.operations = [o for o in recording.operations if not (o[3] == 1 and o[2] > 5)]
+    for seq in range(6, 20):
+        recording.operation("b", seq, 0, 0, 6, seq * 100 * US + 51 * US)
+    verdict = judge(None, recording.write(tmp_path / "raw"))
+    assert row(verdict, "c", "reaction").outcome == "late"
+    assert row(verdict, "c", "age").outcome == "late"
+
+
+def test_a_recording_without_tasks_cannot_be_judged(tmp_path: Path) -> None:
+    raw = steady().write(tmp_path / "raw")
+    with pytest.raises(BadInput, match="does not say which tasks and cores ran"):
+        judge({"deadline_ns": 5}, raw)

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each key of a description changes the plan, or is refused: the walk over the schema.
+
+Descriptions in walk/ together have every key of the schema, which a test makes sure of. Each of their values
+is changed and each key taken out, one at a time; what is planned then must differ, or be refused. Texts that
+only describe must stand in what `consort plan` prints.
+
+A figure for a processor that a task is not placed on is no key that is ignored: it is what the task costs
+there. The descriptions give none. Of priorities only the order counts.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from consort.model import BadDescription, Platform, load_platform, system_from_data, system_schema
+from consort.plan import plan
+from consort.plan.show import text_of
+from ruamel.yaml import YAML
+
+WALK = Path(__file__).parent / "walk"
+DESCRIPTIONS = ("stand_ins", "steps", "arrival")
+SCHEMA = system_schema()
+# Keys that only describe, by the part of the schema that has them. They must be printed.
+SOURCES = ("published", "derived", "measured", "counted", "bound", "simulated", "assumed")
+DESCRIPTIVE = {
+    "System.name",
+    "System.description",
+    "SystemDevice.kind",
+    "SystemDevice.rate",
+    "SystemDevice.description",
+    "Figure_DataRate_.value",
+    *(
+        f"{part}.{kind}"
+        for part in (
+            "System",
+            "Task",
+            "Scheduling",
+            "Dispatch",
+            "Footprint",
+            "SystemDevice",
+            "Figure_DataRate_",
+            "Figure_Duration_",
+            "Figure_Energy_",
+            "Figure_Size_",
+        )
+        for kind in SOURCES
+    ),
+}
+# Written out, these are what is without them; the value that differs changes the plan.
+DEFAULTS = {
+    ("Task", "execution"),
+    ("Channel", "kind"),
+    ("Chain", "communication"),
+    ("Channel", "communication"),
+    ("Scheduling", "policy"),
+    ("Scheduling", "arbitration"),
+    ("Scheduling", "service"),
+}
+# Only their order counts: one of the changes must change the plan.
+ORDERS = {"Task.priority", "Override.priority"}
+# The virtual target honours what linux does, or refuses it (tests/python/run/test_virtual_time_runs.py).
+PLANNED_FOR = ("analysis", "linux")
+Place = tuple[str | int, ...]
+
+
+@cache
+def data(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = YAML(typ="safe").load((WALK / f"{name}.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+# The schema, along a description.
+
+
+def options(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What a part of the schema may be: the name of its definition, and the definition."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        for _, found in options(SCHEMA["$defs"][name]):
+            yield name, found
+    alternatives = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    for part in alternatives if "properties" not in schema else ():
+        yield from options(part)
+    if "$ref" not in schema and (not alternatives or "properties" in schema):
+        yield "", schema
+
+
+def fits(schema: dict[str, Any], value: Any) -> bool:
+    return jsonschema.Draft202012Validator({"$defs": SCHEMA["$defs"], **schema}).is_valid(value)
+
+
+def walk(
+    name: str, schema: dict[str, Any], value: Any, place: Place
+) -> Iterator[tuple[Place, str, dict[str, Any]]]:
+    """Every key of a description: its place, its part and name in the schema, and what may stand there."""
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        patterns = schema.get("patternProperties", {})
+        for key, inside in value.items():
+            if key in properties:
+                yield (*place, key), f"{name}.{key}", properties[key]
+                into = properties[key]
+            else:
+                into = next((s for p, s in patterns.items() if re.search(p, key)), None)
+                into = into or schema["additionalProperties"]
+            yield from within(name, into, inside, (*place, key))
+    elif isinstance(value, list):
+        for index, inside in enumerate(value):
+            yield from within(name, schema.get("items", {}), inside, (*place, index))
+
+
+def within(
+    name: str, schema: dict[str, Any], value: Any, place: Place
+) -> Iterator[tuple[Place, str, dict[str, Any]]]:
+    for part, option in options(schema):
+        if fits(option, value):
+            yield from walk(part or name, option, value, place)
+            return
+
+
+@cache
+def keys(name: str) -> list[tuple[Place, str, dict[str, Any]]]:
+    return list(walk("System", SCHEMA, data(name), ()))
+
+
+def all_keys(name: str, schema: dict[str, Any], seen: set[str]) -> Iterator[str]:
+    for part, option in options(schema):
+        inner = part or name
+        for key, inside in option.get("properties", {}).items():
+            if f"{inner}.{key}" not in seen:
+                seen.add(f"{inner}.{key}")
+                yield f"{inner}.{key}"
+                yield from all_keys(inner, inside, seen)
+        nested = [*option.get("patternProperties", {}).values()]
+        nested += [
+            option[key] for key in ("items", "additionalProperties") if isinstance(option.get(key), dict)
+        ]
+        for inside in nested:
+            yield from all_keys(inner, inside, seen)
+
+
+def test_the_descriptions_have_every_key() -> None:
+    wanted = set(all_keys("System", SCHEMA, set()))
+    found = {key for name in DESCRIPTIONS for _, key, _ in keys(name)}
+    # Each of the seven kinds of source is one key of each figure; one of them at least stands at each part.
+    for part in {key.partition(".")[0] for key in wanted}:
+        if any(f"{part}.{kind}" in found for kind in SOURCES):
+            found |= {f"{part}.{kind}" for kind in SOURCES} & wanted
+    assert sorted(wanted - found) == []
+    assert len(wanted) > 100
+
+
+# What is planned.
+
+
+@cache
+def board(folder: Path) -> Platform:
+    return load_platform(folder / "board.yaml")
+
+
+def outcome(described: dict[str, Any], folder: Path, *, modes: bool, texts: bool = False) -> list[Any]:
+    """What is planned for each target, with `modes` in each mode too, or why it is refused."""
+    known = board(folder) if described.get("platform") == "board.yaml" else None
+    try:
+        system = system_from_data(described, file=folder / "system.yaml", platform=known)
+    except BadDescription as error:
+        return [str(error)]
+    found: list[Any] = []
+    for target in PLANNED_FOR:
+        for mode in (None, *(system.modes if modes else ())):
+            for place in ("described", "local") if mode is None and target == "linux" else ("described",):
+                try:
+                    made = plan(system, target, mode=mode, stand_ins=True, place=place)  # type: ignore[arg-type]
+                except BadDescription as error:
+                    found.append(str(error))
+                    continue
+                if texts:
+                    found.append("".join(text_of(made).split()))
+                    continue
+                said = made.to_json()
+                # They repeat what is described; what is planned has to show it by itself.
+                for key in ("sources", "system", "description"):
+                    del said[key]
+                for device in said["devices"].values():
+                    for key in ("is_a", "rate", "description"):
+                        del device[key]
+                found.append(json.dumps(said, sort_keys=True))
+    return found
+
+
+def get(described: Any, place: Place) -> Any:
+    for part in place:
+        described = described[part]
+    return described
+
+
+def changed(described: dict[str, Any], place: Place, value: Any) -> dict[str, Any]:
+    again = copy.deepcopy(described)
+    get(again, place[:-1])[place[-1]] = value
+    return again
+
+
+def without(described: dict[str, Any], place: Place) -> dict[str, Any]:
+    again = copy.deepcopy(described)
+    del get(again, place[:-1])[place[-1]]
+    return again
+
+
+def others(value: Any, schema: dict[str, Any]) -> Iterator[Any]:
+    """Values that may stand in a value's place: of its own kind, and every other choice."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield value + 1
+        yield value + 100
+        if value > 25:
+            yield value - 25
+        if value > 1 and isinstance(value, int):
+            yield value - 1
+    elif isinstance(value, list):
+        if len(value) > 1:
+            yield value[1:]
+            yield value[:-1]
+    elif isinstance(value, str):
+        choices = [
+            choice
+            for _, option in options(schema)
+            for choice in (*option.get("enum", ()), option.get("const"))
+        ]
+        yield from (choice for choice in choices if isinstance(choice, str) and choice != value)
+        number = re.fullmatch(r"([0-9]+)( ?[a-zA-Z/]+)", value)
+        if number is not None:
+            yield f"{int(number.group(1)) + 1}{number.group(2)}"
+            yield f"{int(number.group(1)) * 3}{number.group(2)}"
+        for old, new in (
+            ("steps.hpp", "more.hpp"),
+            ("::made", "::other"),
+            ("functions.py", "others.py"),
+            ("rows.csv", "more.csv"),
+            ("board.yaml", "other.yaml"),
+            ("::step", "::jump"),
+        ):
+            if old in value:
+                yield value.replace(old, new)
+        if value in ("a", "b"):
+            yield {"a": "b", "b": "a"}[value]
+        if value in ("shm", "ddr"):
+            yield {"shm": "ddr", "ddr": "shm"}[value]
+        core = re.fullmatch(r"(m|w|spm)-([0-9])", value)
+        if core is not None:
+            yield f"{core.group(1)}-{3 - int(core.group(2))}"
+        if not choices and number is None:
+            yield f"{value}x"
+
+
+CASES = [
+    pytest.param(name, place, key, schema, id=f"{name}:{'.'.join(map(str, place))}")
+    for name in DESCRIPTIONS
+    for place, key, schema in keys(name)
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("walk")
+    for file in WALK.iterdir():
+        if file.is_file():
+            shutil.copy(file, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def planned(folder: Path) -> dict[str, list[Any]]:
+    modes = {f"{name} in its modes": outcome(data(name), folder, modes=True) for name in DESCRIPTIONS}
+    return modes | {name: outcome(data(name), folder, modes=False) for name in DESCRIPTIONS}
+
+
+def test_the_descriptions_are_planned(planned: dict[str, list[Any]]) -> None:
+    for name in ("stand_ins", "steps", "stand_ins in its modes"):
+        assert all(found.startswith("{") for found in planned[name]), name
+    assert any(found.startswith("{") for found in planned["arrival"])
+
+
+@pytest.mark.parametrize(("name", "place", "key", "schema"), CASES)
+def test_a_change_changes_the_plan(
+    name: str, place: Place, key: str, schema: dict[str, Any], folder: Path, planned: dict[str, list[Any]]
+) -> None:
+    described = data(name)
+    value = get(described, place)
+    variants = [changed(described, place, other) for other in others(value, schema)]
+    if isinstance(value, dict | list) or not variants:
+        variants.append(without(described, place))
+    assert variants
+    if key in DESCRIPTIVE:
+        before = outcome(described, folder, modes=False, texts=True)
+        ignored = [v for v in variants if outcome(v, folder, modes=False, texts=True) == before]
+    else:
+        ignored = [v for v in variants if not planned_differently(v, name, place, folder, planned)]
+    if key in ORDERS:
+        assert len(ignored) < len(variants)
+    else:
+        assert [get(variant, place[:-1]) for variant in ignored] == []
+
+
+def planned_differently(
+    variant: dict[str, Any], name: str, place: Place, folder: Path, planned: dict[str, list[Any]]
+) -> bool:
+    modes = place[0] == "modes"
+    return outcome(variant, folder, modes=modes) != planned[f"{name} in its modes" if modes else name]
+
+
+@pytest.mark.parametrize(("name", "place", "key", "schema"), CASES)
+def test_a_key_that_is_taken_out_changes_the_plan(
+    name: str, place: Place, key: str, schema: dict[str, Any], folder: Path, planned: dict[str, list[Any]]
+) -> None:
+    described = data(name)
+    if key in DESCRIPTIVE or tuple(key.split(".")) in DEFAULTS:
+        return
+    assert planned_differently(without(described, place), name, place, folder, planned)
+
+
+def test_the_walk_would_find_an_ignored_value(folder: Path, planned: dict[str, list[Any]]) -> None:
+    # What the task costs where it is not placed is in no plan: to the walk that is a value that is ignored.
+    place: Place = ("tasks", "fast", "wcet", "w")
+    variant = changed(data("stand_ins"), place, "70us")
+    assert not planned_differently(variant, "stand_ins", place, folder, planned)

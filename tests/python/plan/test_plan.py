@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan says of a description, and what a target refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import free
+import pytest
+from consort.cli import main
+from consort.errors import BadInput
+from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
+from consort.plan import TARGETS, plan, problems_of
+from consort.plan.show import text_of
+
+ROOT = Path(__file__).parents[3]
+VEHICLE = ROOT / "examples" / "vehicle" / "system.yaml"
+BOARD: dict[str, Any] = {
+    "consort": 1,
+    "name": "board",
+    "processors": {"m": {"isa": "armv7e-m"}, "w": {"isa": "aarch64"}},
+    "cores": {
+        "m": {"processor": "m", "count": 4, **free.NO_SWITCH},
+        "w": {"processor": "w", "count": 4, **free.NO_SWITCH},
+        "spm": {
+            "processor": "m",
+            "count": 4,
+            **free.NO_SWITCH,
+            "scratchpad": {"size": "64KiB", "partitions": 2},
+        },
+    },
+    "memories": {"shm": {"kind": "sram", "access": {"base": "100ns", "per_byte": "1ns"}}},
+    "dmas": {"edma": {"setup": "1us", "rate": "1GB/s"}},
+}
+PLATFORM = platform_from_data(BOARD)
+
+
+def system(tasks: dict[str, dict[str, Any]], **more: Any) -> System:
+    """Tasks of 1 ms on m-0 with a WCET of 10 us, where they do not say otherwise."""
+    rate = {"on": "m-0", "wcet": "10us"}
+    written = {
+        name: rate | ({} if "min_interarrival" in task else {"period": "1ms"}) | task
+        for name, task in tasks.items()
+    }
+    return system_from_data({"consort": 1, "platform": "board", "tasks": written, **more}, platform=PLATFORM)
+
+
+def refused(described: System, target: str = "linux", **how: Any) -> list[str]:
+    return [f"{problem.field}: {problem.message}" for problem in problems_of(described, target, **how)]
+
+
+class TestVehicle:
+    made = plan(load_system(VEHICLE), "linux", stand_ins=True)
+
+    def test_cores(self) -> None:
+        assert self.made.cores["r5f-0"].tasks == (
+            "wheel-speed",
+            "drive-control",
+            "brake",
+            "grip-estimate",
+            "body",
+        )
+        assert self.made.cores["r5f-0"].wait == "sleep"
+        assert self.made.cores["a72-0"].policy == "worker"
+        assert self.made.cores["a72-0"].serves == ("drive-control", "grip-estimate")
+        assert self.made.cores["x86-1"].policy == "edf"
+        slot = self.made.cores["r5f-1"].slot
+        assert slot is not None
+        assert (slot.length_ps, slot.phase_ps, slot.round_ps) == (60 * 10**6, 0, 60 * 10**6)
+
+    def test_ranks_count_from_the_least_urgent(self) -> None:
+        ranks = {name: task.rank for name, task in self.made.tasks.items() if task.core == "r5f-0"}
+        assert ranks == {"wheel-speed": 5, "drive-control": 4, "brake": 3, "grip-estimate": 2, "body": 1}
+        assert {n: t.worker_rank for n, t in self.made.tasks.items() if t.worker} == {
+            "drive-control": 2,
+            "grip-estimate": 1,
+        }
+
+    def test_tasks(self) -> None:
+        control = self.made.tasks["drive-control"]
+        assert (control.core, control.worker, control.step) == ("r5f-0", "a72-0", "stand-in")
+        assert (control.wcet_ps, control.bcet_ps, control.fallback_ps) == (
+            220 * 10**6,
+            160 * 10**6,
+            900 * 10**6,
+        )
+        assert control.give_up_ps == 640 * 10**6
+        assert [binding.source for binding in self.made.tasks["abs"].reads] == ["wheel-speeds", "grip"]
+        assert [binding.source for binding in self.made.tasks["wheel-speed"].writes] == [
+            "wheel-speeds",
+            "steering-speeds",
+        ]
+
+    def test_channels(self) -> None:
+        held = {name: channel.implementation for name, channel in self.made.channels.items()}
+        assert held["drive-control.in"] == held["torque"] == "mailbox"
+        assert (held["objects"], held["events"], held["steering-speeds"]) == ("snapshot", "queue", "versions")
+        let = self.made.channels["steering-speeds"]
+        # 1 + (1 ms + 10 ms) / 1 ms
+        assert (let.communication, let.capacity) == ("let", 12)
+        # Its writer is in an implicit chain, too; but it has to publish at its deadline.
+        assert self.made.tasks["wheel-speed"].communication == "let"
+        assert self.made.channels["wheel-speeds"].communication == "implicit"
+        assert self.made.tasks["abs"].communication == "implicit"
+        sent = self.made.channels["drive-control.in"]
+        assert (sent.writer_core, sent.reader_cores, sent.bytes) == ("r5f-0", ("a72-0",), 512)
+
+    def test_modes(self) -> None:
+        made = plan(load_system(VEHICLE), "linux", mode="limp-home", stand_ins=True)
+        assert made.mode == "limp-home"
+        assert (made.tasks["drive-control"].worker, made.tasks["drive-control"].period_ps) == (
+            None,
+            2 * 10**9,
+        )
+        assert "drive-control.in" not in made.channels
+
+    def test_the_text_fits_and_says_all(self) -> None:
+        text = text_of(self.made)
+        assert max(map(len, text.splitlines())) <= 80
+        flat = "".join(text.split())
+        for name in (*self.made.tasks, *self.made.channels, *self.made.devices, *self.made.chains):
+            assert name in flat
+
+    def test_json_is_plain(self) -> None:
+        json.dumps(self.made.to_json())
+
+
+@pytest.mark.parametrize("path", ["servo", "automotive"])
+def test_examples_are_planned(path: str) -> None:
+    made = plan(load_system(ROOT / "examples" / path / "system.yaml"))
+    assert made.tasks
+
+
+def test_an_imported_model_is_planned(tmp_path: Path) -> None:
+    model = ROOT / "tests" / "python" / "exchange" / "data" / "small.amxmi"
+    with pytest.raises(SystemExit) as ended:
+        main(["import", str(model), "-o", str(tmp_path / "system.yaml")])
+    assert ended.value.code == 0
+    described = load_system(tmp_path / "system.yaml")
+    made = plan(described, "linux", stand_ins=True)
+    assert all(task.step == "stand-in" for task in made.tasks.values())
+    # Without stand-ins it says of each task what it lacks.
+    assert len(problems_of(described)) == len(described.tasks)
+
+
+def test_offloaded_tasks_computed_by_their_masters() -> None:
+    made = plan(load_system(ROOT / "examples" / "servo" / "system.yaml"), place="local")
+    assert made.tasks["servo"].worker is None
+    assert made.tasks["servo"].core == "master-0"
+    assert list(made.channels) == []
+
+
+def test_unknown_target_and_mode() -> None:
+    described = system({"a": {}})
+    with pytest.raises(BadInput, match="there is no target 'linus'; did you mean 'linux'"):
+        plan(described, "linus")
+    with pytest.raises(BadInput, match="there is no mode 'x'"):
+        plan(described, mode="x")
+
+
+class TestRefusals:
+    def test_no_step(self) -> None:
+        assert refused(system({"a": {}})) == [
+            "tasks.a: the task has no step to execute; add it, for example 'step: step.hpp::servo::step', or"
+            " 'step: stand-in', or run it with --stand-ins"
+        ]
+        assert refused(system({"a": {}}), stand_ins=True) == []
+        assert refused(system({"a": {"step": "stand-in"}})) == []
+        assert refused(system({"a": {}}), "analysis") == []
+
+    def test_a_stand_in_needs_its_execution_time(self) -> None:
+        described = system({"a": {"wcet": {"m": {"three-phase": "1us"}, "w": "1us"}, "on": "w-0"}})
+        assert refused(described, stand_ins=True) == []
+        bare = system_from_data(
+            {"consort": 1, "platform": "board", "tasks": {"a": {"period": "1ms", "on": "m-0"}}},
+            platform=PLATFORM,
+        )
+        assert refused(bare, stand_ins=True) == [
+            "tasks.a.wcet: a stand-in executes for the task's wcet, and there is none for local execution on"
+            " m ('m-0'); add it, for example 'wcet: {m: 50us}'"
+        ]
+
+    def test_a_worker_does_nothing_else(self) -> None:
+        offloaded = {"on": "w-0", "master": "m-0", "execution": "offloaded"}
+        found = refused(system({"a": offloaded, "b": {"on": "w-0"}}), stand_ins=True)
+        assert found == [
+            "tasks.b.on: the core 'w-0' is a worker (task 'a'), which does nothing else; name another core"
+        ]
+
+    def test_a_worker_is_no_master(self) -> None:
+        first = {"on": "w-0", "master": "m-0", "execution": "offloaded"}
+        second = {"on": "w-1", "master": "w-0", "execution": "offloaded"}
+        assert refused(system({"a": first, "b": second}), stand_ins=True) == [
+            "tasks.b.master: the core 'w-0' is a worker (task 'a'), which does nothing else; name another"
+            " core"
+        ]
+
+    def test_masters_may_share_a_worker(self) -> None:
+        tasks = {
+            name: {"on": "w-0", "master": f"m-{i}", "execution": "offloaded"}
+            for i, name in enumerate(("a", "b"))
+        }
+        assert refused(system(tasks), stand_ins=True) == []
+        made = plan(system(tasks), stand_ins=True)
+        assert made.cores["w-0"].serves == ("a", "b")
+        assert {name: task.worker_rank for name, task in made.tasks.items()} == {"a": 2, "b": 1}
+
+    def test_a_worker_serves_by_urgency(self) -> None:
+        offloaded = {"on": "w-0", "master": "m-0", "execution": "offloaded"}
+        described = system({"a": offloaded}, scheduling={"w": {"policy": "edf"}})
+        assert [line.partition(":")[0] for line in refused(described, "analysis")] == ["scheduling.w.policy"]
+
+    def test_a_channel_of_two_kinds_of_chain(self) -> None:
+        described = system(
+            {"a": {"writes": ["x"]}, "b": {"reads": ["x"]}},
+            channels={"x": {"kind": "sporadic"}},
+            chains={"one": {"path": ["a", "b"], "communication": "let"}, "two": {"path": ["a", "b"]}},
+        )
+        for target in TARGETS:
+            found = refused(described, target, stand_ins=True)
+            assert [line.partition(":")[0] for line in found] == ["chains.one.communication"]
+
+    def test_times_are_whole_nanoseconds(self) -> None:
+        described = system({"a": {"period": "1000.5ns", "deadline": "1us", "jitter": "1ps"}})
+        assert [line.partition(":")[0] for line in refused(described, stand_ins=True)] == [
+            "tasks.a.period",
+            "tasks.a.jitter",
+        ]
+
+    def test_a_queue_is_a_power_of_two(self) -> None:
+        described = system(
+            {"a": {"writes": ["x"]}, "b": {"reads": ["x"]}}, channels={"x": {"kind": "queue", "capacity": 5}}
+        )
+        assert refused(described, stand_ins=True) == [
+            "channels.x.capacity: a queue holds a power of two of blocks, from 2 on, and 5 is none; write 8"
+        ]
+
+    def test_a_refusal_in_a_mode_points_at_the_mode(self) -> None:
+        described = system(
+            {"a": {"step": "stand-in"}}, modes={"slow": {"overrides": {"a": {"period": "1000.5ns"}}}}
+        )
+        assert refused(described) == []
+        places = [line.partition(":")[0] for line in refused(described, mode="slow")]
+        assert places[0] == "modes.slow.overrides.a.period"
+
+
+def test_check_and_plan_refuse_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "system.yaml").write_text(
+        "consort: 1\nplatform: linux-host\ntasks:\n  a: {period: 1ms, on: worker-0}\n", encoding="utf-8"
+    )
+    said = []
+    for command in (["plan"], ["check", "--for", "linux"]):
+        with pytest.raises(SystemExit) as ended:
+            main([*command, str(tmp_path / "system.yaml")])
+        assert ended.value.code == 2
+        said.append(capsys.readouterr().err.splitlines()[0].removeprefix("consort: "))
+    assert said[0] == said[1]
+    assert ":4:3: tasks.a: " in said[0]
+
+
+def test_bad_description_is_raised_with_all() -> None:
+    with pytest.raises(BadDescription) as caught:
+        plan(system({"a": {}, "b": {}}))
+    assert len(caught.value.problems) == 2
+
+
+def test_the_example_of_the_documentation() -> None:
+    text = (ROOT / "docs" / "explanation" / "plan.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code.replace("examples/", f"{ROOT}/examples/"), names)
+    said = dict(re.findall(r"^(made\.\S*)\s+# (.*)$", code, re.MULTILINE))
+    assert str(eval('made.cores["a72-0"].serves', names)) == said['made.cores["a72-0"].serves']
+    assert str(eval('made.tasks["brake"].rank', names)) == said['made.tasks["brake"].rank']
+    channel = eval('made.channels["steering-speeds"]', names)
+    assert (
+        f"a ring of {channel.capacity} {channel.implementation}" == said['made.channels["steering-speeds"]']
+    )

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What holds of every plan, and that a plan means the same to analysis, simulation and a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import free
+import pytest
+from consort.analysis.system import analyze_system
+from consort.model import System, load_system, platform_from_data, system_from_data
+from consort.plan import Plan, plan
+from consort.simulate.build import prepare
+from consort.simulate.engine import simulate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).parents[3]
+VEHICLE = ROOT / "examples" / "vehicle" / "system.yaml"
+PLATFORM = platform_from_data(
+    {
+        "consort": 1,
+        "name": "board",
+        "processors": {"m": {"isa": "armv7e-m"}},
+        "cores": {
+            "m": {"processor": "m", "count": 3, **free.NO_SWITCH},
+            "w": {"processor": "m", "count": 2, **free.NO_SWITCH},
+            "spm": {"processor": "m", "count": 2, **free.NO_SWITCH, "scratchpad": {"size": "64KiB"}},
+        },
+        "memories": {"shm": {"kind": "sram"}, "free": free.MEMORY},
+        "dmas": {"edma": {"setup": "1us", "rate": "1GB/s"}},
+    }
+)
+POLICIES = ("fixed-priority", "fixed-priority-non-preemptive", "edf")
+
+
+@st.composite
+def systems(draw: st.DrawFn) -> System:
+    """Masters and workers, local and three-phase tasks; with priorities on all cores, or by deadline."""
+    count = draw(st.integers(1, 9))
+    by_priority = draw(st.booleans())
+    order = draw(st.permutations(range(count)))
+    tasks: dict[str, Any] = {}
+    for number in range(count):
+        kind = draw(st.sampled_from(["local", "offloaded", "three-phase"]))
+        period = draw(st.sampled_from([1, 2, 5, 10]))
+        task: dict[str, Any] = {"wcet": "20us", "execution": kind, "on_miss": "hold-last-output"}
+        task["period"] = f"{period}ms"
+        task["deadline"] = f"{draw(st.integers(500, period * 1000))}us"
+        if draw(st.booleans()) and kind != "three-phase":
+            task["min_interarrival"] = task.pop("period")
+        if kind == "local":
+            task["on"] = f"m-{draw(st.integers(0, 2))}"
+        elif kind == "offloaded":
+            task |= {"on": f"w-{draw(st.integers(0, 1))}", "master": f"m-{draw(st.integers(0, 2))}"}
+        else:
+            task["on"] = f"spm-{draw(st.integers(0, 1))}"
+            task["footprint"] = {"code": f"{draw(st.integers(1, 8))}KiB", "data": "1KiB"}
+        if by_priority:
+            task["priority"] = order[number]
+        tasks[f"t{number}"] = task
+    scheduling: dict[str, Any] = {"spm": {"policy": "three-phase", "slot": "auto"}}
+    for core in range(3):
+        policy = draw(st.sampled_from(POLICIES[: 2 if by_priority else 3]))
+        scheduling[f"m-{core}"] = {"policy": policy}
+        if any(task.get("master") == f"m-{core}" for task in tasks.values()):
+            scheduling[f"m-{core}"]["wait"] = draw(st.sampled_from(["spin", "sleep"]))
+    described = {
+        "consort": 1,
+        "platform": "board",
+        "tasks": tasks,
+        "scheduling": scheduling,
+        "channels": free.channels(tasks),
+    }
+    return system_from_data(described, platform=PLATFORM)
+
+
+@settings(max_examples=150, deadline=None)
+@given(systems())
+def test_every_plan_is_whole(system: System) -> None:
+    made = plan(system, "linux", stand_ins=True)
+    assert sorted(name for core in made.cores.values() for name in core.tasks) == sorted(system.tasks)
+    served = [name for core in made.cores.values() for name in core.serves]
+    assert sorted(served) == sorted(n for n, t in system.tasks.items() if t.execution == "offloaded")
+    for core in made.cores.values():
+        urgencies = system.priorities(core.name)
+        for names, ranks in (
+            (core.tasks, [made.tasks[name].rank for name in core.tasks]),
+            (core.serves, [made.tasks[name].worker_rank for name in core.serves]),
+        ):
+            assert ranks == list(range(len(names), 0, -1))
+            assert [urgencies[name] for name in names] == sorted((urgencies[n] for n in names), reverse=True)
+    at = 0
+    for name in made.three_phase_cores:
+        slot = made.cores[name].slot
+        assert slot is not None
+        assert slot.phase_ps == at
+        at += slot.length_ps
+        for task in made.cores[name].tasks:
+            footprint = made.tasks[task].footprint
+            assert footprint is not None and footprint.load_ps is not None and footprint.unload_ps is not None
+            assert max(footprint.load_ps, footprint.unload_ps) <= slot.length_ps
+    assert all(made.cores[name].slot.round_ps == at for name in made.three_phase_cores)  # type: ignore[union-attr]
+
+
+def alike(one: System | Plan, other: System | Plan) -> None:
+    assert analyze_system(one) == analyze_system(other)
+    seen = [simulate(prepare(subject), 20 * 10**9).figures for subject in (one, other)]
+    assert seen[0] == seen[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(systems())
+def test_a_plan_for_a_machine_means_what_its_analysis_means(system: System) -> None:
+    alike(system, plan(system, "linux", stand_ins=True))
+
+
+@pytest.mark.parametrize("mode", [None, "parked", "limp-home"])
+def test_the_vehicle_means_the_same_to_all(mode: str | None) -> None:
+    system = load_system(VEHICLE)
+    alike(plan(system, "analysis", mode=mode), plan(system, "linux", mode=mode, stand_ins=True))
+    if mode is not None:
+        alike(system.in_mode(mode), plan(system, "virtual", mode=mode, stand_ins=True))

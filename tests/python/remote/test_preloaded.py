@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What programs do that does not suit a preloaded pager: they work, or the library refuses it in words."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from effort import PATIENCE
+
+CONSORT = Path(sys.executable).with_name("consort")
+# Each function runs in a process of its own: `main` takes its name, and answers 0 where all is right.
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { size = 12 << 20, step = 4096 };
+static char *block;
+
+static int filled(char with) {
+    for (int i = 0; i < size; i += step)
+        if (block[i] != with) return 0;
+    return 1;
+}
+/* A child's own large blocks are its own: they are made and freed as ever. */
+static int forks(void) {
+    pid_t child = fork();
+    if (child == 0) {
+        for (int i = 0; i < 40; ++i) {
+            char *mine = malloc(3 << 20);
+            memset(mine, i, 3 << 20);
+            char *more = realloc(mine, 5 << 20);
+            if (more[0] != i || more[(3 << 20) - 1] != i) _exit(9);
+            free(more);
+        }
+        free(block); /* of the parent: left as it is */
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status == 0 && filled('x') ? 0 : 1;
+}
+static int reads_what_its_parent_has(void) {
+    pid_t child = fork();
+    if (child == 0) _exit(block[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS ? 0 : 1;
+}
+static int closes_all(void) {
+    closefrom(3);
+    return filled('x') ? 0 : 1;
+}
+static void *blocking(void *nothing) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    return filled('x') ? nothing : NULL;
+}
+static int blocks_signals(void) {
+    pthread_t thread;
+    void *right = NULL;
+    pthread_create(&thread, NULL, blocking, &right);
+    pthread_join(thread, &right);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    return right != NULL && filled('x') ? 0 : 1;
+}
+static volatile sig_atomic_t ran;
+static void handler(int number) { ran = filled('x') ? number : -1; }
+static int handles_signals(void) {
+    struct sigaction action = {.sa_handler = handler};
+    sigfillset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, NULL);
+    raise(SIGUSR1);
+    return ran == SIGUSR1 ? 0 : 1;
+}
+static int advises(void) {
+    char *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(area, 'y', size);
+    if (madvise(area + step, step, MADV_DONTNEED) != 0) return 2;
+    if (area[step] != 0 || area[0] != 'y' || area[2 * step] != 'y') return 3;
+    if (munmap(area + 4 * step, 4 * step) != 0 || area[3 * step] != 'y' || area[8 * step] != 'y') return 4;
+    area = mremap(area, 4 * step, size / 2, MREMAP_MAYMOVE);
+    if (area == MAP_FAILED || area[0] != 'y' || area[step] != 0 || area[3 * step] != 'y') return 5;
+    for (int i = 4 * step; i < size / 2; ++i)
+        if (area[i] != 0) return 6;
+    return filled('x') ? 0 : 1;
+}
+static int direct(void) {
+    errno = 0;
+    int file = open(getenv("FILE"), O_RDWR | O_CREAT | O_DIRECT, 0600);
+    if (file >= 0 || errno != EINVAL) return 1;
+    file = open(getenv("FILE"), O_RDWR | O_CREAT, 0600);
+    return file >= 0 && fcntl(file, F_SETFL, O_DIRECT) < 0 && errno == EINVAL ? 0 : 2;
+}
+static int reads_only(void) {
+    if (mprotect(block, size, PROT_READ) != 0 || !filled('x')) return 2;
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, NULL, 0);
+    if (mprotect(block, size, PROT_READ | PROT_WRITE) != 0) return 3;
+    memset(block, 'z', size);
+    if (mprotect(block + step, size - step, PROT_READ) != 0 || !filled('z')) return 4;
+    free(block); /* the next one that gets the place may write to it */
+    block = malloc(size);
+    memset(block, 'a', size);
+    return filled('a') && mprotect(block, size, PROT_NONE) < 0 && errno == EACCES ? 0 : 1;
+}
+static int writes_to_what_it_may_only_read(void) {
+    mprotect(block, size, PROT_READ);
+    block[size / 2] = 'y';
+    return 0;
+}
+#define RUN(name) if (strcmp(what, #name) == 0) return name()
+int main(int argc, char **words) {
+    const char *what = argc > 1 ? words[1] : "";
+    block = malloc(size);
+    memset(block, 'x', size);
+    RUN(forks);
+    RUN(reads_what_its_parent_has);
+    RUN(closes_all);
+    RUN(blocks_signals);
+    RUN(handles_signals);
+    RUN(advises);
+    RUN(direct);
+    RUN(reads_only);
+    RUN(writes_to_what_it_may_only_read);
+    return 99;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("r")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def program(place: Path) -> Path:
+    (place / "program.c").write_text(PROGRAM)
+    subprocess.run(
+        ["cc", "-O1", "-pthread", str(place / "program.c"), "-o", str(place / "program")], check=True
+    )
+    return place / "program"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server(place: Path) -> Iterator[None]:
+    process = subprocess.Popen(
+        [str(CONSORT), "remote", "serve", "--size", "256MiB", "--listen", "127.0.0.1:0"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"XDG_RUNTIME_DIR": str(place)},
+    )
+    assert process.stdout is not None
+    with process, process.stdout:
+        next(line for line in process.stdout if line.startswith("ready "))
+        yield
+        process.terminate()
+
+
+def run(place: Path, faults: str, *command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            *(str(CONSORT), "remote", "run", "--attach", "memory,size=64MiB,cache=2MiB"),
+            *("--faults", faults, "--", *command),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        env=os.environ | {"XDG_RUNTIME_DIR": str(place), "FILE": str(place / "file")},
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "faults", "words"),
+    [
+        ("forks", "handler", ""),
+        ("reads_what_its_parent_has", "handler", "a child after fork() has no remote memory; SIGBUS at 0x"),
+        ("closes_all", "handler", ""),
+        ("blocks_signals", "in-thread", ""),
+        ("handles_signals", "in-thread", ""),
+        ("advises", "handler", ""),
+        ("direct", "handler", "direct I/O (O_DIRECT) is refused (EINVAL)"),
+        ("reads_only", "handler", "are refused (EACCES)"),
+        ("reads_only", "in-thread", "are refused (EACCES)"),
+    ],
+)
+def test_a_program_that(place: Path, program: Path, what: str, faults: str, words: str) -> None:
+    done = run(place, faults, str(program), what)
+    assert done.returncode == 0, done.stderr
+    assert words in done.stderr if words else done.stderr == ""
+
+
+@pytest.mark.parametrize("faults", ["handler", "in-thread"])
+def test_a_write_to_what_is_only_readable(place: Path, program: Path, faults: str) -> None:
+    assert run(place, faults, str(program), "writes_to_what_it_may_only_read").returncode == -11

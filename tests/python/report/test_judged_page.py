@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What page, trace and terminal show of a run that was judged."""
+
+from __future__ import annotations
+
+import csv
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from consort.cli import cli
+from consort.judge import Bounds, Expected, Limit, judge
+from consort.record import Run, RunWriter
+from consort.report import PAGES
+from consort.report.terminal import WIDTH, verdict_lines
+from effort import PATIENCE
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+from system_recording import Recording
+
+US = 1_000
+JOBS = 200
+LONG = "diagnostics-and-condition-monitoring-of-the-second-axis"
+BOUNDS = Bounds(
+    (
+        Limit("servo", "response", 40 * US, "theorem 4"),
+        Limit(LONG, "response", None, "", "no wcet of diagnostics"),
+        Limit("set-to-act", "reaction", 2500 * US, "theorem 11"),
+    ),
+    simulated=(Limit("servo", "response", 21 * US, "simulated, seed 1"),),
+)
+CHANNELS = [{"name": "set-points", "implementation": "snapshot", "writer": "hmi", "readers": ["servo"]}]
+CHAINS = [{"name": "set-to-act", "path": ["hmi", "servo"], "reaction_ns": 3000 * US}]
+
+
+def recording(offloaded: bool, *, endless: bool = False) -> Recording:
+    """Ten hmi jobs, 200 servo jobs of which 20 to 29 were not served, and a third task with a long name."""
+    made = Recording(
+        {
+            "servo": {
+                "core": "m0",
+                "worker": "w0" if offloaded else None,
+                "execution": "offloaded" if offloaded else "local",
+                "period_ns": 50 * US,
+                "deadline_ns": 50 * US,
+            },
+            "hmi": {"core": "m1", "period_ns": 1000 * US, "deadline_ns": 1000 * US},
+            LONG: {"core": "m0", "period_ns": 1000 * US, "deadline_ns": 1000 * US, "rank": 0},
+        },
+        duration_ns=JOBS * 50 * US,
+        channels=CHANNELS,
+        chains=CHAINS,
+    )
+    for seq in range(JOBS):
+        served = not 20 <= seq < 30
+        exchange: dict[str, Any] = {"sent": 2 * US, "worker_receive": 3 * US, "worker_send": 9 * US}
+        exchange |= {"received": 10 * US, "compute": 6 * US} if offloaded else {}
+        if endless and seq == 19:
+            made.job("servo", seq, 1 * US, 540 * US)
+        else:
+            times = exchange if offloaded and served else {}
+            made.job("servo", seq, 1 * US if served else 0, 11 * US if served else 0, **times)
+        if served:
+            made.operation("servo", seq, 0, 0, seq * 50 // 1000 + (seq * 50 % 1000 > 200), seq * 50 * US + US)
+    for seq in range(JOBS // 20):
+        made.job("hmi", seq, 1 * US, 150 * US)
+        made.operation("hmi", seq, 0, 1, seq + 1, seq * 1000 * US + 150 * US)
+        made.job(LONG, seq, 15 * US, 35 * US)
+    made.event(11, 1500 * US, 490 * US, core="m0", why=1)
+    for k in range(150):
+        made.event(1, k * 60 * US, task="servo", core="m0")
+        made.event(2, k * 60 * US + (3200 if k == 7 else 20), task="servo", core="m0")
+    outputs = np.zeros(JOBS - 10, dtype=[("seq", "<u4"), ("torque", "<f8")])
+    outputs["seq"] = [seq for seq in range(JOBS) if not 20 <= seq < 30]
+    outputs["torque"] = outputs["seq"] / 8
+    made.outputs[0] = outputs
+    return made
+
+
+WANT = np.zeros(JOBS, dtype=[("torque", "<f8")])
+WANT["torque"] = np.arange(JOBS) / 8
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("judged")
+    with RunWriter("drive", "application", folder / "runs", command=["consort"], pages=PAGES) as writer:
+        for key in ("local-off", "offloaded-off"):
+            raw = recording(key.startswith("off")).write(folder / key)
+            verdict = judge(None, raw, BOUNDS, expected={"servo": Expected(WANT)})
+            writer.add_configuration(key, key.replace("-", ", interference "), raw, verdict=verdict)
+    assert writer.run is not None
+    return writer.run
+
+
+@pytest.fixture(scope="module")
+def page(run: Run) -> str:
+    return (run.path / "report.html").read_text()
+
+
+def test_every_release_counts(run: Run) -> None:
+    """Ten releases were not served: with 200 jobs the 96th percentile is infinite, and so is the maximum."""
+    entry = run.configuration("local-off")
+    response = entry["summary"]["servo.response"]
+    assert (response["n"], response["unserved"]) == (200, 10)
+    assert (response["median"], response["p99"], response["max"], response["mean"]) == (
+        11 * US,
+        None,
+        None,
+        None,
+    )
+    assert entry["histograms"]["servo.response"]["unserved"] == 10
+    jobs = entry["tasks"]["servo"]["jobs"]
+    assert (jobs["on_time"], jobs["late"], jobs["unserved"], jobs["jobs"]) == (190, 0, 10, 200)
+    assert jobs["causes"] == {"unserved": 10}
+    table = run.jobs("local-off", "servo")
+    assert np.isinf(table["response_ns"].to_numpy()).sum() == 10
+    assert table["disturbed"].to_numpy().sum() == 10
+    assert set(table["task"].to_pylist()) == {"servo"} and set(table["core"].to_pylist()) == {"m0"}
+
+
+def test_events_are_summarised_with_a_way_to_all_of_them(run: Run, page: str) -> None:
+    summary = {e["name"]: e for e in run.configuration("local-off")["event_summary"]}
+    assert (summary["worker-silent"]["count"], summary["worker-silent"]["longest_ns"]) == (150, 3200)
+    assert (summary["worker-silent"]["task"], summary["worker-silent"]["core"]) == ("servo", "m0")
+    assert summary["disturbed"]["longest_ns"] == 490 * US
+    assert summary["disturbed"]["cause"] == "stopped" and "disturbed: stopped" in page
+    causes = set(run.table("local-off", "events")["cause"].to_pylist())
+    assert causes == {"", "stopped"}, "only what was disturbed has a cause"
+    assert run.table("local-off", "events").num_rows == 301
+    assert "<td>150</td>" in page and "3.2 µs" in page and "local-off/events.parquet" in page
+
+
+def test_the_verdict_comes_first_with_measured_beside_simulated_beside_bound(run: Run, page: str) -> None:
+    verdicts = page[page.index('id="verdicts"') : page.index('id="tasks"')]
+    servo = verdicts[verdicts.index("<strong>servo</strong>") :]
+    row = servo[servo.index('class="quantity">response') :].split("</tr>")[0]
+    cells = re.findall(r"<td[^>]*>([^<]*)", row)
+    assert cells[0:5] == ["50.000", "40.000", "21.000", "11.000", "∞"]
+    assert "190 of 200 on time, 0 late, 10 unserved" in verdicts
+    assert "preempted by another thread" in verdicts
+    assert page.index('id="verdicts"') < page.index('id="configurations"')
+
+
+def test_pictures_of_jobs_chains_and_outputs(page: str) -> None:
+    for heading in (
+        "The worst job of servo",
+        "Chain set-to-act",
+        "Outputs of servo",
+        f"The worst job of {LONG}",
+    ):
+        assert page.count(f"<h3>{heading}</h3>") == 2, heading
+    assert "10 unserved)" in page
+
+
+def test_names_are_whole_and_lines_fit_a_terminal(run: Run) -> None:
+    lines = verdict_lines(run)
+    text = " ".join(line.strip() for line in lines)
+    assert LONG in text and "no wcet of diagnostics" in text
+    paths = ("report:", "trace:")
+    assert [line for line in lines if len(line) > WIDTH and not line.startswith(paths)] == []
+    assert "  response             50.000      40.000      21.000      11.000           ∞ ~" in lines
+    assert "190 of 200 on time, 0 late, 10 unserved" in text
+    assert "(∞: 10 of 200 unserved)" in text
+    assert "offloading servo cost 2.000 µs (median)" in text
+    assert "m0: preempted by another thread once" in text
+    assert "offloaded-off: The system held: all 209 jobs that the machine did not disturb met" in text
+
+
+def test_slices_and_tracks_are_called_after_tasks_and_cores(run: Run) -> None:
+    trace = Trace()
+    trace.ParseFromString((run.path / "trace.pftrace").read_bytes())
+    described = [p.track_descriptor for p in trace.packet if p.HasField("track_descriptor")]
+    processes = {d.process.process_name for d in described if d.HasField("process")}
+    assert {"local, interference off: m0 (CPU 0)", "offloaded, interference off: w0 (CPU 2)"} <= processes
+    assert {"servo", "hmi", LONG, "servo: compute"} <= {d.name for d in described}
+    begins = {
+        p.track_event.name for p in trace.packet if p.track_event.type == p.track_event.TYPE_SLICE_BEGIN
+    }
+    assert {"servo", "hmi", LONG} <= begins and "job" not in begins
+
+
+def test_outputs_keep_what_was_expected(run: Run) -> None:
+    table = run.table("local-off", "outputs-servo")
+    assert table.column_names == ["seq", "torque", "torque_expected"]
+    assert table["torque"].equals(table["torque_expected"])
+
+
+def test_tables_as_csv(run: Run, tmp_path: Path) -> None:
+    found = CliRunner().invoke(cli, ["runs", "export", str(run.path), "--csv", str(tmp_path / "csv")])
+    assert found.exit_code == 0, found.output
+    with (tmp_path / "csv" / "local-off-jobs.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["task"] == "servo"]
+    assert len(rows) == JOBS and rows[25]["response_ns"] == "inf" and rows[25]["start_ns"] == ""
+    with (tmp_path / "csv" / "summary.csv").open() as stream:
+        response = next(row for row in csv.DictReader(stream) if row["metric"] == "servo.response")
+    assert (response["unserved"], response["median"], response["max"]) == ("10", "11000", "")
+
+
+def test_the_report_command_prints_the_verdict_before_its_files(run: Run, tmp_path: Path) -> None:
+    found = CliRunner().invoke(cli, ["report", str(run.path), "--output", str(tmp_path / "page.html")])
+    assert found.exit_code == 0, found.output
+    lines = found.stdout.splitlines()
+    assert lines[-2:] == [str(tmp_path / "page.html"), str(tmp_path / "page.pftrace")]
+    assert "  response             50.000      40.000      21.000      11.000           ∞ ~" in lines
+
+
+def test_runs_are_compared_task_by_task(run: Run) -> None:
+    found = CliRunner().invoke(cli, ["compare", str(run.path), str(run.path), "--json"])
+    assert found.exit_code == 0, found.output
+    assert '"metric": "servo.response"' in found.stdout and "Infinity" not in found.stdout
+    assert "NaN" not in found.stdout
+
+
+def test_an_emulated_time_above_its_deadline_is_never_said_to_hold(tmp_path: Path) -> None:
+    made = recording(offloaded=False, endless=True)
+    made.provenance = "emulated"
+    raw = made.write(tmp_path / "raw")
+    with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
+        writer.add_configuration("on", "on", raw, verdict=judge(None, raw, BOUNDS))
+    assert writer.run is not None
+    text = (writer.run.path / "report.html").read_text()
+    assert "Holds" not in text and "The system held" not in text and "virtual machine" not in text
+    assert "held" not in " ".join(verdict_lines(writer.run)).replace("held against nothing", "")
+
+
+def test_a_job_of_a_thousand_periods_breaks_the_axis(tmp_path: Path) -> None:
+    made = Recording({"servo": {"period_ns": 50 * US, "deadline_ns": 50 * US}})
+    for seq in range(5000):
+        lasted = 1000 * 50 * US if seq == 1000 else 8 * US
+        made.job("servo", seq, *((0, 0) if 1000 < seq < 2000 else (1 * US, lasted)))
+    raw = made.write(tmp_path / "raw")
+    with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
+        writer.add_configuration("on", "on", raw, verdict=judge(None, raw))
+    assert writer.run is not None
+    assert "between the two parts are left out" in (writer.run.path / "report.html").read_text()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1400, 400])
+def test_nothing_runs_off_the_page(run: Run, tmp_path: Path, width: int) -> None:
+    """The page is never wider than the window: what is wider scrolls in a frame of its own."""
+    from test_run_page import chromium
+
+    probe = tmp_path / "probe.html"
+    text = (run.path / "report.html").read_text()
+    script = "<script>document.title='w'+document.documentElement.scrollWidth</script>"
+    probe.write_text(text.replace("</body>", f"{script}</body>"))
+    # Headless Chromium has no window narrower than 500 pixels: a frame has the width that is asked for.
+    frame = tmp_path / "frame.html"
+    frame.write_text(
+        f'<body style="margin:0"><iframe id="f" src="{probe.as_uri()}" width="{width}" height="900"></iframe>'
+        "<script>f.onload=()=>{document.title=f.contentDocument.documentElement.scrollWidth}</script>"
+    )
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files"]
+    shown = subprocess.run(
+        [chromium(), *flags, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", frame.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    title = re.search(r"<title>(\d+)</title>", shown.stdout)
+    assert title is not None and int(title[1]) <= width

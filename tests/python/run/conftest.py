@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each test has its own runs and temporary files.
+
+Programs stay in the user's cache: they lie there by the hash of all that they are made of, so that a test
+gets what it would have built, and the executive is compiled once and not once a session.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiler() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("CXX", raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """$TMPDIR of the test: whatever a run needs there, nothing may be left."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    yield folder
+    assert sorted(folder.iterdir()) == []
+
+
+@pytest.fixture(autouse=True)
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "runs"
+    monkeypatch.setenv("CONSORT_RUNS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def two_cpus() -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("an offloaded task needs two CPUs")

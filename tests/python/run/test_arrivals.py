@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks that the blocks of a channel release: one job a block, never closer than the description says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from consort.record.status import EVENTS, OPERATIONS
+from run_support import LATE, SKIPPED, Ran, consort, ran, write
+
+pytestmark = pytest.mark.usefixtures("two_cpus")
+SCALE = 10
+
+
+def described(folder: Path, tasks: dict[str, Any], channels: dict[str, Any], **parts: Any) -> Path:
+    run = {"iterations": 60, "interference": [], "seed": 1}
+    return write(folder, {"tasks": tasks, "channels": channels, "run": run, **parts})
+
+
+def writer(channel: str, on: str = "master-0", **changes: Any) -> dict[str, Any]:
+    return {"period": "10ms", "wcet": "100us", "on": on, "writes": [channel], **changes}
+
+
+def reader(channel: str, on: str = "master-1", **changes: Any) -> dict[str, Any]:
+    return {
+        "min_interarrival": "5ms",
+        "arrival": channel,
+        "wcet": "50us",
+        "on": on,
+        "reads": [channel],
+        **changes,
+    }
+
+
+QUEUE = {"kind": "queue", "capacity": 16, "size": "64B"}
+
+
+def run(path: Path) -> Ran:
+    return ran(path, "offloaded-off", stand_ins=True, time_scale=SCALE)
+
+
+def operations(found: Ran, channel: int, kind: str) -> np.ndarray:
+    rows = np.array(found.raw.tables["operations"].rows)
+    return rows[(rows["channel"] == channel) & (rows["kind"] == OPERATIONS.index(kind))]
+
+
+def events(found: Ran, kind: str) -> np.ndarray:
+    rows = np.array(found.raw.tables["events"].rows)
+    return rows[rows["kind"] == EVENTS.index(kind)]
+
+
+def ticks(found: Ran, ns: float) -> float:
+    return ns * SCALE * found.raw.manifest.clock.ticks_per_second / 1e9
+
+
+def beside_lateness(found: Ran) -> list[str]:
+    """What the verdict says beside that the machine came late."""
+    return [reason for reason in found.verdict.reasons if not LATE.search(reason)]
+
+
+@pytest.mark.parametrize("policy", ["fixed-priority", "fixed-priority-non-preemptive", "edf"])
+def test_each_block_releases_one_job(tmp_path: Path, policy: str) -> None:
+    # Beside a task of time on the same core, which must not keep its thread from seeing what arrives.
+    beside = {"period": "20ms", "wcet": "50us", "on": "master-1"}
+    path = described(
+        tmp_path / "system",
+        {"source": writer("blocks"), "sink": reader("blocks"), "beside": beside},
+        {"blocks": QUEUE},
+        scheduling={"master-1": {"policy": policy}},
+    )
+    found = run(path)
+    jobs = found.jobs("sink", skipped=True)
+    writes, reads = operations(found, 0, "write"), operations(found, 0, "read")
+    assert len(writes) == 60
+    # The last block may come after the run's end.
+    assert len(jobs) >= 59
+    assert jobs["seq"].tolist() == list(range(len(jobs)))
+    served = jobs[(jobs["status"] & SKIPPED) == 0]
+    assert np.all(served["start"] >= served["release"])
+    # Each release lies behind its block's write: the reader takes the blocks in turn, one a job.
+    taken = reads[reads["count"] > 0]
+    assert np.all(np.diff(taken["sequence"].astype(np.int64)) == 1)
+    distance = np.diff(jobs["release"].astype(np.int64))
+    assert distance.min() >= ticks(found, 5e6) - 1
+    assert len(found.jobs("beside", skipped=True)) == 30
+    assert not beside_lateness(found)
+
+
+def test_under_logical_execution_time_a_block_arrives_when_it_is_published(tmp_path: Path) -> None:
+    path = described(
+        tmp_path / "system",
+        {"source": writer("blocks", deadline="4ms"), "sink": reader("blocks")},
+        {"blocks": {"kind": "sporadic", "size": "64B", "communication": "let"}},
+    )
+    found = run(path)
+    source, sink = found.jobs("source", skipped=True), found.jobs("sink", skipped=True)
+    assert len(sink) >= 59
+    published = source["release"].astype(np.int64) + ticks(found, 4e6)
+    late = set(operations(found, 0, "write-late")["seq"].tolist())
+    kept = [i for i in range(len(sink)) if i not in late and source["seq"][i] == i]
+    assert kept, "no block was written in time"
+    lateness = sink["release"].astype(np.int64)[kept] - published[kept]
+    assert np.all(np.abs(lateness) <= 2)
+
+
+def test_blocks_that_come_too_early_are_named_and_their_jobs_wait(tmp_path: Path) -> None:
+    path = described(
+        tmp_path / "system",
+        {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="15ms")},
+        {"blocks": {**QUEUE, "capacity": 64}},
+    )
+    found = run(path)
+    jobs = found.jobs("sink", skipped=True)
+    assert np.diff(jobs["release"].astype(np.int64)).min() >= ticks(found, 15e6) - 1
+    early = events(found, "early-arrival")
+    # From the second block on; the wait grows by 5 ms a block.
+    assert len(early) >= len(jobs) - 2
+    assert not found.verdict.ok
+    assert any("before min_interarrival allows" in check.text for check in found.verdict.checks)
+    assert any("planned jobs were released" in reason for reason in found.verdict.reasons)
+
+
+def test_jitter_allows_blocks_that_come_closer(tmp_path: Path) -> None:
+    # Any distance that the writer's own response makes is within a jitter of a period.
+    path = described(
+        tmp_path / "system",
+        {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="10ms", jitter="10ms")},
+        {"blocks": QUEUE},
+    )
+    found = run(path)
+    jobs = found.jobs("sink", skipped=True)
+    assert np.diff(jobs["release"].astype(np.int64)).min() >= ticks(found, 10e6) - 1
+    behind = jobs["ready"].astype(np.int64) - jobs["release"].astype(np.int64)
+    assert behind.min() >= 0 and behind.max() <= ticks(found, 10e6) + 1
+    assert len(jobs) >= 59
+    assert not beside_lateness(found)
+
+
+def test_a_device_that_is_only_described_releases_tasks(tmp_path: Path) -> None:
+    path = described(
+        tmp_path / "system",
+        {"clock": {"period": "10ms", "wcet": "20us", "on": "master-0"}, "sink": reader("messages")},
+        {"messages": {**QUEUE, "from": "bus"}},
+        devices={"bus": {"kind": "can"}},
+    )
+    found = run(path)
+    written = len(operations(found, 0, "write"))
+    jobs = found.jobs("sink", skipped=True)
+    assert written >= 2 and written - 1 <= len(jobs) <= written
+    assert not len(events(found, "early-arrival"))
+
+
+def test_virtual_time_refuses_arrivals_with_the_place(tmp_path: Path) -> None:
+    path = described(
+        tmp_path / "system", {"source": writer("blocks"), "sink": reader("blocks")}, {"blocks": QUEUE}
+    )
+    done = consort("run", str(path), "--for", "virtual", "--stand-ins")
+    assert done.returncode == 2
+    assert "tasks.sink.arrival: virtual has no arrival releases" in done.stderr

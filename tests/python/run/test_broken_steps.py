@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps that crash, loop for ever or leave their process: the run ends, fails, and says which step it was.
+
+One program for all: which step breaks, and how, is a number in its input rows.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from consort.model import load_system
+from consort.record.store import list_runs
+from consort.run import prepare
+from run_support import Ran, consort, no_process_left, ran, silent, write
+
+pytestmark = pytest.mark.usefixtures("two_cpus")
+
+STEP = """
+#pragma once
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <unistd.h>
+namespace broken {
+struct In { std::uint32_t how; };
+struct State { std::uint32_t jobs; };
+struct Out { std::uint32_t jobs; };
+inline void act(std::uint32_t how) {
+    if (how == 1) { *reinterpret_cast<volatile int*>(std::uintptr_t{16}) = 1; }
+    if (how == 2) { for (volatile int forever = 1; forever != 0;) {} }
+    if (how == 3) { std::_Exit(0); }
+    if (how == 4) { std::_Exit(7); }
+    if (how == 5) { std::abort(); }
+    if (how == 6) { throw how; }
+}
+inline void step(const In& in, State& state, Out& out) { act(in.how); out.jobs = ++state.jobs; }
+inline void other(const In& in, State& state, Out& out) { step(in, state, out); }
+inline void away(const In& in, State& state, Out& out) { step(in, state, out); }
+struct Load {
+    struct Constants {};
+    struct In { std::uint32_t how; };
+    struct State { std::uint32_t jobs; };
+    struct Out { std::uint32_t jobs; };
+    static void step(const Constants&, const In& in, State& state, Out& out) noexcept {
+        act(in.how);
+        out.jobs = ++state.jobs;
+    }
+};
+}
+"""
+INPUTS = """
+import numpy as np
+def inputs(dtype, at, how):
+    made = np.zeros(at + 4, dtype)
+    made["how"][at] = how
+    return made
+"""
+CHIP = """
+consort: 1
+name: chip
+processors: {small: {isa: other}}
+cores:
+  m: {processor: small, count: 2, context_switch: {value: 0ns, assumed: none}}
+  w: {processor: small, count: 1, context_switch: {value: 0ns, assumed: none}}
+  s:
+    processor: small
+    count: 1
+    context_switch: {value: 0ns, assumed: none}
+    scratchpad: {size: 16KiB, partitions: 2}
+"""
+FINE = {"at": 0, "how": 0}
+AT = 5
+
+
+def system(folder: Path, breaks: str, how: int, **changes: Any) -> Path:
+    """Four tasks on three cores and a worker; job 5 of one of them breaks."""
+
+    def task(name: str, **more: Any) -> dict[str, Any]:
+        arguments = {"at": AT, "how": how} if name == breaks else FINE
+        made = {
+            "period": "10ms",
+            "input": {"function": "inputs.py::inputs", "arguments": arguments},
+            **more,
+            **(changes if name == breaks else {}),
+        }
+        return {key: value for key, value in made.items() if value is not None}
+
+    tasks = {
+        "plain": task("plain", step="step.hpp::broken::step", on="m-0"),
+        "beside": task("beside", step="step.hpp::broken::other", on="m-1", period="20ms"),
+        "away": task(
+            "away",
+            step="step.hpp::broken::away",
+            on="w-0",
+            execution="offloaded",
+            master="m-0",
+            on_miss="hold-last-output",
+        ),
+        "load": task(
+            "load",
+            step="step.hpp::broken::Load::step",
+            on="s-0",
+            execution="three-phase",
+            wcet="2ms",
+            period="20ms",
+            footprint={"code": "64B", "data": "8B", "inputs": "4B", "outputs": "4B"},
+        ),
+    }
+    described = {
+        "platform": "chip.yaml",
+        "scheduling": {"s": {"policy": "three-phase", "slot": "500us"}},
+        "tasks": tasks,
+        "run": {"iterations": 20, "interference": []},
+    }
+    return write(folder, described, step_hpp=STEP, inputs_py=INPUTS, chip_yaml=CHIP)
+
+
+def broken(folder: Path, breaks: str, how: int, **changes: Any) -> Ran:
+    """The run of it, at a tenth of its speed: its cores share two CPUs."""
+    return ran(system(folder, breaks, how, **changes), "offloaded-off", time_scale=10)
+
+
+def assert_others_are_recorded(found: Ran, breaks: str) -> None:
+    """What was done until then is kept, and what was not done is counted."""
+    assert not found.verdict.ok
+    assert not found.run.data["verdict"]["ok"]
+    assert found.wrong == 0, "what was recorded is right"
+    counts = {count.task: count for count in found.verdict.tasks}
+    assert counts[breaks].planned is not None
+    assert counts[breaks].released < counts[breaks].planned
+    assert any(
+        r.startswith(f"{breaks}: {counts[breaks].released} of {counts[breaks].planned} planned jobs")
+        for r in found.verdict.reasons
+    )
+
+
+@pytest.mark.parametrize(
+    ("breaks", "core", "how", "number"),
+    [
+        ("plain", "m-0", 1, signal.SIGSEGV),
+        ("beside", "m-1", 5, signal.SIGABRT),
+        ("plain", "m-0", 6, signal.SIGABRT),
+    ],
+)
+def test_a_step_that_crashes(tmp_path: Path, breaks: str, core: str, how: int, number: int) -> None:
+    found = broken(tmp_path / "broken", breaks, how)
+    assert_others_are_recorded(found, breaks)
+    (event,) = found.events("crashed")
+    assert (event["value"], event["task"]) == (number, found.number(breaks))
+    (reason,) = [r for r in found.verdict.reasons if "crashed" in r]
+    assert reason.startswith(f"task {breaks} crashed") and signal.Signals(number).name in reason
+    (words,) = [r for r in found.run.data["verdict"]["reasons"] if "ended before its last job" in r]
+    assert f"core {core}, task {breaks}, job {AT}: the process was ended by signal {int(number)}" in words
+    # Job 5 began and did not end.
+    assert found.jobs(breaks)["seq"].tolist() == list(range(AT))
+
+
+def test_a_step_that_does_not_end(tmp_path: Path) -> None:
+    """It is given a hundred times its deadline, and a second at least."""
+    found = broken(tmp_path / "broken", "plain", 2, deadline="100us")
+    assert_others_are_recorded(found, "plain")
+    (event,) = found.events("over-budget")
+    assert event["task"] == found.number("plain")
+    (words,) = [r for r in found.run.data["verdict"]["reasons"] if "ended before its last job" in r]
+    assert f"core m-0, task plain, job {AT}: the step did not end within 1000 ms and was ended" in words
+
+
+@pytest.mark.parametrize("how", [3, 4])
+def test_a_step_that_leaves(tmp_path: Path, how: int) -> None:
+    found = broken(tmp_path / "broken", "plain", how)
+    assert_others_are_recorded(found, "plain")
+    (words,) = [r for r in found.run.data["verdict"]["reasons"] if "ended before its last job" in r]
+    status = 0 if how == 3 else 7
+    assert f"core m-0, task plain, job {AT}: the process ended with status {status} before its last job" in (
+        words
+    )
+    assert "a step must return, not exit" in words
+    (reason,) = [r for r in found.verdict.reasons if r.startswith("task plain")]
+    assert reason.startswith("task plain ended its process")
+
+
+def test_a_three_phase_step_that_crashes(tmp_path: Path) -> None:
+    found = broken(tmp_path / "broken", "load", 1)
+    assert_others_are_recorded(found, "load")
+    reasons = found.run.data["verdict"]["reasons"]
+    assert any("load" in reason and "SIGSEGV" in reason for reason in reasons), reasons
+
+
+def test_a_step_that_kills_its_worker(tmp_path: Path) -> None:
+    """The master goes on and holds; that the worker died unasked for makes the run fail by name."""
+    found = broken(tmp_path / "broken", "away", 1)
+    assert not found.verdict.ok
+    (event,) = found.events("worker-died")
+    assert (event["value"], event["task"]) == (signal.SIGSEGV, found.number("away"))
+    assert "the worker w-0, which computes away died" in found.verdict.reasons
+    for name in ("plain", "beside", "load"):
+        assert found.jobs(name, skipped=True).size == next(
+            count.planned for count in found.verdict.tasks if count.task == name
+        )
+
+
+def test_the_command_says_so_and_leaves_nothing(tmp_path: Path, runs: Path) -> None:
+    description = system(tmp_path / "broken", "plain", 1)
+    arguments = ("--only", "offloaded-off", "--time-scale", "10", "--ordinary")
+    ended = consort("run", description, *arguments)
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr + ended.stdout
+    said = " ".join(ended.stdout.split())
+    assert "task plain crashed" in said and f"job {AT}" in said
+    (recorded,) = list_runs(runs)
+    assert not recorded.data["verdict"]["ok"]
+    again = consort("run", description, *arguments, "--json")
+    assert again.returncode == 1
+    printed = json.loads(again.stdout)
+    assert any(f"task plain, job {AT}" in reason for reason in printed["verdict"]["reasons"])
+    no_process_left(prepare(load_system(description), silent).program)

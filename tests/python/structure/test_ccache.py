@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is built for a board goes through ccache where there is one, and is the same where there is none."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from consort.board.image import build
+from consort.errors import BadInput
+
+LOG = 'echo "$@" >> {log}; exec "$@"'
+
+
+def tools(folder: Path, ccache: str | None) -> None:
+    """A path with the compiler's programs, and a ccache that is this script."""
+    folder.mkdir()
+    for name in ("g++", "as", "ld", "cat"):
+        found = shutil.which(name)
+        assert found
+        (folder / name).symlink_to(found)
+    if ccache is not None:
+        (folder / "ccache").write_text(f"#!/bin/sh\n{ccache}\n", encoding="utf-8")
+        (folder / "ccache").chmod(0o755)
+
+
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, ccache: str | None) -> bytes:
+    tools(tmp_path / name, ccache)
+    monkeypatch.setenv("PATH", f"{tmp_path / name}")
+    monkeypatch.setenv("CONSORT_CACHE", str(tmp_path / f"cache-{name}"))
+    sources = [tmp_path / "one.cpp", tmp_path / "two.cpp"]
+    sources[0].write_text("int two(); int main() { return two(); }\n", encoding="utf-8")
+    sources[1].write_text("int two() { return 2; }\n", encoding="utf-8")
+    return build("g++", ["-O1"], [], sources, [], "program").read_bytes()
+
+
+def test_each_source_is_compiled_through_it_and_none_is_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    through = built(tmp_path, monkeypatch, "with", LOG.format(log=log))
+    lines = log.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 2
+    assert all(" -c " in line for line in lines)
+    assert through == built(tmp_path, monkeypatch, "without", None)
+
+
+def test_a_ccache_that_cannot_work_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = "echo 'ccache: error: Failed to create directory /x: Permission denied' >&2; exit 1"
+    assert built(tmp_path, monkeypatch, "broken", broken) == built(tmp_path, monkeypatch, "without", None)
+
+
+def test_an_error_of_the_compiler_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadInput, match=r"does not build: .*words"):
+        built(tmp_path, monkeypatch, "wrong", "echo 'error: words' >&2; exit 1")

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package's parts import each other in one direction, and name no file of examples or benchmarks.
+
+Both hold but for what ratchet.toml lists, which may only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parents[2] / "python" / "consort"
+RATCHET = tomllib.loads((HERE / "ratchet.toml").read_text(encoding="utf-8"))
+FOLDERS = ("examples", "experiments", "bench")
+
+Graph = dict[str, dict[str, list[str]]]
+
+
+def part_of(file: Path, package: Path) -> str:
+    """The sub-package, or the module beside them, that a file belongs to."""
+    inside = file.relative_to(package)
+    return inside.parts[0] if len(inside.parts) > 1 else inside.stem
+
+
+def imported(
+    tree: ast.AST, module: tuple[str, ...], is_package: bool
+) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The dotted names that a module imports, those inside of functions too, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield tuple(name.name.split(".")), node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            base = tuple(node.module.split(".")) if node.module else ()
+            if node.level:
+                up = node.level - (1 if is_package else 0)
+                base = module[: len(module) - up] + base
+            for name in node.names:
+                yield (*base, name.name), node.lineno
+
+
+def import_graph(package: Path) -> Graph:
+    """For each part the other parts that it imports, with the places where it does."""
+    graph: Graph = {}
+    for file in sorted(package.rglob("*.py")):
+        inside = file.relative_to(package)
+        module = (package.name, *inside.with_suffix("").parts)
+        is_package = module[-1] == "__init__"
+        if is_package:
+            module = module[:-1]
+        part = part_of(file, package)
+        edges = graph.setdefault(part, {})
+        for name, line in imported(ast.parse(file.read_text(encoding="utf-8")), module, is_package):
+            if name[0] == package.name and len(name) > 1 and name[1] != part:
+                to = name[1]
+                if (package / to).is_dir() or (package / f"{to}.py").is_file():
+                    edges.setdefault(to, []).append(f"{inside}:{line}")
+    return graph
+
+
+def without(graph: Graph, edges: set[str]) -> dict[str, set[str]]:
+    return {part: {to for to in found if f"{part} -> {to}" not in edges} for part, found in graph.items()}
+
+
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """The parts along a cycle, the first one again at its end; empty where there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        # The sorter's edges go from what is imported to what imports it.
+        return list(reversed(error.args[1]))
+    return []
+
+
+def check(graph: Graph, listed: set[str]) -> None:
+    found = cycle(without(graph, listed))
+    places = [graph[a][b][0] for a, b in pairwise(found)]
+    assert not found, f"a new cycle: {' -> '.join(found)} ({', '.join(places)})"
+    for edge in sorted(listed):
+        a, b = edge.split(" -> ")
+        assert b in graph.get(a, {}), f"{edge} is imported no more: take it out of {HERE.name}/ratchet.toml"
+        assert cycle(without(graph, listed - {edge})), f"{edge} closes no cycle: take it out of ratchet.toml"
+
+
+def test_imports_close_no_cycle_but_those_known() -> None:
+    graph = import_graph(PACKAGE)
+    assert len(graph) > 10 and graph["commands"], "the graph is that of the package"
+    check(graph, set(RATCHET["cycles"]))
+
+
+def named(text: str) -> list[int]:
+    """The lines in which a module's text names a file of one of the folders: in comments too."""
+    of_path = re.compile(rf"(?<![\w./-])({'|'.join(FOLDERS)})/[\w<*]")
+    lines = [text.count("\n", 0, found.start()) + 1 for found in of_path.finditer(text)]
+    for node in ast.walk(ast.parse(text)):
+        # root / "bench" / "board"
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            right, left = node.right, node.left
+            above = left.right if isinstance(left, ast.BinOp) else None
+            # build/bench is a folder of the build.
+            built = isinstance(above, ast.Constant) and above.value == "build"
+            if isinstance(right, ast.Constant) and right.value in FOLDERS and not built:
+                lines.append(right.lineno)
+    return sorted(lines)
+
+
+def test_no_file_names_examples_experiments_or_benchmarks_but_those_known() -> None:
+    found: Counter[str] = Counter()
+    places = []
+    for file in sorted(PACKAGE.rglob("*.py")):
+        inside = str(file.relative_to(PACKAGE))
+        for line in named(file.read_text(encoding="utf-8")):
+            found[inside] += 1
+            places.append(f"{inside}:{line}")
+    listed = Counter(RATCHET["names"])
+    grown = {file: count for file, count in found.items() if count > listed[file]}
+    assert not grown, (
+        f"names of files in {', '.join(FOLDERS)}: {[p for p in places if p.partition(':')[0] in grown]};"
+        " take the path from the caller"
+    )
+    shrunk = {file: found[file] for file, count in listed.items() if found[file] < count}
+    assert not shrunk, f"fewer than listed: write what is left into ratchet.toml: {shrunk}"
+
+
+class TestOfTheTests:
+    """The checks find what they are for."""
+
+    @pytest.fixture
+    def package(self, tmp_path: Path) -> Path:
+        texts = {
+            "one/__init__.py": "",
+            "one/a.py": "from consort.two import b\n",
+            "two/__init__.py": "from . import b\n",
+            "two/b.py": "def f():\n    import consort.three\n",
+            "three.py": "x = 1\n",
+        }
+        for name, text in texts.items():
+            file = tmp_path / "consort" / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return tmp_path / "consort"
+
+    def test_a_cycle_through_a_function_and_a_relative_import(self, package: Path) -> None:
+        graph = import_graph(package)
+        assert {part: set(to) for part, to in graph.items()} == {
+            "one": {"two"},
+            "two": {"three"},
+            "three": set(),
+        }
+        check(graph, set())
+        (package / "three.py").write_text("from .one import a\n", encoding="utf-8")
+        with pytest.raises(AssertionError, match=r"a new cycle: .*three.py:1"):
+            check(import_graph(package), set())
+        check(import_graph(package), {"three -> one"})
+
+    def test_a_stale_entry(self, package: Path) -> None:
+        with pytest.raises(AssertionError, match="imported no more"):
+            check(import_graph(package), {"three -> one"})
+        with pytest.raises(AssertionError, match="closes no cycle"):
+            check(import_graph(package), {"one -> two"})
+
+    @pytest.mark.parametrize(
+        ("text", "lines"),
+        [
+            ('"""of examples/servo"""\n# bench/board\n', [1, 2]),
+            ('x = root / "examples" / "servo"\n', [1]),
+            ('x = f"{root}"\ny = "examples/servo/system.yaml"\n', [2]),
+            ('x = "see my-examples/x and ../bench/y"\n', []),
+            ('x = {"bench": 1, "examples": []}\n', []),
+            ('x = root / "build" / "bench"\n', []),
+            ('x = root / "examples" / "servo" / "bench"\n', [1, 1]),
+            ("# the examples/ of it\n", []),
+            ("x = f'{a} experiments/remap/b'\n", [1]),
+        ],
+    )
+    def test_names(self, text: str, lines: list[int]) -> None:
+        assert named(text) == lines

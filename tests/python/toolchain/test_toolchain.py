@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Consort's own programs are built when they are needed, and never older than their sources."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from consort import toolchain
+from consort.errors import EnvironmentLacks
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A source tree with one program and one header that it includes."""
+    root = tmp_path / "tree"
+    for folder in ("include", "ports/linux/include", "ports/linux/tools"):
+        (root / folder).mkdir(parents=True)
+    (root / "include/answer.hpp").write_text("constexpr int answer = 1;\n")
+    (root / "ports/linux/tools/say_it.cpp").write_text(
+        '#include <cstdio>\n#include "answer.hpp"\nint main() { std::printf("%d", answer); }\n'
+    )
+    monkeypatch.setattr(toolchain, "cpp_tree", lambda: root)
+    monkeypatch.setenv("CONSORT_CACHE", str(tmp_path / "cache"))
+    toolchain.tool.cache_clear()
+    yield root
+    toolchain.tool.cache_clear()
+
+
+def built() -> Path:
+    toolchain.tool.cache_clear()
+    return toolchain.tool("say-it")
+
+
+def said(program: Path) -> str:
+    return subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+
+
+def test_program_is_built_once(tree: Path) -> None:
+    first = built()
+    made = first.stat().st_mtime_ns
+    assert first.name == "consort-say-it" and said(first) == "1"
+    assert built() == first and first.stat().st_mtime_ns == made
+
+
+def test_changed_header_makes_another_program(tree: Path) -> None:
+    first = built()
+    header = tree / "include/answer.hpp"
+    header.write_text("constexpr int answer = 2;\n")
+    second = built()
+    assert (said(first), said(second)) == ("1", "2")
+    header.write_text("constexpr int answer = 1;\n")
+    assert built() == first
+
+
+def test_program_that_does_not_compile_is_said_with_the_compilers_words(tree: Path) -> None:
+    (tree / "include/answer.hpp").write_text("constexpr int wrong = 1;\n")
+    with pytest.raises(EnvironmentLacks, match=r"consort-say-it does not compile: (.|\n)*answer"):
+        built()
+
+
+def test_absent_compiler_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(EnvironmentLacks, match="no-such-compiler"):
+        built()

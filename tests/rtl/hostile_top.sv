@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// An mBlock whose links end in a frame source each: what their users send is whatever the harness makes.
+module hostile_top
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned Links = 2
+) (
+    input logic clk_i,
+    input logic rst_ni,
+
+    input  logic [MetaWidth-1:0] tx_meta_i      [Links],
+    input  logic [4:0]           tx_units_i     [Links],
+    input  logic                 tx_valid_i     [Links],
+    output logic                 tx_ready_o     [Links],
+    input  logic [BeatWidth-1:0] tx_unit_i      [Links],
+    output logic                 tx_unit_ready_o[Links],
+    output logic [MetaWidth-1:0] rx_meta_o      [Links],
+    output logic                 rx_valid_o     [Links],
+    output logic [BeatWidth-1:0] rx_unit_o      [Links],
+    output logic                 rx_unit_valid_o[Links],
+    output logic                 up_o           [Links],
+
+    output axi_a_t m_aw_o[1],
+    output logic m_aw_valid_o[1],
+    input logic m_aw_ready_i[1],
+    output axi_w_t m_w_o[1],
+    output logic m_w_valid_o[1],
+    input logic m_w_ready_i[1],
+    input axi_b_t m_b_i[1],
+    input logic m_b_valid_i[1],
+    output logic m_b_ready_o[1],
+    output axi_a_t m_ar_o[1],
+    output logic m_ar_valid_o[1],
+    input logic m_ar_ready_i[1],
+    input axi_r_t m_r_i[1],
+    input logic m_r_valid_i[1],
+    output logic m_r_ready_o[1],
+
+    input  logic [11:0] mcfg_awaddr_i,
+    input  logic        mcfg_awvalid_i,
+    output logic        mcfg_awready_o,
+    input  logic [31:0] mcfg_wdata_i,
+    input  logic        mcfg_wvalid_i,
+    output logic        mcfg_wready_o,
+    output logic [ 1:0] mcfg_bresp_o,
+    output logic        mcfg_bvalid_o,
+    input  logic        mcfg_bready_i,
+    input  logic [11:0] mcfg_araddr_i,
+    input  logic        mcfg_arvalid_i,
+    output logic        mcfg_arready_o,
+    output logic [31:0] mcfg_rdata_o,
+    output logic [ 1:0] mcfg_rresp_o,
+    output logic        mcfg_rvalid_o,
+    input  logic        mcfg_rready_i
+);
+  logic [word_width(128)-1:0] s_tx[Links], m_tx[Links];
+  logic s_valid[Links], m_valid[Links], m_ready[Links];
+
+  for (genvar l = 0; l < Links; l++) begin : gen_source
+    assign m_ready[l] = 1'b1;
+    link #(
+        .Initiator(1'b1)
+    ) i_link (
+        .clk_i,
+        .rst_ni,
+        .enable_i(1'b1),
+        .ack_timeout_i(16'd1024),
+        .down_after_i(24'd4096),
+        .peer_after_o(),
+        .up_o(up_o[l]),
+        .drain_o(),
+        .drained_i(1'b1),
+        .tx_meta_i(tx_meta_i[l]),
+        .tx_units_i(tx_units_i[l]),
+        .tx_valid_i(tx_valid_i[l]),
+        .tx_ready_o(tx_ready_o[l]),
+        .tx_unit_i(tx_unit_i[l]),
+        .tx_unit_valid_i(1'b1),
+        .tx_unit_ready_o(tx_unit_ready_o[l]),
+        .rx_waited_o(),
+        .rx_arriving_meta_o(),
+        .rx_meta_o(rx_meta_o[l]),
+        .rx_units_o(),
+        .rx_valid_o(rx_valid_o[l]),
+        .rx_ready_i(1'b1),
+        .rx_unit_o(rx_unit_o[l]),
+        .rx_unit_valid_o(rx_unit_valid_o[l]),
+        .rx_unit_ready_i(1'b1),
+        .phy_tx_o(s_tx[l]),
+        .phy_tx_valid_o(s_valid[l]),
+        .phy_tx_ready_i(1'b1),
+        .phy_rx_i(m_tx[l]),
+        .phy_rx_valid_i(m_valid[l]),
+        .phy_rx_gap_i(1'b0),
+        .phy_rx_hunting_o(),
+        .bad_frames_o(),
+        .replays_o(),
+        .downs_o()
+    );
+  end
+
+  mblock #(
+      .Links(Links)
+  ) i_mblock (
+      .clk_i,
+      .rst_ni,
+      .m_aw_o,
+      .m_aw_valid_o,
+      .m_aw_ready_i,
+      .m_w_o,
+      .m_w_valid_o,
+      .m_w_ready_i,
+      .m_b_i,
+      .m_b_valid_i,
+      .m_b_ready_o,
+      .m_ar_o,
+      .m_ar_valid_o,
+      .m_ar_ready_i,
+      .m_r_i,
+      .m_r_valid_i,
+      .m_r_ready_o,
+      .cfg_awaddr_i(mcfg_awaddr_i),
+      .cfg_awvalid_i(mcfg_awvalid_i),
+      .cfg_awready_o(mcfg_awready_o),
+      .cfg_wdata_i(mcfg_wdata_i),
+      .cfg_wvalid_i(mcfg_wvalid_i),
+      .cfg_wready_o(mcfg_wready_o),
+      .cfg_bresp_o(mcfg_bresp_o),
+      .cfg_bvalid_o(mcfg_bvalid_o),
+      .cfg_bready_i(mcfg_bready_i),
+      .cfg_araddr_i(mcfg_araddr_i),
+      .cfg_arvalid_i(mcfg_arvalid_i),
+      .cfg_arready_o(mcfg_arready_o),
+      .cfg_rdata_o(mcfg_rdata_o),
+      .cfg_rresp_o(mcfg_rresp_o),
+      .cfg_rvalid_o(mcfg_rvalid_o),
+      .cfg_rready_i(mcfg_rready_i),
+      .phy_tx_o(m_tx),
+      .phy_tx_valid_o(m_valid),
+      .phy_tx_ready_i(m_ready),
+      .phy_rx_i(s_tx),
+      .phy_rx_valid_i(s_valid)
+  );
+endmodule

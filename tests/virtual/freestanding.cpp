@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The executive compiles for bare cores, with memory of a fixed size.
+#include "consort/app/executive.hpp"
+#include "consort/app/serve.hpp"
+
+namespace {
+
+using namespace consort::app;
+
+struct Port {
+    Time now() const noexcept { return instant; }
+    void arm(Time at) noexcept { timer = at; }
+    void begin(Frame&) noexcept {}
+    void execute(Frame&, Phase, Time) noexcept {}
+    void wait(Frame&) noexcept {}
+    void send(std::uint32_t, const JobTimes&) noexcept {}
+    void begun(std::uint32_t, const JobTimes&) noexcept {}
+    void finished(std::uint32_t, const JobTimes&) noexcept {}
+    Time until() const noexcept { return never; }
+    void stop() noexcept {}
+    void settle() noexcept {}
+    void enable() noexcept {}
+    void disable() noexcept {}
+
+    Time instant = 0;
+    Time timer = never;
+};
+static_assert(ExecutivePort<Port>);
+static_assert(DispatchHost<Executive<Port>>);
+
+constexpr std::uint32_t tasks = 4;
+Port port;
+Executive<Port> executive(port);
+TaskPlan plans[tasks];
+Executive<Port>::State states[tasks];
+Frame* frames[tasks];
+Executive<Port>::Dispatching::Cell ready[tasks];
+Executive<Port>::Timers::Cell releases[tasks];
+Executive<Port>::Timers::Cell waits[2 * tasks];
+Request requests[tasks];
+
+}  // namespace
+
+extern "C" void timer_interrupt() {
+    executive.timer();
+    executive.dispatcher().dispatch();
+}
+
+extern "C" void answer_interrupt(std::uint32_t task, std::uint32_t seq) {
+    executive.answer(task, seq);
+    executive.dispatcher().dispatch();
+}
+
+extern "C" void core() {
+    executive.start(plans, tasks, {}, {states, frames, ready, releases, waits});
+    for (;;) {
+        executive.dispatcher().dispatch();
+    }
+}
+
+extern "C" Time serve() {
+    Requests queue(requests, false);
+    queue.arrive({0, 0, 1, 5});
+    return queue.take().execution;
+}
