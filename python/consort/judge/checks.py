@@ -93,7 +93,8 @@ def reported(samples: Samples) -> list[Check]:
                 tasks = sorted({samples.system.tasks[t].name for t in of_core["task"].tolist() if t != NONE})
                 of = f" ({', '.join(tasks)})" if tasks else ""
                 # On a machine the I/O core is a thread, which came late; a counted one is the system's own.
-                machine = what == "slots" and samples.record.manifest.clock.provenance == "measured"
+                timed_by_machine = samples.record.manifest.clock.provenance in ("measured", "emulated")
+                machine = what == "slots" and timed_by_machine
                 text = f"{words}{where}{of}: {times(int(of_core.size))}"
                 checks.append(Check(what, False, text, "machine" if machine else "system"))
     for counter in _LOST:

@@ -65,7 +65,8 @@ def judge(
     counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))
     rows, ways = figures.rows_of(samples, limits, found, provenance)
     checks = (
-        *check.executions(samples, limits, found),
+        # The time of an emulator that does not count is the emulating machine's: no WCET is held against it.
+        *(check.executions(samples, limits, found) if provenance != "emulated" else ()),
         *check.releases(samples, found),
         *check.channels(samples, found),
         *check.reported(samples),

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from consort.judge.chains import ABSENT, Hop, chain_times, hops_of
 from consort.record.description import ChainFacts, Described
 from effort import examples
@@ -170,20 +169,3 @@ def test_a_reader_that_had_read_nothing_shows_nothing() -> None:
     found = chain_times([hop([0, 10], [2, 12], [ABSENT] * 2), hop([5], [6], [ABSENT])])
     assert found.reactions.size == 0 and found.open == 1 and found.open_since == 0
     assert found.stimulus is None and found.worst == ()
-
-
-@pytest.mark.slow
-def test_the_time_grows_with_the_jobs_and_no_faster() -> None:
-    """Linear: ten times the jobs may not take a hundred times as long (checked as a ratio)."""
-    from time import process_time
-
-    def once(n: int) -> float:
-        first = Hop("a", np.arange(n), np.arange(n) * 10, np.arange(n) * 10 + 3, np.full(n, ABSENT))
-        last = Hop("b", np.arange(n), np.arange(n) * 10 + 5, np.arange(n) * 10 + 8, np.arange(n))
-        begin = process_time()
-        chain_times([first, last])
-        return process_time() - begin
-
-    once(1000)
-    small = min(once(200_000) for _ in range(3))
-    assert once(2_000_000) < 40 * max(small, 1e-3)
