@@ -16,7 +16,7 @@ RTL = HERE.parents[1] / "rtl"
 
 @pytest.fixture(scope="module")
 def user() -> Path:
-    options = ("-CFLAGS", f"-I{RTL / 'sim'}", "-Wno-UNUSEDSIGNAL")
+    options = ("-CFLAGS", f"-I{RTL / 'tb'}", "-Wno-UNUSEDSIGNAL")
     top = HERE / "checkers_top.sv"
     return build.simulation("checkers_top", HERE / "checker_user.cpp", None, options, (top,))
 

@@ -13,7 +13,7 @@ import pytest
 from consort.remote import build
 
 EXPLORE = Path(__file__).parent / "explore"
-RTL = Path(__file__).parents[2] / "rtl"
+ROOT = Path(__file__).parents[2]
 # What of the package is smaller than in hardware.
 LINK = (("MaxUnits = 18;", "MaxUnits = 1;"),)
 CREDIT = (
@@ -43,9 +43,9 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def graph(folder: Path, top: str, sizes, changes=None, parameters: tuple[str, ...] = ()) -> Path:
     """The and-inverter graph of a world, with `changes` of the sources: {module: (right, wrong)}."""
     package = folder / "consort_remote_pkg.sv"
-    package.write_text(replaced((RTL / package.name).read_text(), sizes))
+    package.write_text(replaced(build.source(ROOT, package.name).read_text(), sizes))
     files = [package]
-    for source in build.sources(RTL.parent):
+    for source in build.sources(ROOT):
         file = source
         if changes and source.stem in changes:
             file = folder / source.name
@@ -293,4 +293,4 @@ def test_what_is_made_wrong_is_in_the_sources():
     changes = [("link", param.values[2]) for param in WRONG_LINKS]
     changes += [(param.values[0], param.values[1]) for param in WRONG_CREDITS]
     for module, right in changes:
-        assert (RTL / f"{module}.sv").read_text().count(right) == 1, right
+        assert build.source(ROOT, f"{module}.sv").read_text().count(right) == 1, right

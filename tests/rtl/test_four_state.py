@@ -12,14 +12,14 @@ from consort.remote import build
 from effort import PATIENCE
 
 HERE = Path(__file__).parent / "four_state"
-RTL = Path(__file__).parents[2] / "rtl"
+ROOT = Path(__file__).parents[2]
 
 
 def simulated(folder: Path, pair: str, changes: dict[str, tuple[str, str]] | None = None) -> str:
     if shutil.which("iverilog") is None:
         pytest.skip("iverilog is not installed: apt-get install iverilog")
     files = []
-    for source in build.sources(RTL.parent):
+    for source in build.sources(ROOT):
         file = source
         if changes and source.stem in changes:
             right, wrong = changes[source.stem]

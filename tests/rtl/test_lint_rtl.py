@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-LINT = Path(__file__).parents[2] / "tools" / "lint-rtl.sh"
+ROOT = Path(__file__).parents[2]
+RTL = ROOT / "rtl"
+LINT = ROOT / "tools" / "lint-rtl.sh"
 
 
 def lint(*files: Path) -> subprocess.CompletedProcess[str]:
@@ -38,3 +41,14 @@ def test_what_is_bad_is_found(tmp_path, rule):
     result = lint(bad)
     assert result.returncode == 1
     assert rule in result.stdout + result.stderr
+
+
+def test_the_map_names_every_module_in_its_folder() -> None:
+    folder = ""
+    named = set()
+    for line in (RTL / "README.md").read_text(encoding="utf-8").splitlines():
+        cells = line.split("|")
+        if len(cells) == 5:
+            folder = cells[1].strip(" `") or folder
+            named |= {(folder, name) for name in re.findall(r"`(\w+)`", cells[2])}
+    assert named == {(file.parent.name, file.stem) for file in RTL.rglob("*.sv")}

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def generator(root: Path, word: str) -> subprocess.CompletedProcess[str]:
-    command = [build.tools() / "bin" / "python", root / "rtl" / "registers.py", word]
+    command = [build.tools() / "bin" / "python", root / "rtl" / "regs" / "registers.py", word]
     return subprocess.run(list(map(str, command)), capture_output=True, text=True)
 
 
@@ -60,10 +60,10 @@ def test_files_made_from_the_map_are_not_stale():
 
 
 def test_a_stale_file_is_named(tmp_path):
-    for folder in ("rtl", "include/consort/remote", "docs/reference"):
+    for folder in ("rtl/regs", "include/consort/remote", "docs/reference"):
         (tmp_path / folder).mkdir(parents=True)
     for name in ("remote.rdl", "registers.py"):
-        (tmp_path / "rtl" / name).write_text((ROOT / "rtl" / name).read_text())
+        (tmp_path / "rtl/regs" / name).write_text((ROOT / "rtl/regs" / name).read_text())
     assert generator(tmp_path, "write").returncode == 0
     header = tmp_path / "include" / "consort" / "remote" / "registers.hpp"
     header.write_text(header.read_text().replace("0x400", "0x404", 1))

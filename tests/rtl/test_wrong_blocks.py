@@ -21,7 +21,7 @@ from consort.remote.run import harness
 # A simulation of its own, and each wrong block another run: minutes in all.
 pytestmark = pytest.mark.slow
 
-RTL = Path(__file__).parents[2] / "rtl"
+ROOT = Path(__file__).parents[2]
 FAULTS = ("faults",)
 # Over a bad and slow link, with pauses on every side.
 SOAK = ("soak", "20000", "1e-5", "1e-4", "1e-4", "0", "30", "1")
@@ -292,7 +292,8 @@ endmodule
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wrong")
-    texts = {name: (RTL / f"{name}.sv").read_text() for name in ("consort_remote_pkg", "remote_pair")}
+    sources = {file.stem: file for file in build.sources(ROOT)}
+    texts = {name: sources[name].read_text() for name in ("consort_remote_pkg", "remote_pair")}
     head = "package consort_remote_pkg;"
     assert texts["consort_remote_pkg"].count(head) == 1
     texts["consort_remote_pkg"] = texts["consort_remote_pkg"].replace(head, head + "\n  int chosen = 0;")
@@ -303,8 +304,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
             by = instead.replace("CHOSEN", f"(consort_remote_pkg::chosen == {number})")
             found = 0
             for module in wrong.module.split("|"):
-                if (RTL / f"{module}.sv").exists():
-                    text = texts.get(module) or (RTL / f"{module}.sv").read_text()
+                if module in sources:
+                    text = texts.get(module) or sources[module].read_text()
                     texts[module], count = pattern.subn(
                         by if "|" in wrong.module else lambda _, by=by: by, text
                     )

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Made from rtl/remote.rdl by rtl/registers.py: do not edit.
+// Made from rtl/regs/remote.rdl by rtl/regs/registers.py: do not edit.
 // Registers of the cBlock and the mBlock: places and layouts. Freestanding.
 // clang-format off
 #pragma once

@@ -17,6 +17,8 @@ MAKEFLAGS = (
     "CFG_CXXFLAGS_PCH_I=-include CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20 CFG_CXXFLAGS_STD=-std=gnu++20 "
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
 )
+# Folders of rtl/ with what is synthesised, and the tops that simulations put it into (rtl/README.md).
+FOLDERS = ("pkg", "regs", "common", "link", "cblock", "mblock", "baseline", "tb")
 PACKAGES = ("consort_remote_pkg.sv", "consort_remote_regs_pkg.sv")
 
 
@@ -46,9 +48,15 @@ def environment() -> dict[str, str]:
 
 def sources(root: Path) -> list[Path]:
     """The synthesisable sources, packages first."""
-    rtl = root / "rtl"
-    packages = [rtl / name for name in PACKAGES]
-    return packages + sorted(path for path in rtl.glob("*.sv") if path not in packages)
+    packages = [source(root, name) for name in PACKAGES]
+    found = (path for folder in FOLDERS for path in (root / "rtl" / folder).glob("*.sv"))
+    return packages + sorted(set(found) - set(packages))
+
+
+def source(root: Path, name: str) -> Path:
+    """The file `name` of the synthesisable sources, whichever folder of rtl/ it lies in."""
+    (path,) = (root / "rtl").glob(f"*/{name}")
+    return path
 
 
 def checkers(root: Path) -> list[Path]:

@@ -135,8 +135,8 @@ def _pair(
 
 
 def harness(name: str) -> Path:
-    """A C++ harness of rtl/sim."""
-    return need_source_tree("simulating the hardware") / "rtl" / "sim" / name
+    """A C++ harness of rtl/tb."""
+    return need_source_tree("simulating the hardware") / "rtl" / "tb" / name
 
 
 def _run(program: Path, arguments: list[str], timeout: float = 3600) -> Any:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of registers, in bytes. Made from rtl/remote.rdl by rtl/registers.py: do not edit.
+// Places of registers, in bytes. Made from rtl/regs/remote.rdl by rtl/regs/registers.py: do not edit.
 package consort_remote_regs_pkg;
   localparam logic [11:0] CblockId = 12'h000;
   localparam logic [31:0] CblockIdReset = 32'h4342_0001;

@@ -15,9 +15,9 @@ from typing import Any
 from systemrdl import RDLCompiler
 from systemrdl.node import AddressableNode, AddrmapNode, RegfileNode, RegNode
 
-RTL = Path(__file__).resolve().parent
-ROOT = RTL.parent
-NOTE = "Made from rtl/remote.rdl by rtl/registers.py: do not edit."
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+NOTE = "Made from rtl/regs/remote.rdl by rtl/regs/registers.py: do not edit."
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Register:
 def load() -> list[Register]:
     """All registers of both blocks, in the order of their places."""
     compiler = RDLCompiler()
-    compiler.compile_file(str(RTL / "remote.rdl"))
+    compiler.compile_file(str(HERE / "remote.rdl"))
     top = compiler.elaborate("remote").top
     found: list[Register] = []
     for block in top.children():
@@ -235,7 +235,7 @@ def page(registers: list[Register]) -> str:
     """docs/reference/remote-registers.md."""
     lines = ["# Registers of the remote-memory blocks", "", f"<!-- {NOTE} -->", ""]
     lines += [
-        "32-bit registers behind an AXI-Lite port at each block (`rtl/cblock.sv`, `rtl/mblock.sv`); in C++",
+        "32-bit registers behind an AXI-Lite port at each block (`rtl/cblock/cblock.sv`, `rtl/mblock/mblock.sv`); in C++",
         "`include/consort/remote/registers.hpp`, with the driver `window.hpp` over it. Arrays are given at",
         "their longest; how long they are in a block is in its `shape`. A write to a read-only register, and",
         "any access where there is none, ends with SLVERR and changes nothing. Bits without a field read as",
@@ -291,7 +291,7 @@ def main(words: list[str]) -> int:
         print(as_json(registers))
         return 0
     files = {
-        RTL / "consort_remote_regs_pkg.sv": package(registers),
+        HERE / "consort_remote_regs_pkg.sv": package(registers),
         ROOT / "include" / "consort" / "remote" / "registers.hpp": header(registers),
         ROOT / "docs" / "reference" / "remote-registers.md": page(registers),
     }
@@ -303,7 +303,7 @@ def main(words: list[str]) -> int:
             print(f"written: {path.relative_to(ROOT)}")
         return 0
     for path in stale:
-        print(f"{path.relative_to(ROOT)} is not what rtl/remote.rdl says; run rtl/registers.py write")
+        print(f"{path.relative_to(ROOT)} is not what rtl/regs/remote.rdl says; run rtl/regs/registers.py write")
     return 1 if stale else 0
 
 
