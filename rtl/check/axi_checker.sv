@@ -98,7 +98,7 @@ module axi_checker
   logic [Outstanding-1:0] finished;
   logic [Ptr:0] ar_count, r_oldest;
 
-  // Blocking throughout: one process keeps the books of a cycle, in the order that AXI4 gives the channels.
+  // Blocking throughout: one process keeps the state of a cycle, in the order that AXI4 gives the channels.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     automatic logic found;
     automatic logic [Ptr:0] at;
@@ -112,7 +112,7 @@ module axi_checker
       answered = '0;
       finished = '0;
     end else begin
-      // An answer comes a cycle after the last of its request at the soonest: it looks at the books first.
+      // An answer comes a cycle after the last of its request at the soonest: it looks at the state first.
       if (b_valid_i && b_ready_i) begin
         found = 1'b0;
         at = b_oldest;
@@ -173,7 +173,7 @@ module axi_checker
         ar_done[ar_count[Ptr-1:0]] = '0;
         ar_count = ar_count + 1'b1;
       end
-      books : assert ((aw_count - b_oldest) < (Ptr + 1)'(Outstanding) && (ar_count - r_oldest) < (Ptr + 1)'(Outstanding))
+      within_bounds : assert ((aw_count - b_oldest) < (Ptr + 1)'(Outstanding) && (ar_count - r_oldest) < (Ptr + 1)'(Outstanding))
       else $error("%s: more outstanding than the checker can hold", Name);
     end
   end

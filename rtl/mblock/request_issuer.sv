@@ -93,7 +93,7 @@ module request_issuer
   // Addresses lie in registers, not behind a RAM: they go through the interconnect and memory_guard in one cycle.
   // A request is taken when there is room for what may become of it, whatever that is.
   assign reads = request_valid_i && !is_write && ar_room && !error_valid_o && !drain_i;
-  // Data of writes to two memories are not to be told apart: one has to have all of its own first.
+  // Data of writes to two memories cannot be distinguished: one has to have all of its own first.
   assign same_memory = segment_i.memory == memory_q || !(aw_valid_o || w_valid_o);
   assign start_o = request_valid_i && is_write && may_start_i && issue_q == IssueIdle && aw_room && same_memory && !drain_i;
   assign start_good_o = good;

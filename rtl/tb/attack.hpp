@@ -112,17 +112,17 @@ inline void attack(std::uint64_t tries, double bit_error_rate, std::uint64_t see
     std::uint64_t reached = 0;
     for (std::uint64_t at = kVictim; at < kVictim + 1024; ++at) reached += pair.memories[0].store.at(at) != 0;
     std::printf(
-        "{\"tries\": %llu, \"reached\": %llu, \"honest\": %llu, \"errors\": %llu, \"harmed\": %llu, "
+        "{\"tries\": %llu, \"reached\": %llu, \"honest\": %llu, \"errors\": %llu, \"corrupted\": %llu, "
         "\"bad_frames\": %llu, \"refused\": %u, \"downs\": %llu}\n",
         static_cast<unsigned long long>(sent), static_cast<unsigned long long>(reached),
         static_cast<unsigned long long>(honest), static_cast<unsigned long long>(wrong),
-        static_cast<unsigned long long>(pair.harmed()),
+        static_cast<unsigned long long>(pair.corrupted()),
         static_cast<unsigned long long>(pair.sum_of_links(0x100)), pair.read(false, 0x10C),
         static_cast<unsigned long long>(pair.sum_of_links(0x108)));
 }
 
 // A bit of the PHY that is stuck at 0, in either direction: control frames pass as they are, most frames of
-// data are harmed again and again. All accesses end in bounded time.
+// data are corrupted again and again. All accesses end in bounded time.
 inline void stuck() {
     constexpr unsigned kDownAfter = 4096;
     // Of a tail's content: a request's tag, an answer's length; 0 in every control frame and in a ResyncBeat.
@@ -155,7 +155,7 @@ inline void stuck() {
         pair.top().stuck_i[direction] = 0;
         pair.wait_up();
         master.done.clear();
-        if (one(pair, {.addr = Pair::kLpa}, true).resp != 0) fail("a mended link does not work");
+        if (one(pair, {.addr = Pair::kLpa}, true).resp != 0) fail("a restored link does not work");
     }
     std::printf("]\n");
 }

@@ -264,11 +264,11 @@ class Pair {
         for (unsigned l = 0; l < kWires; ++l) sum += request_beats(l) + response_beats(l);
         return sum;
     }
-    [[nodiscard]] std::uint64_t harmed() const {
+    [[nodiscard]] std::uint64_t corrupted() const {
         std::uint64_t sum = 0;
         [&](auto& top) {
-            if constexpr (requires { top.harmed_o; }) {
-                for (unsigned l = 0; l < 2 * kWires; ++l) sum += top.harmed_o[l];
+            if constexpr (requires { top.corrupted_o; }) {
+                for (unsigned l = 0; l < 2 * kWires; ++l) sum += top.corrupted_o[l];
             }
         }(*top_);
         return sum;

@@ -23,14 +23,14 @@ module phy_model
     output logic [Width-1:0]     rx_o,
     output logic                 rx_valid_o,
     output logic [63:0]          words_o,       // taken
-    output logic [63:0]          harmed_o       // flipped, dropped or repeated
+    output logic [63:0]          corrupted_o       // flipped, dropped or repeated
 );
   localparam int unsigned Ptr = $clog2(MaxLatency);
   localparam int unsigned Place = $clog2(Width);
 
   logic [16:0] budget_q;
   logic [63:0] random_q, random_a, random_b, random_c, second_q, second_a, second_b, second_c;
-  logic [Width-1:0] line[MaxLatency], mask, working, harmed;
+  logic [Width-1:0] line[MaxLatency], mask, working, corrupted;
   logic [Place-1:0] place;  // of the first bit that is flipped
   logic [127:0] span;
   logic [MaxLatency-1:0] line_valid_q;
@@ -56,7 +56,7 @@ module phy_model
   assign mask = Width'({span, 1'b1});
   assign place = Place'(random_q[32+:16] % 16'(Width));
   assign working = stuck_i == '0 ? '1 : ~(Width'(1) << stuck_i);
-  assign harmed = (tx_i & working) ^ (flips ? mask << place | mask >> (Place'(Width - 1) - place) : '0);
+  assign corrupted = (tx_i & working) ^ (flips ? mask << place | mask >> (Place'(Width - 1) - place) : '0);
   assign through = (takes && !drops || again_q) && !cut_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -68,7 +68,7 @@ module phy_model
       line_valid_q <= '0;
       again_q <= 1'b0;
       words_o <= '0;
-      harmed_o <= '0;
+      corrupted_o <= '0;
     end else begin
       // A slot that is not used is lost, as on a real link.
       budget_q <= {1'b0, budget_q[15:0]} + {1'b0, rate_i};
@@ -78,15 +78,15 @@ module phy_model
       line_valid_q[now_q] <= through;
       again_q <= takes && !drops && repeats;
       words_o <= words_o + 64'(takes);
-      harmed_o <= harmed_o + 64'(takes && (flips || drops || repeats));
+      corrupted_o <= corrupted_o + 64'(takes && (flips || drops || repeats));
     end
   end
 
   always_ff @(posedge clk_i) begin
-    line[now_q] <= again_q ? again_word_q : harmed;
-    if (takes) again_word_q <= harmed;
+    line[now_q] <= again_q ? again_word_q : corrupted;
+    if (takes) again_word_q <= corrupted;
   end
 
   assign rx_valid_o = latency_i == '0 ? through : line_valid_q[now_q - latency_i];
-  assign rx_o = latency_i == '0 ? (again_q ? again_word_q : harmed) : line[now_q - latency_i];
+  assign rx_o = latency_i == '0 ? (again_q ? again_word_q : corrupted) : line[now_q - latency_i];
 endmodule

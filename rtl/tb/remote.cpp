@@ -125,7 +125,7 @@ void faults() {
     std::printf("{");
     sim::refusals(pair);
     std::printf(", ");
-    // A cut: everything outstanding ends, and the link works again after it is mended.
+    // A cut: everything outstanding ends, and the link works again after it is restored.
     pair.write(true, 0x014, kDownAfter);
     pair.write(false, 0x014, kDownAfter);
     std::uint64_t longest = 0;

@@ -85,7 +85,7 @@ module remote_figure4
     input  logic        cut_i           [6],
     output logic [63:0] request_words_o [6],  // of link l of cBlock d at 2d + l
     output logic [63:0] response_words_o[6],
-    output logic [63:0] harmed_o        [12]
+    output logic [63:0] corrupted_o        [12]
 );
   // Of the six links: the mBlock, and its link there.
   function automatic int unsigned block_of(int unsigned wire_number);
@@ -245,7 +245,7 @@ module remote_figure4
         .rx_o(m_rx[w]),
         .rx_valid_o(m_rx_valid[w]),
         .words_o(request_words_o[w]),
-        .harmed_o(harmed_o[2*w])
+        .corrupted_o(corrupted_o[2*w])
     );
     phy_model #(
         .Seed(2*w+2)
@@ -266,7 +266,7 @@ module remote_figure4
         .rx_o(c_rx[w]),
         .rx_valid_o(c_rx_valid[w]),
         .words_o(response_words_o[w]),
-        .harmed_o(harmed_o[2*w+1])
+        .corrupted_o(corrupted_o[2*w+1])
     );
   end
 endmodule

@@ -90,7 +90,7 @@ module remote_pair
     input  logic        m_reset_i,
     output logic [63:0] request_words_o [Links],  // of the PHY
     output logic [63:0] response_words_o[Links],
-    output logic [63:0] harmed_o        [2*Links]
+    output logic [63:0] corrupted_o        [2*Links]
 );
   logic [WordWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
   logic c_tx_valid[Links], c_tx_ready[Links], c_rx_valid[Links];
@@ -208,7 +208,7 @@ module remote_pair
         .rx_o(m_rx[l]),
         .rx_valid_o(m_rx_valid[l]),
         .words_o(request_words_o[l]),
-        .harmed_o(harmed_o[2*l])
+        .corrupted_o(corrupted_o[2*l])
     );
     phy_model #(
         .Seed(2*l+2),
@@ -230,7 +230,7 @@ module remote_pair
         .rx_o(c_rx[l]),
         .rx_valid_o(c_rx_valid[l]),
         .words_o(response_words_o[l]),
-        .harmed_o(harmed_o[2*l+1])
+        .corrupted_o(corrupted_o[2*l+1])
     );
   end
 endmodule

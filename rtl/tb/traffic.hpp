@@ -142,12 +142,12 @@ inline void soak(const Soak& of) {
     const std::uint64_t replays = pair.sum_of_links(0x104);
     const std::uint64_t downs = pair.sum_of_links(0x108);
     std::printf(
-        "{\"beats\": %llu, \"harmed\": %llu, \"transactions\": %llu, \"cycles\": %llu, \"bytes_written\": "
+        "{\"beats\": %llu, \"corrupted\": %llu, \"transactions\": %llu, \"cycles\": %llu, \"bytes_written\": "
         "%llu, \"bad_frames\": %u, "
         "\"replays\": %u, \"downs\": %u, \"covered\": {\"fixed\": %llu, \"incr\": %llu, \"wrap\": %llu, "
         "\"single\": %llu, "
         "\"short\": %llu, \"long\": %llu, \"unaligned\": %llu, \"strobed\": %llu, \"narrow\": %llu}}\n",
-        static_cast<unsigned long long>(pair.beats()), static_cast<unsigned long long>(pair.harmed()),
+        static_cast<unsigned long long>(pair.beats()), static_cast<unsigned long long>(pair.corrupted()),
         static_cast<unsigned long long>(traffic.finished), static_cast<unsigned long long>(pair.now),
         static_cast<unsigned long long>(written), static_cast<unsigned long long>(bad),
         static_cast<unsigned long long>(replays), static_cast<unsigned long long>(downs),
@@ -195,7 +195,7 @@ inline void refusals(Pair& pair) {
         say(name, done, pair.beats() - before);
     };
     // What the other end did to the segment; the window here does not know yet. The first is the one that is
-    // told of.
+    // reported.
     struct Late {
         const char* what;
         std::uint32_t reg, value;

@@ -90,8 +90,8 @@ def test_only_a_standstill_is_given_up(tmp_path: Path) -> None:
         begin = time.monotonic()
         up.wait([0], 2)
         assert time.monotonic() - begin > 2
-    told = pytest.raises(SystemFails, match=r"nothing has moved for 2 s \(m4f running at 3\)")
-    with Board(spec, given, orders={0: (0, (3, 1))}) as up, told:
+    raised = pytest.raises(SystemFails, match=r"nothing has moved for 2 s \(m4f running at 3\)")
+    with Board(spec, given, orders={0: (0, (3, 1))}) as up, raised:
         up.wait([0], 2)
 
 

@@ -106,8 +106,8 @@ def test_a_schedule_beyond_the_printed_bound_is_the_kernels_and_the_corrected_bo
     jobs = run_kernel(run, seconds=PATIENCE).jobs
 
     # Job by job what the analysis engine's exact protocol gives.
-    told = [(a.offset, filled(a.gaps), filled(a.shorter), False) for a in example.arrivals]
-    expected = _engine.spm_replay(rows, example.cores * SLOT, SLOT, told, example.until)
+    arrivals = [(a.offset, filled(a.gaps), filled(a.shorter), False) for a in example.arrivals]
+    expected = _engine.spm_replay(rows, example.cores * SLOT, SLOT, arrivals, example.until)
     assert [(int(j["task"]), int(j["release"])) for j in jobs] == [(t, r * TENTH) for t, r, *_ in expected]
     for job, (_, _, load, _, _, end) in zip(jobs, expected, strict=True):
         assert 0 <= job["load"] - load * TENTH < NOTED and 0 <= job["end"] - end * TENTH < NOTED

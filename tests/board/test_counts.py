@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions counted on the boards: they repeat, hold their limits, and a change is told."""
+"""Instructions counted on the boards: they repeat, hold their limits, and a change is reported."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def test_counts_are_those_stored(counts: list[Count]) -> None:
 
 def test_a_change_above_two_percent_is_told(counts: list[Count], tmp_path: Path) -> None:
     slower = [replace(counts[0], instructions=counts[0].instructions * 103 // 100), *counts[1:]]
-    (told,) = changes(slower, counts)
-    assert told.startswith(f"{counts[0].core}: step f32: ") and "(+" in told
+    (found,) = changes(slower, counts)
+    assert found.startswith(f"{counts[0].core}: step f32: ") and "(+" in found
     slightly = [replace(c, instructions=c.instructions * 101 // 100) for c in counts]
     assert changes(slightly, counts) == []
-    # Another compiler's figures are not compared; a missing one is told.
+    # Another compiler's figures are not compared; a missing one is named.
     assert changes(slower, [replace(c, compiler="another") for c in counts]) == []
     assert changes(counts, counts[1:]) == [f"{counts[0].core}: step f32: nothing is stored"]
     # A core of which nothing at all is stored is new, not changed.

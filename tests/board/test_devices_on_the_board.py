@@ -66,7 +66,7 @@ def two(image: TaskImage, *, keep_all: bool, flows: list[Flow], until: int, **mo
 
 
 def state(result: KernelResult, task: str) -> tuple[int, int, int]:
-    """Messages that the task got, that it was told it did not get, its jobs."""
+    """Messages that the task got, that it was informed of as lost, its jobs."""
     got, lost, jobs = struct.unpack("<3I", result.states[task])
     return got, lost, jobs
 

@@ -78,12 +78,12 @@ def test_a_counted_benchmark_has_no_length():
 def test_what_is_stored_is_what_is_counted():
     board("versal")
     done = consort("bench", "scratchpad", "--board", "versal", "--json")
-    told = json.loads(done.stdout)
-    assert done.returncode == 0, told["goals"]
-    goals = {g["name"]: g for g in told["goals"]}
+    printed = json.loads(done.stdout)
+    assert done.returncode == 0, printed["goals"]
+    goals = {g["name"]: g for g in printed["goals"]}
     assert goals["changed_counts"]["value"] == 0 and goals["wrong_outputs"]["value"] == 0
     stored = {c.operation: c.instructions for c in load(bench.stored_file())}
-    rows = [row for row in told["rows"] if row["what"] == "Table V"]
+    rows = [row for row in printed["rows"] if row["what"] == "Table V"]
     assert len(rows) == 14
     for row in rows:
         assert abs(row["direct"] - stored[f"{row['name']}, direct"]) <= 0.02 * row["direct"]

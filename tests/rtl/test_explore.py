@@ -114,7 +114,7 @@ SOON_AGAIN = world(errors=1, timeout=10)
 ONE_RESET = world(resets=1)
 PATIENT_TARGET = world(resets=1, down1=250)
 PATIENT_INITIATOR = world(resets=1, down0=250)
-# All data of one direction is harmed, and control frames are not.
+# All data of one direction is corrupted, and control frames are not.
 ONE_BREAK = world(breaks=1)
 # Acknowledgements of one direction come alone, and each that is lost costs one repetition.
 ONE_TALKS = world(errors=1, mute=2, down0=250, down1=250, most=2)
@@ -157,7 +157,7 @@ WRONG_LINKS = [
         ONE_ERROR,
         "crc_good_q <= in_crc_q == rx_due_q &&",
         "crc_good_q <= 1'b1 &&",
-        id="a harmed frame is taken",
+        id="a corrupted frame is taken",
     ),
     pytest.param(
         2,

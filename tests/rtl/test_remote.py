@@ -42,7 +42,7 @@ from consort.remote import run
 def test_random_traffic_over_a_link_with_errors(load, minimum):
     result = run.soak(load)
     assert result["beats"] >= load.beats
-    assert result["harmed"] >= minimum
+    assert result["corrupted"] >= minimum
     assert result["downs"] == 0
     assert all(count > 20 for count in result["covered"].values()), result["covered"]
 
@@ -81,7 +81,7 @@ def test_the_other_widths_of_the_phy_for_long(phy_width, kind):
     )
     result = run.soak(load)
     assert result["beats"] >= load.beats
-    assert result["harmed"] > 3000
+    assert result["corrupted"] > 3000
     assert result["downs"] == 0
 
 
@@ -99,7 +99,7 @@ def test_other_widths_of_addresses_and_ids(addresses, ids):
         ids=ids,
     )
     result = run.soak(load)
-    assert result["harmed"] > 800
+    assert result["corrupted"] > 800
     assert all(count > 100 for count in result["covered"].values()), result["covered"]
 
 
@@ -111,7 +111,7 @@ def test_three_cblocks_and_two_mblocks(pause):
     )
     result = run.figure4(load)
     assert result["beats"] >= load.beats
-    assert result["harmed"] > 1000
+    assert result["corrupted"] > 1000
     assert result["downs"] == 0
     assert all(count > 100 for count in result["covered"].values()), result["covered"]
 
@@ -129,7 +129,7 @@ def test_four_ports_links_and_memories(pause):
         shape=4,
     )
     result = run.soak(load)
-    assert result["harmed"] > 1500
+    assert result["corrupted"] > 1500
     assert result["downs"] == 0
     assert all(count > 100 for count in result["covered"].values()), result["covered"]
 

@@ -53,7 +53,7 @@ def test_what_a_request_cannot_say_is_refused_and_device_memory_stays_that():
 def test_a_borrower_cannot_write_frames(seed):
     found = run.attack(40_000, 2e-5, seed)
     assert found["tries"] >= 40_000
-    assert found["harmed"] > 100
+    assert found["corrupted"] > 100
     assert (found["reached"], found["errors"], found["downs"], found["refused"]) == (0, 0, 0, 0)
 
 
@@ -61,7 +61,7 @@ def test_a_borrower_cannot_write_frames(seed):
 @pytest.mark.parametrize("seed", [3, 4])
 def test_a_borrower_cannot_write_frames_in_a_million_tries(seed):
     found = run.attack(1_000_000, 2e-5, seed)
-    assert found["harmed"] > 3000
+    assert found["corrupted"] > 3000
     assert (found["reached"], found["errors"], found["downs"], found["refused"]) == (0, 0, 0, 0)
 
 

@@ -207,7 +207,7 @@ class Bench:
             self.dut.cut.value = 1 << link
             await self.down(link)
             await ClockCycles(self.dut.clk, self.random.randrange(400))
-            self.event("link mended")
+            self.event("link restored")
             self.dut.cut.value = 0
         else:
             end = "cm"[what - 1]

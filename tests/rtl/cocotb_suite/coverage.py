@@ -79,7 +79,7 @@ EVENTS = (
     "segment closed behind the window",
     "segment given another generation",
     "link cut",
-    "link mended",
+    "link restored",
     "link switched off at the cblock",
     "link switched off at the mblock",
     "link switched on",

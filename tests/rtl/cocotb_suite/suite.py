@@ -25,7 +25,7 @@ COVERAGE = model()
 
 
 async def finish(bench: Bench) -> None:
-    """The memories, the books, and how far it was."""
+    """The memories, the expected data, and the progress."""
     await ClockCycles(bench.dut.clk, 50)
     bench.cover_inside()
     unsure = bench.check_memories()

@@ -54,7 +54,7 @@ module top
   logic cut_of[Links];
   logic [7:0] stuck[2*Links];
   assign stuck = '{default: '0};
-  logic [63:0] request_beats[Links], response_beats[Links], harmed[2*Links];
+  logic [63:0] request_beats[Links], response_beats[Links], corrupted[2*Links];
   for (genvar l = 0; l < Links; l++) begin : gen_cut
     assign cut_of[l] = cut[l];
   end
@@ -88,6 +88,6 @@ module top
       .rate_i(rate), .latency_i(latency), .flip_chance_i(flip_chance), .flip_span_i(flip_span),
       .drop_chance_i(drop_chance), .repeat_chance_i(repeat_chance), .cut_i(cut_of),
       .stuck_i(stuck), .c_reset_i(1'b0), .m_reset_i(1'b0),
-      .request_words_o(request_beats), .response_words_o(response_beats), .harmed_o(harmed)
+      .request_words_o(request_beats), .response_words_o(response_beats), .corrupted_o(corrupted)
   );
 endmodule

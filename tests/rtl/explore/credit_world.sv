@@ -98,7 +98,7 @@ module credit_world
   logic [2:0] idles_q, writes_q;
   assign up = up_q;
 
-  // ---- The books ----
+  // ---- What is counted ----
 
   logic [CreditWidth:0] out_q;
   logic [2:0] begun_q;             // addresses taken and not answered

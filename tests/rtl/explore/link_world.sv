@@ -32,7 +32,7 @@ module link_world
   // 0 nothing; 1 to 6, 7 to 12: an error to the beat in either direction; 13, 14: a user does not offer; 15, 16: a user does
   // not take; 17, 18: the wire does not take; 19: the cut begins; 20: the cut goes on; 21, 22: an end is reset; 23, 24: a direction
   // breaks.
-  logic [1:0] lost, twice, harmed, holds, blocks, stalls;
+  logic [1:0] lost, twice, corrupted, holds, blocks, stalls;
   logic [1:0][2:0] error;
   logic cut_begins, cut_goes_on, cut_q;
   logic [1:0] restarts, snaps, broken_q;
@@ -118,7 +118,7 @@ module link_world
     );
   end
 
-  // ---- The wire: a beat arrives a cycle after it went, or twice, or never, or harmed ----
+  // ---- The wire: a beat arrives a cycle after it went, or twice, or never, or corrupted ----
 
   logic [1:0] again_q;
   wire_t [1:0] mask;
@@ -130,7 +130,7 @@ module link_world
     for (int e = 0; e < 2; e++) begin
       lost[e] = error[e] == 3'd1 || cut_q || cut_begins;
       twice[e] = error[e] == 3'd2 && !cut_q;
-      harmed[e] = error[e] >= 3'd3;
+      corrupted[e] = error[e] >= 3'd3;
       mask[e] = '0;
       header[e] = header_t'(phy[e].data[63:0]);
       of_data[e] = phy[e].control == MarksLast || (phy[e].control == MarksWhole && header[e].kind inside {FrameData, FrameAgain});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The books of a FIFO's check: how many words are held, and of a word that any user may mark what it was and how many come out
+// The state of a FIFO's check: how many words are held, and of a word that any user may mark what it was and how many come out
 // before it.
 module marked_word (
     input  logic       clk,

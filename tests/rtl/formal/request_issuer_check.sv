@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's requests as transactions, with a read, a write and a beat of a write followed: a request that is good, for its
 // it is a burst of AXI4 and its segment is valid, of its generation, allows it and holds its offset, goes out once, as it is, after exactly those of its kind
-// before it, and no other does; a refused read is told as an error once. The data of a good write go out in its beats' order, each
+// before it, and no other does; a refused read is reported as an error once. The data of a good write go out in its beats' order, each
 // with its strobes, the last one as last, those of a refused one nowhere; of the units that show exactly the write's are taken.
-// Its end is told once, with what is known of it. What shows on the three channels stays until it is taken, whatever happens.
+// Its end is reported once, with what is known of it. What shows on the three channels stays until it is taken, whatever happens.
 // From a drain on, or when its frame has no more data, a write that had started is filled up without strobes, a beat whenever there is room, and no other starts; it is
 // idle exactly when nothing is under way. What is under way of writes is of one memory.
 //

@@ -29,7 +29,7 @@ module response_parser_check
       .read_ready_i(read_ready), .ack_valid_o(ack_valid), .ack_tag_o(ack_tag), .ack_resp_o(ack_resp), .ack_ready_i(ack_ready)
   );
 
-  // The frame as it came, and how far it was told: the part at hand and its beats so far, and acknowledgements so far.
+  // The frame as it came, and how far it was reported: the part at hand and its beats so far, and acknowledgements so far.
   response_meta_t meta, meta_q;
   logic [1:0] part_q;
   logic [4:0] beat_q;

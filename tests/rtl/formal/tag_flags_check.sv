@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags of tags against one that any user may choose: clear after a reset, whatever the RAM held; set and cleared as told, and never
+// Flags of tags against one that any user may choose: clear after a reset, whatever the RAM held; set and cleared as asked, and never
 // by what is done to another.
 module tag_flags_check (
     input logic       clk,
