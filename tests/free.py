@@ -12,6 +12,12 @@ MEMORY: dict[str, Any] = {
 }
 
 
+def signals(*kinds: str) -> dict[str, Any]:
+    """Exchanges in which a signal between any two kinds of processor takes no time."""
+    nothing = {"max": "0ns", "assumed": "none in this test"}
+    return {f"{a}-{b}": {"from": a, "to": b, **nothing} for a in kinds for b in kinds}
+
+
 def channels(tasks: dict[str, dict[str, Any]], given: dict[str, Any] | None = None) -> dict[str, Any]:
     """The channels of a description; an offloaded task without any has two in the memory `free`."""
     made = {

@@ -162,6 +162,18 @@ TEST(Probe, MemoryAndExchanges) {
     }
 }
 
+TEST(Probe, Signals) {
+    const auto result = probe("--measure signal --samples 100 --ordinary");
+    if (result.is_null()) {
+        GTEST_SKIP() << "needs two processors";
+    }
+    ASSERT_EQ(result["signal"].size(), result["cpus"].size());
+    for (const auto& signal : result["signal"]) {
+        EXPECT_NE(signal["from"], signal["to"]);
+        expect_ordered(signal["wake"], 100 - signal["inversions"].get<std::uint64_t>());
+    }
+}
+
 TEST(Probe, SwitchNeedsFifo) {
     const auto result = probe("--measure switch --samples 200 --ordinary");
     ASSERT_TRUE(result.is_object());

@@ -59,6 +59,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "consort_bench.papers",
         "Orciari et al. 2024, Table I: the loopback test, beside the published",
     ),
+    "thirty-us": (
+        "consort_bench.thirty_us",
+        "sense, compute on another processor, act within 30 us: which memory and which wait make it hold",
+    ),
 }
 
 # Which of them can run on emulated boards (`--board`): on all, or on those that run the scratchpad kernel.

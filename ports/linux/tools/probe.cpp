@@ -19,6 +19,7 @@
 #include "probe_exchange.hpp"
 #include "probe_memory.hpp"
 #include "probe_series.hpp"
+#include "probe_signal.hpp"
 #include "probe_switch.hpp"
 #include "probe_wakeup.hpp"
 
@@ -30,9 +31,9 @@ constexpr const char* help = R"(usage: consort-probe [--measure LIST] [--cpus LI
 
 Measures what this machine costs a real-time application; prints one JSON object, times in picoseconds.
 
-  --measure LIST    of wakeup, busy, switch, memory, exchange (default: all of them)
+  --measure LIST    of wakeup, busy, switch, memory, exchange, signal (default: all of them)
   --cpus LIST       processors, such as 1,2-3 (default: the first choice for a real-time thread; with
-                    `exchange` the first two)
+                    `exchange` or `signal` the first two)
   --seconds S       length of the wake-up and busy series (default 1)
   --samples N       samples of each other series (default 20000)
   --interval-us U   distance of the wake-ups (default 250)
@@ -46,14 +47,15 @@ example: consort-probe --measure wakeup,busy --seconds 2
 )";
 
 std::set<std::string> parse_parts(const std::string& text) {
-    const std::set<std::string> known{"wakeup", "busy", "switch", "memory", "exchange"};
+    const std::set<std::string> known{"wakeup", "busy", "switch", "memory", "exchange", "signal"};
     std::set<std::string> parts;
     std::istringstream list(text);
     for (std::string part; std::getline(list, part, ',');) {
         if (known.count(part) == 0) {
-            throw std::invalid_argument(std::string("--measure: '")
-                                            .append(part)
-                                            .append("' is none of wakeup, busy, switch, memory, exchange"));
+            throw std::invalid_argument(
+                std::string("--measure: '")
+                    .append(part)
+                    .append("' is none of wakeup, busy, switch, memory, exchange, signal"));
         }
         parts.insert(part);
     }
@@ -96,7 +98,7 @@ int run(const Options& given) {
         return good;
     }
     const std::set<std::string> parts =
-        parse_parts(given.text("--measure", "wakeup,busy,switch,memory,exchange"));
+        parse_parts(given.text("--measure", "wakeup,busy,switch,memory,exchange,signal"));
     const auto wanted = [&](const char* part) { return parts.count(part) != 0; };
     ProbeOptions options;
     options.seconds = given.number("--seconds", 1.0, 0.01, 3'600.0);
@@ -110,7 +112,7 @@ int run(const Options& given) {
         static_cast<std::size_t>(given.number("--memory-mib", std::clamp(caches, 64.0, 256.0), 1.0, 65'536.0))
         << 20U;
     nlohmann::json notes = nlohmann::json::array();
-    const CpuList cpus = chosen_cpus(given, wanted("exchange"), notes);
+    const CpuList cpus = chosen_cpus(given, wanted("exchange") || wanted("signal"), notes);
 
     bound_realtime(options.seconds);
     const ClockInfo& clock = Clock::info();
@@ -133,7 +135,7 @@ int run(const Options& given) {
         }
     }
     result["interruption_ns"] = options.interruption_ns;
-    for (const char* part : {"wakeup", "busy", "switch", "memory", "exchange"}) {
+    for (const char* part : {"wakeup", "busy", "switch", "memory", "exchange", "signal"}) {
         if (wanted(part)) {
             result[part] = nlohmann::json::array();
         }
@@ -169,6 +171,12 @@ int run(const Options& given) {
                 result["exchange"].push_back(probe_exchange<1024>(cpus[i], cpus[j], options));
                 result["exchange"].push_back(probe_exchange<4096>(cpus[i], cpus[j], options));
             }
+        }
+    }
+    if (wanted("signal")) {
+        // Each woken by the one before it: who wakes matters less than who is woken.
+        for (std::size_t i = 0; i < cpus.size() && cpus.size() > 1; ++i) {
+            result["signal"].push_back(probe_signal(cpus[i], cpus[(i + 1) % cpus.size()], options));
         }
     }
     for (const std::string& note : guard.achieved().notes) {

@@ -177,6 +177,23 @@ class Figures:
         _, time, place = max((f for f in found if f[0] == smallest), key=lambda f: f[1])
         return Cost(time, (self.used(place),))
 
+    def signal(self, sender: str, receiver: str) -> Cost:
+        """The longest that a signal takes to wake a processor of another kind, or of the same."""
+        found = [
+            (longest.picoseconds, place)
+            for name, one in self.platform.exchanges.items()
+            if one.memory is None and (one.from_, one.to) == (sender, receiver) and not one.round_trip
+            for place, longest in (_longest(name, one),)
+            if longest is not None
+        ]
+        if not found:
+            raise MissingFigure(
+                f"exchanges.signal-{sender}-{receiver}.max",
+                f"a signal from {sender} that wakes {receiver} (an exchange without a memory, its longest)",
+            )
+        time, place = max(found)
+        return Cost(time, (self.used(place),))
+
 
 def _longest(name: str, exchange: Exchange) -> tuple[str, Duration | None]:
     """The largest of an exchange's times, under load where there is such a figure."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from consort.analysis.channels import MAILBOX_WORDS, WORD_BYTES
-from consort.analysis.figures import Cost, Figures
+from consort.analysis.figures import NOTHING, Cost, Figures
 from consort.analysis.result import Used, joined
 
 
@@ -50,8 +50,10 @@ class OffloadCosts:
         return self.read + self.write
 
 
-def offload_costs(figures: Figures, task: str, *, loaded: bool = True) -> OffloadCosts:
+def offload_costs(figures: Figures, task: str, *, sleeps: bool, loaded: bool = True) -> OffloadCosts:
     """The costs of an offloaded task; `MissingFigure` for one that nobody gave.
+
+    A master that `sleeps` is woken by a signal once the answer is written.
 
     Where the description says what the master computes before and after (`dispatch`), the whole way of a
     message is added to it. Where it does not, that is the master's write of the request and its read of the
@@ -61,8 +63,14 @@ def offload_costs(figures: Figures, task: str, *, loaded: bool = True) -> Offloa
     assert planned.worker is not None
     there = _way(figures, f"{task}.in", planned.core, planned.worker, loaded)
     back = _way(figures, f"{task}.out", planned.worker, planned.core, loaded)
-    if len(figures.plan.cores[planned.worker].serves) > 1:
-        # Of a time that was measured as a whole any part may keep the worker from its other tasks.
+    woken = NOTHING
+    if sleeps:
+        woken = figures.signal(
+            *(figures.plan.cores[core].processor for core in (planned.worker, planned.core))
+        )
+    # Of a time that was measured as a whole any part may keep the worker from its other tasks.
+    shared = len(figures.plan.cores[planned.worker].serves) > 1
+    if shared:
         there, back = there.kept_by_reader(), back.kept_by_writer()
     send, receive = figures.given(task, "send"), figures.given(task, "receive")
     # A message that was timed as a whole does not say what of it is the master's: that is taken from the
@@ -77,11 +85,12 @@ def offload_costs(figures: Figures, task: str, *, loaded: bool = True) -> Offloa
         receive=reads.read if receive is None else receive.ps,
         request=there.seen + (0 if send is None else there.write),
         read=there.read,
-        write=back.write,
-        answer=back.seen + (0 if receive is None else back.read),
+        write=back.write + (woken.ps if shared else 0),
+        answer=(0 if shared else woken.ps) + back.seen + (0 if receive is None else back.read),
         used=joined(
             there.used,
             back.used,
+            woken.used,
             writes.used if send is None else send.used,
             reads.used if receive is None else receive.used,
         ),

@@ -126,6 +126,7 @@ def _master(
         raise NotAnalysable(
             f"scheduling of {core}: {planned.policy} is for three-phase tasks; {names[0]} is not one"
         )
+    waits = _WAITING[planned.wait] if waiting is None else waiting
     switch, late = figures.context_switch(core), figures.lateness(core)
     used = [switch.used, late.used]
     tasks = []
@@ -137,7 +138,7 @@ def _master(
         used.append(wcet.used)
         execution = wcet.ps
         if task.worker is not None:
-            costs = offload_costs(figures, name)
+            costs = offload_costs(figures, name, sleeps=waits == "suspend")
             used.append(costs.used)
             execution = costs.send + costs.receive
             remote = Remote(
@@ -162,13 +163,7 @@ def _master(
                 remote=remote,
             )
         )
-    master = Master(
-        tasks,
-        _POLICIES[planned.policy],
-        _WAITING[planned.wait] if waiting is None else waiting,
-        switch.ps,
-    )
-    return master, joined(*used)
+    return Master(tasks, _POLICIES[planned.policy], waits, switch.ps), joined(*used)
 
 
 def _given_up(plan: Plan, bound: Bound) -> Bound:

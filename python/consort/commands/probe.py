@@ -61,8 +61,9 @@ def command(output: Path, cpus: str | None, seconds: float, samples: int, as_jso
     """Measure this machine and write a platform file that `platform:` of a description takes.
 
     Measured are context switches, the lateness of timers, accesses to shared memory alone and under load,
-    and messages between each two CPUs. Every figure is a high-water mark of a stated number of samples, and
-    no bound: what is analysed with it is conditional on it. Needs permission for SCHED_FIFO.
+    messages between each two CPUs and signals that wake a sleeper. Every figure is a high-water mark of a
+    stated number of samples, and no bound: what is analysed with it is conditional on it. Needs permission
+    for SCHED_FIFO.
     """
     from consort.probe import measure, platform_data
     from consort.probe.platform import comment, refusals

@@ -13,7 +13,7 @@ from consort.cpus import show_cpus
 from consort.errors import BadInput, EnvironmentLacks
 from consort.toolchain import tool
 
-PARTS = ("wakeup", "busy", "switch", "memory", "exchange")
+PARTS = ("wakeup", "busy", "switch", "memory", "exchange", "signal")
 
 
 def measure(

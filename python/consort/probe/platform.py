@@ -16,6 +16,7 @@ from typing import Any
 from consort.errors import EnvironmentLacks
 from consort.model.platform import find_platform, load_platform
 from consort.model.quantities import DataRate, Duration
+from consort.probe.measure import PARTS
 
 BASE = "linux-host"
 MEMORY = "shm"
@@ -39,9 +40,8 @@ def platform_data(report: dict[str, Any], environment: dict[str, Any], name: str
     access = _memory(report, source)
     if access:
         data["memories"][MEMORY]["access"] = access
-    exchanges = dict(_exchanges(report, source))
-    if exchanges:
-        data["exchanges"] = exchanges
+    exchanges = dict(_exchanges(report, source)) | _signal(report, source)
+    data["exchanges"] = data.get("exchanges", {}) | exchanges
     if not (figures or access or exchanges):
         raise EnvironmentLacks(
             f"nothing could be measured: {refusals(report)[0]}", "run as root, or give CAP_SYS_NICE"
@@ -53,7 +53,7 @@ def refusals(report: dict[str, Any]) -> list[str]:
     """What the machine refused, and to which part of the probe."""
     return [
         f"{part}: {entry['refused']}"
-        for part in ("wakeup", "busy", "switch", "memory", "exchange")
+        for part in PARTS
         for entry in report.get(part, ())
         if "refused" in entry
     ]
@@ -188,3 +188,18 @@ def _exchanges(report: dict[str, Any], source: _Source) -> Iterator[tuple[str, d
                     "measured": source("mailbox between two spinning threads", [series]),
                 },
             )
+
+
+def _signal(report: dict[str, Any], source: _Source) -> dict[str, Any]:
+    """Of all CPUs the longest: a description does not say which CPU plays a core."""
+    series = [entry["wake"] for entry in _measured(report, "signal")]
+    if not series:
+        return {}
+    what = "wake-up of a thread that sleeps on another CPU, by a futex"
+    return {
+        "signal": {
+            "from": "host",
+            "to": "host",
+            "max": {"value": _duration(_longest(series)), "measured": source(what, series)},
+        }
+    }

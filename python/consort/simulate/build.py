@@ -80,7 +80,8 @@ def prepare(
         dmas.append(dma)
     tasks = []
     for name in names:
-        made_task = _task(figures, plan.tasks[name], cores, dense, shortest, problems)
+        master = engine_cores[cores.index(plan.tasks[name].core)]
+        made_task = _task(figures, plan.tasks[name], cores, dense, shortest, not master.keeps, problems)
         if offsets is not None and name in offsets:
             made_task.offset = offsets[name]
         for field in ("period", "extra_gap", "offset", "jitter", "deadline"):
@@ -116,6 +117,7 @@ def _task(
     cores: list[str],
     dense: bool,
     shortest: int,
+    sleeps: bool,
     problems: list[BadInput],
 ) -> _engine.SimTask:
     plan = figures.plan
@@ -139,7 +141,7 @@ def _task(
         return made
     made.wcet, made.bcet = task.wcet_ps, max(task.bcet_ps, shortest)
     if task.worker is not None:
-        _offload(figures, task, made, problems)
+        _offload(figures, task, made, sleeps, problems)
     if task.self_suspension_ps is not None:
         if task.execution == "three-phase" and task.self_suspension_ps:
             problems.append(
@@ -156,7 +158,9 @@ def _task(
     return made
 
 
-def _offload(figures: Figures, task: PlannedTask, made: _engine.SimTask, problems: list[BadInput]) -> None:
+def _offload(
+    figures: Figures, task: PlannedTask, made: _engine.SimTask, sleeps: bool, problems: list[BadInput]
+) -> None:
     plan = figures.plan
     assert task.worker is not None and task.worker_rank is not None
     made.offloaded = True
@@ -166,7 +170,7 @@ def _offload(figures: Figures, task: PlannedTask, made: _engine.SimTask, problem
             _problem(plan, f"tasks.{task.name}.bcet", "an offloaded job takes some time; write more than 0")
         )
     try:
-        costs = offload_costs(figures, task.name, loaded=False)
+        costs = offload_costs(figures, task.name, sleeps=sleeps, loaded=False)
     except MissingFigure as missing:
         problems.append(_problem(plan, missing.place, str(missing)))
     else:

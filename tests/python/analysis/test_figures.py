@@ -9,11 +9,15 @@ from typing import Any
 
 import free
 import pytest
+from consort.analysis.figures import Figures
+from consort.analysis.offload_costs import offload_costs
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system
 from consort.errors import BadInput
 from consort.model import BadDescription, Platform, System, load_platform, load_system, system_from_data
+from consort.plan import plan_of
 from consort.simulate.build import prepare
+from consort.simulate.engine import simulate
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted(file for file in ROOT.glob("examples/*/*.yaml") if "platform:" in file.read_text())
@@ -102,6 +106,9 @@ TASK: dict[str, Any] = {
     "execution": "offloaded",
     "master": "m-0",
 }
+SLEEPS = {"scheduling": {"m-0": {"wait": "sleep"}}}
+MEDIAN = {"from": "w", "to": "m", "median": "3us", "published": "a table"}
+SIGNAL = MEDIAN | {"max": "5us", "loaded": {"max": "7us"}}
 CHANNELS = {f"a.{end}": {"memory": "ram", "size": "16B"} for end in ("in", "out")}
 
 
@@ -127,6 +134,12 @@ def without(data: Any, *path: str) -> Any:
         (BOARD, {"channels": without(CHANNELS, "a.in", "size")}, "channels.a.in.size"),
         (BOARD, {"tasks": {"a": without(TASK, "wcet")}}, "tasks.a.wcet"),
         (BOARD, {"run": {"time_base": "sleep"}}, "cores.m.timer_lateness"),
+        (BOARD, SLEEPS, "exchanges.signal-w-m.max"),
+        # The other way, there and back, or through a memory, is another figure; a median bounds nothing.
+        (BOARD | {"exchanges": {"a": SIGNAL | {"from": "m", "to": "w"}}}, SLEEPS, "exchanges.signal-w-m.max"),
+        (BOARD | {"exchanges": {"a": SIGNAL | {"round_trip": True}}}, SLEEPS, "exchanges.signal-w-m.max"),
+        (BOARD | {"exchanges": {"a": SIGNAL | {"memory": "ram"}}}, SLEEPS, "exchanges.signal-w-m.max"),
+        (BOARD | {"exchanges": {"a": MEDIAN}}, SLEEPS, "exchanges.signal-w-m.max"),
     ],
 )
 def test_a_missing_figure_leaves_no_bound_and_is_named(
@@ -164,6 +177,39 @@ def test_a_message_that_was_timed_takes_its_maximum() -> None:
     bound = bound_with(BOARD | {"exchanges": timed}, tasks=tasks)
     assert bound.response == (2 + 4 + 100 + 4 + 1) * 10**6
     assert ("exchanges.fits.loaded.max", "published") in {(f.place, f.kind) for f in bound.figures}
+
+
+def test_a_master_that_sleeps_waits_for_the_longest_signal() -> None:
+    from consort.model import platform_from_data
+
+    board = BOARD | {"exchanges": {"signal": SIGNAL}}
+    polled, slept = bound_with(board), bound_with(board, **SLEEPS)
+    assert polled.response is not None and slept.response == polled.response + 7 * 10**6
+    assert ("exchanges.signal.loaded.max", "published") in {(f.place, f.kind) for f in slept.figures}
+    assert "exchanges.signal.loaded.max" not in {f.place for f in polled.figures}
+    described = {"consort": 1, "platform": "board", "tasks": {"a": TASK}, "channels": CHANNELS}
+    seen = []
+    for parts in ({}, SLEEPS):
+        system = system_from_data({**described, **parts}, platform=platform_from_data(board))
+        seen.append(simulate(prepare(system), 10 * MS).figures["a"].max_response)
+    assert seen == [polled.response, slept.response]
+
+
+def test_a_signal_may_keep_a_worker_from_its_other_tasks() -> None:
+    from consort.model import platform_from_data
+
+    board = platform_from_data(BOARD | {"exchanges": {"signal": SIGNAL}})
+    found = []
+    for names in ("a", "ab"):
+        tasks = dict.fromkeys(names, TASK)
+        channels = {
+            f"{name}.{end}": {"memory": "ram", "size": "16B"} for name in names for end in ("in", "out")
+        }
+        described = {"consort": 1, "platform": "board", "tasks": tasks, "channels": channels}
+        figures = Figures(plan_of(system_from_data(described, platform=board)))
+        found.append(offload_costs(figures, "a", sleeps=True))
+    alone, shared = found
+    assert shared.worker == alone.worker + 7 * 10**6 and shared.answer == alone.answer - 7 * 10**6
 
 
 def test_a_median_bounds_nothing() -> None:

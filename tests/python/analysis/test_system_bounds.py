@@ -34,6 +34,7 @@ PLATFORM = platform_from_data(
             "unknown": {"kind": "ddr"},
             "free": free.MEMORY,
         },
+        "exchanges": free.signals("m4", "a7"),
     }
 )
 

@@ -29,6 +29,7 @@ PLATFORM = platform_from_data(
             "spm": {"processor": "m", "count": 2, **free.NO_SWITCH, "scratchpad": {"size": "64KiB"}},
         },
         "memories": {"shm": {"kind": "sram"}, "free": free.MEMORY},
+        "exchanges": free.signals("m"),
         "dmas": {"edma": {"setup": "1us", "rate": "1GB/s"}},
     }
 )

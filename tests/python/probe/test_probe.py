@@ -12,7 +12,7 @@ import pytest
 from consort.cli import main
 from consort.errors import EnvironmentLacks
 from consort.model import Platform, load_platform, load_system
-from consort.model.platform import platform_from_data
+from consort.model.platform import figures_in, platform_from_data
 from consort.probe import measure, platform_data
 
 ENVIRONMENT = {"cpu": "A Processor", "kernel": "6.1.0", "hypervisor": False}
@@ -65,6 +65,10 @@ REPORT: dict[str, Any] = {
             "copy": series(1, 2, 4000),
         },
     ],
+    "signal": [
+        {"from": 2, "to": 3, "wake": series(1, 2, 630)},
+        {"from": 3, "to": 2, "wake": series(1, 2, 640, 3)},
+    ],
     "exchange": [
         {
             "first": 2,
@@ -95,7 +99,8 @@ def test_every_figure_is_the_longest_that_was_seen() -> None:
     assert shm.access_picoseconds(4096) == 300 + 4096
     assert shm.access_picoseconds(4096, loaded=True) == 300 + 8192, "what was seen alone counts under load"
     exchanges = platform.exchanges
-    assert set(exchanges) == {"cpu2-to-cpu3-64", "cpu3-to-cpu2-64", "cpu2-cpu3-cpu2-64"}
+    assert set(exchanges) == {"cpu2-to-cpu3-64", "cpu3-to-cpu2-64", "cpu2-cpu3-cpu2-64", "signal"}
+    assert (exchanges["signal"].memory, str(exchanges["signal"].max)) == (None, "640ps")
     assert str(exchanges["cpu3-to-cpu2-64"].max) == "31ps"
     assert exchanges["cpu2-cpu3-cpu2-64"].round_trip
 
@@ -118,12 +123,14 @@ def test_what_the_machine_refuses_stays_assumed() -> None:
             assert figure is not None and figure.provenance is not None
             assert figure.provenance.kind == "assumed"
     assert platform.memories["shm"].access is not None
+    signal = made(signal=[{"from": 2, "to": 3, "refused": "not"}]).exchanges["signal"]
+    assert [source.kind for _, _, source in figures_in(signal) if source is not None] == ["assumed"]
 
 
 def test_machine_that_refuses_everything_is_an_error() -> None:
     refused = {part: [{"cpu": 2, "refused": "SCHED_FIFO refused"}] for part in ("switch", "wakeup")}
     with pytest.raises(EnvironmentLacks, match="SCHED_FIFO refused"):
-        made(**refused, memory=[], exchange=[])
+        made(**refused, memory=[], exchange=[], signal=[])
 
 
 def run(*arguments: str) -> int:
@@ -146,6 +153,7 @@ def test_this_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
             for way in ("there", "back"):
                 assert exchange[way]["min"] <= exchange["round_trip"]["min"]
                 assert exchange[way]["median"] <= exchange["round_trip"]["max"]
+    assert len(report["signal"]) == len(report["cpus"])
     for memory in report["memory"]:
         assert memory["access"]["min"] <= memory["access"]["max"]
         assert memory["block_bytes"] * 2 <= memory["memory_bytes"]

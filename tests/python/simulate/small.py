@@ -26,6 +26,7 @@ BOARD: dict[str, Any] = {
         "shm": {"kind": "sram", "access": {"base": "100ns", "per_byte": "1ns"}},
         "free": free.MEMORY,
     },
+    "exchanges": free.signals("m", "w"),
     "dmas": {"edma": {"setup": "1us", "rate": "1GB/s"}},
 }
 PLATFORM = platform_from_data(BOARD)
