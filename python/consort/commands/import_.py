@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from consort.errors import BadInput
-from consort.exchange.formats import IMPORTS, guess_format
+from consort.exchange.formats import IMPORTS, NO_PRIORITY_ORDER, SEVERAL_FILES, guess_format
 from consort.exchange.result import Imported, write_files
 from consort.model import BadDescription, platform_from_data, system_from_data
 from consort.model.emit import yaml_text
@@ -19,12 +19,13 @@ from consort.model.emit import yaml_text
 @click.command(
     "import",
     epilog="Example: consort import model.amxmi -o system.yaml",
-    help="Make a description from FILE, a model of another tool: AMALTHEA (.amxmi, releases 0.9 to 3.x),"
-    " rt-app (.json) or a System Device Tree (.dts). The platform goes to a file of its own beside OUT; a"
-    " device tree has no tasks, so OUT is the platform file. What the model says and Consort does not is"
-    " listed, by name in the JSON form. Nothing is written unless all of it can be.",
+    help="Make a description from FILE, a model of another tool: AMALTHEA (.amxmi, releases 0.9 to 3.x;"
+    " several files, or all of a folder, are one model), rt-app (.json) or a System Device Tree (.dts). The"
+    " platform goes to a file of its own beside OUT; a device tree has no tasks, so OUT is the platform file."
+    " What the model says and Consort does not is listed, by name in the JSON form. Nothing is written unless"
+    " all of it can be.",
 )
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE [FILE]...")
 @click.option(
     "--from",
     "form",
@@ -34,21 +35,40 @@ from consort.model.emit import yaml_text
 @click.option(
     "-o", "--output", "out", type=click.Path(path_type=Path), required=True, help="The file to write."
 )
+@click.option(
+    "--priority-order",
+    type=click.Choice(["higher", "lower"]),
+    help="AMALTHEA: which number of two priorities is the more urgent. Without it the higher one.",
+)
 @click.option("--force", is_flag=True, help="Replace a platform file that is there and differs.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
-def command(file: Path, form: str | None, out: Path, force: bool, as_json: bool) -> None:
-    form = form or guess_format(file)
-    imported = IMPORTS[form](file)
-    files = _files(imported, out, file)
-    for path, text in files.items():
+def command(
+    files: tuple[Path, ...],
+    form: str | None,
+    out: Path,
+    priority_order: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    form = form or guess_format(files[0])
+    if form not in SEVERAL_FILES and (len(files) > 1 or files[0].is_dir()):
+        raise BadInput(f"a model of {form} is one file; give that alone", file=files[-1])
+    if priority_order is not None and form in NO_PRIORITY_ORDER:
+        raise BadInput(NO_PRIORITY_ORDER[form], field="--priority-order")
+    if any(path.resolve() == out.resolve() for path in files):
+        raise BadInput("the output is the input; name another file", file=out)
+    options = {"order": priority_order} if form not in NO_PRIORITY_ORDER else {}
+    imported = IMPORTS[form](*files, **options)
+    written = _files(imported, out, files[0])
+    for path, text in written.items():
         if path != out and not force and path.is_file() and path.read_bytes() != text.encode():
             raise BadInput("exists and differs; write elsewhere, or replace it with --force", file=path)
-    write_files(files)
+    write_files(written)
     if as_json:
-        result: dict[str, Any] = {"ok": True, "form": form, "written": [str(path) for path in files]}
+        result: dict[str, Any] = {"ok": True, "form": form, "written": [str(path) for path in written]}
         click.echo(json.dumps(result | imported.report.to_json(), indent=2, ensure_ascii=False))
         return
-    for path in files:
+    for path in written:
         click.echo(f"wrote {path}")
     click.echo(imported.report.text())
 
@@ -57,8 +77,6 @@ def _files(imported: Imported, out: Path, source: Path) -> dict[Path, str]:
     """The texts to write, checked as files are."""
     if out.suffix not in (".yaml", ".yml"):
         raise BadInput(f"{out.name!r} does not end in .yaml; a description's name does", file=out)
-    if out.resolve() == source.resolve():
-        raise BadInput("the output is the input; name another file", file=out)
     platform, files = None, {}
     comment = f"{imported.comment}\n{imported.report.text()}"
     if imported.platform is not None:

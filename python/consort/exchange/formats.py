@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from consort.errors import BadInput
 from consort.exchange.amalthea.exporter import export_amalthea
@@ -20,23 +21,29 @@ from consort.model import System
 from consort.model.quantities import OutOfRange
 
 
-def _bounded(read: Callable[[Path], Imported]) -> Callable[[Path], Imported]:
+def _bounded(read: Callable[..., Imported]) -> Callable[..., Imported]:
     """The import, where a figure that no description can hold is the model's fault."""
 
     @functools.wraps(read)
-    def imported(path: Path) -> Imported:
+    def imported(path: Path, *more: Path, **options: Any) -> Imported:
         try:
-            return read(path)
+            return read(path, *more, **options)
         except (OutOfRange, OverflowError) as error:
             raise BadInput(f"holds a figure that a description cannot: {error}", file=path) from None
 
     return imported
 
 
-IMPORTS: dict[str, Callable[[Path], Imported]] = {
+IMPORTS: dict[str, Callable[..., Imported]] = {
     "amalthea": _bounded(import_amalthea),
     "rt-app": _bounded(import_rtapp),
     "sdt": _bounded(import_sdt),
+}
+# Whose models may lie in several files or a folder, and which of them do not say what a priority means.
+SEVERAL_FILES = ("amalthea",)
+NO_PRIORITY_ORDER = {
+    "rt-app": "rt-app's priorities are Linux's: the higher number is the more urgent",
+    "sdt": "a device tree has no priorities",
 }
 EXPORTS: dict[str, Callable[[System, Report], str]] = {
     "amalthea": export_amalthea,
@@ -48,7 +55,9 @@ ENDINGS = {".amxmi": "amalthea", ".json": "rt-app", ".dts": "sdt", ".dtsi": "sdt
 
 
 def guess_format(path: Path) -> str:
-    """The form that a file's name ends in."""
+    """The form that a file's name ends in, or the name of a file in a folder."""
+    if path.is_dir():
+        path = next((file for file in sorted(path.iterdir()) if file.suffix in ENDINGS), path)
     form = ENDINGS.get(path.suffix)
     if form is None:
         known = ", ".join(ENDINGS)

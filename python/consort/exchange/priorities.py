@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from consort.exchange.report import Report
 from consort.model.quantities import Duration
@@ -13,6 +13,21 @@ ANEW = (
     "equal, missing or of several classes in the model; counted anew in the same order, of equal ones the"
     " shorter deadline first"
 )
+
+# Which of two priorities is the more urgent: that of the higher number, or that of the lower one.
+Order = Literal["higher", "lower"]
+
+
+def say_order(report: Report, order: Order, why: str) -> None:
+    """States how the model's priorities were read."""
+    report.notes.append(f"priorities: the {order} number is the more urgent ({why})")
+
+
+def upside_down(ranks: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    """The ranks where the lower number is the more urgent: in the same range, the other way round."""
+    numbers = [number for _, number in ranks.values()]
+    ends = min(numbers) + max(numbers)
+    return {name: (level, ends - number) for name, (level, number) in ranks.items()}
 
 
 def distinct_priorities(

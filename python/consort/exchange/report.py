@@ -12,10 +12,11 @@ SHOWN = 6
 
 @dataclass
 class Report:
-    """Left out: is not in the result. Changed: is in it in another form."""
+    """Left out: is not in the result. Changed: is in it in another form. Notes: how the source was read."""
 
     left_out: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     changed: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def leave(self, what: str, name: str, why: str) -> None:
         self.left_out.setdefault((what, why), []).append(name)
@@ -25,6 +26,7 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         return {
+            "notes": self.notes,
             "left_out": [_group(what, "why", why, names) for (what, why), names in self.left_out.items()],
             "changed": [_group(what, "how", how, names) for (what, how), names in self.changed.items()],
         }
@@ -41,7 +43,7 @@ class Report:
                 if len(unique) > SHOWN:
                     shown += f" and {len(unique) - SHOWN} more"
                 lines.append(f"  {what}, {len(unique)}: {why}: {shown}")
-        return "\n".join(lines) or "nothing left out, nothing changed"
+        return "\n".join([*self.notes, *(lines or ["nothing left out, nothing changed"])])
 
 
 def _group(what: str, key: str, why: str, names: list[str]) -> dict[str, Any]:

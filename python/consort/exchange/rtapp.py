@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import BadInput
+from consort.exchange.delays import fill_in_delays
 from consort.exchange.names import Names
-from consort.exchange.priorities import distinct_priorities
+from consort.exchange.priorities import distinct_priorities, say_order
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
 from consort.exchange.rtapp_text import Pairs, read_rtapp_text
@@ -45,6 +46,9 @@ class Phase:
     # How often it sleeps.
     stops: int = 0
     period: int = 0
+    # What it resumes, and what it is resumed by.
+    resumes: list[str] = field(default_factory=list)
+    suspends: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -58,6 +62,18 @@ class Thread:
     deadline: int = 0
     dl_period: int = 0
     instances: int = 1
+    # Whether the deadline is the thread's own, whatever its policy: the form with 'exec' has such.
+    checked: bool = False
+
+    @property
+    def awaits(self) -> set[str]:
+        """By which names others resume it."""
+        return {self.name, *(name for phase in self.phases for name in phase.suspends)}
+
+    @property
+    def resumed(self) -> bool:
+        """Whether each of its turns is released by another thread, and by nothing else."""
+        return all(len(p.suspends) == 1 and not p.period and not p.sleep for p in self.phases)
 
 
 class _Reader:
@@ -106,7 +122,9 @@ class _Reader:
             elif key in UNMODELLED:
                 self.report.leave(key, name, "not modelled")
         phases = self.one(pairs, "phases")
-        if phases is None:
+        if self.one(pairs, "exec") is not None:
+            thread.phases.append(self._old_form(pairs, thread, place))
+        elif phases is None:
             thread.phases.append(self._phase(pairs, place, name))
         else:
             for title, phase in self.pairs(phases, f"{place}.phases"):
@@ -118,6 +136,27 @@ class _Reader:
                     thread.cpus = self._cpus(cpus, f"{here}.cpus")
                     self.report.change("CPUs of a phase", name, "those of the first phase that names some")
         return thread
+
+    def _old_form(self, pairs: Pairs, thread: Thread, place: str) -> Phase:
+        """A thread as rt-app took it before it had events: an execution time in each period."""
+        for key in ("lock_order", "resources"):
+            if self.one(pairs, key) is not None:
+                raise self.bad(
+                    f"{place}.{key}",
+                    "beside 'exec' the form does not say whether its durations are in the execution time;"
+                    " write the thread with 'run' and 'timer'",
+                )
+        known = ("exec", "sleep", *TASK_KEYS)
+        for key, _ in pairs:
+            if key not in known:
+                raise self.bad(f"{place}.{key}", "is no key beside 'exec', the form without events")
+        if not thread.dl_period:
+            raise self.bad(f"{place}.exec", "needs a 'period': it is the execution time in each")
+        thread.checked = True
+        return Phase(
+            run=self.integer(self.one(pairs, "exec"), f"{place}.exec", 1) * MICROSECOND,
+            period=thread.dl_period,
+        )
 
     def _policy(self, pairs: Pairs, place: str) -> str:
         policy = self.one(pairs, "policy")
@@ -159,6 +198,10 @@ class _Reader:
             elif event == "sleep":
                 phase.sleep += self.integer(value, here) * MICROSECOND
                 phase.stops += 1
+            elif event in ("suspend", "resume"):
+                if not isinstance(value, str):
+                    raise self.bad(here, f"{value!r} is no name of a thread")
+                (phase.suspends if event == "suspend" else phase.resumes).append(value)
             else:
                 self.report.leave(f"event {event}", name, "not modelled")
         return phase
@@ -197,11 +240,13 @@ def _imported(path: Path, reader: _Reader, threads: list[Thread]) -> Imported:
     report, names = reader.report, Names(reader.report)
     tasks: dict[str, dict[str, Any]] = {}
     sources: dict[str, Thread] = {}
+    made: dict[str, list[str]] = {}
+    triggers = _triggers(report, threads)
     for thread in threads:
         if thread.instances > MOST_INSTANCES:
             text = f"{thread.instances} instances; at most {MOST_INSTANCES} are read"
             raise reader.bad(f"tasks.{thread.name}.instance", text)
-        task = _task(report, thread)
+        task = _task(reader, thread, triggers)
         if task is None:
             continue
         if not thread.instances:
@@ -210,6 +255,7 @@ def _imported(path: Path, reader: _Reader, threads: list[Thread]) -> Imported:
             title = thread.name if thread.instances == 1 else f"{thread.name}-{index}"
             name = names.new("task", title)
             tasks[name], sources[name] = dict(task), thread
+            made.setdefault(thread.name, []).append(name)
     if not tasks:
         raise BadInput(f"there is no thread that could be imported\n{report.text()}", file=path)
     _place(report, tasks, sources)
@@ -233,31 +279,82 @@ def _imported(path: Path, reader: _Reader, threads: list[Thread]) -> Imported:
     if scheduling:
         system["scheduling"] = scheduling
     system["tasks"] = tasks
+    released = {
+        made[name][0]: made.get(by.name, [by.name])[0] for name, by in triggers.items() if name in made
+    }
+    if released:
+        fill_in_delays(system, platform, released, report)
     return Imported(platform, system, report, f"Imported from {path.name}, an rt-app workload.")
 
 
-def _task(report: Report, thread: Thread) -> dict[str, Any] | None:
+def _triggers(report: Report, threads: list[Thread]) -> dict[str, Thread]:
+    """The threads that others resume, by name, with the one that does."""
+    found: dict[str, Thread] = {}
+    for thread in threads:
+        if not thread.resumed:
+            if any(phase.suspends for phase in thread.phases):
+                report.leave("event suspend", thread.name, "not the one thing that each turn waits for")
+            continue
+        names = thread.awaits
+        by = [other for other in threads if any(names & set(phase.resumes) for phase in other.phases)]
+        often = max((sum(r in names for r in p.resumes) for other in by for p in other.phases), default=0)
+        single = all(one.instances == 1 for one in (thread, *by))
+        if len(by) == 1 and by[0] is not thread and often == 1 and single:
+            found[thread.name] = by[0]
+    # Threads that resume each other in a ring have no first release.
+    for name in list(found):
+        seen, by_name = {name}, found[name].name
+        while by_name in found and by_name not in seen:
+            seen.add(by_name)
+            by_name = found[by_name].name
+        if by_name in seen:
+            del found[name]
+    for thread in threads:
+        names = {name for phase in thread.phases for name in phase.resumes}
+        for lost in sorted(
+            names - {n for one in threads if found.get(one.name) is thread for n in one.awaits}
+        ):
+            report.leave("event resume", f"{lost} by {thread.name}", "it releases no thread that is imported")
+    return found
+
+
+def _release(thread: Thread) -> dict[str, str] | None:
+    """The release of a thread that times itself; None where it runs without a pause."""
+    phases = [phase for phase in thread.phases if phase.run or phase.period or phase.sleep]
+    periods = {phase.period for phase in phases}
+    if phases and 0 not in periods and len(periods) == 1:
+        return {"period": str(Duration(periods.pop()))}
+    if phases and all(phase.period or phase.sleep for phase in phases):
+        apart = min(phase.period or phase.run + phase.sleep for phase in phases)
+        return {"min_interarrival": str(Duration(apart))}
+    if thread.policy == "SCHED_DEADLINE" and thread.dl_period:
+        return {"period": str(Duration(thread.dl_period))}
+    return None
+
+
+def _task(reader: _Reader, thread: Thread, triggers: dict[str, Thread]) -> dict[str, Any] | None:
+    report = reader.report
     phases = [phase for phase in thread.phases if phase.run or phase.period or phase.sleep]
     worst = max((phase.run for phase in phases), default=0)
     if not worst:
         report.leave("thread", thread.name, "it executes nothing")
         return None
-    periods = {phase.period for phase in phases}
-    task: dict[str, Any] = {}
-    if 0 not in periods and len(periods) == 1:
-        task["period"] = str(Duration(periods.pop()))
-    elif all(phase.period or phase.sleep for phase in phases):
-        apart = min(phase.period or phase.run + phase.sleep for phase in phases)
-        task["min_interarrival"] = str(Duration(apart))
+    first = thread
+    while first.name in triggers:
+        first = triggers[first.name]
+    task: dict[str, Any] = dict(_release(first) or {})
+    if not task:
+        _refuse_endless(reader, thread, first)
+        return None
+    if first is not thread:
+        task = {"min_interarrival": next(iter(task.values()))}
+        by = triggers[thread.name].name
+        report.change("release", f"{thread.name} by {by}", "as often as the thread that resumes it")
+    elif "min_interarrival" in task:
         report.change(
             "release", thread.name, "sleeps, or has phases that differ: sporadic, at least as far apart"
         )
-    elif thread.policy == "SCHED_DEADLINE" and thread.dl_period:
-        task["period"] = str(Duration(thread.dl_period))
-    else:
-        report.leave("thread", thread.name, "it runs without a pause")
-        return None
-    if thread.deadline and thread.policy == "SCHED_DEADLINE":
+    if thread.deadline and (thread.checked or thread.policy == "SCHED_DEADLINE"):
         task["deadline"] = str(Duration(thread.deadline))
     if thread.delay:
         if "period" in task:
@@ -277,6 +374,28 @@ def _task(report: Report, thread: Thread) -> dict[str, Any] | None:
         if stops > 1:
             task["suspensions"] = stops
     return task
+
+
+def _refuse_endless(reader: _Reader, thread: Thread, first: Thread) -> None:
+    """A thread that never waits takes a share that no description can say."""
+    place = f"tasks.{thread.name}"
+    if any(phase.suspends for phase in thread.phases):
+        reader.report.leave("thread", thread.name, "no one thread that times itself resumes it once a turn")
+    elif first is not thread:
+        reader.report.leave("thread", thread.name, f"{first.name} runs without a pause, and releases it")
+    elif thread.policy in ("SCHED_FIFO", "SCHED_RR"):
+        raise reader.bad(
+            place,
+            f"runs without a pause under {thread.policy}: no thread of a lower priority would ever run on its"
+            " CPU, and no description says that; give it a timer, or take it out",
+        )
+    elif thread.policy == "SCHED_DEADLINE":
+        raise reader.bad(
+            place, "runs without a pause under SCHED_DEADLINE; give it a 'dl-period', or a timer"
+        )
+    else:
+        text = "it runs without a pause; real-time threads preempt it, to others it is in no bound"
+        reader.report.leave("thread", thread.name, text)
 
 
 def _place(report: Report, tasks: dict[str, dict[str, Any]], sources: dict[str, Thread]) -> None:
@@ -315,6 +434,8 @@ def _schedule(
             if thread.policy != "SCHED_FIFO":
                 report.change("policy", f"{name} ({thread.policy})", "taken as preemptive fixed priorities")
         if any(level for level, _ in ranks.values()):
+            if not report.notes:
+                say_order(report, "higher", "as Linux has it")
             distinct_priorities(report, core, tasks, ranks)
     return scheduling
 

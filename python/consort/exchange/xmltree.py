@@ -22,14 +22,15 @@ DEEPEST = 200
 class Element:
     """An element: its name without namespace, its attributes ('xsi:type', 'xmi:id', …) and children."""
 
-    __slots__ = ("attributes", "children", "line", "name", "namespace")
+    __slots__ = ("attributes", "children", "line", "name", "namespace", "path")
 
-    def __init__(self, namespace: str, name: str, attributes: dict[str, str], line: int) -> None:
+    def __init__(self, namespace: str, name: str, attributes: dict[str, str], line: int, path: Path) -> None:
         self.namespace = namespace
         self.name = name
         self.attributes = attributes
         self.children: list[Element] = []
         self.line = line
+        self.path = path
 
     def get(self, attribute: str, default: str = "") -> str:
         return self.attributes.get(attribute, default)
@@ -82,7 +83,7 @@ def parse_xml(data: bytes, path: Path) -> Element:
     def start(name: str, attributes: dict[str, str]) -> None:
         namespace, _, local = name.rpartition(" ")
         plain = {_short(key): value for key, value in attributes.items()}
-        element = Element(namespace, local, plain, parser.CurrentLineNumber)
+        element = Element(namespace, local, plain, parser.CurrentLineNumber, path)
         if len(open_elements) >= DEEPEST:
             raise BadInput(
                 f"elements are nested more than {DEEPEST} deep; this is no model",

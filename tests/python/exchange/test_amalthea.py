@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from consort.errors import BadInput
-from consort.exchange.amalthea.delays import fill_in_delays
 from consort.exchange.amalthea.importer import import_amalthea
+from consort.exchange.delays import fill_in_delays
+from consort.exchange.priorities import Order
 from consort.exchange.result import Imported
 from consort.model import platform_from_data, system_from_data
 from large import large_model
@@ -108,6 +110,99 @@ def test_small_model() -> None:
         "memories": {"ram": {"kind": "sram", "size": "64KiB", "access": {"from": {"big": {"base": "7ns"}}}}},
     }
     valid(imported)
+
+
+XMI = {
+    "am": "http://app4mc.eclipse.org/amalthea/1.0.0",
+    "xmi": "http://www.omg.org/XMI",
+    "xsi": "http://www.w3.org/2001/XMLSchema-instance",
+}
+
+
+def split(folder: Path) -> list[Path]:
+    """The small model, a file for each of its parts: references across files are children with an href."""
+    for prefix, uri in XMI.items():
+        ElementTree.register_namespace(prefix, uri)
+    whole = ElementTree.parse(SMALL).getroot()
+    home = {e.get(f"{{{XMI['xmi']}}}id"): part for part in whole for e in part.iter()}
+    made = []
+    for number, part in enumerate(whole):
+        for element in list(part.iter()):
+            for name, text in list(element.attrib.items()):
+                keys = text.split()
+                if "}" not in name and any(home.get(key, part) is not part for key in keys):
+                    del element.attrib[name]
+                    for key in keys:
+                        ElementTree.SubElement(element, name, href=f"amlt:/#{key}")
+        root = ElementTree.Element(whole.tag, whole.attrib)
+        root.append(part)
+        made.append(folder / f"{number}-{part.tag}.amxmi")
+        ElementTree.ElementTree(root).write(made[-1], encoding="UTF-8", xml_declaration=True)
+    return made
+
+
+def test_several_files_or_a_folder_are_one_model(tmp_path: Path) -> None:
+    files = split(tmp_path)
+    assert len(files) >= 6 and sum("amlt:/#" in file.read_text(encoding="utf-8") for file in files) >= 3
+    (tmp_path / "notes.txt").write_text("no model", encoding="utf-8")
+    whole = import_amalthea(SMALL)
+    for imported in (import_amalthea(tmp_path), import_amalthea(*files)):
+        assert (imported.system, imported.platform) == (whole.system, whole.platform)
+        assert imported.report == whole.report
+        assert all(file.name in imported.comment for file in files)
+    # In another order the tasks are the same, whichever file names them first.
+    backwards = import_amalthea(*reversed(files))
+    assert backwards.system is not None and backwards.system["tasks"] == TASKS
+
+
+def test_parts_of_one_kind_in_two_files_are_one(tmp_path: Path) -> None:
+    text = SMALL.read_text(encoding="utf-8")
+    task = re.search(r"    <tasks xmi:id=.alarm.*?</tasks>\n", text, re.DOTALL)
+    assert task is not None
+    head, tail = text[: text.index("  <swModel>")], "</am:Amalthea>\n"
+    (tmp_path / "a.amxmi").write_text(text.replace(task[0], ""), encoding="utf-8")
+    (tmp_path / "b.amxmi").write_text(f"{head}<swModel>{task[0]}</swModel>{tail}", encoding="utf-8")
+    found = import_amalthea(tmp_path)
+    assert found.system is not None and found.system["tasks"] == TASKS
+
+
+def test_what_is_wrong_with_several_files(tmp_path: Path) -> None:
+    files = split(tmp_path)
+    with pytest.raises(BadInput, match=r"7-again\.amxmi.*stands twice, here and in 0-swModel\.amxmi, line"):
+        copy = tmp_path / "7-again.amxmi"
+        copy.write_bytes(files[0].read_bytes())
+        import_amalthea(tmp_path)
+    copy.write_text(files[0].read_text(encoding="utf-8").replace("/1.0.0", "/2.0.0"), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"7-again\.amxmi.*is of release 2\.0, and 0-swModel\.amxmi of 1\.0"):
+        import_amalthea(tmp_path)
+    # The error of a value names the file that it is in.
+    text = copy.read_text(encoding="utf-8").replace("/2.0.0", "/1.0.0")
+    copy.write_text(text.replace('value="500"', 'value="5x"'), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"7-again\.amxmi:[0-9]+: .*'5x' is no number"):
+        import_amalthea(copy, *files[1:])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(BadInput, match=r"no \.amxmi file lies in the folder"):
+        import_amalthea(tmp_path / "empty")
+
+
+def test_the_order_of_priorities_is_stated_and_can_be_given() -> None:
+    def imported(order: Order | None) -> tuple[list[str], dict[str, int]]:
+        found = import_amalthea(SMALL, order=order)
+        assert found.system is not None
+        tasks = found.system["tasks"]
+        return found.report.notes, {n: task["priority"] for n, task in tasks.items() if "priority" in task}
+
+    notes, by_higher = imported(None)
+    assert notes == [
+        "priorities: the higher number is the more urgent (assumed: AMALTHEA does not say; see"
+        " --priority-order)"
+    ]
+    notes, by_lower = imported("lower")
+    assert notes == ["priorities: the lower number is the more urgent (--priority-order)"]
+    assert imported("higher")[1] == by_higher
+    assert by_higher["sample"] > by_higher["control"] and by_lower["sample"] < by_lower["control"]
+    # The numbers stay within the model's.
+    assert sorted(by_higher.values()) == sorted(by_lower.values()) == [3, 7]
 
 
 def test_what_an_unbounded_task_releases_has_no_execution_time() -> None:

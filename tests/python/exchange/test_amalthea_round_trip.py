@@ -23,7 +23,7 @@ EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*/system.yaml")
 
 def back(text: str, like: System) -> System:
     path = like.file.with_suffix(".amxmi")
-    imported = import_model(Model(path, parse_xml(text.encode(), path), Report()))
+    imported = import_model(Model([parse_xml(text.encode(), path)], Report()))
     assert imported.platform is not None and imported.system is not None
     platform = platform_from_data(imported.platform)
     return system_from_data(imported.system, file=like.file, platform=platform)

@@ -83,6 +83,14 @@ def test_device_tree_gives_a_platform(tmp_path: Path, capsys: pytest.CaptureFixt
         (("{small}", "-o", "nowhere/x.yaml"), "cannot be written"),
         (("{small}", "--from", "rt-app", "-o", "x.yaml"), "is no JSON"),
         (("{small}",), "Missing option '-o'"),
+        (("-o", "x.yaml"), "Missing argument 'FILE [FILE]...'"),
+        (("{small}", "--priority-order", "up", "-o", "x.yaml"), "'higher', 'lower'"),
+        (("load.json", "--priority-order", "lower", "-o", "x.yaml"), "rt-app's priorities are Linux's"),
+        (("board.dts", "--priority-order", "lower", "-o", "x.yaml"), "a device tree has no priorities"),
+        (("load.json", "more.json", "-o", "x.yaml"), "more.json: a model of rt-app is one file"),
+        ((".", "--from", "sdt", "-o", "x.yaml"), "a model of sdt is one file"),
+        ((".", "-o", "x.yaml"), "name it by --from"),
+        ((".", "--from", "amalthea", "-o", "x.yaml"), "no .amxmi file lies in the folder"),
     ],
 )
 def test_import_errors(
@@ -96,6 +104,31 @@ def test_import_errors(
     status, _, err = call(capsys, "import", *(arg.format(small=DATA / "small.amxmi") for arg in args))
     assert status == 2 and message in err
     assert listing(tmp_path) == []
+
+
+def test_import_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "model").mkdir()
+    shutil.copy(DATA / "small.amxmi", tmp_path / "model")
+    out = tmp_path / "system.yaml"
+    args = ("import", str(tmp_path / "model"), "-o", str(out), "--priority-order", "lower")
+    status, text, _ = call(capsys, *args)
+    assert status == 0 and "the lower number is the more urgent (--priority-order)" in text
+    assert call(capsys, "check", str(out))[0] == 0
+    status, text, _ = call(capsys, *args, "--json")
+    assert status == 0 and json.loads(text)["notes"] == [
+        "priorities: the lower number is the more urgent (--priority-order)"
+    ]
+
+
+def test_an_import_does_not_overwrite_a_file_of_the_model(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a.amxmi", "model.yaml"):
+        shutil.copy(DATA / "small.amxmi", tmp_path / name)
+    files = [str(tmp_path / name) for name in ("a.amxmi", "model.yaml")]
+    status, _, err = call(capsys, "import", *files, "-o", files[1])
+    assert status == 2 and "the output is the input" in err
+    assert listing(tmp_path) == ["a.amxmi", "model.yaml"]
 
 
 @pytest.mark.parametrize("form", ["amalthea", "mast", "rt-app"])

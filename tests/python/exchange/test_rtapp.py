@@ -83,6 +83,88 @@ def test_workload(tmp_path: Path) -> None:
     } <= left
 
 
+RESUMED = """\
+{"tasks": {
+  "tick": {"policy": "SCHED_FIFO", "priority": 9, "cpus": [0], "run": 100, "resume": "mid",
+           "timer": {"ref": "t", "period": 10000}},
+  "mid": {"policy": "SCHED_FIFO", "priority": 5, "cpus": [0], "suspend": "mid", "run": 300, "resume": "last"},
+  "last": {"policy": "SCHED_FIFO", "priority": 1, "cpus": [1], "run": 500, "suspend": "last"}%s}}
+"""
+
+
+def test_a_thread_that_another_resumes_is_released_by_it(tmp_path: Path) -> None:
+    imported = read(tmp_path, RESUMED % "")
+    assert imported.system is not None
+    tasks = imported.system["tasks"]
+    assert [(t.get("period"), t.get("min_interarrival"), t.get("jitter")) for t in tasks.values()] == [
+        ("10ms", None, None),
+        # As late as the one before may be done: 100 us, then 300 us after at most 100 us of the first.
+        (None, "10ms", "100us"),
+        (None, "10ms", "500us"),
+    ]
+    assert [task["wcet"] for task in tasks.values()] == ["100us", "300us", "500us"]
+    assert imported.report.left_out == {}
+    changed = {(what, name) for (what, _), names in imported.report.changed.items() for name in names}
+    assert {
+        ("release", "mid by tick"),
+        ("release", "last by mid"),
+        ("release jitter", "last by mid"),
+    } <= changed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # Twice a turn, by two threads, by several of one, by itself: nobody says which turn is released when.
+        ('"run": 100, "resume": "mid"', '"run": 100, "resume": "mid", "resume": "mid"'),
+        ('"run": 500, "suspend": "last"', '"run": 500, "suspend": "last", "resume": "mid"'),
+        ('"run": 100, "resume": "mid"', '"run": 100, "instance": 2, "resume": "mid"'),
+        ('"run": 100, "resume": "mid"', '"run": 100'),
+    ],
+)
+def test_a_thread_that_is_not_resumed_once_a_turn_is_left_out(
+    tmp_path: Path, before: str, after: str
+) -> None:
+    text = (RESUMED % "").replace(before, after)
+    assert text != RESUMED % ""
+    imported = read(tmp_path, text)
+    assert imported.system is not None
+    assert {name.partition("-")[0] for name in imported.system["tasks"]} == {"tick"}
+    left = {(what, name) for (what, _), names in imported.report.left_out.items() for name in names}
+    assert {("thread", "mid"), ("thread", "last")} <= left
+
+
+def test_threads_that_resume_each_other_have_no_first_release(tmp_path: Path) -> None:
+    ring = '"b": {"run": 5, "suspend": "b", "resume": "c"}, "c": {"run": 5, "suspend": "c", "resume": "b"}'
+    imported = read(tmp_path, RESUMED % f", {ring}")
+    assert imported.system is not None and set(imported.system["tasks"]) == {"tick", "mid", "last"}
+    left = {(what, name) for (what, _), names in imported.report.left_out.items() for name in names}
+    assert {("thread", "b"), ("thread", "c"), ("event resume", "b by c")} <= left
+
+
+def test_how_late_an_unknown_trigger_is_leaves_no_execution_time(tmp_path: Path) -> None:
+    """The thread that resumes executes nothing that is described: how late it comes is in no bound."""
+    imported = read(tmp_path, (RESUMED % "").replace('"run": 100, ', ""))
+    assert imported.system is not None and set(imported.system["tasks"]) == {"mid", "last"}
+    # Nor of what is released by what comes so late.
+    assert all("wcet" not in task for task in imported.system["tasks"].values())
+
+
+def test_a_thread_that_suspends_beside_its_timer_keeps_the_timer(tmp_path: Path) -> None:
+    imported = read(tmp_path, (RESUMED % "").replace('"run": 300', '"run": 300, "timer": {"period": 20000}'))
+    assert imported.system is not None and imported.system["tasks"]["mid"]["period"] == "20ms"
+    left = {(what, name) for (what, _), names in imported.report.left_out.items() for name in names}
+    assert {("event suspend", "mid"), ("event resume", "mid by tick")} <= left
+
+
+def test_the_form_without_events(tmp_path: Path) -> None:
+    text = '{"tasks": {"a": {"exec": 1000, "period": 20000, "deadline": 8000, "sleep": false, "cpus": [0]}}}'
+    imported = read(tmp_path, text)
+    assert imported.system is not None
+    task = {"period": "20ms", "deadline": "8ms", "wcet": "1ms", "on": "cpu-0"}
+    assert imported.system["tasks"] == {"a": task}
+
+
 def test_comments_keep_lines_and_columns() -> None:
     text = '{"a": "/* no */ // no", /* yes\n yes */ "b": [1, 2,], // yes\n}'
     plain = without_comments(text, Path("x"))
@@ -114,6 +196,16 @@ def test_what_is_json_already_stays(data: dict[str, Any]) -> None:
         ('{"tasks": {"a": {"run": 1, "policy": "FIFO"}}}', "tasks.a.policy: 'FIFO' is no policy"),
         ('{"tasks": {"a": {"run": 1, "instance": 5000, "timer": {"period": 9}}}}', "at most 1024"),
         ('{"tasks": {"a": {"run": 1, "cpus": [4000]}}}', "above 1023"),
+        (
+            '{"tasks": {"a": {"run": 1, "policy": "SCHED_FIFO", "priority": 9}}}',
+            "tasks.a: runs without a pause under SCHED_FIFO: no thread of a lower priority would ever run",
+        ),
+        ('{"tasks": {"a": {"run": 1, "policy": "SCHED_DEADLINE"}}}', "give it a 'dl-period', or a timer"),
+        ('{"tasks": {"a": {"run": 1, "suspend": 5}}}', "tasks.a.suspend: 5 is no name of a thread"),
+        ('{"tasks": {"a": {"exec": 5}}}', "tasks.a.exec: needs a 'period'"),
+        ('{"tasks": {"a": {"exec": 0, "period": 9}}}', "tasks.a.exec: 0 is outside 1 to"),
+        ('{"tasks": {"a": {"exec": 5, "period": 9, "run": 1}}}', "tasks.a.run: is no key beside 'exec'"),
+        ('{"tasks": {"a": {"exec": 5, "period": 9, "lock_order": []}}}', "tasks.a.lock_order: beside 'exec'"),
         ('{"tasks": {}}', "there is no thread that could be imported"),
         ("[]", "holds no object"),
         ("[" * 100_000, "is nested too deep"),

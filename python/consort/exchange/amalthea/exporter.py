@@ -54,7 +54,7 @@ def _extras(written: str, system: System) -> dict[str, Any]:
     """What is missing after an import of what was written."""
     path = Path(f"{system.platform_description.name}.amxmi")
     lost = Report()
-    back = import_model(Model(path, parse_xml(written.encode(), path), lost))
+    back = import_model(Model([parse_xml(written.encode(), path)], lost))
     assert back.platform is not None and back.system is not None
     wanted = [
         part.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)

@@ -10,14 +10,15 @@ from typing import Any
 from consort.errors import BadInput
 from consort.exchange.amalthea.chains import read_chains
 from consort.exchange.amalthea.channels import read_channels
-from consort.exchange.amalthea.delays import fill_in_delays
 from consort.exchange.amalthea.extras import apply_extras
 from consort.exchange.amalthea.hardware import Hardware, read_hardware
 from consort.exchange.amalthea.mapping import Mapping, read_mapping
 from consort.exchange.amalthea.model import Model, read_model
 from consort.exchange.amalthea.software import Release, Software
 from consort.exchange.amalthea.values import ceiling
+from consort.exchange.delays import fill_in_delays
 from consort.exchange.names import Names
+from consort.exchange.priorities import Order
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
 from consort.exchange.xmltree import Element
@@ -58,12 +59,12 @@ UNMODELLED_ITEMS = (
 )
 
 
-def import_amalthea(path: Path) -> Imported:
-    """The system of an .amxmi file; `BadInput` where it cannot be read."""
-    return import_model(read_model(path, Report()))
+def import_amalthea(*paths: Path, order: Order | None = None) -> Imported:
+    """The system of .amxmi files, or of all in a folder, as one model; `BadInput` where it cannot be read."""
+    return import_model(read_model(paths, Report()), order)
 
 
-def import_model(model: Model) -> Imported:
+def import_model(model: Model, order: Order | None = None) -> Imported:
     report, path = model.report, model.path
     names = Names(report)
     hardware = read_hardware(model, names)
@@ -76,7 +77,7 @@ def import_model(model: Model) -> Imported:
     policies = mapping.policies(tasks, by_key)
     if policies:
         system["scheduling"] = policies
-    mapping.rank(tasks, by_key, policies)
+    mapping.rank(tasks, by_key, policies, order)
     system["tasks"] = tasks
     channels = read_channels(model, software, hardware, by_key, names)
     if channels:
@@ -85,7 +86,8 @@ def import_model(model: Model) -> Imported:
     if chains:
         system["chains"] = chains
     _left_out(model)
-    comment = f"Imported from {path.name}, an AMALTHEA model of release {model.version}."
+    files = ", ".join(file.name for file in model.paths)
+    comment = f"Imported from {files}, an AMALTHEA model of release {model.version}."
     apply_extras(model, hardware.platform, system)
     if triggers:
         fill_in_delays(system, hardware.platform, triggers, report)

@@ -8,7 +8,7 @@ from typing import Any
 
 from consort.exchange.amalthea.hardware import Hardware
 from consort.exchange.amalthea.model import Model
-from consort.exchange.priorities import distinct_priorities
+from consort.exchange.priorities import Order, distinct_priorities, say_order, upside_down
 from consort.exchange.xmltree import Element
 from consort.model.quantities import Duration
 
@@ -111,8 +111,14 @@ class Mapping:
                 self.model.report.change("scheduling", f"{name} on {core}", text)
         return found
 
-    def rank(self, tasks: dict[str, Any], by_key: dict[str, str], policies: dict[str, Any]) -> None:
-        """Priorities as the model has them, made different on each core and complete, or none."""
+    def rank(
+        self, tasks: dict[str, Any], by_key: dict[str, str], policies: dict[str, Any], order: Order | None
+    ) -> None:
+        """Priorities as the model has them, made different on each core and complete, or none.
+
+        No release of AMALTHEA says which number is the more urgent; without an order it is the higher one.
+        """
+        stated = False
         cores: dict[str, list[tuple[str, str]]] = {}
         for key, name in by_key.items():
             cores.setdefault(tasks[name]["on"], []).append((key, name))
@@ -121,12 +127,18 @@ class Mapping:
             known = {name: priority for name, priority in given.items() if priority is not None}
             if not known or policies.get(core, {}).get("policy") == "edf":
                 continue
+            if not stated:
+                why = "--priority-order" if order else "assumed: AMALTHEA does not say; see --priority-order"
+                say_order(self.model.report, order or "higher", why)
+                stated = True
             isrs = {name for key, name in members if self.model.by_id[key].name == "isrs"}
             # Interrupts come before tasks, and tasks without a priority after those with one.
             ranks = {
                 name: (2 if name in isrs else 1 if name in known else 0, known.get(name, 0))
                 for _, name in members
             }
+            if order == "lower":
+                ranks = upside_down(ranks)
             distinct_priorities(self.model.report, core, tasks, ranks)
 
     def _priority(self, key: str) -> int | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote_plus, unquote_plus
 
@@ -28,25 +29,39 @@ _CLASSES = {
     "eventChains": "EventChain",
 }
 OLDEST, NEWEST = (0, 9), (3, 99)
+# The files of one model.
+MOST_FILES = 256
 
 
 class Model:
-    """The root, its release, and its elements by id."""
+    """The root, its release, and its elements by id; of several files all of it under one root."""
 
-    def __init__(self, path: Path, root: Element, report: Report) -> None:
-        self.path = path
-        self.root = root
+    def __init__(self, roots: Sequence[Element], report: Report) -> None:
         self.report = report
-        self.reader = Reader(path)
-        self.version = self._version()
+        self.reader = Reader()
+        self.paths = [root.path for root in roots]
+        self.path = self.paths[0]
+        versions = [self._version(root) for root in roots]
+        self.version = versions[0]
+        for root, version in zip(roots, versions, strict=True):
+            if version != self.version:
+                raise BadInput(
+                    f"is of release {version}, and {self.path.name} of {self.version};"
+                    " the files of a model are of one",
+                    file=root.path,
+                    line=root.line,
+                )
+        self.root = _joined(roots)
         self.by_id: dict[str, Element] = {}
-        for element in root.walk():
+        for element in self.root.walk():
             key = element.get("xmi:id") or self._id(element)
-            if key and self.by_id.setdefault(key, element) is not element:
-                raise self.reader.bad(element, f"the id {key!r} stands twice")
+            if key and (first := self.by_id.setdefault(key, element)) is not element:
+                text = f"the id {key!r} stands twice"
+                if first.path != element.path:
+                    text += f", here and in {first.path.name}, line {first.line}"
+                raise self.reader.bad(element, text)
 
-    def _version(self) -> str:
-        root = self.root
+    def _version(self, root: Element) -> str:
         found = _NAMESPACE.match(root.namespace)
         old = _BEFORE.match(root.namespace)
         release = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -56,14 +71,14 @@ class Model:
             raise BadInput(
                 f"the model is of {said}; releases 0.9 to 3.x are read, and APP4MC's model migration brings"
                 " others there",
-                file=self.path,
+                file=root.path,
                 line=root.line,
             )
         if root.name != "Amalthea" or found is None:
             raise BadInput(
                 f"the root element is {root.name!r} of {root.namespace or 'no namespace'!r};"
                 " this is no Amalthea model",
-                file=self.path,
+                file=root.path,
                 line=root.line,
             )
         return f"{release[0]}.{release[1]}"
@@ -78,7 +93,7 @@ class Model:
             above = self._above(element)
             prefix = f"{quote_plus(above)}/" if above else ""
         key = f"{prefix}{quote_plus(name)}?type={kind}"
-        if key in self.by_id:
+        if key in self.by_id and self.by_id[key].path == element.path:
             # Nothing refers to it by a name that distinguishes it.
             return ""
         element.attributes["xmi:id"] = key
@@ -118,7 +133,9 @@ class Model:
         for key in self.refs(element, name):
             target = self.by_id.get(key)
             if target is None:
-                self.report.leave("reference", unquote_plus(key), "what it names is not in this file")
+                self.report.leave(
+                    "reference", unquote_plus(key), "what it names is not in the files that are read"
+                )
             else:
                 found.append(target)
         return found
@@ -127,5 +144,31 @@ class Model:
         return next(iter(self.referred(module, "definition")), None)
 
 
-def read_model(path: Path, report: Report) -> Model:
-    return Model(path, read_xml(path), report)
+def _joined(roots: Sequence[Element]) -> Element:
+    """One root with the parts of all; parts of the same name are one."""
+    first, *others = roots
+    for other in others:
+        for part in other.children:
+            # A part is one of its kind; properties are many.
+            same = first.child(part.name) if part.name != "customProperties" else None
+            if same is None:
+                first.children.append(part)
+            else:
+                same.children.extend(part.children)
+    return first
+
+
+def read_model(paths: Sequence[Path], report: Report) -> Model:
+    """The model of files, or of the .amxmi files that lie in folders."""
+    files: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        found = sorted(file for file in path.iterdir() if file.suffix == ".amxmi" and file.is_file())
+        if not found:
+            raise BadInput("no .amxmi file lies in the folder", file=path)
+        files += found
+    if len(files) > MOST_FILES:
+        raise BadInput(f"{len(files)} files; at most {MOST_FILES} are read as one model", file=paths[0])
+    return Model([read_xml(file) for file in dict.fromkeys(files)], report)

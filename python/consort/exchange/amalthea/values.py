@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 from consort.errors import BadInput
 from consort.exchange.xmltree import Element
@@ -27,15 +26,12 @@ Bounds = tuple[Fraction, Fraction | None]
 
 
 class Reader:
-    """Reads values of one file; `BadInput` with file, line and element where one cannot be read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    """Reads values of a model; `BadInput` with file, line and element where one cannot be read."""
 
     def bad(self, element: Element, message: str) -> BadInput:
         name = element.get("name")
         field = f"{element.name} {name!r}" if name else element.name
-        return BadInput(message, file=self.path, line=element.line, field=field)
+        return BadInput(message, file=element.path, line=element.line, field=field)
 
     def number(self, element: Element, text: str) -> Fraction:
         if not any(c.isdigit() for c in text) or not _NUMBER.fullmatch(text):

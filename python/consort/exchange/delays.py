@@ -32,15 +32,15 @@ def fill_in_delays(
             return  # it is no right description, and who writes it says so
         again = False
         for name, trigger in triggers.items():
-            response = found.get(trigger)
+            # Of a trigger that comes late by nobody knows how much what was found is no bound.
+            response = None if trigger in open_ends else found.get(trigger)
             if response is not None:
                 response = math.ceil(response / _NANOSECOND) * _NANOSECOND
-            if name in open_ends and response is None:
-                continue
             if response is None or response > Duration.largest:
+                again |= name not in open_ends
                 open_ends[name] = trigger
                 continue
-            open_ends.pop(name, None)
+            again |= open_ends.pop(name, None) is not None
             if response > Duration.parse(tasks[name].get("jitter", "0ns")).value:
                 tasks[name]["jitter"] = str(Duration(response))
                 again = True
