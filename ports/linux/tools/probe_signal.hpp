@@ -73,7 +73,8 @@ inline nlohmann::json probe_signal(int from, int to, const ProbeOptions& options
         result["refused"] = refusal;
         return result;
     }
-    result["wake"] = series.summary(options.interruption_ns);
+    // Nothing is excluded: wake-ups differ by more than an interruption lasts.
+    result["wake"] = series.summary();
     result["inversions"] = inversions;
     return result;
 }

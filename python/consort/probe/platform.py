@@ -71,7 +71,7 @@ def comment(report: dict[str, Any], environment: dict[str, Any]) -> str:
         "The shortest interruption of a busy thread was"
         f" {_us(report['interruption_ns'] * 1000) if report['interruption_ns'] else 'not seen'}. Samples that"
         " lasted longer than the median by that",
-        "can hold one; they are counted as disturbed and are in no figure but timer_lateness.",
+        "can hold one; they are counted as disturbed and are in no figure but timer_lateness and signal.",
     ]
     for entry in _measured(report, "wakeup"):
         lines.append(
