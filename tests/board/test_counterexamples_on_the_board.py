@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from board_support import PATIENCE, board
 from consort import _engine
-from consort.board.scratchpad import KernelRun, KernelTask, Request, image_of_text, make_image, run_kernel
+from consort.board.scratchpad import KernelRun, KernelTask, Request, run_kernel
+from consort.board.task_image import image_of_text, make_image
 
 TENTH = 20_000  # ns
 SLOT = 10

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from board_support import board
+from consort.board.boards import kernel_board
 from consort.board.devices import (
     BoxShape,
     DeviceSetup,
@@ -24,17 +25,9 @@ from consort.board.devices import (
     serial_messages,
     socket_line,
 )
-from consort.board.scratchpad import (
-    KernelResult,
-    KernelRun,
-    KernelTask,
-    TaskImage,
-    image_of_text,
-    kernel_board,
-    make_image,
-    run_kernel,
-)
+from consort.board.scratchpad import KernelResult, KernelRun, KernelTask, run_kernel
 from consort.board.session import Board
+from consort.board.task_image import TaskImage, image_of_text, make_image
 from consort.errors import BadInput
 
 US, MS = 1_000, 1_000_000

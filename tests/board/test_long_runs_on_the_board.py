@@ -10,21 +10,20 @@ from pathlib import Path
 
 import pytest
 from board_support import ROOT, board, consort
-from consort.board import three_phase
+from consort.board import kernel, kernel_plan
+from consort.board.application import prepare_board
 from consort.board.devices import DeviceResult, FlowResult
 from consort.board.messages import failures, plan_messages
 from consort.board.scratchpad import KernelRun
-from consort.board.three_phase import run_three_phase_on_board
 from consort.commands.run import nanoseconds_of
 from consort.errors import BadInput
 from consort.model import System, load_system
+from consort.plan import plan_of
+from consort.progress import silent
+from consort.run import Options, run_system
 
 ENDURANCE = ROOT / "examples" / "automotive" / "endurance.yaml"
 SECOND = 10**9
-
-
-def quiet(_what: str, _share: float | None) -> None:
-    pass
 
 
 @pytest.fixture(scope="module")
@@ -38,21 +37,20 @@ def table(data: dict, title: str) -> list[list[object]]:
 
 def held(system: System, seconds: int, folder: Path) -> dict:
     """The run's data, after a look at what any such run has to show."""
-    run = run_three_phase_on_board(
-        system, iterations=None, duration=seconds * SECOND, name=None, root=folder, command=["test"],
-        progress=quiet,
-    )  # fmt: skip
-    data = dict(run.data)
+    options = Options(
+        target="board", kernel_board="versal", duration_ps=seconds * 10**12, root=folder, command=["test"]
+    )
+    data = dict(run_system(prepare_board(system, silent, options), options, silent).data)
     assert data["verdict"] == {"ok": True, "reasons": []}, json.dumps(data["verdict"])
-    ((slots, used, unused, missed),) = table(data, three_phase.SLOTS)
+    ((slots, used, unused, missed),) = table(data, kernel.SLOTS)
     assert missed == 0 and slots == used + unused
     # Until the last job is over a few more slots pass than are in the time.
     assert 0 <= slots - seconds * 250 < 100
-    jobs = {row[0]: row[2] for row in table(data, three_phase.RESPONSES)}
+    jobs = {row[0]: row[2] for row in table(data, kernel.ALL_JOBS)}
     assert sum(jobs.values()) * 2 == used
     for name, task in system.tasks.items():
         assert jobs[name] == -(-seconds * SECOND // task.interval.nanoseconds)
-    for flow, sent, back, lost, repeated, changed, _ in table(data, three_phase.MESSAGES):
+    for flow, sent, back, lost, repeated, changed, _ in table(data, kernel.MESSAGES):
         assert sent == back > 0 and (lost, repeated, changed) == (0, 0, 0), flow
     return data
 
@@ -62,14 +60,14 @@ def test_some_seconds_hold_and_more_jobs_than_are_recorded(
     system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     board("versal")
-    monkeypatch.setattr(three_phase, "MOST_RECORDED", 40)
-    monkeypatch.setattr(three_phase, "LONG", 0)
+    monkeypatch.setattr(kernel_plan, "MOST_RECORDED", 40)
+    monkeypatch.setattr(kernel_plan, "LONG", 0)
     data = held(system, 2, tmp_path / "runs")
-    recorded = sum(c["summary"]["response"]["n"] for c in data["configurations"])
-    assert recorded == 40 < sum(row[2] for row in table(data, three_phase.RESPONSES))
+    (configuration,) = data["configurations"]
+    assert configuration["jobs"]["jobs"] == 40 < sum(row[2] for row in table(data, kernel.ALL_JOBS))
     order = dict(table(data, "Order of events"))
     assert order["first difference"] == "none" and 0 < order["compared until [ms]"] < 2000
-    assert {c["clock"]["source"] for c in data["configurations"]} == {"32 ns for each instruction executed"}
+    assert configuration["clock"]["source"] == "32 ns for each instruction executed"
 
 
 @pytest.mark.slow
@@ -80,7 +78,7 @@ def test_five_minutes_hold(system: System, tmp_path: Path):
 
 @pytest.fixture
 def whole(system: System) -> tuple[object, DeviceResult]:
-    messages = plan_messages(system, three_phase._cores(system), 10 * SECOND)
+    messages = plan_messages(system, kernel_plan.three_phase_cores_of(plan_of(system)), 10 * SECOND)
     assert messages is not None
     flows = tuple(
         FlowResult(f.flow, f.count, 0, f.count, 0, 0, 0, f.count - 1, 0) for f in messages.setup.flows
@@ -134,7 +132,8 @@ def test_messages_that_cannot_be_are_refused(tmp_path: Path, old: str, new: str,
     file = tmp_path / "system.yaml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match=why):
-        three_phase.plan_board(load_system(file), 4, quiet)
+        run = prepare_board(load_system(file), silent, Options(target="board", kernel_board="versal"))
+        kernel_plan.kernel_plan(run.request(10**12, counted=True))
 
 
 def test_durations_are_read_and_others_refused():
@@ -159,7 +158,7 @@ def test_what_a_run_cannot_have_is_refused(options: tuple[str, ...], why: str):
 
 def test_the_clock_suits_long_slots_in_long_runs_only():
     def shift(slot: int, until: int, arbitration: str = "tdma") -> int:
-        return three_phase._paced(KernelRun([], [(0, slot)], until, arbitration=arbitration)).shift
+        return kernel_plan.paced(KernelRun([], [(0, slot)], until, arbitration=arbitration)).shift
 
     assert [shift(slot, 10 * SECOND) for slot in (160_000, 200_000, 399_999, 4_000_000)] == [0, 1, 1, 5]
     assert shift(4_000_000, 10 * SECOND - 1) == shift(4_000_000, 10 * SECOND, "round-robin") == 0

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from board_support import ROOT, board, consort
-from consort.board.application import judged, prepare_board, record_raw
+from consort.board.application import prepare_board
 from consort.board.placement import placement
 from consort.errors import BadInput
 from consort.judge import Verdict
 from consort.model import load_system
 from consort.record import RawRun
 from consort.record.status import STATUS
+from consort.run.flow import judged
+from consort.run.options import Options
 
 LOCAL: dict[str, Any] = {"execution": "local"}
 NON_PREEMPTIVE = {"policy": "fixed-priority-non-preemptive"}
@@ -47,8 +49,10 @@ def run(file: Path, folder: Path, name: str, jobs: int = 20) -> tuple[RawRun, Ve
     board(name)
     made = prepare_board(load_system(file), lambda *_: None)
     folder.mkdir()
-    record_raw(made, folder, jobs, counted=made.where.on_board, seconds=60)
-    return judged(made, folder)
+    options = Options(target="board", iterations=jobs)
+    (recording,) = made.recordings(made.key, options, lambda *_: None, scratch=folder)
+    found = judged(made, recording)
+    return found.raw, found.verdict
 
 
 def of(record: RawRun, task: int) -> np.ndarray:

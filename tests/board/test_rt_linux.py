@@ -14,6 +14,7 @@ from consort.board.exchange import Exchange, exchange, pair
 from consort.board.image import loaded_parts
 from consort.model import load_system
 from consort.record import RawRun
+from consort.run.options import Options, duration_of
 
 MESSAGES = 300
 
@@ -42,8 +43,9 @@ def test_linux_the_r5f_and_x86_at_once() -> None:
 
 
 def test_servo_with_its_worker_on_linux(tmp_path: Path) -> None:
-    run = prepare_board(load_system(ROOT / "examples/servo/versal.yaml"), lambda *_: None, rt_linux=True)
-    record_raw(run, tmp_path, 200, counted=False, seconds=60)
+    options = Options(target="board", iterations=200, rt_linux=True)
+    run = prepare_board(load_system(ROOT / "examples/servo/versal.yaml"), lambda *_: None, options)
+    record_raw(run, tmp_path, duration_of(run.plan, options), counted=False, seconds=60)
     jobs = RawRun.load(tmp_path).tables["jobs"].rows
     # Computed by the worker, equal to the golden outputs to the bit.
     assert len(jobs) == 200 and not jobs["status"].any() and (jobs["received"] > 0).all()

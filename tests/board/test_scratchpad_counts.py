@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 from board_support import board, consort
+from consort.board.boards import kernel_board
 from consort.board.count import load
-from consort.board.scratchpad import kernel_board
 from consort.errors import BadInput
 from consort_bench import board_scratchpad as bench
 from consort_bench.board_scratchpad import SLOTS, Counted, counts_of, goals_of, simulated_rows, table_iv

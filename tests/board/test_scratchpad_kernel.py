@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import PATIENCE, board
+from consort.board.boards import kernel_board
 from consort.board.scratchpad import (
     KINDS,
     OUTCOMES,
@@ -18,12 +19,9 @@ from consort.board.scratchpad import (
     KernelResult,
     KernelRun,
     KernelTask,
-    TaskImage,
-    image_of_text,
-    kernel_board,
-    make_image,
     run_kernel,
 )
+from consort.board.task_image import TaskImage, image_of_text, make_image
 from consort.errors import BadInput, SystemFails
 
 HERE = Path(__file__).resolve().parent

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from board_support import ROOT, board, consort
 from consort.board import image
-from consort.board.application import BoardRun, prepare_board, record_raw, run_on_board
+from consort.board.application import BoardRun, prepare_board, record_raw
 from consort.errors import BadInput
 from consort.judge import judge
 from consort.model import load_system
 from consort.record import RawRun
+from consort.run.options import Options, duration_of
 from ruamel.yaml import YAML
 
 SERVO = ROOT / "examples" / "servo"
@@ -65,7 +66,7 @@ def description(
 
 def raw(run: BoardRun, folder: Path, jobs: int = JOBS, *, counted: bool) -> RawRun:
     folder.mkdir()
-    record_raw(run, folder, jobs, counted=counted, seconds=60)
+    record_raw(run, folder, duration_of(run.plan, Options(iterations=jobs)), counted=counted, seconds=60)
     return RawRun.load(folder)
 
 
@@ -78,8 +79,8 @@ def prepared(path: Path) -> BoardRun:
 
 def wrong(run: BoardRun, record: RawRun) -> int:
     """How many outputs are not the golden ones."""
-    verdict = judge(None, record, expected=run.expected)
-    assert run.expected and verdict.status is not None
+    verdict = judge(None, record, expected=run.golden)
+    assert run.golden and verdict.status is not None
     return int(np.count_nonzero(verdict.status))
 
 
@@ -195,15 +196,8 @@ def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
     board("versal")
     for platform in NOT_COUNTED:
         with pytest.raises(BadInput, match=r"--counted: .* does not run in the board's counted time"):
-            run_on_board(
-                load_system(SERVO / f"{platform}.yaml"),
-                iterations=10,
-                name=None,
-                root=tmp_path,
-                command=None,
-                must_count=True,
-                progress=silent,
-            )
+            options = Options(target="board", must_count=True)
+            prepare_board(load_system(SERVO / f"{platform}.yaml"), silent, options)
     done = consort("run", str(SERVO / "system.yaml"), "--counted")
     assert done.returncode == 2 and "only boards count instructions" in done.stderr
     done = consort("run", str(SERVO / "versal.yaml"), "--iterations", "1000000", "--root", str(tmp_path))

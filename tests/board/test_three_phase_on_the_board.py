@@ -13,13 +13,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import ROOT, board, consort
-from consort.analysis.result import Bound
-from consort.board import three_phase
+from consort.analysis.three_phase import bound_core
+from consort.board import kernel
+from consort.board.application import prepare_board
+from consort.board.boards import kernel_board
 from consort.board.generated import board_tables
-from consort.board.scratchpad import KINDS, PAGE, TaskImage, kernel_board, run_kernel
-from consort.board.three_phase import first_difference, plan_board, run_three_phase_on_board
+from consort.board.kernel_order import first_difference
+from consort.board.kernel_plan import KernelPlan, kernel_plan
+from consort.board.scratchpad import KINDS, run_kernel
+from consort.board.task_image import PAGE, TaskImage
 from consort.errors import BadInput
+from consort.judge import Bounds
 from consort.model import System, load_system
+from consort.plan import Plan
+from consort.progress import silent
+from consort.run import Options, flow, run_system
+from consort.run.options import duration_of
 
 HEADER = """
 #include "consort/spm/step.hpp"
@@ -34,7 +43,16 @@ struct Sum {
         out.total = s.total;
     }
 };
+namespace plain {
+inline void step(const Sum::In& in, Sum::State& s, Sum::Out& out) {
+    s.total += in.n;
+    out.total = s.total;
+}
+}  // namespace plain
 """
+WITH_INPUT = "step: step.hpp::Sum::step\n    input: {function: inputs.py::inputs}"
+# A step that is a function, and takes no constants.
+PLAIN = ("  c:\n    step: step.hpp::Sum::step", "  c:\n    step: step.hpp::plain::step")
 TASK = """
   {name}:
     step: step.hpp::Sum::step
@@ -69,26 +87,36 @@ def described(folder: Path, *, arbitration: str = "tdma", change: tuple[str, str
     return file
 
 
-def quiet(_what: str, _share: float | None) -> None:
-    pass
+def ran(system: System, root: Path, jobs: int | None = None) -> dict:
+    """The data of a run as `consort run --board versal` makes it."""
+    options = Options(target="board", kernel_board="versal", iterations=jobs, root=root, command=["test"])
+    return dict(run_system(prepare_board(system, silent, options), options, silent).data)
+
+
+def planned_on(system: System) -> KernelPlan:
+    options = Options(target="board", kernel_board="versal")
+    run = prepare_board(system, silent, options)
+    return kernel_plan(run.request(duration_of(run.plan, options), counted=True))
 
 
 @pytest.fixture
 def system(tmp_path: Path) -> System:
     board("versal")
-    return load_system(described(tmp_path))
+    return load_system(described(tmp_path, change=PLAIN))
 
 
 def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
     system: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    planned = plan_board(system, None, quiet)
+    planned = planned_on(system)
     result = run_kernel(planned.run)
     assert first_difference(planned, result) is None
     assert [KINDS[k] for k in result.events["kind"]].count("load_begin") == result.jobs.size == 4 + 3 + 4
     # Jobs of the 4th row on use the inputs again, on the state that the 3rd has left.
     totals = [int.from_bytes(out, "little") for out in result.outputs["a"]]
     assert totals == [7 + 3, 7 + 9, 7 + 18, 7 + 21]
+    totals = [int.from_bytes(out, "little") for out in result.outputs["c"]]
+    assert totals == [7 + 1, 7 + 3, 7 + 6, 7 + 7]
 
     swapped = replace(result, events=result.events.copy())
     loads = np.flatnonzero(swapped.events["kind"] == KINDS.index("load_begin"))
@@ -102,31 +130,48 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
         def again(*_: object, **__: object) -> object:
             return result
 
-        monkeypatch.setattr(three_phase, "run_kernel", again)
-        run = run_three_phase_on_board(
-            system, iterations=None, name=None, root=tmp_path / "runs", command=["test"], progress=quiet
-        )
-        return dict(run.data)
+        monkeypatch.setattr(kernel, "run_kernel", again)
+        return ran(system, tmp_path / "runs")
+
+    def fails(why: str) -> bool:
+        return any(why in reason for reason in recorded()["verdict"]["reasons"])
 
     data = recorded()
     assert data["verdict"] == {"ok": True, "reasons": []}
-    assert [c["key"] for c in data["configurations"]] == ["a", "b", "c"]
-    assert {c["clock"]["provenance"] for c in data["configurations"]} == {"counted"}
+    (configuration,) = data["configurations"]
+    assert configuration["key"] == "local-off"
+    assert configuration["clock"]["provenance"] == "counted"
+    # The judge's table: of each task the response beside its bound and the simulator's longest.
+    rows = {row["subject"]: row for row in configuration["verdict"]["rows"] if row["quantity"] == "response"}
+    assert set(rows) == {"a", "b", "c"}
+    assert all(row["outcome"] == "holds" and row["seen"] <= row["bound"] for row in rows.values())
+    assert all(row["simulated"] is not None for row in rows.values())
 
     whole = result.jobs
     result.jobs = whole[:-1]
-    assert any("jobs of 4 ended" in reason for reason in recorded()["verdict"]["reasons"])
+    assert fails("3 of 4 planned jobs") or fails("2 of 3 planned jobs")
     result.jobs = whole
+    summaries = {name: row.copy() for name, row in result.summaries.items()}
+    result.summaries["c"]["jobs"] -= 1
+    assert fails("c: 3 jobs of 4 ended")
+    result.summaries = summaries
     result.outputs["b"][1] = b"\0\0\0\0"
-    assert any("wrong output" in reason for reason in recorded()["verdict"]["reasons"])
+    assert fails("b: 1 of 3 outputs are wrong")
+    # Of a run that is recorded in part the last outputs are looked at all the same.
+    with monkeypatch.context() as few:
+        few.setattr("consort.board.kernel_plan.MOST_RECORDED", 3)
+        assert fails("b: 1 of its last outputs are wrong") and not fails("a: 1 of its last outputs")
+    result.counts["job_fault"] = 2
+    assert fails("job fault: 2 times")
 
-    bounds = three_phase.bound_core
+    bounds = flow.bounds_of
 
-    def tight(*arguments: object, **named: object) -> list[Bound]:
-        return [replace(b, response=100_000_000) for b in bounds(*arguments, **named)]  # type: ignore[arg-type]
+    def tight(made: Plan) -> Bounds:
+        found = bounds(made)
+        return replace(found, bounds=tuple(replace(b, ns=100_000.0) for b in found.bounds))
 
-    monkeypatch.setattr(three_phase, "bound_core", tight)
-    assert any("above its bound" in reason for reason in recorded()["verdict"]["reasons"])
+    monkeypatch.setattr(flow, "bounds_of", tight)
+    assert fails("above its bound")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +183,9 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
             "scheduling.*one DMA engine has one arbitration",
         ),
         ("tdma", ("period: 3ms", "min_interarrival: 3ms"), "only periodic tasks are run"),
-        ("tdma", ("step: step.hpp::Sum::step", "step: step.hpp::step"), "static function of a class"),
+        ("tdma", ("period: 3ms", "period: 3ms\n    jitter: 1us"), "tasks.b.jitter: the kernel releases its"),
+        ("tdma", ("run: {", "chains: {all: {path: [a]}}\nrun: {"), "chains.all: the kernel records no data"),
+        ("tdma", (WITH_INPUT, "step: stand-in"), "tasks.a.step: the kernel moves a step's"),
     ],
 )
 def test_what_the_board_does_not_run_is_refused(
@@ -146,24 +193,25 @@ def test_what_the_board_does_not_run_is_refused(
 ):
     system = load_system(described(tmp_path, arbitration=arbitration, change=change))
     with pytest.raises(BadInput) as refused:
-        plan_board(system, None, quiet)
+        planned_on(system)
     assert re.search(why, str(refused.value))
 
 
-def test_options_that_the_board_does_not_know_are_refused(tmp_path: Path):
-    done = consort("run", str(described(tmp_path)), "--board", "versal", "--rt-linux")
-    assert done.returncode == 2 and "--rt-linux" in done.stderr
+@pytest.mark.parametrize("option", [("--rt-linux",), ("--seed", "0"), ("--for", "virtual"), ("--stand-ins",)])
+def test_options_that_the_board_does_not_know_are_refused(tmp_path: Path, option: tuple[str, ...]):
+    done = consort("run", str(described(tmp_path)), "--board", "versal", *option)
+    assert done.returncode == 2 and f"{option[0]}: the board's scratchpad kernel has no such" in done.stderr
 
 
 def test_cores_in_turn_do_what_the_simulator_does_and_stay_within_their_bounds(tmp_path: Path):
     board("versal")
-    planned = plan_board(load_system(described(tmp_path, arbitration="round-robin")), None, quiet)
+    planned = planned_on(load_system(described(tmp_path, arbitration="round-robin")))
     result = run_kernel(planned.run)
     assert first_difference(planned, result) is None
     assert result.jobs.size == 4 + 3 + 4 and result.wasted == 0
     jobs = result.jobs
     for number, core in enumerate(planned.cores):
-        for place, bound in enumerate(three_phase.bound_core(core.tasks, core.share, method=core.method)):
+        for place, bound in enumerate(bound_core(core.tasks, core.share, method=core.method)):
             mine = jobs[(jobs["core"] == number) & (jobs["task"] == place)]
             (one,) = (t for t in planned.run.tasks if t.name == bound.task)
             # Each operation has lasted as long as described, to the tick.
@@ -182,7 +230,7 @@ def test_cores_in_turn_do_what_the_simulator_does_and_stay_within_their_bounds(t
 @pytest.mark.slow
 def test_what_is_generated_is_what_runs(system: System, tmp_path: Path):
     """The plan and the window say 2 ms, the generated header 4 ms: the header's are the releases."""
-    planned = plan_board(system, None, quiet)
+    planned = planned_on(system)
     images = {t.name: t.image for t in planned.run.tasks}
     other = tmp_path / "other"
     other.mkdir()
@@ -233,9 +281,7 @@ def test_the_fourteen_kernels_hold_on_the_board(tmp_path: Path, arbitration: str
     text = text.replace("arbitration: tdma", f"arbitration: {arbitration}")
     (folder / "system.yaml").write_text(text, encoding="utf-8")
     system = load_system(folder / "system.yaml")
-    run = run_three_phase_on_board(
-        system, iterations=30, name=None,
-        root=tmp_path / "runs", command=["test"], progress=quiet,
-    )  # fmt: skip
-    assert run.data["verdict"] == {"ok": True, "reasons": []}, json.dumps(run.data["verdict"])
-    assert len(run.data["configurations"]) == 14
+    data = ran(system, tmp_path / "runs", 30)
+    assert data["verdict"] == {"ok": True, "reasons": []}, json.dumps(data["verdict"])
+    (configuration,) = data["configurations"]
+    assert len([name for name in configuration["summary"] if name.endswith(".response")]) == 14

@@ -11,14 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from consort.board.devices import BoxShape, DeviceSetup, Flow, Mirror, Subscribed
-from consort.board.scratchpad import (
-    KernelResult,
-    KernelRun,
-    KernelTask,
-    image_of_text,
-    make_image,
-    run_kernel,
-)
+from consort.board.scratchpad import KernelResult, KernelRun, KernelTask, run_kernel
+from consort.board.task_image import image_of_text, make_image
 from consort.record import environment
 
 from consort_bench.published import experiment_folder, read_published

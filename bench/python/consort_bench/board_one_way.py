@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from consort.board import Board
+from consort.board.boards import kernel_board, roles
 from consort.board.image import board_program, build_image, program_source
-from consort.board.scratchpad import kernel_board, roles
 from consort.errors import BadInput
 from consort.record import RunWriter
 from consort.record.summary import summarise

@@ -19,26 +19,20 @@ from typing import Any
 
 import numpy as np
 from consort.analysis.scratchpad import moved
+from consort.board.application import built
+from consort.board.boards import kernel_board, roles
 from consort.board.count import ALLOWED, Count, changes, compiler_version, load, missing, store
 from consort.board.description import BoardSpec
 from consort.board.image import board_program
-from consort.board.scratchpad import (
-    MAGIC,
-    TABLES,
-    TASK_ROW,
-    TaskImage,
-    Window,
-    aligned,
-    image_of_text,
-    kernel_board,
-    make_image,
-    roles,
-)
+from consort.board.kernel import reference
+from consort.board.kernel_plan import KernelPrograms, placed
+from consort.board.scratchpad import MAGIC, TABLES, TASK_ROW, Window
 from consort.board.session import Board
-from consort.board.three_phase import golden_outputs, host_program, input_rows, task_image
+from consort.board.task_image import TaskImage, aligned, image_of_text, make_image
 from consort.errors import BadInput
 from consort.model import System, load_system
 from consort.model.description import Scheduling
+from consort.progress import silent
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
 from consort.source import need_source_tree
@@ -98,19 +92,25 @@ def io_core_counts(board_name: str | None = None) -> dict[str, int]:
 
 def application_core_counts(system: System, board_name: str | None = None) -> tuple[list[Counted], int]:
     """Each task of a system on an A72; and what the kernel takes for an empty job, from job to job."""
-    program = host_program(system)
+    spec = kernel_board(board_name)
+    run = built(placed(system, spec.name), silent)
+    assert isinstance(run.programs, KernelPrograms)
+    expected = reference(run.request(0, counted=True), dict.fromkeys(run.plan.tasks, JOBS), {})
     empty = make_image(
         image_of_text('extern "C" __attribute__((section(".text.consort_entry"))) void consort_entry() {}'),
         *(b"", b"", 0, 0),
     )
-    images = {EMPTY: empty, **{name: task_image(system, name, program) for name in system.tasks}}
-    rows = {name: input_rows(system, name, image.inputs) for name, image in images.items() if name != EMPTY}
-    counts, outputs = _run(kernel_board(board_name), system, images, rows)
+    images = {EMPTY: empty, **run.programs.tasks}
+    rows = {
+        name: [row.tobytes() for row in run.rows[name][:-1]] if name in run.rows else [bytes(image.inputs)]
+        for name, image in run.programs.tasks.items()
+    }
+    counts, outputs = _run(spec, system, images, rows)
     found = []
     for (name, image), of, kept in zip(images.items(), counts, outputs, strict=True):
         if name == EMPTY:
             continue
-        (expected,) = golden_outputs(program, name, rows[name], image.outputs, JOBS, 1)
+        right = expected[name].rows[JOBS - 1 : JOBS].tobytes()
         direct, scratchpad = np.median(of - counts[0], axis=0)
         parts = (len(image.code), 2 * len(image.state), image.inputs, image.outputs)
         found.append(
@@ -120,7 +120,7 @@ def application_core_counts(system: System, board_name: str | None = None) -> tu
                 int(scratchpad),
                 _instruction_bytes(image),
                 sum(parts),
-                sum(one != expected for one in kept),
+                sum(one != right for one in kept),
             )
         )
     return found, int(np.median(counts[0][:, 1]))

@@ -9,15 +9,13 @@ and what cannot be shown here is in experiments/taming-edge-computing/figure3 an
 from __future__ import annotations
 
 import csv
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from consort.board.application import add_judged, prepare_board, record_raw
+from consort.board.application import prepare_board
 from consort.errors import EnvironmentLacks
 from consort.judge import Verdict
 from consort.model import System, system_from_data
@@ -28,7 +26,8 @@ from consort.record.status import STATUS
 from consort.record.store import default_root
 from consort.record.summary import summarise
 from consort.report import PAGES
-from consort.run.application import prepare, record_configuration
+from consort.run.application import prepare
+from consort.run.flow import record_configuration
 from consort.run.options import Options as RunOptions
 from consort.run.process import environment_errors, signals_to_exceptions
 from consort.source import need_source_tree
@@ -157,19 +156,19 @@ def run(options: Options) -> BenchResult:
             for processor in board_processors():
                 title = f"{processor.title}, {ARITHMETICS[arithmetic][1]}"
                 options.progress(title, None)
-                with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
-                    try:
-                        board = prepare_board(system_of(processor, arithmetic), options.progress)
-                        record_raw(board, Path(folder), counted, counted=True)
-                    except EnvironmentLacks as error:
-                        notes.append(f"not run: {title}: {error}")
-                        continue
-                    raw = RawRun.load(folder)
-                    entry = f"{processor.key}-{arithmetic}" + ("-offloaded" if processor.master else "")
-                    verdict = add_judged(writer, entry, title, Path(folder), board)
-                    worker = bool(processor.master)
-                    rows += rows_of(raw, processor.key, arithmetic, worker=worker, unit="instructions")
-                    wrong += wrong_outputs(verdict)
+                worker = bool(processor.master)
+                entry = f"{processor.key}-{arithmetic}" + ("-offloaded" if worker else "")
+                how = RunOptions(target="board", iterations=counted, must_count=True, root=options.root)
+                try:
+                    board = prepare_board(system_of(processor, arithmetic), options.progress, how)
+                    (recorded,) = record_configuration(
+                        board, board.key, how, writer, options.progress, entry=entry, title=title
+                    )
+                except EnvironmentLacks as error:
+                    notes.append(f"not run: {title}: {error}")
+                    continue
+                rows += rows_of(recorded.raw, processor.key, arithmetic, worker=worker, unit="instructions")
+                wrong += wrong_outputs(recorded.verdict)
             for processor in (HOST_MASTER, HOST_WORKER):
                 rows_here, wrong_here = _measure(options, processor, arithmetic, measured, writer)
                 rows += rows_here

@@ -74,8 +74,7 @@ PROCESSES_ONLY, ALL = "processes", "all"
 
 def boards_of(name: str) -> tuple[str, ...]:
     """What `--board` can be for a benchmark."""
-    from consort.board.boards import board_names
-    from consort.board.scratchpad import kernel_boards
+    from consort.board.boards import board_names, kernel_boards
 
     if name in ON_ALL_BOARDS:
         return (*board_names(), PROCESSES_ONLY, ALL)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from consort.board import BoardSpec, board_named
+from consort.board.boards import kernel_board
 from consort.board.count import compiler_version
-from consort.board.scratchpad import kernel_board
 from consort.errors import BadInput
 
 from consort_bench.published import experiment_folder

@@ -358,6 +358,7 @@ struct Arguments {
     std::string raw;
     std::string summary;
     std::string task;
+    std::string parts;
     pid_t parent = 0;
     bool describe = false;
     bool replay = false;
@@ -375,6 +376,8 @@ Arguments read_arguments(int argc, char** argv) {
         };
         if (name == "--describe") {
             found.describe = true;
+        } else if (name == "--parts") {
+            found.parts = value();
         } else if (name == "--replay") {
             found.replay = true;
         } else if (name == "--config") {
@@ -388,12 +391,13 @@ Arguments read_arguments(int argc, char** argv) {
         } else if (name == "--parent") {
             found.parent = static_cast<pid_t>(std::stol(value()));
         } else {
-            throw std::invalid_argument(name +
-                                        ": no such option; --describe, or --config FILE --raw FOLDER"
-                                        " [--summary FILE] [--replay [--task NAME]] [--parent PID]");
+            throw std::invalid_argument(
+                name +
+                ": no such option; --describe, --parts FOLDER, or --config FILE"
+                " --raw FOLDER [--summary FILE] [--replay [--task NAME]] [--parent PID]");
         }
     }
-    if (!found.describe && (found.config.empty() || found.raw.empty())) {
+    if (!found.describe && found.parts.empty() && (found.config.empty() || found.raw.empty())) {
         throw std::invalid_argument("--config FILE and --raw FOLDER are needed");
     }
     return found;
@@ -411,6 +415,10 @@ int executive(int argc, char** argv, const Catalogue& catalogue, RunProgram run)
         const Arguments arguments = read_arguments(argc, argv);
         if (arguments.describe) {
             std::printf("%s\n", describe(catalogue).dump().c_str());
+            return good;
+        }
+        if (!arguments.parts.empty()) {
+            write_parts(catalogue, arguments.parts);
             return good;
         }
         const RunConfig config = read_run_config(arguments.config);

@@ -33,7 +33,10 @@ def channel_bounds(plan: Plan, bounds: dict[str, Bound]) -> list[Bound]:
     figures = Figures(plan)
     results: list[Bound] = []
     for name in plan.system.channels:
-        channel = plan.channels[name]
+        channel = plan.channels.get(name)
+        if channel is None:
+            # Of a plan of some cores, or of a target that carries it beside the plan.
+            continue
         if channel.writer_core is None:
             continue  # from a device, whose accesses no figure describes
         targets = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a plan on an emulated board: local tasks, and offloaded ones with workers on it and beside it.
+"""Runs of a plan on an emulated board. Its cores are served by the executive, with workers on it and beside
+it, or by the board's scratchpad kernel.
 
 The record is as of a run on this machine, in nanoseconds since each core's own first release, and is judged
 as that is: outputs against golden ones or the same steps in logical order. With instruction counting (all
@@ -10,8 +11,8 @@ cores the run is untimed: its times are the emulator's, and no deadline or bound
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,23 +20,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board import executive, programs
+from consort.board import executive, kernel, kernel_plan, programs
 from consort.board.placement import Placement, placement
 from consort.board.programs import Programs
 from consort.board.qemu import find, version
-from consort.errors import BadInput
-from consort.judge import Expected, Verdict, judge
-from consort.model import System
-from consort.progress import Progress
-from consort.record import RawRun, Run, RunWriter
+from consort.board.recorded import Recorded
+from consort.errors import BadInput, EnvironmentLacks
+from consort.judge import Expected
+from consort.model import Configuration, System
+from consort.plan import Plan
+from consort.progress import Progress, silent
 from consort.record.raw_writer import write_manifest, write_table
+from consort.record.scratch import scratch_folder
 from consort.record.status import STATUS
-from consort.report import PAGES
-from consort.run.bounds import bounds_of
+from consort.record.store import default_root
 from consort.run.build import build_application, describe
-from consort.run.collect import expected_outputs, golden_of
+from consort.run.collect import golden_of
 from consort.run.config import Placement as Cpus
 from consort.run.config import run_config
+from consort.run.flow import Recording
+from consort.run.live import Announcement
+from consort.run.options import Options, duration_of
 from consort.run.process import environment_errors
 from consort.run.rows import input_rows, write_rows
 
@@ -55,17 +60,84 @@ class BoardRun:
     replay: Path
     described: Mapping[str, Any]
     rows: Mapping[str, NDArray[Any]]
-    expected: Mapping[str, Expected]
+    golden: Mapping[str, Expected]
+
+    @property
+    def plan(self) -> Plan:
+        return self.where.plan
 
     @property
     def images(self) -> Mapping[str, Path]:
         return self.programs.images
 
+    @property
+    def key(self) -> Configuration:
+        return "offloaded-off" if self.plan.workers else "local-off"
+
+    def configurations(self, _options: Options) -> list[Configuration]:
+        return [self.key]
+
+    def request(self, duration_ps: int, *, counted: bool) -> executive.Request:
+        return executive.Request(
+            self.where, self.programs, self.described, self.rows, duration_ps, counted=counted, begin=BEGIN
+        )
+
+    def recordings(
+        self,
+        key: Configuration,
+        options: Options,
+        progress: Progress,
+        *,
+        entry: str = "",
+        title: str = "",
+        scratch: Path | None = None,
+        live: Announcement | EnvironmentLacks | None = None,
+    ) -> Iterator[Recording]:
+        """The one recording of a configuration: nobody watches it."""
+        del live
+        duration = duration_of(self.plan, options)
+        base = options.root if options.root is not None else default_root()
+        with nullcontext(scratch) if scratch else scratch_folder(base) as folder:
+            recorded = record_raw(self, folder, duration, counted=self.where.on_board, progress=progress)
+            yield recording(self, folder, recorded, entry or key, title or self.where.title)
+
+
+def recording(run: BoardRun, raw: Path, recorded: Recorded, key: str, title: str) -> Recording:
+    """What was written to a raw run folder, to be judged."""
+    return Recording(
+        key,
+        title,
+        run.plan,
+        raw,
+        [str(run.replay), "--config", str(raw / "config.json"), "--raw", str(raw), "--replay"],
+        unpredicted=recorded.unpredicted,
+        overhead_ps=recorded.overhead_ps,
+        findings=recorded.findings,
+        sections=recorded.sections,
+    )
+
 
 @environment_errors()
-def prepare_board(system: System, progress: Progress, *, rt_linux: bool = False) -> BoardRun:
+def prepare_board(system: System, progress: Progress, options: Options | None = None) -> BoardRun:
     """Builds the programs and computes what the outputs must be."""
-    where = placement(system, rt_linux=rt_linux)
+    wanted = options or Options(target="board")
+    where = (
+        kernel_plan.placement(system, wanted.kernel_board)
+        if wanted.kernel_board is not None
+        else placement(system, rt_linux=wanted.rt_linux)
+    )
+    if wanted.must_count and not where.on_board:
+        beside = where.beside[0]
+        raise BadInput(
+            f"--counted: {where.sides[beside]} does not run in the board's counted time",
+            file=system.file,
+            field=f"tasks.{where.plan.cores[beside].serves[0]}.on",
+        )
+    return built(where, progress)
+
+
+def built(where: Placement, progress: Progress) -> BoardRun:
+    """A placement made ready to run."""
     # A missing emulator is reported before anything is built.
     find(where.board.emulator)
     progress("building", None)
@@ -73,30 +145,35 @@ def prepare_board(system: System, progress: Progress, *, rt_linux: bool = False)
     described = describe(replay)
     layouts = {task["name"]: task for task in described["tasks"]}
     rows = input_rows(where.plan, layouts)
-    expected = golden_of(where.plan, layouts, rows, progress)
-    return BoardRun(where, programs.build(where, progress), replay, described, rows, expected)
+    golden = golden_of(where.plan, layouts, rows, progress)
+    if where.kernel:
+        made = kernel_plan.build(where, replay, described, progress)
+        return BoardRun(where, made, replay, described, kernel_plan.kernel_rows(rows), golden)
+    return BoardRun(where, programs.build(where, progress), replay, described, rows, golden)
 
 
-def record_raw(run: BoardRun, raw: Path, jobs: int, *, counted: bool, seconds: float = 600) -> None:
-    """Runs the application once, for so many jobs of its first task, and writes its raw run folder."""
-    plan = run.where.plan
-    duration = jobs * next(iter(plan.tasks.values())).period_ps
-    request = executive.Request(
-        run.where, run.programs, run.described, run.rows, duration, counted=counted, begin=BEGIN
-    )
-    recorded = executive.run(request, seconds=seconds)
-    data = write_rows(plan, run.rows, {}, raw)
+def record_raw(
+    run: BoardRun,
+    raw: Path,
+    duration_ps: int,
+    *,
+    counted: bool,
+    seconds: float = 600,
+    progress: Progress = silent,
+) -> Recorded:
+    """Runs the application once, jobs being released for so long, and writes its raw run folder."""
+    progress(run.where.title, None)
+    serve = kernel.run if run.where.kernel else executive.run
+    recorded = serve(run.request(duration_ps, counted=counted), seconds=seconds, progress=progress)
+    data = write_rows(run.plan, run.rows, {}, raw)
     cpus = Cpus({}, None, shared=False)
-    config = run_config(
-        plan, cpus, data, run.described, configuration=f"{run.where.kind}-off", duration_ps=duration
-    )
+    config = run_config(run.plan, cpus, data, run.described, configuration=run.key, duration_ps=duration_ps)
     (raw / "config.json").write_text(json.dumps(config), encoding="utf-8")
     _write(run, raw, recorded, config["record"], counted)
+    return recorded
 
 
-def _write(
-    run: BoardRun, raw: Path, recorded: executive.Recorded, facts: Mapping[str, Any], counted: bool
-) -> None:
+def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any], counted: bool) -> None:
     where = run.where
     layouts = {task["name"]: task for task in run.described["tasks"]}
     jobs = recorded.jobs[np.argsort(recorded.jobs["release"], kind="stable")]
@@ -113,6 +190,12 @@ def _write(
     }
     counters |= {"jobs": len(jobs), "records_lost": recorded.lost, "worker_deaths": 0}
     counters |= {"preemptions": sum(recorded.preemptions.values())}
+    notes = []
+    if not recorded.whole:
+        released = [int(np.count_nonzero(jobs["task"] == n)) for n in range(len(where.plan.tasks))]
+        facts = {**facts, "tasks": [{**f, "jobs": n} for f, n in zip(facts["tasks"], released, strict=True)]}
+        notes.append(f"of all jobs the first {len(jobs)} are recorded one by one; the others are counted")
+    tick = "one nanosecond" if recorded.shift == 0 else f"{1 << recorded.shift} ns"
     write_manifest(
         raw,
         "board",
@@ -121,7 +204,7 @@ def _write(
             "name": "nanoseconds since each core's first release",
             "ticks_per_second": float(HERTZ),
             "provenance": "counted" if counted else "emulated",
-            "source": "one nanosecond for each instruction executed" if counted else "the emulator's clock",
+            "source": f"{tick} for each instruction executed" if counted else "the emulator's clock",
         },
         config={
             **facts,
@@ -131,62 +214,5 @@ def _write(
             "start_tick": BEGIN,
         },
         counters=counters,
+        realtime={"notes": notes} if notes else None,
     )
-
-
-def judged(run: BoardRun, raw: Path) -> tuple[RawRun, Verdict]:
-    """A recording and what is to be thought of it. Of an untimed one no bound is judged."""
-    line = [str(run.replay), "--config", str(raw / "config.json"), "--raw", str(raw), "--replay"]
-    expected = expected_outputs(line, raw, run.where.plan, run.described, run.expected, run.where.title)
-    record = RawRun.load(raw)
-    counted = record.manifest.clock.provenance == "counted"
-    bounds = bounds_of(run.where.plan) if counted else None
-    return record, judge(None, record, bounds, expected=expected)
-
-
-def add_judged(writer: RunWriter, key: str, title: str, raw: Path, run: BoardRun) -> Verdict:
-    """Judges a board's recording and adds it to a run."""
-    record, verdict = judged(run, raw)
-    writer.add_configuration(key, title, record, verdict=verdict)
-    return verdict
-
-
-@environment_errors()
-def run_on_board(
-    system: System,
-    *,
-    iterations: int | None,
-    name: str | None,
-    root: Path | None,
-    command: list[str] | None,
-    must_count: bool,
-    rt_linux: bool = False,
-    progress: Progress,
-) -> Run:
-    """Runs and records a system on its board; counts instructions if all sides are on it.
-
-    The run's verdict says whether every job met its deadline and output.
-    """
-    where = placement(system, rt_linux=rt_linux)
-    if must_count and not where.on_board:
-        beside = where.beside[0]
-        raise BadInput(
-            f"--counted: {where.sides[beside]} does not run in the board's counted time",
-            file=system.file,
-            field=f"tasks.{where.plan.cores[beside].serves[0]}.on",
-        )
-    run = prepare_board(system, progress, rt_linux=rt_linux)
-    jobs = iterations or where.plan.run.iterations
-    label = name or system.file.resolve().parent.name or system.file.stem
-    progress(f"{where.title}: {jobs} jobs", None)
-    with (
-        RunWriter(
-            label, "application", root, command=command, source=system.file.parent, pages=PAGES
-        ) as writer,
-        tempfile.TemporaryDirectory(prefix="consort-board-") as folder,
-    ):
-        writer.add_description(system.file)
-        record_raw(run, Path(folder), jobs, counted=where.on_board)
-        progress(f"{where.title}: checking outputs", None)
-        add_judged(writer, f"{where.kind}-off", where.title, Path(folder), run)
-        return writer.finish()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from consort.board.description import BoardSpec, MemoryRange
+from consort.board.description import BoardSpec, CoreSpec, KernelSpec, MemoryRange
 from consort.board.process import PROCESSES
 from consort.errors import BadInput
 from consort.model.document import Document, Location, read_document
@@ -190,3 +190,24 @@ class _Rules:
 
 def _within(inner: MemoryRange, outer: MemoryRange) -> bool:
     return outer.address <= inner.address and inner.end <= outer.end
+
+
+def kernel_boards() -> list[str]:
+    """The boards that the kernel runs on."""
+    return [spec.name for spec in all_boards() if spec.scratchpad_kernel is not None]
+
+
+def kernel_board(name: str | None = None) -> BoardSpec:
+    """A board that the kernel runs on, by name, or the first one; `BadInput` where it does not."""
+    known = kernel_boards()
+    if not known or (name is not None and name not in known):
+        board_named(name) if name is not None else None
+        raise BadInput(f"the scratchpad kernel runs on {', '.join(known) or 'no board'}", field="--board")
+    return board_named(name or known[0])
+
+
+def roles(spec: BoardSpec) -> tuple[KernelSpec, CoreSpec, CoreSpec]:
+    """What the kernel needs of a board that runs it, its I/O core and its application core."""
+    kernel = spec.scratchpad_kernel
+    assert kernel is not None
+    return kernel, spec.core(kernel.io_core), spec.core(kernel.application_core)

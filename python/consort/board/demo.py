@@ -7,13 +7,12 @@ each row of the table a pair that a board.yaml lists.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consort.board.application import add_judged, prepare_board, record_raw
+from consort.board.application import prepare_board
 from consort.board.boards import all_boards
 from consort.board.description import BoardSpec
 from consort.board.exchange import SIZES, Exchange, Pair, exchange, pair_of
@@ -22,6 +21,8 @@ from consort.model import System, load_system
 from consort.progress import Progress
 from consort.record import Run, RunWriter
 from consort.report import PAGES
+from consort.run.flow import record_configuration
+from consort.run.options import Options
 from consort.run.process import environment_errors
 from consort.source import need_source_tree
 
@@ -101,10 +102,9 @@ def demo(jobs: int, messages: int, root: Path | None, command: list[str], progre
     with RunWriter("boards", "application", root, command=command, source=servo, pages=PAGES) as writer:
         for part in parts(servo):
             progress(part.title, None)
-            with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
-                run = prepare_board(part.system, progress, rt_linux=part.rt_linux)
-                record_raw(run, Path(folder), jobs, counted=run.where.on_board)
-                add_judged(writer, part.key, part.title, Path(folder), run)
+            options = Options(target="board", iterations=jobs, rt_linux=part.rt_linux, root=root)
+            run = prepare_board(part.system, progress, options)
+            record_configuration(run, run.key, options, writer, progress, entry=part.key, title=part.title)
         rows: list[list[Any]] = []
         for spec in all_boards():
             for pairs, counted in exchanges(spec):

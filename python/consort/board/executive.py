@@ -8,7 +8,7 @@ task records into a ring of its own in the window, which is read at the end.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,11 @@ from consort.board.description import CoreSpec
 from consort.board.exchange import LINUX_SECONDS
 from consort.board.placement import POLICIES, Placement
 from consort.board.programs import CORE_VALUES, ON_MISS, TASK_VALUES, Programs
+from consort.board.recorded import Recorded, numbered
 from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
 from consort.plan import Plan, PlannedTask
+from consort.progress import Progress, silent
 from consort.record.status import STATUS
 from consort.run.collect import output_dtype
 from consort.run.data import struct_dtype
@@ -74,18 +76,6 @@ class Layout:
     orders: dict[int, tuple[int, list[int]]]
     contents: dict[int, bytes]
     rings: dict[str, tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What a run left. Times in nanoseconds, with `begin` at the first release of each job's core."""
-
-    jobs: NDArray[Any]
-    events: NDArray[Any]
-    # By task: rows of the job's number and the output's members.
-    outputs: dict[str, NDArray[Any]]
-    lost: int
-    preemptions: dict[str, int] = field(default_factory=dict)
 
 
 def ticks(plan: Plan, core: CoreSpec, task: PlannedTask, field: str, picoseconds: int) -> int:
@@ -223,7 +213,7 @@ def _task_values(
     }
 
 
-def run(request: Request, *, seconds: float = 600) -> Recorded:
+def run(request: Request, *, seconds: float = 600, progress: Progress = silent) -> Recorded:
     """Runs a plan on the board. Given up when nothing has moved for so many seconds."""
     where, programs = request.where, request.programs
     made = layout(request)
@@ -246,8 +236,19 @@ def run(request: Request, *, seconds: float = 600) -> Recorded:
             board.release_beside_linux(LINUX_SECONDS)
         for place, command in programs.commands.items():
             board.start_process(command, place)
-        board.wait(list(where.places.values()), seconds)
+
+        def watch() -> None:
+            done = sum(board.control_blocks[where.places[name]].progress for name in where.masters)
+            progress(where.title, done / jobs_of(request))
+
+        board.wait(list(where.places.values()), seconds, watch)
         return _recorded(board, request, made)
+
+
+def jobs_of(request: Request) -> int:
+    """How many jobs all tasks together release."""
+    tasks = request.where.plan.tasks.values()
+    return max(1, sum(-(-(request.duration_ps - task.offset_ps) // task.period_ps) for task in tasks))
 
 
 def _up(count: int, to: int) -> int:
@@ -308,20 +309,6 @@ def in_nanoseconds(rows: NDArray[Any], hertz: int, start: int, begin: int) -> ND
             else:
                 made[name][happened] = (rows[name][happened] - start) * scale + begin
     return made
-
-
-def numbered(out: np.dtype[Any]) -> np.dtype[Any]:
-    """A task's output as its ring has it: the job's number before the members."""
-    fields: Mapping[str, Any] = out.fields or {}
-    names = list(out.names or ())
-    return np.dtype(
-        {
-            "names": ["seq", *names],
-            "formats": ["<u8", *(fields[name][0] for name in names)],
-            "offsets": [0, *(8 + fields[name][1] for name in names)],
-            "itemsize": 8 + out.itemsize,
-        }
-    )
 
 
 def read_ring(

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from consort.analysis.scratchpad import three_phase_cores
 from consort.board.description import BoardSpec
-from consort.board.scratchpad import PAGE, SCRATCHPAD_BYTES, STACK_BYTES, TaskImage
+from consort.board.scratchpad import SCRATCHPAD_BYTES, STACK_BYTES
+from consort.board.task_image import PAGE, TaskImage
 from consort.builds import digest, kept
 from consort.errors import BadInput
 from consort.generate.kernel import PARTITIONS, PlannedCore, TableOptions, Tables

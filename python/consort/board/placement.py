@@ -38,6 +38,8 @@ class Placement:
     board: BoardSpec
     sides: Mapping[str, str]
     """For each of the plan's cores a core of the board, its core under Linux, or a kind of process."""
+    kernel: bool = False
+    """Whether its scratchpad kernel serves the cores, and not the executive."""
 
     @cached_property
     def bare(self) -> dict[str, CoreSpec]:
@@ -89,6 +91,8 @@ class Placement:
     @property
     def title(self) -> str:
         """What is run, in a line."""
+        if self.kernel:
+            return f"three-phase, on the scratchpad kernel of {self.board.name}"
         masters = ", ".join(self.sides[name] for name in self.masters)
         workers = ", ".join(self.sides[name] for name in self.workers)
         return f"{self.kind}, {masters}" + (f" and {workers}" if workers else "")

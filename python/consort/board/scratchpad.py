@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scratchpad-centric kernel on an emulated board: task images, the tables it starts from, what it did.
+"""The scratchpad-centric kernel on an emulated board: the tables it starts from, what it did.
 
 Which core moves and which ones execute says the board (board.yaml, `scratchpad_kernel`); its on-chip memory
 is their scratchpads. The host leaves tables and images in the shared window (the port's scratchpad.hpp has
@@ -9,7 +9,6 @@ the layout) and reads events, job records and outputs when all cores are done.
 from __future__ import annotations
 
 import struct
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,18 +16,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board.boards import all_boards, board_named
-from consort.board.description import BoardSpec, CoreSpec, KernelSpec
+from consort.board.boards import kernel_board, roles
+from consort.board.description import BoardSpec
 from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices, serial_line
-from consort.board.image import BARE, COMMON, board_program, build, loaded_parts, opened_elf, section_content
+from consort.board.image import board_program
 from consort.board.session import Board
+from consort.board.task_image import PAGE, TaskImage, aligned
 from consort.errors import BadInput, SystemFails
 from consort.source import need_source_tree
 
-MAGIC, IMAGE_MAGIC = 0x4D505343, 0x474D4943
+MAGIC = 0x4D505343
 TABLES, CONTENTS = 0x10000, 0x11000
 APPLICATION_CORES, MOST_CORES, MOST_TASKS, MOST_SLOTS = 2, 4, 16, 64
-PAGE = 4096
 # Jobs that the window has room to record one by one, with all their events.
 MOST_RECORDED = 8000
 # Instructions from when all cores are ready to the first slot.
@@ -36,8 +35,6 @@ LEAD = 100_000
 # Of each core; its last page is the stack. Without generated tables a partition begins at each half.
 SCRATCHPAD_BYTES, STACK_BYTES = 24 * PAGE, PAGE
 PARTITION_BYTES = SCRATCHPAD_BYTES // 2
-ALIGNMENT = 64
-HEADER, ENTRY = struct.Struct("<8I"), 64
 _TABLES = struct.Struct("<18IQ6I")
 TASK_ROW = struct.Struct("<4Q18I")
 _REQUEST = struct.Struct("<Q2I")
@@ -66,109 +63,6 @@ SUMMARY = np.dtype(
     [("response", "<i8"), ("execution", "<i8")] + [(n, "<u4") for n in ("jobs", "late", "not_done", "last")]
 )
 assert EVENT.itemsize == 24 and JOB.itemsize == 72 and SUMMARY.itemsize == 32
-
-
-def kernel_boards() -> list[str]:
-    """The boards that the kernel runs on."""
-    return [spec.name for spec in all_boards() if spec.scratchpad_kernel is not None]
-
-
-def kernel_board(name: str | None = None) -> BoardSpec:
-    """A board that the kernel runs on, by name, or the first one; `BadInput` where it does not."""
-    known = kernel_boards()
-    if not known or (name is not None and name not in known):
-        board_named(name) if name is not None else None
-        raise BadInput(f"the scratchpad kernel runs on {', '.join(known) or 'no board'}", field="--board")
-    return board_named(name or known[0])
-
-
-def roles(spec: BoardSpec) -> tuple[KernelSpec, CoreSpec, CoreSpec]:
-    """What the kernel needs of a board that runs it, its I/O core and its application core."""
-    kernel = spec.scratchpad_kernel
-    assert kernel is not None
-    return kernel, spec.core(kernel.io_core), spec.core(kernel.application_core)
-
-
-def aligned(count: int) -> int:
-    """Bytes of a part of an image: a DMA moves whole lines."""
-    return (count + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-
-
-@dataclass(frozen=True)
-class TaskImage:
-    """A position-independent image: header, instructions, constants; and the sizes of the other parts."""
-
-    code: bytes
-    # What the task's data are before its first job.
-    state: bytes
-    inputs: int
-    outputs: int
-
-    @property
-    def partition_bytes(self) -> int:
-        """What it takes of a partition, its stack not included."""
-        parts = (len(self.code), len(self.state), self.inputs, self.outputs)
-        return sum(aligned(n) for n in parts)
-
-
-def compile_image(source: Path, include: Sequence[Path] = (), spec: BoardSpec | None = None) -> bytes:
-    """Header's place, instructions and read-only data of a task for the board, without any address in it.
-
-    The source defines `extern "C" void consort_entry(const consort::spm::Partition&)`, in the section
-    .text.consort_entry.
-    """
-    root = need_source_tree("building for a board")
-    spec = spec or kernel_board()
-    kernel, _, core = roles(spec)
-    script = root / "ports" / spec.name / kernel.task_script
-    # What is one instruction (fabs, sqrt) needs no library.
-    flags = [
-        *(flag for flag in core.flags if flag.startswith("-m")),
-        *COMMON,
-        *BARE,
-        "-fbuiltin",
-        "-fno-math-errno",
-        "-fpie",
-        "-mcmodel=tiny",
-        "-fno-asynchronous-unwind-tables",
-    ]
-    link = ["-nostdlib", "-pie", "-Wl,--no-dynamic-linker", "-Wl,--gc-sections", "-Wl,--build-id=none"]
-    link += ["-Wl,-z,max-page-size=64", "-Wl,--no-warn-rwx-segments", "-T", str(script)]
-    elf = build(
-        core.compiler,
-        flags,
-        [root / "include", root, *include],
-        [source, root / "ports/bare/memory.cpp"],
-        link,
-        f"{source.stem}-task.elf",
-        script,
-    )
-    parts = [content for address, content in loaded_parts(elf) if address == 0]
-    if len(parts) != 1:
-        raise SystemFails(f"{elf}: the image does not begin at 0")
-    with opened_elf(elf) as opened:
-        content = section_content(opened, ".image")
-    if content is None:
-        raise SystemFails(f"{elf}: no section .image")
-    return content
-
-
-def make_image(instructions: bytes, constants: bytes, state: bytes, inputs: int, outputs: int) -> TaskImage:
-    """The image of compiled instructions and of the constants that they read."""
-    body = instructions + bytes(aligned(len(instructions)) - len(instructions))
-    where = len(body)
-    body += constants
-    # Whole pages: a job may read and execute them, and write all behind them.
-    body += bytes(-len(body) % PAGE)
-    sizes = (len(state), inputs, outputs)
-    head = [IMAGE_MAGIC, len(body), ENTRY, where, *sizes, 0]
-    words = [*head, *struct.unpack(f"<{(len(body) - HEADER.size) // 4}I", body[HEADER.size :])]
-    value = 2166136261
-    for i, word in enumerate(words):
-        if i != 7:
-            value = ((value ^ word) * 16777619) & 0xFFFFFFFF
-    head[7] = value
-    return TaskImage(HEADER.pack(*head) + body[HEADER.size :], state, inputs, outputs)
 
 
 @dataclass(frozen=True)
@@ -423,11 +317,3 @@ def kernel_images(spec: BoardSpec, generated: Path | None = None) -> dict[str, P
         beside=[need_source_tree("building for a board") / "ports" / spec.name / tables],
         scripts=[] if generated is None else [generated / "consort-memory.ld"],
     )
-
-
-def image_of_text(text: str, include: Sequence[Path] = ()) -> bytes:
-    """`compile_image` of a source that is at hand as text."""
-    with tempfile.TemporaryDirectory(prefix="consort-task-") as folder:
-        source = Path(folder) / "task.cpp"
-        source.write_text(text, encoding="utf-8")
-        return compile_image(source, include)

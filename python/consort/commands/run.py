@@ -6,33 +6,81 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from consort.board.application import prepare_board
+from consort.board.placement import is_emulated
 from consort.commands.options import root_option
 from consort.errors import BadInput
 from consort.model import System, load_system
 from consort.model.description import CONFIGURATIONS
 from consort.model.quantities import Duration
-from consort.progress import progress_bar
+from consort.progress import Progress, progress_bar
 from consort.record import Run
 from consort.report.terminal import print_verdict
 from consort.run import Options, prepare, run_system
+from consort.run import Prepared as PreparedHere
 from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
+from consort.run.flow import Prepared
+from consort.run.machine import prepared_machine
 from consort.run.process import signals_to_exceptions
 
 RUNNABLE = ("linux", "virtual")
+
+
+@dataclass(frozen=True)
+class Runner:
+    """What a description runs on: how it is made ready there, and which options it has not, and why."""
+
+    target: str
+    prepare: Callable[[System, Progress, Options], Prepared]
+    refused: Mapping[str, str]
+
+    def refuse(self, given: Mapping[str, Any]) -> None:
+        """`BadInput` where an option is given that the runner has not."""
+        for option, reason in self.refused.items():
+            value = given[option]
+            # A seed of 0 is given.
+            if value is not None and value is not False and value not in ((), DEFAULTS.get(option)):
+                name = f"--{NAMES.get(option, option.replace('_', '-'))}"
+                raise BadInput(reason, field=name)
+        if given["duration"] is not None and given["iterations"] is not None:
+            raise BadInput("--iterations says how long already", field="--duration")
+
+
+# What options are called where not as their variables, and what they are where they are not given.
+NAMES = {"target": "for", "prepares": "prepare"}
+DEFAULTS: dict[str, Any] = {"time_scale": 1, "target": RUNNABLE[0]}
+NO_BOARD = {"counted": "only boards count instructions", "rt_linux": "only boards have a worker's core"}
 # What is a choice of this machine's own clock, kernel and processes.
 OF_THIS_MACHINE = {
-    "time_base": "nothing waits",
-    "prepares": "nothing of this machine is waited for",
-    "kill_worker_at": "no process computes for another",
-    "stop_worker_for": "no process computes for another",
-    "ordinary": "no thread has a priority",
+    "time_base": "in virtual time nothing waits; leave it away",
+    "prepares": "in virtual time nothing of this machine is waited for; leave it away",
+    "kill_worker_at": "in virtual time no process computes for another; leave it away",
+    "stop_worker_for": "in virtual time no process computes for another; leave it away",
+    "ordinary": "in virtual time no thread has a priority; leave it away",
 }
+OF_HOST_RUNS = (*OF_THIS_MACHINE, "target", "seed", "only", "mode", "stand_ins", "time_scale", "sanitize",
+                "debug")  # fmt: skip
+
+
+def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
+    """What runs the description: this machine, by its clock or in virtual time, or a board."""
+    if given["board"] is not None:
+        refused = dict.fromkeys(
+            (*OF_HOST_RUNS, "rt_linux"), "the board's scratchpad kernel has no such choice"
+        )
+        return Runner("board", prepare_board, refused)
+    if given["target"] == "virtual":
+        return Runner("virtual", prepare, {**NO_BOARD, **OF_THIS_MACHINE})
+    if is_emulated(system) and not given["stand_ins"]:
+        return Runner("board", prepare_board, dict.fromkeys(OF_HOST_RUNS, "a board has no such choice"))
+    return Runner("linux", prepare, NO_BOARD)
 
 
 @click.command(
@@ -132,11 +180,22 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
     system = load_system(description)
     signals_to_exceptions()
     debugger: Debugger | None = None
+    runner = runner_of(system, given)
+    runner.refuse(given)
+    options = _options(runner, given)
     with progress_bar(as_json) as progress:
-        if _is_for_board(system, given):
-            run = _on_board(system, given, progress)
+        if given["debug"] is not None:
+            options = replace(options, configurations=debugged_configuration(system, options, given["debug"]))
+        prepared = runner.prepare(system, progress, options)
+        machine = prepared_machine(prepared.plan, options) if given["prepares"] else None
+        if given["debug"] is None:
+            run = run_system(prepared, options, progress, machine=machine)
         else:
-            run, debugger = _here(system, given, progress)
+            with kept_recording() as scratch:
+                run = run_system(prepared, options, progress, machine=machine, scratch=scratch)
+                assert isinstance(prepared, PreparedHere), "boards have no --debug"
+                line = debugger_command(prepared, scratch, given["debug"], sanitized=options.sanitize)
+            debugger = Debugger(line, scratch)
     if as_json:
         also = {} if debugger is None else {"debugger": debugger.command}
         click.echo(json.dumps({**summary(run), **also}, indent=1))
@@ -148,25 +207,13 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
         sys.exit(1)
 
 
-def _here(system: System, given: dict[str, Any], progress: Any) -> tuple[Run, Debugger | None]:
-    for option in ("counted", "rt_linux"):
-        if given[option]:
-            name = option.replace("_", "-")
-            what = "only boards count instructions" if option == "counted" else "only on boards"
-            raise BadInput(f"--{name}: {what}", file=system.file, field="platform")
-    if given["duration"] is not None and given["iterations"] is not None:
-        raise BadInput("--iterations says how long already", field="--duration")
-    if given["target"] == "virtual":
-        for option, reason in OF_THIS_MACHINE.items():
-            if given[option]:
-                name = "prepare" if option == "prepares" else option.replace("_", "-")
-                raise BadInput(f"in virtual time {reason}; leave it away", field=f"--{name}")
-    duration = None if given["duration"] is None else nanoseconds_of(given["duration"], "--duration") * 1000
-    options = Options(
-        target=given["target"],
+def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
+    duration = _optional(given["duration"], "--duration")
+    return Options(
+        target=runner.target,
         seed=given["seed"],
         iterations=given["iterations"],
-        duration_ps=duration,
+        duration_ps=None if duration is None else duration * 1000,
         configurations=given["only"] or None,
         time_base=given["time_base"],
         time_scale=given["time_scale"],
@@ -176,74 +223,17 @@ def _here(system: System, given: dict[str, Any], progress: Any) -> tuple[Run, De
         sanitize=given["sanitize"],
         kill_worker_at_ns=_optional(given["kill_worker_at"], "--kill-worker-at"),
         stop_worker_for_ns=_optional(given["stop_worker_for"], "--stop-worker-for"),
+        must_count=given["counted"],
+        rt_linux=given["rt_linux"],
+        kernel_board=given["board"],
         name=given["name"],
         root=given["root"],
         command=["consort", *sys.argv[1:]],
     )
-    machine = None
-    if given["debug"] is not None:
-        options = replace(options, configurations=debugged_configuration(system, options, given["debug"]))
-    prepared = prepare(system, progress, options)
-    if given["prepares"]:
-        from consort.run.machine import prepared_machine
-
-        machine = prepared_machine(prepared.plan, options)
-    if given["debug"] is None:
-        return run_system(prepared, options, progress, machine=machine), None
-    with kept_recording() as scratch:
-        run = run_system(prepared, options, progress, machine=machine, scratch=scratch)
-        command = debugger_command(prepared, scratch, given["debug"], sanitized=options.sanitize)
-    return run, Debugger(command, scratch)
 
 
 def _optional(text: str | None, option: str) -> int | None:
     return None if text is None else nanoseconds_of(text, option)
-
-
-def _is_for_board(system: System, given: dict[str, Any]) -> bool:
-    from consort.board.placement import is_emulated
-
-    if given["target"] == "virtual" and given["board"] is None:
-        return False
-    return given["board"] is not None or (is_emulated(system) and not given["stand_ins"])
-
-
-def _on_board(system: System, given: dict[str, Any], progress: Any) -> Run:
-    """Runs on emulated boards, which take some of the options."""
-    from consort.board.application import run_on_board
-    from consort.board.three_phase import run_three_phase_on_board
-
-    kernel = given["board"] is not None
-    taken = {"iterations", "name", "root", *({"board", "duration"} if kernel else {"counted", "rt_linux"})}
-    taken |= {"counted"} if kernel else set()
-    for option, value in given.items():
-        given_at_all = value is not None and value is not False and value != ()
-        if (
-            option not in taken
-            and given_at_all
-            and (option, value)
-            not in (
-                ("time_scale", 1),
-                ("target", RUNNABLE[0]),
-            )
-        ):
-            where = "the board's scratchpad kernel" if kernel else "a board"
-            name = "for" if option == "target" else option.replace("_", "-")
-            raise BadInput(f"{where} has no such choice", field=f"--{name}")
-    common: dict[str, Any] = {
-        "iterations": given["iterations"],
-        "name": given["name"],
-        "root": given["root"],
-        "command": ["consort", *sys.argv[1:]],
-        "progress": progress,
-    }
-    if kernel:
-        if given["duration"] is not None and given["iterations"] is not None:
-            raise BadInput("--iterations says how long already", field="--duration")
-        return run_three_phase_on_board(
-            system, duration=_optional(given["duration"], "--duration"), board=given["board"], **common
-        )
-    return run_on_board(system, must_count=given["counted"], rt_linux=given["rt_linux"], **common)
 
 
 def nanoseconds_of(text: str, field: str = "--duration") -> int:

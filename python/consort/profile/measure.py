@@ -27,7 +27,7 @@ from consort.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.store import default_root
 from consort.run import Options, Prepared, prepare
-from consort.run.application import record_configuration
+from consort.run.flow import record_configuration
 from consort.run.placement import place
 
 # The shortest time between two releases: times are stretched to it, so that a core rests between jobs.

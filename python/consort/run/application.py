@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a description, by this machine's clock or in virtual time: each configuration once, recorded and
-judged, into one run folder."""
+"""Runs of a plan on this machine, by its clock or in virtual time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,21 +13,20 @@ from numpy.typing import NDArray
 
 from consort.cpus import usable_cpus
 from consort.errors import BadInput, EnvironmentLacks
-from consort.judge import Expected, Verdict, judge
+from consort.judge import Expected
 from consort.model import Configuration, System
 from consort.plan import Plan
-from consort.prepare import Prepared as PreparedMachine
 from consort.progress import Progress
-from consort.record import RawRun, Run, RunWriter
+from consort.record import RawRun
 from consort.record.scratch import scratch_folder
 from consort.record.store import default_root
 from consort.run import sanitizer
-from consort.run.bounds import bounds_of
 from consort.run.build import build_application, describe
-from consort.run.collect import expected_outputs, golden_of, join_workers
+from consort.run.collect import golden_of, join_workers
 from consort.run.config import Placement, run_config
+from consort.run.flow import Recording
 from consort.run.launch import launch
-from consort.run.live import Announcement, announced
+from consort.run.live import Announcement
 from consort.run.options import (
     Options,
     check_choice,
@@ -56,13 +54,40 @@ class Prepared:
     members: Mapping[str, Mapping[str, NDArray[Any]]]
     golden: Mapping[str, Expected] = field(default_factory=dict)
 
+    def configurations(self, options: Options) -> Sequence[Configuration]:
+        return possible(self.plan, options)
 
-@dataclass(frozen=True)
-class Recorded:
-    """What one part of a configuration left, while its scratch folder is there."""
-
-    raw: RawRun
-    verdict: Verdict
+    def recordings(
+        self,
+        key: Configuration,
+        options: Options,
+        progress: Progress,
+        *,
+        entry: str = "",
+        title: str = "",
+        scratch: Path | None = None,
+        live: Announcement | EnvironmentLacks | None = None,
+    ) -> Iterator[Recording]:
+        """Where this machine has too few CPUs for all cores at once, parts that have nothing to do with one
+        another run one after another."""
+        made = configured(self.plan, key, options)
+        title = title or title_of(self.plan, key)
+        virtual = made.target == "virtual"
+        all_cores = list(made.cores)
+        share = options.time_scale > 1
+        parts = [all_cores]
+        if not (share or virtual) and len(all_cores) + bool(made.three_phase_cores) > len(usable_cpus()):
+            parts = groups(made)
+        for cores in parts:
+            suffix = f"-{'-'.join(cores)}" if len(parts) > 1 else ""
+            one = f"{title}, {', '.join(cores)}" if len(parts) > 1 else title
+            name = (entry or key) + suffix
+            part = restricted(made, cores) if len(parts) > 1 else made
+            # In virtual time nothing is placed.
+            placement = Placement({}, None, False) if virtual else place(part, cores, share=share)
+            base = options.root if options.root is not None else default_root()
+            with _kept(scratch, name, len(parts)) if scratch else scratch_folder(base) as folder:
+                yield _record_part(self, part, placement, key, options, folder, progress, name, one, live)
 
 
 @environment_errors()
@@ -92,103 +117,6 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
     return Prepared(made, program, described, rows, members, golden)
 
 
-@environment_errors()
-def run_system(
-    prepared: Prepared,
-    options: Options,
-    progress: Progress,
-    *,
-    machine: AbstractContextManager[PreparedMachine] | None = None,
-    scratch: Path | None = None,
-) -> Run:
-    """Runs all configurations and returns the finished run; its verdict says whether the system held.
-
-    `machine` (`consort.prepare`): sets the machine up for the run and restores it; the record has both.
-    `scratch`: a folder in which the configurations and raw recordings stay.
-    """
-    from consort.report import PAGES
-
-    system = prepared.plan.system
-    name = options.name or system.file.resolve().parent.name or system.file.stem
-    with RunWriter(
-        name, "application", options.root, command=options.command, source=system.file.parent, pages=PAGES
-    ) as writer:
-        # One that was made in Python lies in no file.
-        if system.file.is_file():
-            writer.add_description(system.file)
-        with ExitStack() as stack:
-            # In virtual time there is nothing to look at before the end.
-            live = (
-                stack.enter_context(announced(writer.id, name, system.file))
-                if options.target != "virtual"
-                else None
-            )
-            found = stack.enter_context(machine) if machine is not None else None
-            for key in options.configurations or possible(prepared.plan, options):
-                record_configuration(prepared, key, options, writer, progress, live=live, scratch=scratch)
-        if found is not None:
-            # After the machine was restored: how that went is part of the record.
-            writer.add_environment("prepared", found.to_json())
-        progress("writing the report", None)
-        return writer.finish()
-
-
-def record_configuration(
-    prepared: Prepared,
-    key: Configuration,
-    options: Options,
-    writer: RunWriter,
-    progress: Progress,
-    *,
-    entry: str = "",
-    title: str = "",
-    scratch: Path | None = None,
-    live: Announcement | EnvironmentLacks | None = None,
-) -> list[Recorded]:
-    """Runs one configuration and adds it to the run, as `entry` and `title` where these are given.
-
-    `live`: where a watcher finds it, or why it cannot.
-
-    Where this machine has too few CPUs for all cores at once, parts that have nothing to do with one another
-    run one after another, each an entry of its own. The raw recordings lie in `scratch`, if that is given.
-    """
-    made = configured(prepared.plan, key, options)
-    title = title or title_of(prepared.plan, key)
-    virtual = made.target == "virtual"
-    usable = len(usable_cpus())
-    all_cores = list(made.cores)
-    share = options.time_scale > 1
-    parts = [all_cores]
-    if not (share or virtual) and len(all_cores) + bool(made.three_phase_cores) > usable:
-        parts = groups(made)
-    recorded = []
-    for cores in parts:
-        suffix = f"-{'-'.join(cores)}" if len(parts) > 1 else ""
-        one = f"{title}, {', '.join(cores)}" if len(parts) > 1 else title
-        name = (entry or key) + suffix
-        part = restricted(made, cores) if len(parts) > 1 else made
-        # In virtual time nothing is placed.
-        placement = Placement({}, None, False) if virtual else place(part, cores, share=share)
-        base = options.root if options.root is not None else default_root()
-        with _kept(scratch, name, len(parts)) if scratch else scratch_folder(base) as folder:
-            recorded.append(
-                _record_part(
-                    prepared,
-                    part,
-                    placement,
-                    key,
-                    options,
-                    folder,
-                    writer,
-                    progress,
-                    name,
-                    one,
-                    live,
-                )
-            )
-    return recorded
-
-
 @contextmanager
 def _kept(scratch: Path, name: str, parts: int) -> Iterator[Path]:
     """The folder itself, or one in it for each of several parts."""
@@ -204,12 +132,11 @@ def _record_part(
     key: Configuration,
     options: Options,
     scratch: Path,
-    writer: RunWriter,
     progress: Progress,
     entry: str,
     title: str,
     live: Announcement | EnvironmentLacks | None,
-) -> Recorded:
+) -> Recording:
     system = made.system
     data = write_rows(made, prepared.rows, prepared.members, scratch)
     duration = duration_of(made, options)
@@ -255,19 +182,20 @@ def _record_part(
     unwatched = [f"consort watch cannot find this run: {live}"] if isinstance(live, EnvironmentLacks) else []
     for note in (*launched.notes, *_shared(placement, sources, others), *made.notes, *unwatched):
         add_note(raw, note)
-    progress(f"{title}: checking outputs", None)
     join_workers(raw, len(made.tasks))
-    replay = [*launched.command, "--replay"]
-    expected = expected_outputs(replay, raw, made, prepared.described, prepared.golden, title)
-    record = RawRun.load(raw)
-    provoked = ("worker-died",) if options.kill_worker_at_ns is not None else ()
-    verdict = judge(None, record, bounds_of(made), expected=expected, expected_events=provoked)
-    writer.add_configuration(entry, title, record, interference=other, verdict=verdict)
-    for finding in launched.findings:
-        writer.fail(f"{title}: {finding}")
+    findings = list(launched.findings)
     if launched.status != 0:
-        writer.fail(f"{title}: the run ended before its last job" + (f" ({words})" if words else ""))
-    return Recorded(record, verdict)
+        findings.append("the run ended before its last job" + (f" ({words})" if words else ""))
+    return Recording(
+        entry,
+        title,
+        made,
+        raw,
+        [*launched.command, "--replay"],
+        interference=other,
+        provoked=("worker-died",) if options.kill_worker_at_ns is not None else (),
+        findings=findings,
+    )
 
 
 def _faults(options: Options, duration_ns: int) -> list[dict[str, Any]]:

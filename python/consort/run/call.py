@@ -12,7 +12,8 @@ from consort.model import Configuration, Duration, System
 from consort.model.textvalue import WrongValue
 from consort.progress import Progress, silent
 from consort.record import Run
-from consort.run.application import prepare, run_system
+from consort.run.application import prepare
+from consort.run.flow import run_system
 from consort.run.options import Options
 
 

@@ -24,7 +24,7 @@ class Options:
     """How a run differs from what the description says. `duration_ps` goes before `iterations`."""
 
     target: str = "linux"
-    """`linux` or `virtual`."""
+    """`linux`, `virtual` or `board`."""
     seed: int | None = None
     """Instead of run.seed."""
     iterations: int | None = None
@@ -38,6 +38,12 @@ class Options:
     sanitize: bool = False
     kill_worker_at_ns: int | None = None
     stop_worker_for_ns: int | None = None
+    must_count: bool = False
+    """On a board: refused where time is not instructions executed."""
+    rt_linux: bool = False
+    """On a board: PREEMPT_RT Linux on the worker's core."""
+    kernel_board: str | None = None
+    """The board whose scratchpad kernel serves the cores."""
     name: str | None = None
     root: Path | None = None
     command: list[str] | None = None

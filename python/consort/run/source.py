@@ -94,7 +94,7 @@ def _task(plan: Plan, task: PlannedTask) -> dict[str, Any]:
 
 @cache
 def _is_class(header: Path, name: str) -> bool:
-    """Whether a header, or one that it includes from its folder, defines a class of this name."""
+    """Whether a header, or one that it includes from its folder, defines a class or alias of this name."""
     seen: set[Path] = set()
     waiting = [header]
     while waiting:
@@ -103,7 +103,8 @@ def _is_class(header: Path, name: str) -> bool:
             continue
         seen.add(file)
         text = file.read_text(encoding="utf-8", errors="replace")
-        if re.search(rf"\b(struct|class)\s+{re.escape(name)}\b[^;]*\{{", text):
+        plain = re.escape(name)
+        if re.search(rf"\b(struct|class)\s+{plain}\b[^;]*\{{|\busing\s+{plain}\s*=", text):
             return True
         waiting += [file.parent / found for found in re.findall(r'#\s*include\s+"([^"]+)"', text)]
     return False

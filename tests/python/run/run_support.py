@@ -21,7 +21,7 @@ from consort.model import load_system
 from consort.record import RawRun, Run, RunWriter
 from consort.record.status import EVENTS, OPERATIONS, STATUS
 from consort.run import Options, Prepared, prepare
-from consort.run.application import record_configuration
+from consort.run.flow import record_configuration
 from effort import PATIENCE
 
 DIGEST = Path(__file__).parent / "digest"

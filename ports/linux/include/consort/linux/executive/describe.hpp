@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program says of itself with --describe: the layouts of its tasks' parts, of its channels' blocks
-// and of the record's structs, as the compiler has them. Python makes its dtypes of these.
+// What a program says of itself. With --describe: the layouts of its tasks' parts, of its channels' blocks
+// and of the record's structs, as the compiler has them. Python makes its dtypes of these. With --parts: what
+// a task's image for another machine is made of beside its instructions.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "consort/app/ring.hpp"
 #include "consort/linux/executive/catalogue.hpp"
@@ -92,6 +97,25 @@ inline nlohmann::json describe(const Catalogue& catalogue) {
             {"bindings", bindings},
             {"record", record_layouts()},
             {"summary", summary_layouts()}};
+}
+
+// Writes each task's constants, and its state before the first job: <task>.constants, <task>.state, where
+// <task> is its position.
+inline void write_parts(const Catalogue& catalogue, const std::filesystem::path& folder) {
+    const auto write = [&](std::size_t task, const char* part, const std::byte* from, std::size_t bytes) {
+        const auto file = folder / (std::to_string(task) + "." + part);
+        std::ofstream out(file, std::ios::binary);
+        if (!out.write(reinterpret_cast<const char*>(from), static_cast<std::streamsize>(bytes)).flush()) {
+            throw std::invalid_argument(file.string() + ": cannot be written");
+        }
+    };
+    for (std::size_t i = 0; i < catalogue.tasks.size(); ++i) {
+        const TaskEntry& task = catalogue.tasks[i];
+        std::vector<std::byte> state(task.footprint.data);
+        task.fresh_state(state.data());
+        write(i, "constants", task.constants_image(), task.footprint.code);
+        write(i, "state", state.data(), state.size());
+    }
 }
 
 }  // namespace consort::linux_port

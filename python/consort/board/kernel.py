@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scratchpad kernel as what serves a board's cores: from what it is asked to what it left, as any record.
+
+Where more jobs are released than there is room to record, the first ones are recorded one by one, and of all
+others the kernel knows how many ended, the longest times, and the last outputs.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.analysis.three_phase import bound_core
+from consort.board.boards import roles
+from consort.board.executive import Request
+from consort.board.kernel_order import ORDINARY, board_events, compared_until, first_difference, slots_of
+from consort.board.kernel_plan import KernelPlan, KernelPrograms, kernel_plan, row_of
+from consort.board.messages import failures, section
+from consort.board.recorded import Recorded, numbered
+from consort.board.scratchpad import KINDS, KernelResult, run_kernel
+from consort.board.session import Board
+from consort.judge import Expected
+from consort.judge.outputs import distance, flattened
+from consort.progress import Progress, silent
+from consort.record.raw_writer import write_manifest, write_table
+from consort.record.status import EVENTS, NONE, STATUS
+from consort.run.collect import expected_outputs, output_dtype
+from consort.run.config import Placement, run_config
+from consort.run.data import struct_dtype
+from consort.run.rows import write_rows
+
+# A job's stamps, and what the kernel calls them.
+STAMPS = {
+    "release": "release", "ready": "release", "worker_receive": "load", "loaded": "ready", "start": "start",
+    "executed": "finish", "worker_send": "unload", "finish": "end",
+}  # fmt: skip
+# What the kernel emits that every record has an event for.
+COMMON = {"slot_missed": "slot-missed", "slot_overrun": "slot-overrun", "release_lost": "release-lost"}
+COUNTED = {"provenance": "counted"}
+ALL_JOBS = "All jobs, recorded or not, counted"
+MESSAGES = "Messages through the board's Ethernet controller, counted"
+SLOTS = "Slots, counted"
+ORDER = "Order of events"
+
+
+def run(request: Request, *, seconds: float = 600, progress: Progress = silent) -> Recorded:
+    """Runs a plan's three-phase cores on the kernel."""
+    planned = kernel_plan(request)
+    io_core = roles(request.where.board)[1]
+    total = max(1, sum(planned.jobs.values()))
+
+    def watch(up: Board) -> None:
+        progress(
+            f"{planned.duration / 1e9:g} s on the board", up.control_blocks[io_core.place].progress / total
+        )
+
+    result = run_kernel(planned.run, seconds=seconds, watch=watch)
+    outputs = {name: kept_outputs(request, planned, result, name) for name in planned.jobs}
+    until = compared_until(planned, result)
+    jobs = _jobs(request, planned, result)
+    order = first_difference(planned, result)
+    findings = [*_findings(request, planned, result, outputs), *([] if order is None else [order])]
+    return Recorded(
+        jobs,
+        _events(request, planned, result),
+        {name: _of_recorded(request, jobs, name, rows) for name, rows in outputs.items()},
+        lost=0,
+        unpredicted=planned.talking,
+        overhead_ps={
+            task.name: task.execution - (request.where.plan.tasks[task.name].wcet_ps or 0)
+            for core in planned.cores
+            for task in core.tasks
+        },
+        shift=planned.run.shift,
+        whole=until is None,
+        findings=tuple(findings),
+        sections=tuple(_sections(planned, result, order)),
+    )
+
+
+def _tasks(planned: KernelPlan, result: KernelResult) -> Iterator[tuple[str, str, NDArray[np.bool_]]]:
+    """Each task, its core, and which of the kernel's rows of jobs are its own."""
+    for number, core in enumerate(planned.cores):
+        for place, task in enumerate(core.tasks):
+            mine = (result.jobs["core"] == number) & (result.jobs["task"] == place)
+            yield task.name, core.core, mine
+
+
+def _jobs(request: Request, planned: KernelPlan, result: KernelResult) -> NDArray[Any]:
+    made = request.where.plan
+    found = result.jobs
+    rows = np.zeros(found.size, struct_dtype(request.described["record"]["job"]))
+    for stamp, source in STAMPS.items():
+        rows[stamp] = found[source] + request.begin
+    rows["compute"] = found["finish"] - found["start"]
+    rows["seq"] = found["job"]
+    rows["status"][found["outcome"] != 0] |= STATUS["aborted"]
+    for name, core, mine in _tasks(planned, result):
+        rows["task"][mine] = list(made.tasks).index(name)
+        rows["core"][mine] = list(made.cores).index(core)
+        late = mine & ((found["end"] - found["release"]) * 1000 > made.tasks[name].deadline_ps)
+        rows["status"][late] |= STATUS["deadline_misses"]
+        if name in request.rows:
+            rows["input"][mine] = row_of(found["job"][mine].astype(np.int64), len(request.rows[name]) - 1)
+    return rows
+
+
+def _events(request: Request, planned: KernelPlan, result: KernelResult) -> NDArray[Any]:
+    cores = list(request.where.plan.cores)
+    found = result.of_kind(*COMMON)
+    rows = np.zeros(found.size, struct_dtype(request.described["record"]["event"]))
+    rows["time"] = found["at"] + request.begin
+    rows["kind"] = [EVENTS.index(COMMON[KINDS[kind]]) for kind in found["kind"]]
+    rows["task"] = NONE
+    rows["core"] = [cores.index(planned.cores[core].core) for core in found["core"]]
+    return rows
+
+
+def kept_outputs(request: Request, planned: KernelPlan, result: KernelResult, name: str) -> NDArray[Any]:
+    """A task's last outputs with the numbers of their jobs; the kernel keeps them in a ring."""
+    kept = result.outputs[name]
+    layout = next(known["out"] for known in request.described["tasks"] if known["name"] == name)
+    rows = np.zeros(0, numbered(output_dtype(layout)))
+    if not kept:
+        return rows
+    ended = int(result.summaries[name]["jobs"])
+    numbers = range(max(0, ended - len(kept)), ended)
+    content = b"".join(seq.to_bytes(8, "little") + kept[seq % len(kept)] for seq in numbers)
+    return np.frombuffer(content, rows.dtype)
+
+
+def _of_recorded(request: Request, jobs: NDArray[Any], name: str, rows: NDArray[Any]) -> NDArray[Any]:
+    mine = jobs["seq"][jobs["task"] == list(request.where.plan.tasks).index(name)]
+    return rows[np.isin(rows["seq"], mine)]
+
+
+# --- what a record does not show
+
+
+def _findings(
+    request: Request, planned: KernelPlan, result: KernelResult, outputs: Mapping[str, NDArray[Any]]
+) -> Iterator[str]:
+    """Why a run fails beside what any record shows."""
+    whole = compared_until(planned, result) is None
+    for name, bound in _bounds(planned).items():
+        if bound is None:
+            yield f"{name}: it has no bound; `consort analyze` says why"
+        ended, response = (int(result.summaries[name][key]) for key in ("jobs", "response"))
+        if ended != planned.jobs[name]:
+            yield f"{name}: {ended} jobs of {planned.jobs[name]} ended"
+        if not whole and bound is not None and response * 1000 > bound:
+            yield f"{name}: a response of {response / 1e3} us is above its bound of {bound / 1e6} us"
+    for kind, times in result.counts.items():
+        if times and kind not in (*ORDINARY, "slot_wasted", *(COMMON if whole else ())):
+            yield f"{kind.replace('_', ' ')}: {times} times"
+    if planned.messages is not None and result.devices is not None:
+        yield from failures(planned.messages, result.devices)
+    if not whole:
+        yield from _wrong_outputs(request, planned, outputs)
+
+
+def _wrong_outputs(
+    request: Request, planned: KernelPlan, outputs: Mapping[str, NDArray[Any]]
+) -> Iterator[str]:
+    found = reference(request, planned.jobs, outputs)
+    for name, rows in outputs.items():
+        if name in planned.talking or not rows.size:
+            continue
+        right = flattened(found[name].rows[rows["seq"]])
+        wrong = np.zeros(rows.size, dtype=np.bool_)
+        for member, values in flattened(rows).items():
+            if member != "seq":
+                wrong |= distance(values, right[member]) != 0
+        if wrong.any():
+            yield f"{name}: {int(wrong.sum())} of its last outputs are wrong"
+
+
+def reference(
+    request: Request, jobs: Mapping[str, int], outputs: Mapping[str, NDArray[Any]]
+) -> dict[str, Expected]:
+    """The outputs of so many jobs of each task, in a row, whether they are recorded or not."""
+    made, programs = request.where.plan, request.programs
+    assert isinstance(programs, KernelPrograms)
+    tables = []
+    for number, (name, count) in enumerate(jobs.items()):
+        rows = np.zeros(count, struct_dtype(request.described["record"]["job"]))
+        rows["seq"] = np.arange(count)
+        rows["task"] = list(made.tasks).index(name)
+        rows["release"] = rows["start"] = request.begin + number
+        if name in request.rows:
+            rows["input"] = row_of(rows["seq"].astype(np.int64), len(request.rows[name]) - 1)
+        tables.append(rows)
+    with tempfile.TemporaryDirectory(prefix="consort-reference-") as text:
+        folder = Path(text)
+        data = write_rows(made, request.rows, {}, folder)
+        config = run_config(
+            made, Placement({}, None, shared=False), data, request.described,
+            configuration="reference", duration_ps=request.duration_ps,
+        )  # fmt: skip
+        (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        written = [write_table(folder, "jobs", np.concatenate(tables))]
+        written += [
+            write_table(folder, f"outputs-{list(made.tasks).index(name)}", rows)
+            for name, rows in outputs.items()
+            if rows.dtype.names != ("seq",)
+        ]
+        write_manifest(
+            folder,
+            "board",
+            written,
+            clock={
+                "name": "order",
+                "ticks_per_second": 1e9,
+                "provenance": "counted",
+                "source": "jobs in a row",
+            },
+            config={**config["record"], "start_tick": request.begin},
+            counters={},
+        )
+        line = [str(programs.replay), "--config", str(folder / "config.json"), "--raw", text, "--replay"]
+        return expected_outputs(line, folder, made, request.described, {}, request.where.title)
+
+
+def _bounds(planned: KernelPlan) -> dict[str, int | None]:
+    """The bound of each task's response [ps]."""
+    return {
+        bound.task: bound.response
+        for core in planned.cores
+        for bound in bound_core(core.tasks, core.share, method=core.method, core=core.core)
+    }
+
+
+# --- tables for the report
+
+
+def _sections(planned: KernelPlan, result: KernelResult, order: str | None) -> Iterator[dict[str, Any]]:
+    until = compared_until(planned, result)
+    if until is not None:
+        yield _all_jobs(planned, result)
+    missed = result.counts["slot_missed"]
+    used = result.counts["load_begin"] + result.counts["unload_begin"]
+    yield {
+        "title": SLOTS,
+        "columns": [
+            {"name": name, **COUNTED} for name in ("slots", "with an operation", "without", "missed")
+        ],
+        "rows": [[used + result.wasted + missed, used, result.wasted, missed]],
+    }
+    if result.devices is not None:
+        columns, rows = section(result.devices)
+        yield {"title": MESSAGES, "columns": columns, "rows": rows}
+    transfers = board_events(result, until, slots_of(planned))[0]
+    yield {
+        "title": ORDER,
+        "columns": [{"name": "what"}, {"name": "count", **COUNTED}],
+        "rows": [
+            ["transfers begun and ended", len(transfers)],
+            ["compared until [ms]", "the end" if until is None else until / 1e6],
+            ["first difference", order or "none"],
+            ["slots without an operation", result.wasted],
+            ["longest step of the I/O core [ns]", result.longest_step],
+        ],
+    }
+
+
+def _all_jobs(planned: KernelPlan, result: KernelResult) -> dict[str, Any]:
+    bounds = _bounds(planned)
+    rows = []
+    for name, core, _ in _tasks(planned, result):
+        of_all, bound = result.summaries[name], bounds[name]
+        times = [int(of_all[key]) / 1e3 for key in ("execution", "response")]
+        rows.append([name, core, int(of_all["jobs"]), *times, None if bound is None else bound / 1e6])
+    return {
+        "title": ALL_JOBS,
+        "columns": [
+            {"name": "task"},
+            {"name": "core"},
+            {"name": "jobs", **COUNTED},
+            *({"name": f"longest {name}", "unit": "us", **COUNTED} for name in ("execution", "response")),
+            {"name": "bound", "unit": "us", "provenance": "bound"},
+        ],
+        "rows": rows,
+    }

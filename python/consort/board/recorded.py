@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run on a board left, whatever served its cores: the executive, or the scratchpad kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.record.outputs import column_name
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a run left. Times in nanoseconds, with `begin` at the first release of each job's core."""
+
+    jobs: NDArray[Any]
+    events: NDArray[Any]
+    # By task: rows of the job's number and the output's members.
+    outputs: dict[str, NDArray[Any]]
+    lost: int
+    preemptions: dict[str, int] = field(default_factory=dict)
+    # Tasks whose outputs nobody can predict, and what executions have in them beside the steps.
+    unpredicted: frozenset[str] = frozenset()
+    overhead_ps: Mapping[str, int] | None = None
+    # Counted: an instruction takes 2 to this nanoseconds.
+    shift: int = 0
+    # Whether every job was recorded.
+    whole: bool = True
+    # Why the run fails beside what the record shows, and tables for its report.
+    findings: tuple[str, ...] = ()
+    sections: tuple[Mapping[str, Any], ...] = ()
+
+
+def numbered(out: np.dtype[Any]) -> np.dtype[Any]:
+    """A task's output as a board keeps it: the job's number before the members, each element by itself."""
+    members: Mapping[str, Any] = out.fields or {}
+    fields = [("seq", np.dtype("<u8"), 0)]
+    for name in out.names or ():
+        of, offset = members[name][:2]
+        for number, index in enumerate(np.ndindex(of.shape)):
+            element = "_".join([column_name(name), *map(str, index)])
+            fields.append((element, of.base, 8 + offset + number * of.base.itemsize))
+    names, formats, offsets = zip(*fields, strict=True)
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": 8 + out.itemsize})

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one flow of a run, wherever it runs: each configuration recorded, judged, written into a run folder.
+
+What a target adds is how it records (`Prepared.recordings`): on this machine or in virtual time
+(consort.run.application), on an emulated board (consort.board.application).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from consort.errors import EnvironmentLacks
+from consort.judge import Expected, Verdict, judge
+from consort.model import Configuration
+from consort.plan import Plan
+from consort.prepare import Prepared as PreparedMachine
+from consort.progress import Progress
+from consort.record import RawRun, Run, RunWriter
+from consort.run.bounds import bounds_of
+from consort.run.collect import expected_outputs
+from consort.run.live import Announcement, announced
+from consort.run.options import Options
+from consort.run.process import environment_errors
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What a target recorded of one configuration, or of a part of it, while its folder is there."""
+
+    key: str
+    title: str
+    plan: Plan
+    raw: Path
+    """The raw run folder."""
+    replay: Sequence[str]
+    """The command that computes the recorded jobs again in logical order."""
+    interference: RawRun | None = None
+    provoked: Collection[str] = ()
+    """Events that were asked for."""
+    unpredicted: Collection[str] = ()
+    """Tasks whose outputs the replay cannot know."""
+    overhead_ps: Mapping[str, int] | None = None
+    """By task: what its recorded executions have in them beside the step, at most. Bounds know it, too."""
+    findings: Sequence[str] = ()
+    """Why the run fails beside what the judge finds."""
+    sections: Sequence[Mapping[str, Any]] = ()
+    """Tables for the report."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A judged recording, while its scratch folder is there."""
+
+    raw: RawRun
+    verdict: Verdict
+
+
+class Prepared(Protocol):
+    """A plan made ready to run on its target."""
+
+    @property
+    def plan(self) -> Plan: ...
+
+    @property
+    def described(self) -> Mapping[str, Any]:
+        """The layouts, as the program describes them."""
+
+    @property
+    def golden(self) -> Mapping[str, Expected]: ...
+
+    def configurations(self, options: Options) -> Sequence[Configuration]:
+        """The configurations to run where none is asked for."""
+
+    def recordings(
+        self,
+        key: Configuration,
+        options: Options,
+        progress: Progress,
+        *,
+        entry: str = "",
+        title: str = "",
+        scratch: Path | None = None,
+        live: Announcement | EnvironmentLacks | None = None,
+    ) -> Iterator[Recording]:
+        """Records a configuration; each recording's folder is there until the next one is asked for.
+
+        They are called `entry` and `title` where these are given. The folders lie in `scratch`, if that is
+        given. `live`: where a watcher finds the run, or why it cannot.
+        """
+
+
+@environment_errors()
+def run_system(
+    prepared: Prepared,
+    options: Options,
+    progress: Progress,
+    *,
+    machine: AbstractContextManager[PreparedMachine] | None = None,
+    scratch: Path | None = None,
+) -> Run:
+    """Runs all configurations and returns the finished run; its verdict says whether the system held.
+
+    `machine` (`consort.prepare`): sets the machine up for the run and restores it; the record has both.
+    `scratch`: a folder in which the configurations and raw recordings stay.
+    """
+    from consort.report import PAGES
+
+    system = prepared.plan.system
+    name = options.name or system.file.resolve().parent.name or system.file.stem
+    with RunWriter(
+        name, "application", options.root, command=options.command, source=system.file.parent, pages=PAGES
+    ) as writer:
+        # One that was made in Python lies in no file.
+        if system.file.is_file():
+            writer.add_description(system.file)
+        with ExitStack() as stack:
+            # Elsewhere than by this machine's clock there is nothing to look at before the end.
+            live = (
+                stack.enter_context(announced(writer.id, name, system.file))
+                if options.target == "linux"
+                else None
+            )
+            found = stack.enter_context(machine) if machine is not None else None
+            for key in options.configurations or prepared.configurations(options):
+                record_configuration(prepared, key, options, writer, progress, live=live, scratch=scratch)
+        if found is not None:
+            # After the machine was restored: how that went is part of the record.
+            writer.add_environment("prepared", found.to_json())
+        progress("writing the report", None)
+        return writer.finish()
+
+
+def record_configuration(
+    prepared: Prepared,
+    key: Configuration,
+    options: Options,
+    writer: RunWriter,
+    progress: Progress,
+    *,
+    entry: str = "",
+    title: str = "",
+    scratch: Path | None = None,
+    live: Announcement | EnvironmentLacks | None = None,
+) -> list[Recorded]:
+    """Records one configuration, judges it and adds it to the run, as `entry` and `title` where given.
+
+    Parts that run one after another are an entry each.
+    """
+    return [
+        add_judged(writer, prepared, recording, progress)
+        for recording in prepared.recordings(
+            key, options, progress, entry=entry, title=title, scratch=scratch, live=live
+        )
+    ]
+
+
+def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, progress: Progress) -> Recorded:
+    """Judges a recording and adds it to a run."""
+    progress(f"{recording.title}: checking outputs", None)
+    found = judged(prepared, recording)
+    writer.add_configuration(
+        recording.key,
+        recording.title,
+        found.raw,
+        interference=recording.interference,
+        verdict=found.verdict,
+    )
+    for section in recording.sections:
+        writer.add_section(**section)
+    for finding in recording.findings:
+        writer.fail(f"{recording.title}: {finding}")
+    return found
+
+
+def judged(prepared: Prepared, recording: Recording) -> Recorded:
+    """A recording and what is to be thought of it. Of an untimed one no bound is judged."""
+    expected = expected_outputs(
+        recording.replay,
+        recording.raw,
+        recording.plan,
+        prepared.described,
+        prepared.golden,
+        recording.title,
+    )
+    expected = {name: found for name, found in expected.items() if name not in recording.unpredicted}
+    record = RawRun.load(recording.raw)
+    bounds = bounds_of(recording.plan) if record.manifest.clock.provenance != "emulated" else None
+    if bounds is not None and recording.overhead_ps is not None:
+        wcets = {name: ns + recording.overhead_ps.get(name, 0) / 1000 for name, ns in bounds.wcets.items()}
+        bounds = replace(bounds, wcets=wcets, wcet_source="description, with the context switches")
+    verdict = judge(None, record, bounds, expected=expected, expected_events=recording.provoked)
+    return Recorded(record, verdict)
