@@ -3,10 +3,10 @@
 // those of examples/servo (controller.yaml); a process force and a bearing's tone disturb it.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "data.hpp"
+#include "portable.hpp"
 
 namespace drive::arm {
 
@@ -35,12 +35,14 @@ inline constexpr double circle = 6.283185307179586;
 namespace detail {
 
 inline State derivative(const State& s, double command, double time) {
-    const double crank = std::sin(s.angle) + crank_ratio / 2 * std::sin(2 * s.angle);
-    const double slope = std::cos(s.angle) + crank_ratio * std::cos(2 * s.angle);
+    const double sine = portable::sine(s.angle);
+    const double cosine = portable::cosine(s.angle);
+    const double crank = sine + crank_ratio * sine * cosine;
+    const double slope = cosine + crank_ratio * (cosine * cosine - sine * sine);
     const double inertia = inertia_base + inertia_crank * crank * crank;
     const double load = inertia_crank * crank * slope * s.speed * s.speed + viscous_friction * s.speed +
-                        gravity * std::sin(s.angle) + coulomb * std::tanh(s.speed / friction_speed) +
-                        force * std::sin(circle * time / force_period);
+                        gravity * sine + coulomb * portable::hyperbolic_tangent(s.speed / friction_speed) +
+                        force * portable::sine(circle * time / force_period);
     return {s.speed, (s.torque - load) / inertia, (command - s.torque) / lag, 0};
 }
 
@@ -65,7 +67,8 @@ inline void step(const In& in, State& state, Out& out) {
     next = moved(next, period / 3, c);
     next = moved(next, period / 6, d);
     next.step = state.step + 1;
-    const double vibration = tone * std::sin(circle * tone_hertz * now) + 2.0 * (next.speed - state.speed);
+    const double vibration =
+        tone * portable::sine(circle * tone_hertz * now) + 2.0 * (next.speed - state.speed);
     state = next;
     out.measured = {static_cast<float>(state.angle), static_cast<float>(vibration)};
 }

@@ -40,7 +40,14 @@ def recorded(file: Path, platform: str) -> tuple[executive.Recorded, list[str]]:
     board(BOARDS.get(platform, platform))
     run = prepare_board(load_system(file), lambda *_: None)
     request = executive.Request(
-        run.where, run.programs, run.described, run.rows, DURATION, counted=True, begin=BEGIN
+        run.where,
+        run.programs,
+        run.described,
+        run.rows,
+        run.members,
+        DURATION,
+        counted=True,
+        begin=BEGIN,
     )
     return executive.run(request), list(run.where.plan.tasks)
 

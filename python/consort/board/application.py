@@ -42,7 +42,7 @@ from consort.run.flow import Recording
 from consort.run.live import Announcement
 from consort.run.options import Options, duration_of
 from consort.run.process import environment_errors
-from consort.run.rows import input_rows, write_rows
+from consort.run.rows import input_rows, member_rows, write_rows
 
 # The record's clock, and its reading at each core's first release: 0 means that a thing did not happen.
 HERTZ, BEGIN = 10**9, 1000
@@ -60,6 +60,7 @@ class BoardRun:
     replay: Path
     described: Mapping[str, Any]
     rows: Mapping[str, NDArray[Any]]
+    members: Mapping[str, Mapping[str, NDArray[Any]]]
     golden: Mapping[str, Expected]
 
     @property
@@ -79,7 +80,14 @@ class BoardRun:
 
     def request(self, duration_ps: int, *, counted: bool) -> executive.Request:
         return executive.Request(
-            self.where, self.programs, self.described, self.rows, duration_ps, counted=counted, begin=BEGIN
+            self.where,
+            self.programs,
+            self.described,
+            self.rows,
+            self.members,
+            duration_ps,
+            counted=counted,
+            begin=BEGIN,
         )
 
     def recordings(
@@ -148,8 +156,22 @@ def built(where: Placement, progress: Progress) -> BoardRun:
     golden = golden_of(where.plan, layouts, rows, progress)
     if where.kernel:
         made = kernel_plan.build(where, replay, described, progress)
-        return BoardRun(where, made, replay, described, kernel_plan.kernel_rows(rows), golden)
-    return BoardRun(where, programs.build(where, progress), replay, described, rows, golden)
+        return BoardRun(where, made, replay, described, kernel_plan.kernel_rows(rows), {}, golden)
+    refuse_constants(where.plan, layouts)
+    members = member_rows(where.plan, described)
+    return BoardRun(where, programs.build(where, progress), replay, described, rows, members, golden)
+
+
+def refuse_constants(plan: Plan, layouts: Mapping[str, Any]) -> None:
+    """`BadInput` where a step takes constants."""
+    for name, known in layouts.items():
+        if known["constants"]["bytes"]:
+            raise BadInput(
+                "the step takes constants, and nothing makes them on a bare core; compute them in the step,"
+                " or keep them in its state",
+                file=plan.system.file,
+                field=f"tasks.{name}.step",
+            )
 
 
 def record_raw(
@@ -165,7 +187,7 @@ def record_raw(
     progress(run.where.title, None)
     serve = kernel.run if run.where.kernel else executive.run
     recorded = serve(run.request(duration_ps, counted=counted), seconds=seconds, progress=progress)
-    data = write_rows(run.plan, run.rows, {}, raw)
+    data = write_rows(run.plan, run.rows, run.members, raw)
     cpus = Cpus({}, None, shared=False)
     config = run_config(run.plan, cpus, data, run.described, configuration=run.key, duration_ps=duration_ps)
     (raw / "config.json").write_text(json.dumps(config), encoding="utf-8")
@@ -178,9 +200,10 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
     layouts = {task["name"]: task for task in run.described["tasks"]}
     jobs = recorded.jobs[np.argsort(recorded.jobs["release"], kind="stable")]
     tables = [write_table(raw, "jobs", jobs, stamps=STAMPS, durations=("compute",))]
-    if recorded.events.size:
-        events = recorded.events[np.argsort(recorded.events["time"], kind="stable")]
-        tables.append(write_table(raw, "events", events, stamps=("time",)))
+    for name, rows in (("operations", recorded.operations), ("events", recorded.events)):
+        if rows.size:
+            rows = rows[np.argsort(rows["time"], kind="stable")]
+            tables.append(write_table(raw, name, rows, stamps=("time",)))
     for number, name in enumerate(where.plan.tasks):
         if layouts[name]["out"]["bytes"]:
             tables.append(write_table(raw, f"outputs-{number}", recorded.outputs[name]))

@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 from consort.board import rtlinux
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS
+from consort.board.data_flow import DataFlow
 from consort.board.description import CoreSpec
 from consort.board.exchange import LINUX_SECONDS
 from consort.board.placement import POLICIES, Placement
 from consort.board.programs import CORE_VALUES, ON_MISS, TASK_VALUES, Programs
 from consort.board.recorded import Recorded, numbered
+from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
 from consort.plan import Plan, PlannedTask
 from consort.progress import Progress, silent
-from consort.record.status import STATUS
 from consort.run.collect import output_dtype
-from consort.run.data import struct_dtype
 
 # From a core's start to its first release [ns].
 LEAD_NS = 1_000_000
@@ -40,6 +40,8 @@ ALIGNMENT = 64
 REGION_BYTES, WORKER_BYTES, TASK_BYTES = 4096, 512, 4096
 # How often a region may hold a value or its description: a state in two snapshots of four places each.
 COPIES, LEAF_BYTES = 8, 64
+# A channel's entry in the region, and what its blocks have beside their values.
+OBJECT_BYTES, NUMBERED_LEAVES = 512, 4
 # Of an answer that is awaited however long it takes [ticks].
 FOREVER = 1 << 62
 
@@ -99,6 +101,8 @@ class Request:
     programs: Programs
     described: Mapping[str, Any]
     rows: Mapping[str, NDArray[Any]]
+    # By task, of members that a recording or a function fills.
+    members: Mapping[str, Mapping[str, NDArray[Any]]]
     duration_ps: int
     counted: bool
     begin: int
@@ -138,6 +142,8 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
         "region_bytes": region_bytes,
         "lines": window.reserve((len(plan.cores) + 1) * ALIGNMENT),
         "cores": len(plan.cores),
+        # Cores in one time begin together.
+        "masters": sum(1 << list(plan.cores).index(name) for name in where.masters) if request.counted else 0,
         "untimed": int(not request.counted),
     }
     orders: dict[int, tuple[int, list[int]]] = {c.place: (0, []) for c in where.board.cores if c.starts}
@@ -154,10 +160,12 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
                 of_task = _task_values(request, core, task, duration, window)
                 rings[task.name] = (of_task["ring"], of_task["ring_bytes"])
                 values += [of_task[key] for key in TASK_VALUES]
+            values += _extras(request, name, duration, window)
         values = [*(numbers[key] for key in CORE_VALUES), *values]
         words = [word for value in values for word in (value & 0xFFFFFFFF, value >> 32)]
         if len(words) > ARGUMENTS + MORE_ARGUMENTS:
-            most = ((ARGUMENTS + MORE_ARGUMENTS) // 2 - len(CORE_VALUES)) // len(TASK_VALUES)
+            extras = len(values) - len(CORE_VALUES) - len(planned.tasks) * len(TASK_VALUES)
+            most = ((ARGUMENTS + MORE_ARGUMENTS) // 2 - len(CORE_VALUES) - extras) // len(TASK_VALUES)
             raise BadInput(
                 f"{len(planned.tasks)} tasks are released on {name!r}; a board's core has room for {most}",
                 file=plan.system.file,
@@ -167,8 +175,22 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
     return Layout(orders, window.contents, rings)
 
 
+def _extras(request: Request, core: str, duration_ps: int, window: Window) -> list[int]:
+    """The numbers of a core's plants and recordings, in the order of its program (data_flow.py)."""
+    flow = DataFlow(request.where.plan, core)
+    values = [(plant.period_ps or 0) // 1000 for plant in flow.plants]
+    for task, binding in flow.rows:
+        rows = request.members[task.name][binding.member][: max(1, _jobs(task, duration_ps))]
+        values += [len(rows), window.put(rows.tobytes())]
+    return values
+
+
+def _jobs(task: PlannedTask, duration_ps: int) -> int:
+    return max(0, -(-(duration_ps - task.offset_ps) // task.period_ps))
+
+
 def _region_bytes(request: Request) -> int:
-    """Room for the channels of the offloaded tasks."""
+    """Room for the plan's channels and those of the offloaded tasks."""
     plan = request.where.plan
     found = REGION_BYTES + WORKER_BYTES * len(request.where.workers)
     for known in request.described["tasks"]:
@@ -177,6 +199,10 @@ def _region_bytes(request: Request) -> int:
             values = sum(_up(part["bytes"], ALIGNMENT) + ALIGNMENT for part in parts)
             leaves = sum(len(part["members"]) for part in parts)
             found += TASK_BYTES + COPIES * values + 2 * LEAF_BYTES * leaves
+    for known in request.described["channels"]:
+        # Where sides share no lines, words that lie together on this machine lie apart.
+        leaves = len(known["block"]["members"]) + NUMBERED_LEAVES
+        found += 2 * known["region_bytes"] + OBJECT_BYTES + LEAF_BYTES * leaves
     return _up(found, ALIGNMENT)
 
 
@@ -185,9 +211,12 @@ def _task_values(
 ) -> dict[str, int]:
     plan, record = request.where.plan, request.described["record"]
     out = next(known["out"]["bytes"] for known in request.described["tasks"] if known["name"] == task.name)
-    jobs = max(0, -(-(duration_ps - task.offset_ps) // task.period_ps))
+    jobs = _jobs(task, duration_ps)
     head = record["head"]["bytes"]
     each = head + record["job"]["bytes"] + (head + 8 + _up(out, 8) if out else 0)
+    # Each read and write of a channel, and what may be wrong with it.
+    channels = sum(b.source in plan.channels for b in (*task.reads, *task.writes))
+    each += channels * (2 * head + record["operation"]["bytes"] + record["event"]["bytes"])
     if task.worker is not None and request.counted:
         # A worker is lost, back or restarted at most once a job; never where no answer is given up.
         each += head + record["event"]["bytes"]
@@ -258,6 +287,7 @@ def _up(count: int, to: int) -> int:
 def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
     where, plan = request.where, request.where.plan
     jobs: list[NDArray[Any]] = []
+    operations: list[NDArray[Any]] = []
     events: list[NDArray[Any]] = []
     outputs: dict[str, NDArray[Any]] = {}
     lost, preemptions = 0, {}
@@ -276,62 +306,15 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
         for task in plan.cores[name].tasks:
             at, capacity = made.rings[task]
             ring = board.read(at, record["ring"]["bytes"] + capacity)
-            rows, happened, kept = read_ring(ring, record, outs[task])
+            rows, moved, happened, kept = read_ring(ring, record, outs[task])
             worker = plan.tasks[task].worker
             rows = in_nanoseconds(rows, core.clock.hertz, start, request.begin)
             if worker is not None:
                 rows = by_the_workers_clock(rows, core.clock.hertz, hertz[worker])
             jobs.append(rows)
+            operations.append(in_nanoseconds(moved, core.clock.hertz, start, request.begin))
             events.append(in_nanoseconds(happened, core.clock.hertz, start, request.begin))
             outputs[task] = kept
             lost += int.from_bytes(ring[record["ring"]["lost"] :][:4], "little")
-    return Recorded(np.concatenate(jobs), np.concatenate(events), outputs, lost, preemptions)
-
-
-def by_the_workers_clock(rows: NDArray[Any], master: int, worker: int) -> NDArray[Any]:
-    """A worker has measured its part with its own clock, in ticks; `rows` took them for its master's."""
-    made = rows.copy()
-    remote = (rows["status"] & STATUS["local_fallbacks"]) == 0
-    made["compute"][remote] = rows["compute"][remote] // (10**9 // master) * 10**9 // worker
-    return made
-
-
-def in_nanoseconds(rows: NDArray[Any], hertz: int, start: int, begin: int) -> NDArray[Any]:
-    """A core's jobs or events with ticks, which are whole nanoseconds, as such: `start` becomes `begin`."""
-    made = rows.copy()
-    scale = 10**9 // hertz
-    for name in rows.dtype.names or ():
-        # A number, such as an event's, is no time.
-        if rows.dtype[name] == np.dtype("<u8") and name != "value":
-            happened = rows[name] != 0
-            if name == "compute":
-                made[name] = rows[name] * scale
-            else:
-                made[name][happened] = (rows[name][happened] - start) * scale + begin
-    return made
-
-
-def read_ring(
-    ring: bytes, record: Mapping[str, Any], output: np.dtype[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Jobs, events and outputs, as `output` has them, that a task's ring holds; it was never read before."""
-    written = int.from_bytes(ring[record["ring"]["written"] :][:4], "little")
-    data = memoryview(ring)[record["ring"]["bytes"] :]
-    head, tables = struct_dtype(record["head"]), record["tables"]
-    jobs, events, outputs = bytearray(), bytearray(), bytearray()
-    at = 0
-    while at < written:
-        found = np.frombuffer(data, head, 1, at)[0]
-        begin, end = at + head.itemsize, at + int(found["bytes"])
-        if found["table"] == tables["job"]:
-            jobs += data[begin : begin + record["job"]["bytes"]]
-        elif found["table"] == tables["event"]:
-            events += data[begin : begin + record["event"]["bytes"]]
-        elif found["table"] == tables["output"]:
-            outputs += data[begin : begin + output.itemsize]
-        at = end
-    return (
-        np.frombuffer(bytes(jobs), struct_dtype(record["job"])),
-        np.frombuffer(bytes(events), struct_dtype(record["event"])),
-        np.frombuffer(bytes(outputs), output),
-    )
+    found = [np.concatenate(parts) for parts in (jobs, operations, events)]
+    return Recorded(found[0], found[2], outputs, lost, preemptions, found[1])

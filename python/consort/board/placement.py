@@ -14,7 +14,8 @@ from consort.board.process import PROCESSES
 from consort.errors import BadInput
 from consort.model import BadDescription, System
 from consort.model.platform import find_platform
-from consort.plan import Plan, PlannedCore, plan
+from consort.plan import Plan, PlannedCore, PlannedDevice, plan
+from consort.run.rows import ROW_DEVICES
 from consort.run.source import carried
 
 # The number of a policy is its place; and what the executive calls it.
@@ -139,8 +140,7 @@ class _Refusals:
         for core in self.plan.cores.values():
             yield from self._core(core)
         yield from self._places()
-        for channel in carried(self.plan):
-            yield self._at(f"channels.{channel.name}", "a board's executive carries no channels")
+        yield from self._channels()
         yield from self._tasks()
 
     def _at(self, field: str, message: str) -> BadInput:
@@ -211,6 +211,40 @@ class _Refusals:
                 yield self._at(f"tasks.{task}.on", f"at most {most} processes run beside a board")
             owners.setdefault(place, name)
 
+    def _channels(self) -> Iterator[BadInput]:
+        for channel in carried(self.plan):
+            device = next(
+                (end for end in (channel.writer, *channel.readers) if end not in self.plan.tasks), None
+            )
+            if device is not None:
+                yield self._at(
+                    f"channels.{channel.name}",
+                    f"{device!r} is only described; a board's channels lie between tasks that have steps",
+                )
+            elif not self.where.on_board:
+                beside = self.where.beside[0]
+                yield self._at(
+                    f"channels.{channel.name}",
+                    f"{beside!r} is {self.where.sides[beside]}, beside the board: such a run has no time of"
+                    " its own, so nothing says what a job finds in a channel; place all tasks on bare-metal"
+                    " cores",
+                )
+
+    def _device(self, device: PlannedDevice) -> str:
+        """Why a board's executive does not bind a device to a task; empty: it does."""
+        if device.kind in (*ROW_DEVICES, "record", "described"):
+            return ""
+        if device.kind != "plant":
+            return (
+                f"a board has no {device.kind}s of this machine; make {device.name!r} a plant or a recording"
+            )
+        if not self.where.on_board:
+            return (
+                f"the plant {device.name!r} goes by the run's time, and beside a process, or Linux, a board's"
+                " run has none; place all tasks on bare-metal cores"
+            )
+        return ""
+
     def _tasks(self) -> Iterator[BadInput]:
         for task in self.plan.tasks.values():
             where = f"tasks.{task.name}"
@@ -220,15 +254,12 @@ class _Refusals:
                 yield self._at(f"{where}.period", "a board releases periodic tasks, without jitter")
             if task.restart_worker:
                 yield self._at(f"{where}.restart_worker", "a board's worker is not started again; remove it")
-            for binding in (*task.reads, *task.writes):
-                device = self.plan.devices.get(binding.source)
-                if device is None or device.kind in ("record", "described"):
-                    continue
-                if device.kind not in ("recording", "function") or binding.member:
-                    yield self._at(
-                        f"{where}.reads",
-                        f"a board's executive does not bind {binding.source!r}; give the task an 'input'",
-                    )
+            for way, bindings in (("reads", task.reads), ("writes", task.writes)):
+                for binding in bindings:
+                    device = self.plan.devices.get(binding.source)
+                    refused = "" if device is None else self._device(device)
+                    if refused:
+                        yield self._at(f"{where}.{way}", refused)
 
 
 __all__ = ["POLICIES", "Placement", "is_emulated", "placement"]

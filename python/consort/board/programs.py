@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.board import rtlinux
+from consort.board.data_flow import DataFlow, object_name
 from consort.board.image import build_image
 from consort.board.placement import POLICIES, Placement
 from consort.board.process import PROCESSES, build_process
@@ -16,16 +17,16 @@ from consort.model import StepReference
 from consort.plan import PlannedTask
 from consort.progress import Progress
 from consort.render import Templates
-from consort.run.source import identifier
+from consort.run.source import carried, identifier, task_type
 
-# The numbers that a core's control block has, in this order: its program has the same enumerations.
-CORE_VALUES = ("region", "region_bytes", "lines", "cores", "number", "until", "lead", "policy", "untimed")
+# The numbers that a core's control block has, in this order: its program has the same enumerations. Behind
+# them come those of its plants and recordings (data_flow.py).
+CORE_VALUES = ("region", "region_bytes", "lines", "cores", "number", "masters", "until", "lead", "policy",
+               "untimed")  # fmt: skip
 TASK_VALUES = ("period", "offset", "deadline", "give_up", "on_miss", "rank", "number", "rows", "rows_at",
                "ring", "ring_bytes")  # fmt: skip
 # The number of a miss policy is its place.
 ON_MISS = ("hold-last-output", "local-fallback", "stop")
-# The longest name of a region's object, without what its channels add to it.
-OBJECT_NAME = 28
 
 IDLE = (
     '#include "consort/bare/program.hpp"\n'
@@ -46,21 +47,27 @@ class Programs:
 def program_source(where: Placement, core: str) -> str:
     """The program of one of the plan's cores."""
     plan = where.plan
-    names = plan.cores[core].tasks or plan.cores[core].serves
-    tasks = [_task(where, plan.tasks[name]) for name in names]
+    tasks = [plan.tasks[name] for name in plan.cores[core].tasks or plan.cores[core].serves]
     values: dict[str, Any] = {"file": plan.system.file.name, "core": core, "core_values": CORE_VALUES}
     if not plan.cores[core].tasks:
         return TEMPLATES.render(
-            "worker.cpp.j2", **values, tasks=tasks, headers=_headers(tasks), worker=_worker(where, core)
+            "worker.cpp.j2",
+            **values,
+            tasks=[_task(where, task) for task in tasks],
+            headers=_headers(where, tasks),
+            worker=_worker(where, core),
         )
     # The first core that releases tasks makes the region, and knows the types of all that lies in it.
     maker = core == where.masters[0]
     offloaded = [
-        _task(where, task)
-        for task in plan.tasks.values()
-        if task.worker is not None and (maker or task.core == core)
+        task for task in plan.tasks.values() if task.worker is not None and (maker or task.core == core)
     ]
-    commanded = dict.fromkeys(task.worker for task in map(plan.tasks.__getitem__, names) if task.worker)
+    flow = DataFlow(plan, core)
+    channels = carried(plan) if maker else flow.channels
+    typed = list(
+        dict.fromkeys(task.name for task in (*tasks, *offloaded, *(plan.tasks[c.writer] for c in channels)))
+    )
+    of_types = [plan.tasks[name] for name in typed]
     return TEMPLATES.render(
         "releasing_core.cpp.j2",
         **values,
@@ -68,28 +75,33 @@ def program_source(where: Placement, core: str) -> str:
         policies=list(POLICIES.values()),
         on_miss=[name.replace("-", "_") for name in ON_MISS],
         maker=maker,
-        headers=_headers([*tasks, *offloaded]),
-        tasks=tasks,
-        offloaded=offloaded,
-        workers=[_worker(where, worker) for worker in commanded],
+        headers=list(dict.fromkeys([*_headers(where, of_types), *flow.headers()])),
+        types=[_task(where, task) for task in of_types],
+        tasks=[{**_task(where, task), **flow.ends(task)} for task in tasks],
+        offloaded=[_task(where, task) for task in offloaded],
+        channels=[flow.channel(channel) for channel in channels],
+        used=[flow.channel(channel) for channel in flow.channels],
+        plants=[flow.plant(device) for device in flow.plants],
+        workers=[
+            _worker(where, name) for name in dict.fromkeys(task.worker for task in tasks if task.worker)
+        ],
         all_workers=[_worker(where, worker) for worker in plan.workers],
     )
 
 
-def _headers(tasks: list[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(task["header"] for task in tasks))
+def _headers(where: Placement, tasks: list[PlannedTask]) -> list[str]:
+    steps = [task.step for task in tasks if isinstance(task.step, StepReference)]
+    return list(dict.fromkeys(str(where.plan.system.path(step.header).resolve()) for step in steps))
 
 
 def _task(where: Placement, task: PlannedTask) -> dict[str, Any]:
     plan = where.plan
     assert isinstance(task.step, StepReference), "what has no step is refused before"
-    number = list(plan.tasks).index(task.name)
     return {
         "name": identifier(task.name),
-        "type": f"Step_{identifier(task.name)}",
+        "type": task_type(task),
         "step": task.step.function,
-        "header": str(plan.system.path(task.step.header).resolve()),
-        "object": f"{number}:{task.name}"[:OBJECT_NAME],
+        "object": object_name("t", list(plan.tasks).index(task.name), task.name),
         "worker": None if task.worker is None else list(plan.cores).index(task.worker),
     }
 
@@ -100,7 +112,7 @@ def _worker(where: Placement, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "number": cores.index(name),
-        "object": f"{cores.index(name)}:{name}"[:OBJECT_NAME],
+        "object": object_name("w", cores.index(name), name),
         # A bit for the number of each.
         "masters": sum(1 << cores.index(master) for master in masters),
     }

@@ -23,6 +23,8 @@ class Recorded:
     outputs: dict[str, NDArray[Any]]
     lost: int
     preemptions: dict[str, int] = field(default_factory=dict)
+    # Of channels; a kernel that records none leaves it empty.
+    operations: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
     # Tasks whose outputs nobody can predict, and what executions have in them beside the steps.
     unpredicted: frozenset[str] = frozenset()
     overhead_ps: Mapping[str, int] | None = None

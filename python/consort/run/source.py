@@ -51,12 +51,12 @@ def program_source(plan: Plan) -> str:
             dict.fromkeys(task["owner"] for task in described if task["owner"] and not task["in_class"])
         ),
         plants=[
-            {"type": f"Plant_{identifier(d.name)}", "name": d.name, "step": _function(d)}
+            {"type": f"Plant_{identifier(d.name)}", "name": d.name, "step": step_of(d)}
             for d in plan.devices.values()
             if d.kind == "plant" and (d.readers or d.writers)
         ],
         drivers=[
-            {"type": _function(d), "name": d.name}
+            {"type": step_of(d), "name": d.name}
             for d in plan.devices.values()
             if d.kind == "driver" and (d.readers or d.writers)
         ],
@@ -124,7 +124,7 @@ def _headers(plan: Plan) -> Iterator[str]:
             yield str(plan.system.path(str(device.reference).partition("::")[0]).resolve())
 
 
-def _function(device: PlannedDevice) -> str:
+def step_of(device: PlannedDevice) -> str:
     """Of header.hpp::ns::step the part that C++ knows."""
     return str(device.reference).partition("::")[2]
 
@@ -134,7 +134,7 @@ def _owner(function: str) -> str:
     return function.rpartition("::")[0]
 
 
-def _member_type(task: PlannedTask, part: str, member: str) -> str:
+def member_type(task: PlannedTask, part: str, member: str) -> str:
     """The type of a member of a task's In or Out, or of the whole of it."""
     whole = f"{task_type(task)}::{part}"
     if not member:
@@ -142,28 +142,32 @@ def _member_type(task: PlannedTask, part: str, member: str) -> str:
     return f"std::remove_cvref_t<decltype(std::declval<{whole}&>().{member})>"
 
 
-def _offset(task: PlannedTask, part: str, member: str) -> str:
+def member_offset(task: PlannedTask, part: str, member: str) -> str:
     return "0" if not member else f"offsetof({task_type(task)}::{part}, {member})"
 
 
-def channel_type(plan: Plan, channel: PlannedChannel) -> str:
-    """The C++ type of a channel. Its block is what its writer writes; of stand-ins a numbered block."""
+def channel_type(plan: Plan, channel: PlannedChannel, access: str = "") -> str:
+    """The C++ type of a channel. Its block is what its writer writes; of stand-ins a numbered block.
+
+    `access`: how the sides reach its memory, where that is not as coherent memory.
+    """
     block = _block(plan, channel)
     readers = max(1, len(channel.readers))
     kinds = {
-        "mailbox": f"MailboxOf<{block}>",
-        "queue": f"QueueOf<{block}, {channel.capacity}>",
-        "snapshot": f"SnapshotOf<{block}, {readers}>",
-        "double-buffer": f"DoubleBufferOf<{block}>",
-        "versions": f"VersionsOf<{block}, {max(2, channel.capacity or 2)}>",
+        "mailbox": ("MailboxOf", block),
+        "queue": ("QueueOf", block, str(channel.capacity)),
+        "snapshot": ("SnapshotOf", block, str(readers)),
+        "double-buffer": ("DoubleBufferOf", block),
+        "versions": ("VersionsOf", block, str(max(2, channel.capacity or 2))),
     }
-    return "consort::linux_port::" + kinds[channel.implementation]
+    kind, *arguments = kinds[channel.implementation]
+    return f"consort::app::{kind}<{', '.join([*arguments, *filter(None, [access])])}>"
 
 
 def _block(plan: Plan, channel: PlannedChannel) -> str:
     writer = plan.tasks.get(channel.writer)
     if writer is not None and writer.step != STAND_IN:
-        return _member_type(writer, "Out", _binding_of(writer.writes, channel.name).member)
+        return member_type(writer, "Out", _binding_of(writer.writes, channel.name).member)
     real = [
         plan.tasks[reader]
         for reader in channel.readers
@@ -184,6 +188,22 @@ def _binding_of(bindings: tuple[Binding, ...], source: str) -> Binding:
     return next(binding for binding in bindings if binding.source == source)
 
 
+def plant_part(task: PlannedTask, binding: Binding, device: PlannedDevice, part: str) -> tuple[str, str, str]:
+    """Of a binding to a plant: the plant's type, the offset in its Out or In, a check of the types."""
+    plant = f"Plant_{identifier(device.name)}"
+    whole = f"{plant}::{'Out' if part == 'In' else 'In'}"
+    inner = (
+        f"std::remove_cvref_t<decltype(std::declval<{whole}&>().{binding.part})>" if binding.part else whole
+    )
+    at = f"offsetof({whole}, {binding.part})" if binding.part else "0"
+    check = (
+        f'static_assert(std::is_same_v<{member_type(task, part, binding.member)}, {inner}>, "{task.name}:'
+        f" {binding.member or part} and {binding.part or 'the whole'} of the plant {device.name} have unlike"
+        ' types");'
+    )
+    return plant, at, check
+
+
 def _bindings(plan: Plan, task: PlannedTask) -> Iterator[str]:
     for binding in task.reads:
         yield from _bound(plan, task, binding, reads=True)
@@ -201,8 +221,8 @@ def _bound(plan: Plan, task: PlannedTask, binding: Binding, *, reads: bool) -> I
         if task.step == STAND_IN:
             yield (f'catalogue.stand_in_{verb}<{kind}>("{task.name}", "{channel.name}"{reader});')
             return
-        member = f", {_member_type(task, part, binding.member)}" if reads else ""
-        offset = _offset(task, part, binding.member)
+        member = f", {member_type(task, part, binding.member)}" if reads else ""
+        offset = member_offset(task, part, binding.member)
         yield (
             f'catalogue.{verb}<{kind}{member}>("{task.name}", "{binding.member}", "{channel.name}",'
             f" {offset}{reader});"
@@ -211,31 +231,21 @@ def _bound(plan: Plan, task: PlannedTask, binding: Binding, *, reads: bool) -> I
     device = plan.devices[binding.source]
     if task.step == STAND_IN or device.kind in ("described", "record"):
         return
-    kind = _member_type(task, part, binding.member)
-    offset = _offset(task, part, binding.member)
+    kind = member_type(task, part, binding.member)
+    offset = member_offset(task, part, binding.member)
     if device.kind in ("recording", "function"):
         if binding.member:
             yield (f'catalogue.rows<{kind}>("{task.name}", "{binding.member}", {offset});')
         return
     if device.kind == "plant":
-        plant = f"Plant_{identifier(device.name)}"
-        whole = f"{plant}::{'Out' if reads else 'In'}"
-        inner = (
-            f"std::remove_cvref_t<decltype(std::declval<{whole}&>().{binding.part})>"
-            if binding.part
-            else whole
-        )
-        at = f"offsetof({whole}, {binding.part})" if binding.part else "0"
-        yield (
-            f'static_assert(std::is_same_v<{kind}, {inner}>, "{task.name}: {binding.member or part} and'
-            f' {binding.part or "the whole"} of the plant {device.name} have unlike types");'
-        )
+        plant, at, check = plant_part(task, binding, device, part)
+        yield check
         yield (
             f"catalogue.{verb}_device<consort::linux_port::Plant<{plant}>, {kind}>("
             f'"{task.name}", "{binding.member}", "{device.name}", {offset}, {at});'
         )
         return
     yield (
-        f"catalogue.{verb}_device<consort::linux_port::Driver<::{_function(device)}>, {kind}>("
+        f"catalogue.{verb}_device<consort::linux_port::Driver<::{step_of(device)}>, {kind}>("
         f'"{task.name}", "{binding.member}", "{device.name}", {offset});'
     )

@@ -17,6 +17,7 @@
 #include <new>
 
 #include "consort/app/executive.hpp"
+#include "consort/bare/data_flow.hpp"
 #include "consort/bare/polling.hpp"
 #include "consort/bare/tasks.hpp"
 
@@ -41,9 +42,9 @@ class CoreExecutive {
     [[nodiscard]] OnMiss on_miss(std::uint32_t place) const noexcept {
         return Values::on_miss[task_value(place, Of::on_miss)];
     }
-    // Task: LocalTask or OffloadedTask.
+    // Task: LocalTask or OffloadedTask. What `ends` points to outlives the run.
     template <class Task>
-    void add(std::uint32_t place, Task& task) noexcept {
+    void add(std::uint32_t place, Task& task, const Ends& ends = {}) noexcept {
         using T = typename Task::Type;
         const auto value = [&](Of what) { return task_value(place, what); };
         app::TaskPlan& plan = plans_[place];
@@ -74,13 +75,21 @@ class CoreExecutive {
         setup.in_bytes = sizeof(typename T::In);
         setup.out = task.out();
         setup.out_bytes = sizeof(typename T::Out);
+        setup.reads = ends.reads;
+        setup.read_count = ends.read_count;
+        setup.writes = ends.writes;
+        setup.write_count = ends.write_count;
         setup.computation = task.computation(runners_[place]);
         runners_[place] = Runner(setup, rings_[place]);
     }
 
-    // Until no release is left before the run's end. Interrupts are disabled before and afterwards.
-    void run() noexcept {
-        start_ = ThisPort::now() + core_value(Core::lead);
+    // Until no release is left before the run's end. Interrupts are disabled before and afterwards. False:
+    // the host has ended the run before all cores were there.
+    [[nodiscard]] bool run() noexcept {
+        if (!lines_.meet(static_cast<std::uint32_t>(core_value(Core::masters)), block_)) {
+            return false;
+        }
+        start_ = RunTime::start = ThisPort::now() + core_value(Core::lead);
         until_ = static_cast<app::Time>(core_value(Core::until));
         CoreTimer::start();
         executive_.start(plans_, tasks, {Values::policies[core_value(Core::policy)]},
@@ -96,8 +105,14 @@ class CoreExecutive {
         }
         CoreTimer::arm(never_interrupts);
         lines_.finish();
+        return true;
     }
     [[nodiscard]] const RunLines& lines() const noexcept { return lines_; }
+    // A number that the core's program has beside those of `Values`.
+    [[nodiscard]] std::uint64_t extra(std::uint32_t place) const noexcept {
+        return value_at(block_, static_cast<std::uint32_t>(Core::count) +
+                                    tasks * static_cast<std::uint32_t>(Of::count) + place);
+    }
     // Results: 0 jobs, 1 ticks a second, 2 and 3 the tick of the run's start, 4 preemptions.
     void report(ControlBlock& block) const noexcept {
         block.result(0, finished_);

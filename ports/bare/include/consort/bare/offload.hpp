@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What masters and workers of one run share in the window: a region with the channels of each offloaded task
-// and each worker's control, and a line for each core that releases tasks.
+// What the cores of one run share in the window: a region with the plan's channels, those of each offloaded
+// task and each worker's control, and a line for each core that releases tasks.
 //
 // One core makes the region; the others attach when it is ready. Everything here is as good for a process
 // beside the board as for a core.
@@ -69,15 +69,24 @@ void for_each_channel(std::string_view task, Each&& each) noexcept {
 
 }  // namespace detail
 
+// Of the values that a channel of the plan carries.
+template <class C>
+constexpr std::uint32_t leaves_of_channel() noexcept {
+    return static_cast<std::uint32_t>(Layout<typename C::Channel::Value>::count);
+}
+
 // Makes the region of a run in which the tasks T are offloaded. The first refusal is kept.
 template <class... T>
 class RunRegionMaker {
   public:
-    RunRegionMaker(void* memory, std::uint32_t bytes, std::uint32_t workers) noexcept {
-        constexpr std::uint32_t leaves = (leaves_of<T>() + ... + 0U);
+    // `leaves`: of the values that the plan's `channels` carry.
+    RunRegionMaker(void* memory, std::uint32_t bytes, std::uint32_t workers, std::uint32_t channels = 0,
+                   std::uint32_t leaves = 0) noexcept {
+        constexpr std::uint32_t of_tasks = (leaves_of<T>() + ... + 0U);
         auto begun = RegionMaker<Access>::begin(
             memory, bytes,
-            {ThisPort::core_id(), static_cast<std::uint32_t>(3 * sizeof...(T)) + workers, leaves + workers});
+            {ThisPort::core_id(), static_cast<std::uint32_t>(3 * sizeof...(T)) + workers + channels,
+             of_tasks + workers + leaves});
         refusal_ = begun.refusal();
         if (begun.ok()) {
             maker_ = begun.value();
@@ -88,6 +97,11 @@ class RunRegionMaker {
     void task(std::string_view name) noexcept {
         detail::for_each_channel<U>(
             name, [&]<class C>(std::string_view object, auto /*place*/) { add<C>(object); });
+    }
+    // C: a channel of the plan, such as app::SnapshotOf a type.
+    template <class C>
+    void channel(std::string_view name) noexcept {
+        add<typename C::Channel>(name);
     }
     void worker(std::string_view name) noexcept { add<Control>(name); }
     [[nodiscard]] Refusal publish() noexcept {
@@ -137,6 +151,10 @@ class RunRegion {
             name, [&]<class C>(std::string_view object, auto place) { found.*place = open<C>(object); });
         return found;
     }
+    template <class C>
+    [[nodiscard]] typename C::Channel::Shared* channel(std::string_view name) noexcept {
+        return open<typename C::Channel>(name);
+    }
     [[nodiscard]] Control::Shared* worker(std::string_view name) noexcept { return open<Control>(name); }
     [[nodiscard]] const Refusal& refusal() const noexcept { return refusal_; }
 
@@ -166,8 +184,8 @@ inline bool await_worker(const Control::Master& worker, const ControlBlock& bloc
     return true;
 }
 
-// What the cores that release tasks tell each other, on a line each: whether one has sent its last request,
-// and behind them whether the run ends early. All are zero before the run.
+// What the cores that release tasks tell each other, on a line each: whether one is ready to begin and has
+// sent its last request, and behind them whether the run ends early. All are zero before the run.
 class RunLines {
   public:
     // `cores`: of the plan; `core`: this one's number.
@@ -175,6 +193,24 @@ class RunLines {
         : lines_(static_cast<Line*>(memory)), cores_(cores), core_(core) {}
     static constexpr std::uint32_t bytes_for(std::uint32_t cores) noexcept {
         return (cores + 1) * static_cast<std::uint32_t>(sizeof(Line));
+    }
+
+    // Until each of the cores `masters`, given by a bit for each core's number, has come here, so that they
+    // begin together. False: the host has ended the run.
+    [[nodiscard]] bool meet(std::uint32_t masters, const ControlBlock& block) noexcept {
+        Access::store<SyncPoint::diagnostic>(lines_[core_].here, 1U);
+        for (std::uint32_t core = 0; core < cores_; ++core) {
+            while ((masters >> core & 1U) != 0 &&
+                   Access::load<SyncPoint::diagnostic>(lines_[core].here) == 0) {
+                if (block.stop_requested()) {
+                    return false;
+                }
+                ThisPort::relax();
+            }
+        }
+        // The last one that comes sees this at once; an emulator that runs one core at a time goes round.
+        ThisPort::relax();
+        return true;
     }
 
     // A task's on_miss is stop, and its job was missed. Several cores may say so.
@@ -200,6 +236,7 @@ class RunLines {
   private:
     struct alignas(line_bytes) Line {
         typename Access::Word word;
+        typename Access::Word here;
     };
     static void set(Line& line) noexcept { Access::store<SyncPoint::diagnostic>(line.word, 1U); }
     static bool is_set(const Line& line) noexcept {

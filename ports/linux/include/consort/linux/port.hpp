@@ -17,6 +17,8 @@ struct LinuxPort {
     static Ticks now() noexcept { return Clock::now(); }
     static Ticks timestamp() noexcept { return Clock::end(); }
     static Ticks ticks_per_second() noexcept { return Clock::ticks_per_second(); }
+    static Ticks to_ns(Ticks ticks) noexcept { return Clock::to_ns(ticks); }
+    static Ticks from_ns(std::uint64_t ns) noexcept { return Clock::from_ns(ns); }
     static void relax() noexcept { isa::relax(); }
     static void clean(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
     static void invalidate(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}

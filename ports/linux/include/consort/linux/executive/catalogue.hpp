@@ -5,7 +5,7 @@
 // of the run stands in a configuration file, so that a changed deadline compiles nothing:
 //
 //     struct Servo : consort::Task<&servo::step> {};
-//     using SetPoints = consort::linux_port::SnapshotOf<float, 1>;
+//     using SetPoints = consort::app::SnapshotOf<float, 1>;
 //     int main(int argc, char** argv) {
 //         consort::linux_port::Catalogue catalogue;
 //         catalogue.task<Servo>("servo");
@@ -318,8 +318,8 @@ class Catalogue {
         Binding b = binding(task, member, channel, offset, sizeof(Member));
         b.reader = reader;
         b.block_bytes = sizeof(typename C::Block);
-        b.latest = detail::is_latest<Member>;
-        if constexpr (detail::is_batch<Member>) {
+        b.latest = app::is_latest<Member>;
+        if constexpr (app::is_batch<Member>) {
             b.batch = Member::capacity;
             b.batch_items = offsetof(Member, items);
         }
@@ -374,7 +374,8 @@ class Catalogue {
         b.device = true;
         b.part_offset = static_cast<std::uint32_t>(part_offset);
         b.device_reader = [](Device& of, const Binding& bound) -> std::shared_ptr<ReadSource> {
-            return std::make_shared<DeviceReader<D, Member>>(static_cast<D&>(of), bound.part_offset);
+            return std::make_shared<SourceOf<app::DeviceReader<D, Member>>>(static_cast<D&>(of),
+                                                                            bound.part_offset);
         };
         bindings.push_back(std::move(b));
     }
@@ -385,7 +386,8 @@ class Catalogue {
         b.device = true;
         b.part_offset = static_cast<std::uint32_t>(part_offset);
         b.device_writer = [](Device& of, const Binding& bound) -> std::shared_ptr<WriteTarget> {
-            return std::make_shared<DeviceWriter<D, Member>>(static_cast<D&>(of), bound.part_offset);
+            return std::make_shared<TargetOf<app::DeviceWriter<D, Member>>>(static_cast<D&>(of),
+                                                                            bound.part_offset);
         };
         bindings.push_back(std::move(b));
     }

@@ -43,22 +43,16 @@ inline std::unique_ptr<LockedBuffer> read_rows(const std::string& path, std::siz
     return buffer;
 }
 
-// A recording bound to one member: a row a job, from the first again at the end.
+// A recording bound to one member, with its rows.
 class RowsSource final : public ReadSource {
   public:
     RowsSource(std::unique_ptr<LockedBuffer> rows, std::uint32_t bytes)
-        : rows_(std::move(rows)), bytes_(bytes), count_(rows_->size() / bytes) {}
-    Transferred read(std::byte* to, Ticks /*as_of*/) noexcept override {
-        std::memcpy(to, rows_->data() + (next_ % count_) * bytes_, bytes_);
-        ++next_;
-        return {next_, 1, Operation::read};
-    }
+        : rows_(std::move(rows)), reader_(rows_->data(), rows_->size() / bytes, bytes) {}
+    Transferred read(std::byte* to, Ticks as_of) noexcept override { return reader_.read(to, as_of); }
 
   private:
     std::unique_ptr<LockedBuffer> rows_;
-    std::uint32_t bytes_;
-    std::uint64_t count_;
-    std::uint64_t next_ = 0;
+    app::RowsReader reader_;
 };
 
 // A stand-in's own input: the job's number and how long it is to execute.

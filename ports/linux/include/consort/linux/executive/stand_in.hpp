@@ -118,7 +118,7 @@ struct StandInReader final : ReadSource {
     }
 
     typename C::Reader end;
-    Numbered<typename C::Block> block{};
+    app::Numbered<typename C::Block> block{};
     std::uint64_t sequence = 0;
 };
 
@@ -138,7 +138,7 @@ struct StandInWriter final : WriteTarget {
     }
 
     typename C::Writer end;
-    Numbered<typename C::Block> block{};
+    app::Numbered<typename C::Block> block{};
 };
 
 }  // namespace detail

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tasks of a bare-metal core read and write, as its program has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
+from consort.run.rows import ROW_DEVICES
+from consort.run.source import (
+    carried,
+    channel_type,
+    identifier,
+    member_offset,
+    member_type,
+    plant_part,
+    step_of,
+)
+
+# The longest name of a region's object, without what its channels add to it.
+OBJECT_NAME = 28
+
+
+def object_name(kind: str, number: int, name: str) -> str:
+    """The name of an object in a board's region: unlike others, and short."""
+    return f"{kind}{number}:{name}"[:OBJECT_NAME]
+
+
+@dataclass(frozen=True)
+class DataFlow:
+    """Channels, plants and recordings of the tasks that one core of a plan releases."""
+
+    plan: Plan
+    core: str
+
+    @property
+    def tasks(self) -> list[PlannedTask]:
+        return [self.plan.tasks[name] for name in self.plan.cores[self.core].tasks]
+
+    @cached_property
+    def channels(self) -> list[PlannedChannel]:
+        names = {binding.source for task in self.tasks for binding in (*task.reads, *task.writes)}
+        return [channel for channel in carried(self.plan) if channel.name in names]
+
+    @cached_property
+    def plants(self) -> list[PlannedDevice]:
+        names = {binding.source for task in self.tasks for binding in (*task.reads, *task.writes)}
+        return [d for name, d in self.plan.devices.items() if d.kind == "plant" and name in names]
+
+    @cached_property
+    def rows(self) -> list[tuple[PlannedTask, Binding]]:
+        """Members that a recording or a function fills."""
+        return [
+            (task, binding)
+            for task in self.tasks
+            for binding in task.reads
+            if binding.member
+            and (device := self.plan.devices.get(binding.source)) is not None
+            and device.kind in ROW_DEVICES
+        ]
+
+    def channel(self, channel: PlannedChannel) -> dict[str, Any]:
+        """A channel as a template has it."""
+        number = [known.name for known in carried(self.plan)].index(channel.name)
+        return {
+            "type": f"Channel_{identifier(channel.name)}",
+            "of": channel_type(self.plan, channel, "Access"),
+            "shared": f"channel_{identifier(channel.name)}",
+            "object": object_name("c", number, channel.name),
+            "number": number,
+        }
+
+    def plant(self, device: PlannedDevice) -> dict[str, Any]:
+        """A plant as a template has it. Its period is an extra number of the core."""
+        return {
+            "type": f"Plant_{identifier(device.name)}",
+            "object": f"plant_{identifier(device.name)}",
+            "step": step_of(device),
+            "extra": self.plants.index(device),
+        }
+
+    def ends(self, task: PlannedTask) -> dict[str, list[dict[str, Any]]]:
+        """The ends of a task's bindings as a template has them."""
+        made: dict[str, list[dict[str, Any]]] = {"reads": [], "writes": []}
+        for way, bindings in (("reads", task.reads), ("writes", task.writes)):
+            for number, binding in enumerate(bindings):
+                found = self._end(task, binding, reads=way == "reads")
+                if found is not None:
+                    made[way].append({"name": f"{way}_{number}_{identifier(task.name)}", **found})
+        return made
+
+    def _end(self, task: PlannedTask, binding: Binding, *, reads: bool) -> dict[str, Any] | None:
+        part, noun = ("In", "Reader") if reads else ("Out", "Writer")
+        kind = member_type(task, part, binding.member)
+        end: dict[str, Any] = {"offset": member_offset(task, part, binding.member), "check": ""}
+        channel = self.plan.channels.get(binding.source)
+        if channel is not None:
+            known = self.channel(channel)
+            types = [known["type"], *([kind] if reads else [])]
+            place = [f"{channel.readers.index(task.name)}U"] if reads else []
+            return {
+                **end,
+                "type": f"consort::app::Channel{noun}<{', '.join(['RunTime', *types])}>",
+                "arguments": ", ".join([f"*{known['shared']}", *place]),
+                "channel": f"{known['number']}U",
+                "logical": str(channel.communication == "let").lower(),
+            }
+        # What devices give and take belongs to the release and the deadline, and is not recorded.
+        end |= {"channel": "consort::app::no_channel", "logical": "true"}
+        device = self.plan.devices[binding.source]
+        if device.kind == "plant":
+            plant, at, check = plant_part(task, binding, device, part)
+            of = f"consort::app::Plant<{plant}, RunTime>"
+            return {
+                **end,
+                "type": f"consort::app::Device{noun}<{of}, {kind}>",
+                "arguments": f"*{self.plant(device)['object']}, {at}",
+                "check": check,
+            }
+        if (task, binding) in self.rows:
+            place_of_rows = len(self.plants) + 2 * self.rows.index((task, binding))
+            rows = f"reinterpret_cast<const std::byte*>(window() + executive.extra({place_of_rows + 1}))"
+            return {
+                **end,
+                "type": "consort::app::RowsReader",
+                "arguments": f"{rows}, executive.extra({place_of_rows}),"
+                f" static_cast<std::uint32_t>(sizeof({kind}))",
+            }
+        return None
+
+    def headers(self) -> Iterator[str]:
+        """Of the plants' steps; those of tasks are listed with the tasks."""
+        for device in self.plants:
+            yield str(self.plan.system.path(str(device.reference).partition("::")[0]).resolve())
