@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """All boards once: the servo with a microcontroller as master, several instruction sets at once, RT Linux.
 
-One run folder and one report; each configuration is a system of the servo example whose platform is emulated,
-each row of the table a pair that a board.yaml lists.
+Beside it the drive's control loop with its arm on bare cores. One run folder and one report; each
+configuration is a system of these examples whose platform is emulated, each row of the table a pair that a
+board.yaml lists.
 """
 
 from __future__ import annotations
@@ -45,10 +46,11 @@ class Part:
     @property
     def title(self) -> str:
         masters, workers = (
-            ", ".join(map(self._title, self._sides(names))) or "none"
+            ", ".join(map(self._title, self._sides(names)))
             for names in (self.where.masters, self.where.workers)
         )
-        return f"master {masters}, worker {workers}"
+        name = self.system.file.parent.name
+        return f"{name}: master {masters}, worker {workers}" if workers else f"{name}: {masters}"
 
     def _sides(self, cores: list[str]) -> list[str]:
         return [self.where.sides[core] for core in cores]
@@ -63,6 +65,9 @@ class Part:
 def parts(folder: Path) -> Iterator[Part]:
     """The systems of a folder that emulated boards stand for, each also with Linux where it can."""
     for file in sorted(folder.glob("*.yaml")):
+        # Other data of an example lies beside its systems.
+        if "\nplatform:" not in file.read_text(encoding="utf-8"):
+            continue
         system = load_system(file)
         if not is_emulated(system):
             continue
@@ -98,9 +103,10 @@ PERCENTILES = (50, 99, 99.9)
 @environment_errors()
 def demo(jobs: int, messages: int, root: Path | None, command: list[str], progress: Progress) -> Run:
     """Runs everything and records it; the run's verdict says whether all of it held."""
-    servo = need_source_tree("the boards' demo") / "examples" / "servo"
+    examples = need_source_tree("the boards' demo") / "examples"
+    servo = examples / "servo"
     with RunWriter("boards", "application", root, command=command, source=servo, pages=PAGES) as writer:
-        for part in parts(servo):
+        for part in (*parts(servo), *parts(examples / "drive")):
             progress(part.title, None)
             options = Options(target="board", iterations=jobs, rt_linux=part.rt_linux, root=root)
             run = prepare_board(part.system, progress, options)
@@ -146,11 +152,11 @@ def _row(who: Pair, one: Exchange, counted: bool) -> list[Any]:
 
 def table(run: Run) -> list[str]:
     """What the demo prints: a line for each configuration and for each pair."""
-    lines = [f"{'servo':<62}{'jobs':>7}{'wrong':>7}{'missed':>8}  response median / p99 [us]"]
+    lines = [f"{'system':<68}{'jobs':>7}{'wrong':>7}{'missed':>8}  response median / p99 [us]"]
     for c in run.data["configurations"]:
         response = next(v for k, v in c["summary"].items() if k.endswith(".response"))
         lines.append(
-            f"{c['name']:<62}{c['jobs']['jobs']:>7}{c['jobs']['output_errors']:>7}"
+            f"{c['name']:<68}{c['jobs']['jobs']:>7}{c['jobs']['output_errors']:>7}"
             f"{c['jobs']['deadline_misses']:>8}"
             f"  {response['median'] / 1000:.3f} / {response['p99'] / 1000:.3f} {response['provenance']}"
         )
