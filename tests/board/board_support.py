@@ -10,9 +10,16 @@ from pathlib import Path
 
 import pytest
 from consort.board import BoardSpec, board_named, rtlinux
+from consort.board.application import prepare_board
 from consort.board.count import missing_tools
 from consort.board.image import build_image, program_source
 from consort.errors import EnvironmentLacks
+from consort.judge import Verdict
+from consort.model import load_system
+from consort.progress import silent
+from consort.record import RawRun
+from consort.run.flow import judged
+from consort.run.options import Options
 from effort import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,6 +54,17 @@ def images(spec: BoardSpec, program: str, *flags: str, cores: tuple[str, ...] = 
     return {
         core.name: build_image(core, source, *flags) for core in spec.cores if not cores or core.name in cores
     }
+
+
+def recorded_and_judged(file: Path, folder: Path, name: str, jobs: int = 20) -> tuple[RawRun, Verdict]:
+    """A description run on a board for so many jobs of its first task; the raw record goes to `folder`."""
+    board(name)
+    made = prepare_board(load_system(file), silent)
+    folder.mkdir()
+    options = Options(target="board", iterations=jobs)
+    (recording,) = made.recordings(made.key, options, silent, scratch=folder)
+    found = judged(made, recording)
+    return found.raw, found.verdict
 
 
 def consort(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from board_support import ROOT, board
-from consort.board.application import judged, prepare_board, record_raw, refuse_constants
+from board_support import ROOT
+from board_support import recorded_and_judged as ran
+from consort.board.application import refuse_constants
 from consort.board.placement import placement
 from consort.errors import BadInput
 from consort.judge import Verdict
@@ -75,14 +76,6 @@ def system(folder: Path, platform: str, cores: tuple[str, str, str], **policy: A
     file = folder / "system.yaml"
     file.write_text(json.dumps(data), encoding="utf-8")
     return file
-
-
-def ran(file: Path, folder: Path, name: str, jobs: int) -> tuple[RawRun, Verdict]:
-    board(name)
-    made = prepare_board(load_system(file), lambda *_: None)
-    folder.mkdir()
-    record_raw(made, folder, jobs, counted=True, seconds=60)
-    return judged(made, folder)
 
 
 def column(record: RawRun, task: int, name: str) -> list[Any]:
@@ -173,7 +166,7 @@ def test_what_a_board_cannot_carry_is_refused(tmp_path: Path) -> None:
 
 
 def test_steps_with_constants_are_refused(tmp_path: Path) -> None:
-    made = load_system(system(tmp_path / "one", "riscv-virt", ("rv64-0",) * 3))
+    made = placement(load_system(system(tmp_path / "one", "riscv-virt", ("rv64-0",) * 3))).plan
     refuse_constants(made, {"source": {"constants": {"bytes": 0}}})
     with pytest.raises(BadInput, match=r"tasks\.reader\.step: the step takes constants"):
         refuse_constants(made, {"source": {"constants": {"bytes": 0}}, "reader": {"constants": {"bytes": 4}}})

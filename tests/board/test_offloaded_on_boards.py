@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from board_support import ROOT, board, consort
-from consort.board.application import prepare_board
+from board_support import recorded_and_judged as run
 from consort.board.placement import placement
 from consort.errors import BadInput
 from consort.judge import Verdict
 from consort.model import load_system
 from consort.record import RawRun
 from consort.record.status import STATUS
-from consort.run.flow import judged
-from consort.run.options import Options
 
 LOCAL: dict[str, Any] = {"execution": "local"}
 NON_PREEMPTIVE = {"policy": "fixed-priority-non-preemptive"}
@@ -43,16 +41,6 @@ def description(
     file = folder / "system.yaml"
     file.write_text(json.dumps(data), encoding="utf-8")
     return file
-
-
-def run(file: Path, folder: Path, name: str, jobs: int = 20) -> tuple[RawRun, Verdict]:
-    board(name)
-    made = prepare_board(load_system(file), lambda *_: None)
-    folder.mkdir()
-    options = Options(target="board", iterations=jobs)
-    (recording,) = made.recordings(made.key, options, lambda *_: None, scratch=folder)
-    found = judged(made, recording)
-    return found.raw, found.verdict
 
 
 def of(record: RawRun, task: int) -> np.ndarray:
