@@ -59,11 +59,11 @@ DEFAULTS: dict[str, Any] = {"time_scale": 1, "target": RUNNABLE[0]}
 NO_BOARD = {"counted": "only boards count instructions", "rt_linux": "only boards have a worker's core"}
 # What is a choice of this machine's own clock, kernel and processes.
 OF_THIS_MACHINE = {
-    "time_base": "in virtual time nothing waits; leave it away",
-    "prepares": "in virtual time nothing of this machine is waited for; leave it away",
-    "kill_worker_at": "in virtual time no process computes for another; leave it away",
-    "stop_worker_for": "in virtual time no process computes for another; leave it away",
-    "ordinary": "in virtual time no thread has a priority; leave it away",
+    "time_base": "in virtual time nothing waits; leave it out",
+    "prepares": "in virtual time nothing of this machine is waited for; leave it out",
+    "kill_worker_at": "in virtual time no process computes for another; leave it out",
+    "stop_worker_for": "in virtual time no process computes for another; leave it out",
+    "ordinary": "in virtual time no thread has a priority; leave it out",
 }
 OF_HOST_RUNS = (*OF_THIS_MACHINE, "target", "seed", "only", "mode", "stand_ins", "time_scale", "sanitize",
                 "debug")  # fmt: skip

@@ -131,7 +131,7 @@ def command(
     planned = plan(load_system(description), "analysis", mode=mode)
     system = planned.system
     if no_record and (trace is not None or csv_folder is not None):
-        raise BadInput("--no-record keeps no jobs; leave it away to write a trace or CSV")
+        raise BadInput("--no-record keeps no jobs; leave it out to write a trace or CSV")
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     record_it = not no_record
     if record_it:

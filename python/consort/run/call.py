@@ -48,7 +48,7 @@ def run(
     where nothing could be recorded.
     """
     if target == "virtual" and time_base is not None:
-        raise BadInput("in virtual time nothing waits; leave it away", field="time_base")
+        raise BadInput("in virtual time nothing waits; leave it out", field="time_base")
     if seed is not None and not 0 <= seed < 2**64:
         raise BadInput(f"{seed} is no seed; 0 to {2**64 - 1} are", field="seed")
     if iterations is not None and duration is not None:
