@@ -169,6 +169,7 @@ def test_on_a_cut_link_everything_outstanding_ends_in_time(faults):
     assert cut["down_after"] / 2 < cut["longest"]
 
 
+@pytest.mark.slow
 def test_of_two_links_one_is_cut():
     # The harness fails if anything is stuck or wrong afterwards.
     cut = run.faults(shape=2)["cut"]

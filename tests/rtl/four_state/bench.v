@@ -46,7 +46,7 @@ module bench;
       .pipelined_i(1'b1), .fill_beat_i(1'b0),
 `else
       .flip_chance_i(32'd0), .flip_span_i(7'd0), .drop_chance_i(32'd0), .repeat_chance_i(32'd0), .cut_i(1'b0),
-      .stuck_i(16'd0), .c_reset_i(1'b0), .m_reset_i(1'b0), .harmed_o(),
+      .stuck_i(16'd0), .c_reset_i(1'b0), .m_reset_i(1'b0), .corrupted_o(),
 `endif
       .rate_i(16'd0), .latency_i(10'd1), .request_words_o(), .response_words_o()
   );
