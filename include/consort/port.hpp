@@ -78,6 +78,19 @@ inline void system_barrier() noexcept {
 #endif
 }
 
+// Asks for the line of `at` with the right to write it, so that a load and a store that follow cost one
+// transfer together and not one each. No access: it neither faults nor orders anything. Only where a gain was
+// measured: elsewhere nothing.
+inline void prefetch_for_write(const void* at) noexcept {
+#if defined(__x86_64__)
+    // Processors without PREFETCHW execute it as a no-op in 64-bit mode. __builtin_prefetch gives it only to
+    // compilers that are told of it.
+    asm volatile("prefetchw %0" ::"m"(*static_cast<const unsigned char*>(at)));
+#else
+    static_cast<void>(at);
+#endif
+}
+
 }  // namespace isa
 
 // Spin policies of the blocking calls: `Relaxed` (the default) gives the hint above in each turn, `Bare` does

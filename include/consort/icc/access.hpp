@@ -19,7 +19,8 @@
 // `RacingCell<T>` (the same where a get may fall into a put), `load<SyncPoint>`, `store<SyncPoint>`,
 // `fence<SyncPoint>`, `load_words<SyncPoint>` and `store_words<SyncPoint>` (a value copied word by word while
 // the peer may access it, see below), and, for what is written once as a whole (a region's tables),
-// `publish_range` and `observe_range`. Code that makes or attaches to a region in device memory is compiled
+// `publish_range` and `observe_range`. A policy of cached, coherent memory has `expect_write`, which asks for
+// the lines of what will be written. Code that makes or attaches to a region in device memory is compiled
 // with the target's strict-alignment option.
 //
 // `shares_lines`: whether two sides may each write words of their own in one line. Cleaning or invalidating
@@ -151,6 +152,18 @@ struct Coherent {
 
     static void publish_range(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
     static void observe_range(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
+
+    // A store queue takes lines one after the other where the peer has them; asked for together they come
+    // together. As far as that was measured: the first KiB.
+    static void expect_write(const void* begin, std::size_t bytes) noexcept {
+        const auto* at = static_cast<const unsigned char*>(begin);
+        const std::size_t most = bytes < 1024 ? bytes : 1024;
+        for (std::size_t offset = 0; offset < most; offset += line_bytes) {
+            isa::prefetch_for_write(at + offset);
+        }
+        // Where `begin` lies within a line there is one more.
+        isa::prefetch_for_write(at + most - 1);
+    }
 
     template <class T>
     using RacingCell = detail::RacingBytes<T>;

@@ -48,26 +48,22 @@ class Sender {
 
     // Writes if the last message was read: ok, would_block or peer_fault. Never blocks.
     [[nodiscard]] Status try_write(const T& value) noexcept {
-        const Status status = look_for_acknowledgement();
-        if (status != Status::ok) {
-            return status;
-        }
-        Places::payload(*shared_).put(value);
-        ++sequence_;
-        A::template store<SyncPoint::mailbox_publish>(Places::sequence(*shared_), sequence_);
-        return Status::ok;
+        expect_room();
+        return write_if_empty(value);
     }
 
     // Busy-waits until the last message was read, for ever if it never is: ok or peer_fault.
     template <class Spin = spin::Relaxed>
     [[nodiscard]] Status write(const T& value) noexcept {
-        return wait<Spin>([&] { return try_write(value); });
+        expect_room();
+        return wait<Spin>([&] { return write_if_empty(value); });
     }
 
     // As write, until P::now() >= deadline [ticks of P]: ok, timeout or peer_fault. Tries at least once.
     template <Port P, class Spin = P>
     [[nodiscard]] Status write_until(const T& value, Ticks deadline) noexcept {
-        return wait_until<P, Spin>(deadline, [&] { return try_write(value); });
+        expect_room();
+        return wait_until<P, Spin>(deadline, [&] { return write_if_empty(value); });
     }
 
     // True if the reader has taken the last message.
@@ -77,6 +73,30 @@ class Sender {
     [[nodiscard]] std::uint32_t sequence() const noexcept { return sequence_; }
 
   private:
+    // The line of the own word comes with the right to write it: where it also has the reader's, the look for
+    // the acknowledgement has cost the whole transfer. Once a call: while the message is unread the reader
+    // needs the line.
+    void expect_room() const noexcept {
+        if constexpr (requires { A::expect_write(shared_, 1); }) {
+            A::expect_write(&Places::sequence(*shared_), 1);
+        }
+    }
+
+    [[nodiscard]] Status write_if_empty(const T& value) noexcept {
+        const Status status = look_for_acknowledgement();
+        if (status != Status::ok) {
+            return status;
+        }
+        auto& payload = Places::payload(*shared_);
+        if constexpr (sizeof(T) > line_bytes && requires { A::expect_write(shared_, 1); }) {
+            A::expect_write(&payload, sizeof(payload));
+        }
+        payload.put(value);
+        ++sequence_;
+        A::template store<SyncPoint::mailbox_publish>(Places::sequence(*shared_), sequence_);
+        return Status::ok;
+    }
+
     [[nodiscard]] Status look_for_acknowledgement() const noexcept {
         const std::uint32_t acknowledged =
             A::template load<SyncPoint::mailbox_observe_acknowledge>(Places::acknowledged(*shared_));
