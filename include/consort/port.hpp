@@ -84,7 +84,7 @@ inline void system_barrier() noexcept {
 inline void prefetch_for_write(const void* at) noexcept {
 #if defined(__x86_64__)
     // Processors without PREFETCHW execute it as a no-op in 64-bit mode. __builtin_prefetch gives it only to
-    // compilers that are told of it.
+    // compilers that have its option.
     asm volatile("prefetchw %0" ::"m"(*static_cast<const unsigned char*>(at)));
 #else
     static_cast<void>(at);
