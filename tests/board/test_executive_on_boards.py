@@ -39,17 +39,7 @@ def description(folder: Path, platform: str, core: str, policy: str, **changes: 
 def recorded(file: Path, platform: str) -> tuple[executive.Recorded, list[str]]:
     board(BOARDS.get(platform, platform))
     run = prepare_board(load_system(file), lambda *_: None)
-    request = executive.Request(
-        run.where,
-        run.programs,
-        run.described,
-        run.rows,
-        run.members,
-        DURATION,
-        counted=True,
-        begin=BEGIN,
-    )
-    return executive.run(request), list(run.where.plan.tasks)
+    return executive.run(run.request(DURATION, counted=True)), list(run.plan.tasks)
 
 
 def of(run: executive.Recorded, tasks: list[str], name: str) -> np.ndarray:

@@ -110,7 +110,7 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
 ):
     planned = planned_on(system)
     result = run_kernel(planned.run)
-    assert first_difference(planned, result) is None
+    assert first_difference(planned, result, None) is None
     assert [KINDS[k] for k in result.events["kind"]].count("load_begin") == result.jobs.size == 4 + 3 + 4
     # Jobs of the 4th row on use the inputs again, on the state that the 3rd has left.
     totals = [int.from_bytes(out, "little") for out in result.outputs["a"]]
@@ -121,10 +121,10 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
     swapped = replace(result, events=result.events.copy())
     loads = np.flatnonzero(swapped.events["kind"] == KINDS.index("load_begin"))
     swapped.events[loads[[0, 1]]] = swapped.events[loads[[1, 0]]]
-    difference = first_difference(planned, swapped)
+    difference = first_difference(planned, swapped, None)
     assert difference is not None and "load begin of" in difference and "in the simulation" in difference
     shorter = replace(result, jobs=result.jobs[:-1])
-    assert first_difference(planned, shorter) is not None
+    assert first_difference(planned, shorter, None) is not None
 
     def recorded() -> dict:
         def again(*_: object, **__: object) -> object:
@@ -207,7 +207,7 @@ def test_cores_in_turn_do_what_the_simulator_does_and_stay_within_their_bounds(t
     board("versal")
     planned = planned_on(load_system(described(tmp_path, arbitration="round-robin")))
     result = run_kernel(planned.run)
-    assert first_difference(planned, result) is None
+    assert first_difference(planned, result, None) is None
     assert result.jobs.size == 4 + 3 + 4 and result.wasted == 0
     jobs = result.jobs
     for number, core in enumerate(planned.cores):

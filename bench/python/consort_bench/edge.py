@@ -23,7 +23,6 @@ from consort.model.platform import find_platform, load_platform
 from consort.record import RawRun, Run, RunWriter
 from consort.record.scratch import scratch_folder
 from consort.record.status import STATUS
-from consort.record.store import default_root
 from consort.record.summary import summarise
 from consort.report import PAGES
 from consort.run.application import prepare
@@ -198,7 +197,7 @@ def _measure(
     prepared = prepare(system_of(processor, arithmetic, PERIOD), options.progress)
     entry = f"{processor.key}-{arithmetic}"
     how = RunOptions(iterations=jobs, realtime=options.scheduling != "ordinary")
-    with scratch_folder(options.root if options.root is not None else default_root()) as scratch:
+    with scratch_folder(options.root) as scratch:
         kind: Any = f"{'offloaded' if processor.master else 'local'}-{state}"
         (recorded,) = record_configuration(
             prepared, kind, how, writer, options.progress, entry=entry, title=title, scratch=scratch

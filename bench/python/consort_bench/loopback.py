@@ -15,7 +15,6 @@ from typing import Any
 from consort.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.scratch import scratch_folder
-from consort.record.store import default_root
 from consort.report import PAGES
 from consort.run.process import environment_errors
 
@@ -83,7 +82,7 @@ def measure(options: Options, progress: Progress) -> Result:
     with RunWriter(options.name, "loopback", options.root, command=options.command, pages=PAGES) as writer:
         for scheduling in options.classes:
             for interference in options.interference:
-                with scratch_folder(options.root if options.root is not None else default_root()) as scratch:
+                with scratch_folder(options.root) as scratch:
                     measured = _measure_one(
                         options, scheduling, interference, scratch, published, writer, progress
                     )

@@ -16,7 +16,6 @@ import numpy as np
 from consort.progress import Progress
 from consort.record import Run, RunWriter
 from consort.record.scratch import scratch_folder
-from consort.record.store import default_root
 from consort.report import PAGES
 from consort.run.process import environment_errors
 
@@ -101,7 +100,7 @@ def measure(experiment: Experiment, options: Options, progress: Progress) -> Res
         for load, sources in LOADS:
             if load not in options.loads:
                 continue
-            with scratch_folder(options.root if options.root is not None else default_root()) as scratch:
+            with scratch_folder(options.root) as scratch:
                 configurations.append(
                     _measure_one(experiment, options, load, sources, scratch, published, writer, progress)
                 )

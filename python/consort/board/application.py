@@ -33,9 +33,8 @@ from consort.progress import Progress, silent
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.scratch import scratch_folder
 from consort.record.status import STATUS
-from consort.record.store import default_root
 from consort.run.build import build_application, describe
-from consort.run.collect import golden_of
+from consort.run.collect import golden_of, replay_command
 from consort.run.config import Placement as Cpus
 from consort.run.config import run_config
 from consort.run.flow import Recording
@@ -104,8 +103,7 @@ class BoardRun:
         """The one recording of a configuration: nobody watches it."""
         del live
         duration = duration_of(self.plan, options)
-        base = options.root if options.root is not None else default_root()
-        with nullcontext(scratch) if scratch else scratch_folder(base) as folder:
+        with nullcontext(scratch) if scratch else scratch_folder(options.root) as folder:
             recorded = record_raw(self, folder, duration, counted=self.where.on_board, progress=progress)
             yield recording(self, folder, recorded, entry or key, title or self.where.title)
 
@@ -117,7 +115,7 @@ def recording(run: BoardRun, raw: Path, recorded: Recorded, key: str, title: str
         title,
         run.plan,
         raw,
-        [str(run.replay), "--config", str(raw / "config.json"), "--raw", str(raw), "--replay"],
+        replay_command(run.replay, raw),
         unpredicted=recorded.unpredicted,
         overhead_ps=recorded.overhead_ps,
         findings=recorded.findings,

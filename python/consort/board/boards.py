@@ -200,10 +200,12 @@ def kernel_boards() -> list[str]:
 def kernel_board(name: str | None = None) -> BoardSpec:
     """A board that the kernel runs on, by name, or the first one; `BadInput` where it does not."""
     known = kernel_boards()
-    if not known or (name is not None and name not in known):
-        board_named(name) if name is not None else None
+    wanted = name if name is not None else next(iter(known), None)
+    # A name that no board has is refused as that.
+    found = None if wanted is None else board_named(wanted)
+    if found is None or found.scratchpad_kernel is None:
         raise BadInput(f"the scratchpad kernel runs on {', '.join(known) or 'no board'}", field="--board")
-    return board_named(name or known[0])
+    return found
 
 
 def roles(spec: BoardSpec) -> tuple[KernelSpec, CoreSpec, CoreSpec]:

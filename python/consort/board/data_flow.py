@@ -41,14 +41,18 @@ class DataFlow:
         return [self.plan.tasks[name] for name in self.plan.cores[self.core].tasks]
 
     @cached_property
+    def sources(self) -> set[str]:
+        """The names of the channels and devices that the tasks use."""
+        return {binding.source for task in self.tasks for binding in (*task.reads, *task.writes)}
+
+    @cached_property
     def channels(self) -> list[PlannedChannel]:
-        names = {binding.source for task in self.tasks for binding in (*task.reads, *task.writes)}
-        return [channel for channel in carried(self.plan) if channel.name in names]
+        return [channel for channel in carried(self.plan) if channel.name in self.sources]
 
     @cached_property
     def plants(self) -> list[PlannedDevice]:
-        names = {binding.source for task in self.tasks for binding in (*task.reads, *task.writes)}
-        return [d for name, d in self.plan.devices.items() if d.kind == "plant" and name in names]
+        devices = self.plan.devices.items()
+        return [device for name, device in devices if device.kind == "plant" and name in self.sources]
 
     @cached_property
     def rows(self) -> list[tuple[PlannedTask, Binding]]:

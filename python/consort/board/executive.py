@@ -180,13 +180,9 @@ def _extras(request: Request, core: str, duration_ps: int, window: Window) -> li
     flow = DataFlow(request.where.plan, core)
     values = [(plant.period_ps or 0) // 1000 for plant in flow.plants]
     for task, binding in flow.rows:
-        rows = request.members[task.name][binding.member][: max(1, _jobs(task, duration_ps))]
+        rows = request.members[task.name][binding.member][: max(1, task.releases_until(duration_ps))]
         values += [len(rows), window.put(rows.tobytes())]
     return values
-
-
-def _jobs(task: PlannedTask, duration_ps: int) -> int:
-    return max(0, -(-(duration_ps - task.offset_ps) // task.period_ps))
 
 
 def _region_bytes(request: Request) -> int:
@@ -211,7 +207,7 @@ def _task_values(
 ) -> dict[str, int]:
     plan, record = request.where.plan, request.described["record"]
     out = next(known["out"]["bytes"] for known in request.described["tasks"] if known["name"] == task.name)
-    jobs = _jobs(task, duration_ps)
+    jobs = task.releases_until(duration_ps)
     head = record["head"]["bytes"]
     each = head + record["job"]["bytes"] + (head + 8 + _up(out, 8) if out else 0)
     # Each read and write of a channel, and what may be wrong with it.
@@ -277,7 +273,7 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
 def jobs_of(request: Request) -> int:
     """How many jobs all tasks together release."""
     tasks = request.where.plan.tasks.values()
-    return max(1, sum(-(-(request.duration_ps - task.offset_ps) // task.period_ps) for task in tasks))
+    return max(1, sum(task.releases_until(request.duration_ps) for task in tasks))
 
 
 def _up(count: int, to: int) -> int:

@@ -30,7 +30,7 @@ from consort.judge.outputs import distance, flattened
 from consort.progress import Progress, silent
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.status import EVENTS, NONE, STATUS
-from consort.run.collect import expected_outputs, output_dtype
+from consort.run.collect import expected_outputs, output_dtype, replay_command
 from consort.run.config import Placement, run_config
 from consort.run.data import struct_dtype
 from consort.run.rows import write_rows
@@ -63,9 +63,11 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
     result = run_kernel(planned.run, seconds=seconds, watch=watch)
     outputs = {name: kept_outputs(request, planned, result, name) for name in planned.jobs}
     until = compared_until(planned, result)
+    bounds = _bounds(planned)
     jobs = _jobs(request, planned, result)
-    order = first_difference(planned, result)
-    findings = [*_findings(request, planned, result, outputs), *([] if order is None else [order])]
+    order = first_difference(planned, result, until)
+    findings = [*_findings(request, planned, result, outputs, bounds, until is None)]
+    findings += [] if order is None else [order]
     return Recorded(
         jobs,
         _events(request, planned, result),
@@ -80,7 +82,7 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
         shift=planned.run.shift,
         whole=until is None,
         findings=tuple(findings),
-        sections=tuple(_sections(planned, result, order)),
+        sections=tuple(_sections(planned, result, bounds, order, until)),
     )
 
 
@@ -144,11 +146,15 @@ def _of_recorded(request: Request, jobs: NDArray[Any], name: str, rows: NDArray[
 
 
 def _findings(
-    request: Request, planned: KernelPlan, result: KernelResult, outputs: Mapping[str, NDArray[Any]]
+    request: Request,
+    planned: KernelPlan,
+    result: KernelResult,
+    outputs: Mapping[str, NDArray[Any]],
+    bounds: Mapping[str, int | None],
+    whole: bool,
 ) -> Iterator[str]:
-    """Why a run fails beside what any record shows."""
-    whole = compared_until(planned, result) is None
-    for name, bound in _bounds(planned).items():
+    """Why a run fails beside what any record shows; `whole`: every job is in the record."""
+    for name, bound in bounds.items():
         if bound is None:
             yield f"{name}: it has no bound; `consort analyze` says why"
         ended, response = (int(result.summaries[name][key]) for key in ("jobs", "response"))
@@ -223,7 +229,7 @@ def reference(
             config={**config["record"], "start_tick": request.begin},
             counters={},
         )
-        line = [str(programs.replay), "--config", str(folder / "config.json"), "--raw", text, "--replay"]
+        line = replay_command(programs.replay, folder)
         return expected_outputs(line, folder, made, request.described, {}, request.where.title)
 
 
@@ -239,10 +245,15 @@ def _bounds(planned: KernelPlan) -> dict[str, int | None]:
 # --- tables for the report
 
 
-def _sections(planned: KernelPlan, result: KernelResult, order: str | None) -> Iterator[dict[str, Any]]:
-    until = compared_until(planned, result)
+def _sections(
+    planned: KernelPlan,
+    result: KernelResult,
+    bounds: Mapping[str, int | None],
+    order: str | None,
+    until: int | None,
+) -> Iterator[dict[str, Any]]:
     if until is not None:
-        yield _all_jobs(planned, result)
+        yield _all_jobs(planned, result, bounds)
     missed = result.counts["slot_missed"]
     used = result.counts["load_begin"] + result.counts["unload_begin"]
     yield {
@@ -269,8 +280,7 @@ def _sections(planned: KernelPlan, result: KernelResult, order: str | None) -> I
     }
 
 
-def _all_jobs(planned: KernelPlan, result: KernelResult) -> dict[str, Any]:
-    bounds = _bounds(planned)
+def _all_jobs(planned: KernelPlan, result: KernelResult, bounds: Mapping[str, int | None]) -> dict[str, Any]:
     rows = []
     for name, core, _ in _tasks(planned, result):
         of_all, bound = result.summaries[name], bounds[name]

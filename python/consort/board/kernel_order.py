@@ -95,9 +95,8 @@ def simulated_events(planned: KernelPlan, until: int | None = None) -> tuple[Eve
     return [k[2:] for k in kernel], cores
 
 
-def first_difference(planned: KernelPlan, result: KernelResult) -> str | None:
-    """Where the board's order of events leaves the simulator's; None: nowhere."""
-    until = compared_until(planned, result)
+def first_difference(planned: KernelPlan, result: KernelResult, until: int | None) -> str | None:
+    """Where the board's order of events leaves the simulator's; None: nowhere. `until`: `compared_until`."""
     theirs, ours = board_events(result, until, slots_of(planned)), simulated_events(planned, until)
     sequences = [("the I/O core", theirs[0], ours[0])]
     sequences += [

@@ -204,10 +204,7 @@ def kernel_plan(request: Request) -> KernelPlan:
     messages = plan_messages(made.system, cores, duration)
     if messages is not None:
         _check_boxes(made.system, programs.tasks, messages)
-    jobs = {
-        name: max(0, -(-(request.duration_ps - task.offset_ps) // task.period_ps))
-        for name, task in made.tasks.items()
-    }
+    jobs = {name: task.releases_until(request.duration_ps) for name, task in made.tasks.items()}
     tasks = []
     for number, core in enumerate(cores):
         for planned in core.tasks:

@@ -153,6 +153,10 @@ class PlannedTask:
     def sporadic(self) -> bool:
         return self.release != "periodic"
 
+    def releases_until(self, duration_ps: int) -> int:
+        """How many jobs a periodic task releases before so long after the run's start."""
+        return max(0, -(-(duration_ps - self.offset_ps) // self.period_ps))
+
 
 @dataclass(frozen=True)
 class PlannedChannel:

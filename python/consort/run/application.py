@@ -19,7 +19,6 @@ from consort.plan import Plan
 from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.scratch import scratch_folder
-from consort.record.store import default_root
 from consort.run import sanitizer
 from consort.run.build import build_application, describe
 from consort.run.collect import golden_of, join_workers
@@ -85,8 +84,7 @@ class Prepared:
             part = restricted(made, cores) if len(parts) > 1 else made
             # In virtual time nothing is placed.
             placement = Placement({}, None, False) if virtual else place(part, cores, share=share)
-            base = options.root if options.root is not None else default_root()
-            with _kept(scratch, name, len(parts)) if scratch else scratch_folder(base) as folder:
+            with _kept(scratch, name, len(parts)) if scratch else scratch_folder(options.root) as folder:
                 yield _record_part(self, part, placement, key, options, folder, progress, name, one, live)
 
 

@@ -90,6 +90,11 @@ def golden_of(
     return found
 
 
+def replay_command(program: Path, raw: Path) -> list[str]:
+    """The program of a plan that computes the jobs of a raw run folder again in logical order."""
+    return [str(program), "--config", str(raw / "config.json"), "--raw", str(raw), "--replay"]
+
+
 def expected_outputs(
     replay: Sequence[str],
     raw: Path,
