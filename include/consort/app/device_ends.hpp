@@ -51,20 +51,14 @@ class Plant {
     }
 
     // What DeviceReader and DeviceWriter ask for.
-    bool read(void* to, std::size_t offset, std::size_t bytes, Ticks as_of) noexcept {
-        std::memcpy(to, reinterpret_cast<const std::byte*>(&at(as_of)) + offset, bytes);
-        return true;
-    }
-    void write(const void* from, std::size_t offset, std::size_t bytes, Ticks visible) noexcept {
-        command(from, offset, bytes, visible);
-    }
     template <class Member>
     bool read_as(Member& to, std::size_t offset, Ticks as_of) noexcept {
-        return read(&to, offset, sizeof to, as_of);
+        std::memcpy(&to, reinterpret_cast<const std::byte*>(&at(as_of)) + offset, sizeof to);
+        return true;
     }
     template <class Member>
     void write_as(const Member& from, std::size_t offset, Ticks visible) noexcept {
-        write(&from, offset, sizeof from, visible);
+        command(&from, offset, sizeof from, visible);
     }
 
   private:

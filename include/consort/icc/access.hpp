@@ -334,6 +334,14 @@ struct Device : detail::Barriered<detail::NoMaintenance> {
     using RacingCell = Cell<T>;
 };
 
+// Asks for the lines of what will be written, where the policy knows how (`expect_write`, optional).
+template <class A>
+void expect_write(const void* begin, std::size_t bytes) noexcept {
+    if constexpr (requires { A::expect_write(begin, bytes); }) {
+        A::expect_write(begin, bytes);
+    }
+}
+
 // For a side that cleans no lines itself, in a region that another side reaches by NonCoherent.
 template <class A>
 struct WholeLines : A {

@@ -76,11 +76,7 @@ class Sender {
     // The line of the own word comes with the right to write it: where it also has the reader's, the look for
     // the acknowledgement has cost the whole transfer. Once a call: while the message is unread the reader
     // needs the line.
-    void expect_room() const noexcept {
-        if constexpr (requires { A::expect_write(shared_, 1); }) {
-            A::expect_write(&Places::sequence(*shared_), 1);
-        }
-    }
+    void expect_room() const noexcept { access::expect_write<A>(&Places::sequence(*shared_), 1); }
 
     [[nodiscard]] Status write_if_empty(const T& value) noexcept {
         const Status status = look_for_acknowledgement();
@@ -88,8 +84,8 @@ class Sender {
             return status;
         }
         auto& payload = Places::payload(*shared_);
-        if constexpr (sizeof(T) > line_bytes && requires { A::expect_write(shared_, 1); }) {
-            A::expect_write(&payload, sizeof(payload));
+        if constexpr (sizeof(T) > line_bytes) {
+            access::expect_write<A>(&payload, sizeof(payload));
         }
         payload.put(value);
         ++sequence_;

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <set>
 #include <sstream>
@@ -27,6 +28,9 @@ namespace {
 
 using namespace consort::linux_port;
 
+// What can be measured, in the order of the result.
+constexpr std::array<const char*, 6> all_parts{"wakeup", "busy", "switch", "memory", "exchange", "signal"};
+
 constexpr const char* help = R"(usage: consort-probe [--measure LIST] [--cpus LIST] [options]
 
 Measures what this machine costs a real-time application; prints one JSON object, times in picoseconds.
@@ -46,16 +50,21 @@ Measures what this machine costs a real-time application; prints one JSON object
 example: consort-probe --measure wakeup,busy --seconds 2
 )";
 
+std::string listed(const char* between) {
+    std::string text;
+    for (const char* part : all_parts) {
+        text.append(text.empty() ? "" : between).append(part);
+    }
+    return text;
+}
+
 std::set<std::string> parse_parts(const std::string& text) {
-    const std::set<std::string> known{"wakeup", "busy", "switch", "memory", "exchange", "signal"};
+    const std::set<std::string> known(all_parts.begin(), all_parts.end());
     std::set<std::string> parts;
     std::istringstream list(text);
     for (std::string part; std::getline(list, part, ',');) {
         if (known.count(part) == 0) {
-            throw std::invalid_argument(
-                std::string("--measure: '")
-                    .append(part)
-                    .append("' is none of wakeup, busy, switch, memory, exchange, signal"));
+            throw std::invalid_argument("--measure: '" + part + "' is none of " + listed(", "));
         }
         parts.insert(part);
     }
@@ -97,8 +106,7 @@ int run(const Options& given) {
         std::fputs(help, stdout);
         return good;
     }
-    const std::set<std::string> parts =
-        parse_parts(given.text("--measure", "wakeup,busy,switch,memory,exchange,signal"));
+    const std::set<std::string> parts = parse_parts(given.text("--measure", listed(",")));
     const auto wanted = [&](const char* part) { return parts.count(part) != 0; };
     ProbeOptions options;
     options.seconds = given.number("--seconds", 1.0, 0.01, 3'600.0);
@@ -135,7 +143,7 @@ int run(const Options& given) {
         }
     }
     result["interruption_ns"] = options.interruption_ns;
-    for (const char* part : {"wakeup", "busy", "switch", "memory", "exchange", "signal"}) {
+    for (const char* part : all_parts) {
         if (wanted(part)) {
             result[part] = nlohmann::json::array();
         }
