@@ -21,6 +21,7 @@
 #include "consort/linux/executive/recorder_process.hpp"
 #include "consort/linux/executive/replay.hpp"
 #include "consort/linux/executive/run_region.hpp"
+#include "consort/linux/executive/where.hpp"
 #include "consort/linux/executive/worker_process.hpp"
 #include "consort/linux/program.hpp"
 #include "consort/linux/watchdog.hpp"
@@ -86,7 +87,9 @@ class Executive {
         supervisor.on_tick = [this](const std::vector<ChildStatus>& children) { look(children); };
         const Outcome outcome = supervisor.run();
         if (outcome.timed_out) {
-            std::fprintf(stderr, "the run was ended by its time bound\n");
+            std::fprintf(stderr, "the run was ended by its time bound of %.0f s: %s\n",
+                         std::chrono::duration<double>(options.time_limit).count(),
+                         unfinished(config_, shared_).c_str());
             return system_fails;
         }
         if (outcome.interrupted_by != 0) {
@@ -113,12 +116,6 @@ class Executive {
         return std::min(config_.priority + rank, 88);
     }
 
-    [[nodiscard]] bool used(std::uint16_t core) const {
-        return std::any_of(config_.tasks.begin(), config_.tasks.end(), [&](const TaskConfig& task) {
-            return task.core == core || (task.worker && *task.worker == core);
-        });
-    }
-
     // Children in the order of `child_cores_`: the cores that each of them is.
     void add_cores(Supervisor& supervisor) {
         const auto add = [&](const std::string& name, std::vector<std::uint16_t> cores, unsigned restarts,
@@ -128,7 +125,7 @@ class Executive {
         };
         for (std::uint16_t i = 0; i < config_.cores.size(); ++i) {
             const CoreConfig& core = config_.cores[i];
-            if (!used(i) || core.policy == CorePolicy::three_phase) {
+            if (!used(config_, i) || core.policy == CorePolicy::three_phase) {
                 continue;
             }
             if (core.policy == CorePolicy::worker) {
@@ -143,7 +140,7 @@ class Executive {
         for (std::size_t c = 0; c < config_.clusters.size(); ++c) {
             std::vector<std::uint16_t> cores;
             for (const std::uint16_t core : config_.clusters[c].cores) {
-                if (used(core)) {
+                if (used(config_, core)) {
                     cores.push_back(core);
                 }
             }
@@ -197,7 +194,7 @@ class Executive {
             if (status.failed() || !good_end) {
                 line.deaths.fetch_add(1);
                 event(config.policy == CorePolicy::worker ? Event::worker_died : Event::crashed,
-                      task_at(core), core, static_cast<std::uint64_t>(status.signal));
+                      task_at(config_, shared_, core), core, static_cast<std::uint64_t>(status.signal));
             } else {
                 event(Event::ended, Event::none, core, 0);
             }
@@ -218,25 +215,12 @@ class Executive {
         }
     }
 
-    // The task that a core's process was in when it ended, or Event::none.
-    [[nodiscard]] std::uint16_t task_at(std::uint16_t core) const {
-        for (std::uint16_t i = 0; i < config_.tasks.size(); ++i) {
-            const TaskConfig& task = config_.tasks[i];
-            const TaskLine& line = shared_.tasks[i];
-            const bool mine = task.worker ? *task.worker == core : task.core == core;
-            if (mine && (line.fault.load() != 0 || (!task.worker && line.began.load() != 0))) {
-                return i;
-            }
-        }
-        return Event::none;
-    }
-
     void explain(std::size_t child, const ChildStatus& status, bool restarts) {
         if (restarts || status.code == bad_input || status.code == environment_lacks) {
             return;
         }
         const std::uint16_t core = child_cores_[child].front();
-        const std::uint16_t task = task_at(core);
+        const std::uint16_t task = task_at(config_, shared_, core);
         std::string text = "core " + config_.cores[core].name;
         if (task != Event::none) {
             text += ", task " + config_.tasks[task].name + ", job " +

@@ -19,6 +19,7 @@
 #include "consort/linux/executive/record_tables.hpp"
 #include "consort/linux/executive/shared.hpp"
 #include "consort/linux/executive/summary_page.hpp"
+#include "consort/linux/executive/where.hpp"
 #include "consort/linux/recorder.hpp"
 
 namespace consort::linux_port {
@@ -77,8 +78,8 @@ class RecorderProcess {
     bool begin() {
         for (;;) {
             bool all = true;
-            for (std::size_t i = 0; i < config_->cores.size(); ++i) {
-                if (!used(i)) {
+            for (std::uint16_t i = 0; i < config_->cores.size(); ++i) {
+                if (!used(*config_, i)) {
                     continue;
                 }
                 const CoreLine& core = shared_->cores[i];
@@ -102,14 +103,6 @@ class RecorderProcess {
         return true;
     }
 
-    [[nodiscard]] bool used(std::size_t core) const {
-        for (const TaskConfig& task : config_->tasks) {
-            if (task.core == core || (task.worker && *task.worker == core)) {
-                return true;
-            }
-        }
-        return false;
-    }
     [[nodiscard]] bool releases(std::size_t core) const {
         for (const TaskConfig& task : config_->tasks) {
             if (task.core == core) {

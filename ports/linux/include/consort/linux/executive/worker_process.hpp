@@ -14,6 +14,7 @@
 
 #include "consort/linux/executive/core_process.hpp"
 #include "consort/linux/executive/thread_watch.hpp"
+#include "consort/linux/executive/worker_wait.hpp"
 
 namespace consort::linux_port {
 
@@ -67,6 +68,7 @@ class WorkerProcess {
         Ticks before = Clock::now();
         watch.spins(before, true);
         CoreLine& line = shared_->cores[index_];
+        WorkerWait waits(*config_, *shared_, index_);
         while (shared_->run[0].stop_workers.load(std::memory_order_relaxed) == 0) {
             const std::uint32_t seen = line.requests.load(std::memory_order_seq_cst);
             const Status status = poll(control);
@@ -80,17 +82,21 @@ class WorkerProcess {
                 sleep_for_doorbell(line.requests, line.sleeping, seen, now + patience_);
                 now = Clock::now();
                 watch.spins(now, true);
+            } else if (status == Status::would_block && waits.idle()) {
+                control.beat();
+                sleep_ns(200'000);
+                now = Clock::now();
+                watch.spins(now, true);
             } else if (status == Status::would_block) {
                 watch.look(Event::none, now);
                 control.beat();
                 LinuxPort::relax();
             } else {
                 watch.job_ended(Event::none, before);
-                const bool rests = core_->sleep_one_in != 0 && ++answered_ % core_->sleep_one_in == 0;
+                const bool rests = waits.rests(now);
                 if (rests) {
                     // Given away now and then, or the kernel takes the processor for 50 ms at a time.
-                    timespec time{0, 1};
-                    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+                    sleep_ns(1);
                     now = Clock::now();
                 }
                 watch.spins(now, rests);
@@ -99,6 +105,11 @@ class WorkerProcess {
             before = now;
         }
         return 0;
+    }
+
+    static void sleep_ns(long ns) {
+        timespec time{0, ns};
+        ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
     }
 
     // Ends at the first job served, so that the most urgent task is looked at first again.
@@ -129,7 +140,6 @@ class WorkerProcess {
     SharedRun* shared_;
     app::RingWriter events_;
     std::vector<Served> served_;
-    std::uint64_t answered_ = 0;
     Ticks patience_ = Clock::from_ns(1'000'000);
 };
 

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where each core of a run is, for whoever has to name it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "consort/linux/executive/config.hpp"
+#include "consort/linux/executive/shared.hpp"
+#include "consort/task/job.hpp"
+
+namespace consort::linux_port {
+
+// The core releases a task, or serves one.
+[[nodiscard]] inline bool used(const RunConfig& config, std::uint16_t core) {
+    for (const TaskConfig& task : config.tasks) {
+        if (task.core == core || (task.worker && *task.worker == core)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// The task in whose job a core's process is, or was when it ended; Event::none: in none.
+[[nodiscard]] inline std::uint16_t task_at(const RunConfig& config, const SharedRun& shared,
+                                           std::uint16_t core) {
+    for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {
+        const TaskConfig& task = config.tasks[i];
+        const TaskLine& line = shared.tasks[i];
+        const bool mine = task.worker ? *task.worker == core : task.core == core;
+        if (mine && (line.fault.load() != 0 || (!task.worker && line.began.load() != 0))) {
+            return i;
+        }
+    }
+    return Event::none;
+}
+
+// What keeps a run from its end, in words: which cores did not get ready or have not finished.
+[[nodiscard]] inline std::string unfinished(const RunConfig& config, const SharedRun& shared) {
+    const bool begun = shared.run[0].start.load() != 0;
+    std::string text;
+    const auto add = [&](std::uint16_t core, const std::string& state) {
+        text += (text.empty() ? "core " : "; core ") + config.cores[core].name + " " + state;
+    };
+    for (std::uint16_t i = 0; i < config.cores.size(); ++i) {
+        const CoreLine& line = shared.cores[i];
+        const bool releases = config.cores[i].policy != CorePolicy::worker;
+        if (!used(config, i)) {
+            continue;
+        }
+        if (line.ready.load() == 0) {
+            add(i, "did not get ready");
+        } else if (begun && releases && line.finished.load() == 0) {
+            std::string state = "has jobs left and is in none";
+            for (std::uint16_t t = 0; t < config.tasks.size(); ++t) {
+                const TaskLine& task = shared.tasks[t];
+                if (config.tasks[t].core == i && task.began.load() != 0) {
+                    state =
+                        "is in job " + std::to_string(task.job.load()) + " of task " + config.tasks[t].name;
+                }
+            }
+            add(i, state);
+        }
+    }
+    return text.empty() ? "every core is done, but the record is not complete" : text;
+}
+
+}  // namespace consort::linux_port
