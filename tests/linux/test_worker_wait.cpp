@@ -59,8 +59,8 @@ TEST(WorkerWait, GivesItsProcessorAwayWhenTheRunIsStopped) {
 TEST(WorkerWait, RestsAfterSomeAnswersAndAfterSomeTime) {
     const RunConfig config = two_masters(3);
     SharedRun shared(config);
-    const consort::Ticks begin = Clock::now();
     WorkerWait waits(config, shared, 2);
+    const consort::Ticks begin = Clock::now();
     EXPECT_FALSE(waits.rests(begin));
     EXPECT_FALSE(waits.rests(begin));
     EXPECT_TRUE(waits.rests(begin));

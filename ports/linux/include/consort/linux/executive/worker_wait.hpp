@@ -13,6 +13,7 @@
 #include "consort/linux/clock.hpp"
 #include "consort/linux/executive/config.hpp"
 #include "consort/linux/executive/shared.hpp"
+#include "consort/port.hpp"
 
 namespace consort::linux_port {
 
