@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Python bindings: three-phase tasks on scratchpads. Tasks are tuples (execution, period, deadline[, load,
-// unload]) in priority order, times integers in ticks.
+// unload[, jitter]]) in priority order, times integers in ticks.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <span>
 #include <string>
@@ -36,11 +37,13 @@ using Times = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu
 std::vector<spm::Task> tasks_of(const std::vector<Row>& rows) {
     std::vector<spm::Task> tasks;
     for (const Row& row : rows) {
-        if (row.size() != 3 && row.size() != 5) {
+        if (row.size() != 3 && row.size() != 5 && row.size() != 6) {
             throw std::invalid_argument(
-                "a task is (execution, period, deadline) or (execution, period, deadline, load, unload)");
+                "a task is (execution, period, deadline), or that with (load, unload) or (load, unload, "
+                "jitter)");
         }
-        tasks.push_back({row[0], row[1], row[2], row.size() == 5 ? row[3] : 0, row.size() == 5 ? row[4] : 0});
+        const auto at = [&row](std::size_t k) { return k < row.size() ? row[k] : 0; };
+        tasks.push_back({row[0], row[1], row[2], at(3), at(4), at(5)});
     }
     return tasks;
 }
@@ -48,7 +51,7 @@ std::vector<spm::Task> tasks_of(const std::vector<Row>& rows) {
 nb::list rows_of(std::span<const spm::Task> tasks) {
     nb::list rows;
     for (const spm::Task& t : tasks) {
-        rows.append(nb::make_tuple(t.execution, t.period, t.deadline, t.load, t.unload));
+        rows.append(nb::make_tuple(t.execution, t.period, t.deadline, t.load, t.unload, t.jitter));
     }
     return rows;
 }
@@ -87,8 +90,12 @@ spm::Lemmas lemmas_of(const std::map<std::string, int>& changes) {
                                              {"blocking_slots", &lemmas.blocking_slots},
                                              {"window_slots", &lemmas.window_slots}};
     for (const auto& [name, value] : changes) {
-        if (name == "early_return") {
-            lemmas.early_return = value != 0;
+        const std::map<std::string, bool*> switches{{"early_return", &lemmas.early_return},
+                                                    {"window_jitter", &lemmas.window_jitter},
+                                                    {"own_jitter", &lemmas.own_jitter},
+                                                    {"start_jitter", &lemmas.start_jitter}};
+        if (const auto found = switches.find(name); found != switches.end()) {
+            *found->second = value != 0;
             continue;
         }
         const auto field = fields.find(name);
@@ -120,6 +127,7 @@ nb::list bounds(const std::vector<Row>& rows, Time round, Time slot, const std::
         d["interference"] = bound.worst.interference;
         d["final"] = bound.worst.final;
         d["shift"] = bound.worst.shift;
+        d["jitter"] = bound.worst.jitter;
         d["interferers"] = spm::interferers(tasks, i, tdma, options, bound.worst);
         result.append(d);
     }
@@ -150,12 +158,15 @@ nb::object many(Times executions, Times periods, Time round, Time slot, const st
     return nb::cast(nb::ndarray<nb::numpy, bool, nb::ndim<1>>(verdicts, {sets}, owner));
 }
 
-// (offset, extra gaps, shortened executions, silent); the lists may be shorter than Arrivals::given.
-using ArrivalsRow = std::tuple<Time, std::vector<Time>, std::vector<Time>, bool>;
-
+// (offset, extra gaps, shortened executions, silent[, late]); the lists may be shorter than Arrivals::given.
 nb::tuple row_of(const spm::Arrivals& a) {
-    return nb::make_tuple(a.offset, std::vector<Time>(a.extra_gap.begin(), a.extra_gap.end()),
-                          std::vector<Time>(a.shortened.begin(), a.shortened.end()), a.silent);
+    const std::vector<Time> gaps(a.extra_gap.begin(), a.extra_gap.end());
+    const std::vector<Time> shortened(a.shortened.begin(), a.shortened.end());
+    const std::vector<Time> late(a.late.begin(), a.late.end());
+    if (std::all_of(late.begin(), late.end(), [](Time t) { return t == 0; })) {
+        return nb::make_tuple(a.offset, gaps, shortened, a.silent);
+    }
+    return nb::make_tuple(a.offset, gaps, shortened, a.silent, late);
 }
 
 nb::list replay(const std::vector<Row>& rows, Time round, Time slot, const nb::list& arrivals, Time until,
@@ -171,20 +182,24 @@ nb::list replay(const std::vector<Row>& rows, Time round, Time slot, const nb::l
         const auto row = nb::cast<nb::tuple>(arrivals[i]);
         const auto gaps = nb::cast<std::vector<Time>>(row[1]);
         const auto shortened = nb::cast<std::vector<Time>>(row[2]);
+        const auto late = row.size() > 4 ? nb::cast<std::vector<Time>>(row[4]) : std::vector<Time>{};
         parsed[i].offset = nb::cast<Time>(row[0]);
         parsed[i].silent = nb::cast<bool>(row[3]);
-        if (gaps.size() > spm::Arrivals::given || shortened.size() > spm::Arrivals::given) {
+        if (std::max({gaps.size(), shortened.size(), late.size()}) > spm::Arrivals::given) {
             throw std::invalid_argument("at most " + std::to_string(spm::Arrivals::given) +
                                         " jobs of a task can be given");
         }
         std::copy(gaps.begin(), gaps.end(), parsed[i].extra_gap.begin());
         std::copy(shortened.begin(), shortened.end(), parsed[i].shortened.begin());
+        std::copy(late.begin(), late.end(), parsed[i].late.begin());
         for (std::size_t k = 0; k < spm::Arrivals::given; ++k) {
             if (parsed[i].offset < 0 || parsed[i].extra_gap[k] < 0 || parsed[i].shortened[k] < 0 ||
-                parsed[i].shortened[k] >= tasks[i].execution) {
+                parsed[i].shortened[k] >= tasks[i].execution || parsed[i].late[k] < 0 ||
+                parsed[i].late[k] > tasks[i].jitter) {
                 throw std::invalid_argument(
                     "task " + std::to_string(i) +
-                    ": offset and gaps must be 0 or more, an execution shortened by less than itself");
+                    ": offset and gaps must be 0 or more, an execution shortened by less than itself, a job "
+                    "late by at most the jitter");
             }
         }
     }
@@ -195,7 +210,7 @@ nb::list replay(const std::vector<Row>& rows, Time round, Time slot, const nb::l
     }
     nb::list jobs;
     const auto done = [&jobs](const spm::JobRecord& j) {
-        jobs.append(nb::make_tuple(j.task, j.release, j.load, j.start, j.finish, j.unload_end));
+        jobs.append(nb::make_tuple(j.task, j.due, j.load, j.start, j.finish, j.unload_end));
         return true;
     };
     const auto with = [&](auto grant) {
@@ -215,8 +230,9 @@ nb::list replay(const std::vector<Row>& rows, Time round, Time slot, const nb::l
 
 nb::dict campaign(const std::string& method, std::uint64_t sets, std::uint64_t seed, int threads,
                   int cores_low, int cores_high, int restarts, int steps, const std::string& unload,
-                  const std::map<std::string, int>& lemmas) {
+                  const std::map<std::string, int>& lemmas, bool jitter) {
     spm::Campaign c;
+    c.jitter = jitter;
     c.options.method = method_of(method);
     c.options.lemmas = lemmas_of(lemmas);
     c.unload = unload_of(unload);
@@ -300,6 +316,11 @@ nb::dict climb(const std::vector<Row>& rows, Time round, Time slot, const std::s
 
 nb::dict exact(const std::vector<Row>& rows, Time round, Time slot, bool vary, std::size_t max_states) {
     const std::vector<spm::Task> tasks = tasks_of(rows);
+    for (const spm::Task& task : tasks) {
+        if (task.jitter != 0) {
+            throw std::invalid_argument("the exact search takes sporadic tasks without jitter");
+        }
+    }
     spm::Exact found;
     {
         const nb::gil_scoped_release release;
@@ -362,10 +383,10 @@ void bind_spm(nb::module_& module) {
     module.def(
         "spm_replay", &replay, "tasks"_a, "round"_a, "slot"_a, "arrivals"_a, "until"_a, "unload"_a = "fifo",
         "delays"_a = std::vector<Time>{},
-        "Runs the protocol: (task, release, load, start, finish, unload end) of each job, in unload order.");
+        "Runs the protocol: (task, due, load, start, finish, unload end) of each job, in unload order.");
     module.def("spm_campaign", &campaign, "method"_a, "sets"_a, "seed"_a = 1, "threads"_a = 1,
                "cores_low"_a = 1, "cores_high"_a = 4, "restarts"_a = 3, "steps"_a = 100, "unload"_a = "fifo",
-               "lemmas"_a = std::map<std::string, int>{},
+               "lemmas"_a = std::map<std::string, int>{}, "jitter"_a = false,
                "Looks for schedules above the bound in random sets that the bound accepts.");
     module.def("spm_climb", &climb, "tasks"_a, "round"_a, "slot"_a, "method"_a, "bound"_a, "seed"_a = 1,
                "restarts"_a = 20, "steps"_a = 400,

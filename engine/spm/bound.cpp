@@ -56,16 +56,18 @@ class Analysis {
             consider_above(below.first, second);
         }
         worst = worst_;
-        start_[i] = best_ - final_;
+        start_[i] = best_ - final_ - (options_.lemmas.start_jitter ? 0 : own_jitter());
         return best_;
     }
 
     [[nodiscard]] Time window_jobs(int j, Time window, int u, int x) const {
-        Time from = 0;
+        const auto& task = tasks_[static_cast<std::size_t>(j)];
+        // What is due up to its jitter before the window may be released in it.
+        Time from = options_.lemmas.window_jitter ? -task.jitter : 0;
         if (j == u || j == x) {
             from = early(j, u, x);
         }
-        return window > from ? ceil_div(window - from, tasks_[static_cast<std::size_t>(j)].period) : 0;
+        return window > std::max<Time>(from, 0) ? ceil_div(window - from, task.period) : 0;
     }
 
   private:
@@ -119,7 +121,7 @@ class Analysis {
         if (full_at_ != best_) {
             full_at_ = best_;
             full_ = {};
-            full_window_ = best_ - final_ - lengths_.window_sub;
+            full_window_ = best_ - final_ - own_jitter() - lengths_.window_sub;
             for (int j = 0; j < i_; ++j) {
                 full_.add(execution(j), window_jobs(j, full_window_, Worst::none, Worst::none), lengths_);
             }
@@ -155,7 +157,7 @@ class Analysis {
                                 lengths_.extra_waste + jobs.long_count + jobs.middle_count) *
                            (lengths_.after_cpu - lengths_.after_io) +
                        jobs.middle_count * (lengths_.after_cpu - lengths_.after_io);
-        return blocking + h + final_ <= best_;
+        return blocking + h + final_ + own_jitter() <= best_;
     }
 
     struct Pair {
@@ -186,7 +188,16 @@ class Analysis {
         return blocking(u, x) + slack - (k == u ? execution(k) : 0);
     }
 
+    [[nodiscard]] Time own_jitter() const {
+        return options_.lemmas.own_jitter ? tasks_[static_cast<std::size_t>(i_)].jitter : 0;
+    }
+
+    // From when the job was due to the beginning of H, negative where it was due before: by its jitter, for
+    // it came after that. Behind one of its own task it was due a certain time after that one's start.
     [[nodiscard]] Time shift(int u, int x) const {
+        if (u != i_ && x != i_) {
+            return -own_jitter();
+        }
         Time sum = 0;
         if (u == i_) {
             sum += early(u, u, x);
@@ -251,7 +262,7 @@ class Analysis {
             // If H does not grow from where the best bound so far puts it, this pair's least fixed point is
             // not above that: one look instead of an iteration.
             const Time at_best = best_ - blocking - final_ + earlier;
-            const bool same_window = earlier == 0 && !sized();
+            const bool same_window = earlier == -own_jitter() && !sized();
             if (at_best >= 0 &&
                 (same_window ? step_at_best(u, x) : step(at_best, blocking, u, x)) <= at_best) {
                 return;
@@ -270,7 +281,9 @@ class Analysis {
         }
         if (response > best_) {
             best_ = response;
-            worst_ = {u, x, blocking, h, final_, blocking + h - lengths_.window_sub, earlier};
+            const Time window = blocking + h - lengths_.window_sub;
+            worst_ = {
+                u, x, blocking, h, final_, window, std::max<Time>(earlier, 0), std::max<Time>(-earlier, 0)};
         }
     }
 

@@ -42,6 +42,11 @@ struct Lemmas {
     int blocking_slots = 0;    // lowers the blocking interval (mutants only)
     int window_slots = 1;      // the window of interference ends this long before H does
     bool early_return = true;  // a task in flight may be released again sooner than a period later
+    // Jitter (mutants only): of the interfering jobs in the window; of the job itself; in how late a task in
+    // flight may have started.
+    bool window_jitter = true;
+    bool own_jitter = true;
+    bool start_jitter = true;
 };
 
 // How a bound came about, for the explanation. Times in ticks.
@@ -53,7 +58,8 @@ struct Worst {
     Time interference = 0;  // H
     Time final = 0;         // F
     Time window = 0;        // W, in which higher-priority jobs are released
-    Time shift = 0;         // how long before its release the task's busy period began
+    Time shift = 0;         // how long before its job was due the task's own one in flight let H begin
+    Time jitter = 0;        // how late the job comes, where none of its task was in flight
 };
 
 struct Bound {

@@ -48,19 +48,20 @@ struct RoundRobinGrant {
     [[nodiscard]] Time unload(const Task& task) const { return task.unload != 0 ? task.unload : tdma.slot; }
 };
 
-// How the jobs of one task come and how long they execute: the first few as given, the rest as early and as
-// long as they may.
+// How the jobs of one task come and how long they execute: the first few as given, the rest as early, as
+// punctually and as long as they may.
 struct Arrivals {
     static constexpr std::size_t given = 6;
     Time offset = 0;
     std::array<Time, given> extra_gap{};  // beyond the period, after the job of that index
     std::array<Time, given> shortened{};  // how much less than its longest execution the job takes
     bool silent = false;                  // no job at all
+    std::array<Time, given> late{};       // from when the job is due to its release, at most the jitter
 };
 
 struct JobRecord {
     std::size_t task;
-    Time release;
+    Time due;
     Time load;   // start of the slot
     Time start;  // of the execution
     Time finish;
@@ -74,13 +75,23 @@ void replay(std::span<const Task> tasks, std::span<const Arrivals> arrivals, Gra
             Done&& done) {
     constexpr Time never = std::numeric_limits<Time>::max();
     struct State {
+        Time next_due;
         Time next_release;
         std::uint32_t index;
     };
     std::array<State, largest_set> state;
     const std::size_t n = tasks.size();
+    // A job due at `due` comes late as given, and never before the one before it.
+    const auto place = [&](std::size_t i, Time due) {
+        const Arrivals& a = arrivals[i];
+        State& s = state[i];
+        const Time late = s.index < Arrivals::given ? a.late[s.index] : 0;
+        s.next_due = due;
+        s.next_release = due >= until ? never : std::max(due + late, s.next_release);
+    };
     for (std::size_t i = 0; i < n; ++i) {
-        state[i] = {arrivals[i].silent || arrivals[i].offset >= until ? never : arrivals[i].offset, 0};
+        state[i] = {};
+        place(i, arrivals[i].silent ? never : arrivals[i].offset);
     }
     std::array<JobRecord, 2> in_flight;
     std::size_t loaded = 0;
@@ -122,11 +133,9 @@ void replay(std::span<const Task> tasks, std::span<const Arrivals> arrivals, Gra
             dma_free = end;
             const Time start = std::max(end, cpu_free);
             cpu_free = start + execution;
-            in_flight[loaded++] = {chosen, s.next_release, now, start, cpu_free, 0};
-            s.next_release += tasks[chosen].period + (index < Arrivals::given ? a.extra_gap[index] : Time{0});
-            if (s.next_release >= until) {
-                s.next_release = never;
-            }
+            in_flight[loaded++] = {chosen, s.next_due, now, start, cpu_free, 0};
+            const Time gap = index < Arrivals::given ? a.extra_gap[index] : Time{0};
+            place(chosen, s.next_due + tasks[chosen].period + gap);
             continue;
         }
         std::size_t which = 0;

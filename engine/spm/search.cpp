@@ -20,7 +20,7 @@ void observe_with(std::span<const Task> tasks, Unload unload, const Scenario& sc
     worst.assign(tasks.size(), 0);
     std::size_t jobs = 0;
     const auto done = [&](const JobRecord& job) {
-        worst[job.task] = std::max(worst[job.task], job.unload_end - job.release);
+        worst[job.task] = std::max(worst[job.task], job.unload_end - job.due);
         return ++jobs < max_jobs;
     };
     if (unload == Unload::fifo) {
@@ -46,6 +46,7 @@ class Climber {
         : tasks_(tasks), bound_(bound), options_(options), random_(random), tdma_(tdma), unload_(unload) {
         for (const Task& t : tasks) {
             reach_ = std::max(reach_, t.period);
+            jitter_ = jitter_ || t.jitter != 0;
         }
         finding_.worst.assign(tasks.size(), 0);
     }
@@ -112,6 +113,14 @@ class Climber {
         s.arrivals[x].offset = begin - (random_.chance(0.7) ? 0 : tdma_.round - 1);
         s.arrivals[target].silent = false;
         s.until = begin + 2 * reach_;
+        for (std::size_t i = 0; jitter_ && i < n; ++i) {
+            // The first jobs come as late as they may, all together as before.
+            if (random_.chance(0.8)) {
+                Arrivals& a = s.arrivals[i];
+                a.late[0] = std::min(tasks_[i].jitter, a.offset);
+                a.offset -= a.late[0];
+            }
+        }
         if (options_.method == Method::round_robin) {
             for (std::size_t k = 0; k < delay_count; ++k) {
                 s.delays.push_back(random_.chance(0.8) ? tdma_.round - tdma_.slot
@@ -126,13 +135,18 @@ class Climber {
         for (std::size_t k = 0; k < job; ++k) {
             release += tasks_[task].period + (k < Arrivals::given ? a.extra_gap[k] : 0);
         }
-        return release;
+        return release + (job < Arrivals::given ? a.late[job] : 0);
     }
 
     void mutate(Scenario& s) {
         const auto task = static_cast<std::size_t>(random_.below(static_cast<Time>(tasks_.size())));
         Arrivals& a = s.arrivals[task];
         const auto job = static_cast<std::size_t>(random_.below(Arrivals::given));
+        if (jitter_ && random_.chance(0.2)) {
+            const Time jitter = tasks_[task].jitter;
+            a.late[job] = random_.chance(0.4) ? jitter : random_.chance(0.5) ? 0 : random_.below(jitter + 1);
+            return;
+        }
         switch (random_.below(s.delays.empty() ? 10 : 11)) {
             case 0:
             case 1:
@@ -210,12 +224,13 @@ class Climber {
     Tdma tdma_;
     Unload unload_;
     Time reach_ = 0;
+    bool jitter_ = false;
     Finding finding_;
     std::vector<Time> observed_;
 };
 
 // Executions of one of three kinds of set, in no order.
-std::vector<Task> executions(Random& random) {
+std::vector<Task> executions(Random& random, bool jitter) {
     const auto kind = random.below(3);
     const Time n = kind == 0 ? random.between(2, 6) : random.between(3, 7);
     std::vector<Task> tasks;
@@ -234,6 +249,9 @@ std::vector<Task> executions(Random& random) {
         }
         const bool sized = random.chance(0.7);
         tasks.push_back({c, 0, 0, sized ? random.between(1, slot) : 0, sized ? random.between(1, slot) : 0});
+        if (jitter && random.chance(0.7)) {
+            tasks.back().jitter = draw(0.1, 40);
+        }
     }
     return tasks;
 }
@@ -295,7 +313,7 @@ Outcome run(const Campaign& campaign) {
             // Mostly the paper's equal slots, else slots of the other cores' own lengths.
             const Tdma tdma{
                 random.chance(0.7) ? cores * slot : slot + (cores - 1) * random.between(1, 3 * slot), slot};
-            std::vector<Task> tasks = executions(random);
+            std::vector<Task> tasks = executions(random, campaign.jitter);
             if (!give_periods(tasks, tdma, campaign.options, random, bound)) {
                 continue;
             }

@@ -28,8 +28,8 @@ struct Climb {
     int steps = 100;
 };
 
-// Observed response times of the longest job of each task [ticks]; 0 for a task without a job. Ends after
-// `max_jobs`.
+// Observed response times, from when a job was due, of the longest job of each task [ticks]; 0 for a task
+// without a job. Ends after `max_jobs`.
 std::vector<Time> observe(std::span<const Task> tasks, Tdma tdma, Method method, Unload unload,
                           const Scenario& scenario, std::size_t max_jobs = 2000);
 
@@ -54,6 +54,7 @@ struct Campaign {
     std::uint64_t seed = 1;
     int threads = 1;
     Climb effort{};
+    bool jitter = false;  // most tasks have some
 };
 
 struct Counterexample {

@@ -23,6 +23,8 @@ struct Task {
     // slot. 0: as long as a slot.
     Time load = 0;
     Time unload = 0;
+    // A job comes at most so much later than it is due; deadlines and responses count from when it is due.
+    Time jitter = 0;
 };
 
 // TDMA of the application DMA, seen from one core: its own slot of `slot` begins every `round`. With M cores
@@ -49,14 +51,14 @@ inline void check(std::span<const Task> tasks, Tdma tdma) {
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         const Task& t = tasks[i];
         if (t.execution <= 0 || t.deadline <= 0 || t.deadline > t.period || t.period > largest_time ||
-            t.execution > largest_time || t.load < 0 || t.load > tdma.slot || t.unload < 0 ||
-            t.unload > tdma.slot) {
+            t.execution > largest_time || t.jitter < 0 || t.jitter > largest_time || t.load < 0 ||
+            t.load > tdma.slot || t.unload < 0 || t.unload > tdma.slot) {
             refuse("task " + std::to_string(i) +
-                   ": 0 < execution, 0 < deadline <= period < 2^50 and load, unload <= slot are "
-                   "needed; execution " +
+                   ": 0 < execution, 0 < deadline <= period < 2^50, 0 <= jitter < 2^50 and load, unload <= "
+                   "slot are needed; execution " +
                    std::to_string(t.execution) + ", deadline " + std::to_string(t.deadline) + ", period " +
                    std::to_string(t.period) + ", load " + std::to_string(t.load) + ", unload " +
-                   std::to_string(t.unload));
+                   std::to_string(t.unload) + ", jitter " + std::to_string(t.jitter));
         }
     }
 }

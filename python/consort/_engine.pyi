@@ -8,7 +8,9 @@ Times = NDArray[np.int64]
 
 def inspect_region(path: str) -> dict[str, Any]: ...
 
-# Three-phase tasks (engine/spm): a task is (execution, period, deadline[, load, unload]), times in ticks.
+# Three-phase tasks (engine/spm): a task is (execution, period, deadline[, load, unload[, jitter]]); times in
+# ticks. Arrivals: (offset, extra gaps, shortened executions, silent[, how late each job comes]).
+Arrivals = tuple[int, list[int], list[int], bool] | tuple[int, list[int], list[int], bool, list[int]]
 SPM_PARTITIONS: int
 SPM_PART_ALIGNMENT: int
 SPM_CELL_HEADER: int
@@ -29,7 +31,7 @@ def spm_replay(
     tasks: Sequence[Sequence[int]],
     round: int,
     slot: int,
-    arrivals: Sequence[tuple[int, list[int], list[int], bool]],
+    arrivals: Sequence[Arrivals],
     until: int,
     unload: str = ...,
     delays: Sequence[int] = ...,
@@ -45,6 +47,7 @@ def spm_campaign(
     steps: int = ...,
     unload: str = ...,
     lemmas: dict[str, int] = ...,
+    jitter: bool = ...,
 ) -> dict[str, Any]: ...
 def spm_climb(
     tasks: Sequence[Sequence[int]],

@@ -42,7 +42,7 @@ std::vector<Row> reference(const Load& load, auto grant, Time until, Time shift)
     std::vector<Row> rows;
     engine::replay(load.tasks, load.arrivals, grant, until, [&](const engine::JobRecord& j) {
         rows.emplace_back(j.load + shift, j.start + shift, j.finish + shift, j.unload_end + shift, j.task,
-                          j.release + shift);
+                          j.due + shift);
         return true;
     });
     return rows;

@@ -49,8 +49,8 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
     arbitration = planned.slot.arbitration
     share = DmaShare(planned.slot.length_ps, planned.slot.round_ps)
     figures = Figures(plan)
-    switch = figures.context_switch(core)
-    used = [switch.used, figures.transfers(core)]
+    switch, late = figures.context_switch(core), figures.lateness(core)
+    used = [switch.used, late.used, figures.transfers(core)]
     tasks = []
     for name in planned.tasks:
         task = plan.tasks[name]
@@ -58,10 +58,6 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
             raise NotAnalysable(f"{core} executes three-phase tasks, and {name} is {task.execution}")
         wcet = figures.wcet(name)
         used.append(wcet.used)
-        if task.jitter_ps:
-            raise NotAnalysable(
-                f"tasks.{name}.jitter: the analysis of three-phase tasks takes no release jitter"
-            )
         if task.deadline_ps > task.period_ps:
             raise NotAnalysable(
                 f"tasks.{name}.deadline: the analysis of three-phase tasks takes no deadline above the period"
@@ -69,7 +65,15 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
         operations = moved(plan, name) if arbitration == "round-robin" else None
         load, unload = operations or (0, 0)
         tasks.append(
-            ThreePhaseTask(name, wcet.ps + 2 * switch.ps, task.period_ps, task.deadline_ps, load, unload)
+            ThreePhaseTask(
+                name,
+                wcet.ps + 2 * switch.ps,
+                task.period_ps,
+                task.deadline_ps,
+                load,
+                unload,
+                task.jitter_ps + late.ps,
+            )
         )
     return ThreePhaseCore(core, tuple(tasks), share, METHODS[arbitration], joined(*used))
 

@@ -29,7 +29,7 @@ _COMMON = (
     "tasks of the core are sporadic, fixed priority, never preempted, deadlines at most the periods",
     "two partitions a core; a completed task is unloaded oldest first",
     "execution times include context switches; DMA times include programming the DMA",
-    "no release jitter",
+    "consecutive releases of a task are due at least its period apart; each comes at most its jitter late",
     "the tasks of the core that are more urgent meet their deadlines, and so did the task's earlier jobs",
 )
 _FIRST_LATE = "its first late job may take up to {}, longer than the period: those after it longer still"
@@ -43,7 +43,10 @@ _ARBITRATION = {
 
 @dataclass(frozen=True)
 class ThreePhaseTask:
-    """A task of one core; times in ps. `load` and `unload` are DMA times; 0 stands for a whole slot."""
+    """A task of one core; times in ps. `load` and `unload` are DMA times; 0 stands for a whole slot.
+
+    Deadlines and responses count from when a job is due; it comes at most `jitter` later.
+    """
 
     name: str
     execution: int
@@ -51,6 +54,7 @@ class ThreePhaseTask:
     deadline: int
     load: int = 0
     unload: int = 0
+    jitter: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,11 @@ def bound_core(
     The bound of a task rests on those above it meeting their deadlines, so after the first that is not
     schedulable the rest have none; the bounds of those above it then allow that tasks below overrun. The
     iteration of a bound ends above `limit_factor` times the deadline. ValueError for tasks that the analysis
-    does not take (deadline above the period, an operation longer than the slot).
+    does not take (deadline above the period, an operation longer than the slot, jitter in the printed bound).
     """
+    jittered = [task.name for task in tasks if task.jitter]
+    if jittered and method == "literal":
+        raise ValueError(f"the printed bound takes no release jitter; {jittered[0]} has some")
     tick = gcd(share.slot, share.round, *(t for task in tasks for t in _times(task)))
     times = [tuple(t // tick for t in _times(task)) for task in tasks]
 
@@ -141,14 +148,14 @@ def smallest_slot(tasks: Sequence[ThreePhaseTask]) -> int:
     return max(max(task.load, task.unload) for task in tasks)
 
 
-def _times(task: ThreePhaseTask) -> tuple[int, int, int, int, int]:
-    return task.execution, task.period, task.deadline, task.load, task.unload
+def _times(task: ThreePhaseTask) -> tuple[int, ...]:
+    return task.execution, task.period, task.deadline, task.load, task.unload, task.jitter
 
 
 def _explain(
     tasks: Sequence[ThreePhaseTask], index: int, raw: dict[str, object], tick: int
 ) -> tuple[Step, ...]:
-    """The worst case as intervals, in ps from the task's release."""
+    """The worst case as intervals, in ps from when the job was due."""
 
     def number(key: str) -> int:
         value = raw[key]
@@ -157,11 +164,13 @@ def _explain(
 
     running, loading = number("running"), number("loading")
     blocking, interference, final = (number(k) * tick for k in ("blocking", "interference", "final"))
-    begin = -number("shift") * tick
-    note = "counted from before the release: the task's own previous job was in flight" if begin else ""
+    late = number("jitter") * tick
+    begin = late - number("shift") * tick
+    note = "counted from before the job was due: the task's previous one was in flight" if begin < 0 else ""
     who = tasks[running].name if running >= 0 else "no task"
     next_one = tasks[loading].name if loading >= 0 else "no task"
-    steps = [
+    steps = [Step("jitter", f"{tasks[index].name} comes late", 0, late)] if late else []
+    steps += [
         Step("blocking", f"B: {who} executes, {next_one} is being loaded", begin, blocking, 1, note),
     ]
     at = begin + blocking

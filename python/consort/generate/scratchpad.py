@@ -91,6 +91,13 @@ def _known(system: System, names: list[str], options: TableOptions) -> None:
     for task in options.objects:
         if task not in tasks:
             raise BadInput(f"{task!r} is no three-phase task; there are {', '.join(tasks)}", field="--object")
+    for task in tasks:
+        if system.tasks[task].jitter.value:
+            raise BadInput(
+                "the kernel releases its tasks by the clock, at whole periods; remove 'jitter'",
+                file=system.file,
+                field=f"tasks.{task}.jitter",
+            )
     for core in names:
         scratchpad = system.platform_description.core(core).scratchpad
         if scratchpad is None or scratchpad.partitions != PARTITIONS:
