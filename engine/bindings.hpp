@@ -28,6 +28,7 @@ Enum choose(const char* what, const std::string& name,
 
 void bind_inspect(nanobind::module_& module);
 void bind_rta(nanobind::module_& module);
+void bind_bulk(nanobind::module_& module);
 void bind_spm(nanobind::module_& module);
 void bind_sim(nanobind::module_& module);
 

@@ -2,13 +2,11 @@
 //
 // Python bindings: response-time analyses. Times are integers in ticks of the caller's choice.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -16,10 +14,10 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "rta/bulk.hpp"
 #include "rta/edf.hpp"
 #include "rta/fixed_priority.hpp"
 #include "rta/let.hpp"
+#include "rta/offsets.hpp"
 #include "rta/suspension.hpp"
 
 namespace nb = nanobind;
@@ -29,7 +27,6 @@ namespace consort::engine {
 namespace {
 
 using Times = std::vector<Time>;
-using Table = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 const char* name(Verdict verdict) {
     switch (verdict) {
@@ -87,10 +84,25 @@ void require_deadlines(const TaskSet& set) {
     }
 }
 
-nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive) {
+// (period, budget, the longest time without any); none: the whole core.
+using SupplyRow = std::optional<std::tuple<Time, Time, Time>>;
+
+Supply supply_of(const SupplyRow& row) {
+    if (!row) {
+        return {};
+    }
+    const auto [period, budget, gap] = *row;
+    if (budget < 1 || period < budget || gap < 0) {
+        throw std::invalid_argument("supply: 1 <= budget <= period and 0 <= gap are needed");
+    }
+    return {period, budget, gap};
+}
+
+nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive, const SupplyRow& supply) {
     const TaskSet set = owned.view();
     require_task(set, i);
-    const Response response = fixed_priority_response(set, i, {.preemptive = preemptive});
+    const Response response =
+        fixed_priority_response(set, i, {.preemptive = preemptive, .supply = supply_of(supply)});
     nb::dict result;
     result["verdict"] = name(response.verdict);
     if (response.verdict != Verdict::bounded) {
@@ -109,6 +121,38 @@ nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive) {
         jobs.append(count);
     }
     result["jobs"] = jobs;
+    return result;
+}
+
+nb::dict fp_offset_response(OwnedSet owned, const Times& offsets, std::size_t i, bool preemptive,
+                            Time most_windows, const SupplyRow& supply) {
+    const TaskSet set = owned.view();
+    require_task(set, i);
+    if (offsets.size() != set.n) {
+        throw std::invalid_argument("offsets needs a value for each task, -1 where it has none");
+    }
+    for (const Time offset : offsets) {
+        if (offset < no_offset) {
+            throw std::invalid_argument("an offset is 0 or more, or -1");
+        }
+    }
+    // So that a large set takes no longer than a small one.
+    const Search search{.preemptive = preemptive,
+                        .steps = 20'000'000 / static_cast<Time>(set.n),
+                        .supply = supply_of(supply)};
+    const OffsetResponse found = offset_response(set, offsets.data(), i, {search, most_windows});
+    nb::dict result;
+    result["verdict"] = name(found.verdict);
+    if (found.verdict != Verdict::bounded) {
+        result["bound"] = nb::none();
+        return result;
+    }
+    result["bound"] = found.bound;
+    result["begin"] = found.begin;
+    result["earlier"] = found.earlier;
+    result["blocking"] = found.blocking;
+    result["jobs"] = found.jobs;
+    result["windows"] = found.windows;
     return result;
 }
 
@@ -208,75 +252,35 @@ nb::object let_chain(const std::vector<std::tuple<Time, Time, Time>>& tasks, Tim
     return result;
 }
 
-TaskSets tables(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
-                const std::optional<Table>& b) {
-    const auto same = [&](const Table& other, const char* what) {
-        if (other.shape(0) != c.shape(0) || other.shape(1) != c.shape(1)) {
-            throw std::invalid_argument(std::string(what) + " has another shape than c");
-        }
-        return other.data();
-    };
-    return {c.shape(0),
-            c.shape(1),
-            c.data(),
-            same(t, "t"),
-            same(d, "d"),
-            j ? same(*j, "jitter") : nullptr,
-            b ? same(*b, "blocking") : nullptr};
-}
-
-template <class Value>
-auto array(std::unique_ptr<Value[]> values, std::initializer_list<std::size_t> shape) {
-    nb::capsule owner(values.get(), [](void* p) noexcept { delete[] static_cast<Value*>(p); });
-    return nb::ndarray<nb::numpy, Value>(values.release(), shape, owner);
-}
-
-auto fp_responses(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
-                  const std::optional<Table>& b, bool preemptive) {
-    const TaskSets all = tables(c, t, d, j, b);
-    auto out = std::make_unique<Time[]>(all.sets * all.n);
-    {
-        const nb::gil_scoped_release free;
-        responses(all, preemptive, out.get());
-    }
-    return array(std::move(out), {all.sets, all.n});
-}
-
-auto fp_schedulable(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
-                    const std::optional<Table>& b, bool preemptive) {
-    const TaskSets all = tables(c, t, d, j, b);
-    auto out = std::make_unique<bool[]>(all.sets);
-    {
-        const nb::gil_scoped_release free;
-        schedulable(all, preemptive, out.get());
-    }
-    return array(std::move(out), {all.sets});
-}
-
-auto edf_schedulable_of(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
-                        const std::optional<Table>& b, bool preemptive) {
-    const TaskSets all = tables(c, t, d, j, b);
-    auto out = std::make_unique<bool[]>(all.sets);
-    {
-        const nb::gil_scoped_release free;
-        edf_schedulable(all, preemptive, out.get());
-    }
-    return array(std::move(out), {all.sets});
-}
-
 }  // namespace
 
 void bind_rta(nb::module_& module) {
     module.def(
         "fp_response",
-        [](Times c, Times t, Times jitter, Times blocking, Times level, std::size_t task, bool preemptive) {
+        [](Times c, Times t, Times jitter, Times blocking, Times level, std::size_t task, bool preemptive,
+           const SupplyRow& supply) {
             return fp_response(
                 {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
-                task, preemptive);
+                task, preemptive, supply);
         },
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{},
         nb::arg("level") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
+        nb::arg("supply") = nb::none(),
         "Worst-case response time of one task under fixed priorities, and the busy window that attains it.");
+    module.def(
+        "fp_offset_response",
+        [](Times c, Times t, const Times& offsets, Times jitter, Times blocking, Times level,
+           std::size_t task, bool preemptive, Time most_windows, const SupplyRow& supply) {
+            return fp_offset_response(
+                {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
+                offsets, task, preemptive, most_windows, supply);
+        },
+        nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("offsets"), nb::arg("jitter") = Times{},
+        nb::arg("blocking") = Times{}, nb::arg("level") = Times{}, nb::arg("task"),
+        nb::arg("preemptive") = true, nb::arg("most_windows") = 200'000, nb::arg("supply") = nb::none(),
+        "Worst-case response time of one task under fixed priorities among tasks that are due at offset + k "
+        "* "
+        "period of one clock; offsets of -1: not known. `supply`: (period, budget, longest gap).");
     module.def(
         "edf_response",
         [](Times c, Times t, Times d, Times jitter, Times blocking, std::size_t task, bool preemptive) {
@@ -313,16 +317,7 @@ void bind_rta(nb::module_& module) {
     module.def("let_chain", &let_chain, nb::arg("tasks"), nb::arg("most") = 10'000'000,
                "Latencies of a chain of (period, offset, interval) under logical execution time; None if its "
                "common period holds too many jobs.");
-    module.def("fp_responses", &fp_responses, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
-               nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
-               nb::arg("preemptive") = true,
-               "Response times of many task sets (rows), -1 where one exceeds its deadline.");
-    module.def("fp_schedulable", &fp_schedulable, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
-               nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
-               nb::arg("preemptive") = true, "Whether every task of each set meets its deadline.");
-    module.def("edf_schedulable", &edf_schedulable_of, nb::kw_only(), nb::arg("c"), nb::arg("t"),
-               nb::arg("d"), nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
-               nb::arg("preemptive") = true, "Whether EDF meets every deadline of each set.");
+    bind_bulk(module);
 }
 
 }  // namespace consort::engine

@@ -38,11 +38,6 @@ std::optional<Time> busy_window(const TaskSet& set, bool preemptive, Load used, 
     return std::nullopt;
 }
 
-struct Blocking {
-    Time length;
-    bool open;  // not reached: the blocking job began strictly before the window
-};
-
 // What may hold the core when the window of a job with deadline `deadline` begins: a job with a later one.
 Blocking blocking_before(const TaskSet& set, std::size_t i, Time deadline, bool preemptive) {
     Time longest = 0;

@@ -16,6 +16,8 @@ struct Window {
     const TaskSet& set;
     std::size_t i;
     bool closed;  // a release at the very end counts
+    Supply supply;
+    bool begins;  // it ends when a job begins, and not when all its work is done
 
     // `own` and all jobs of interfering tasks that are released within `length`.
     [[nodiscard]] Time demand(Time own, Time length) const {
@@ -28,7 +30,13 @@ struct Window {
         return sum;
     }
 
-    // The least fixed point of demand(own, .) not below `from`, which must not exceed it; none if it exceeds
+    // When at the latest that is done, or what comes after it begins.
+    [[nodiscard]] Time end(Time own, Time length) const {
+        const Time work = demand(own, length);
+        return begins && closed ? supply.time_after(work) : supply.time_for(work);
+    }
+
+    // The least fixed point of end(own, .) not below `from`, which must not exceed it; none if it exceeds
     // `stop`.
     [[nodiscard]] std::optional<Time> fixed_point(Time own, Time from, Time stop, Budget& budget,
                                                   bool& exhausted) const {
@@ -38,7 +46,7 @@ struct Window {
                 exhausted = true;
                 return std::nullopt;
             }
-            const Time next = demand(own, length);
+            const Time next = end(own, length);
             if (next == length) {
                 return length;
             }
@@ -49,12 +57,13 @@ struct Window {
 };
 
 // Jobs of task i in its longest busy window (the last has this index + 1), or none if that is not found.
-std::optional<Time> jobs_in_busy_window(const TaskSet& set, std::size_t i, Time blocking, Budget& budget) {
-    const Window window{set, i, false};
+std::optional<Time> jobs_in_busy_window(const TaskSet& set, std::size_t i, Time blocking,
+                                        const Supply& supply, Budget& budget) {
+    const Window window{set, i, false, supply, false};
     Time length = add(blocking, set.c[i]);
     while (budget.take()) {
         const Time jobs = ceil_div(add(length, set.jitter(i)), set.t[i]);
-        const Time next = window.demand(add(blocking, mul(jobs, set.c[i])), length);
+        const Time next = window.end(add(blocking, mul(jobs, set.c[i])), length);
         if (next == length) {
             return jobs;
         }
@@ -65,6 +74,16 @@ std::optional<Time> jobs_in_busy_window(const TaskSet& set, std::size_t i, Time 
 
 }  // namespace
 
+Blocking blocking_of(const TaskSet& set, std::size_t i, bool preemptive) {
+    Blocking found{set.blocking(i), false};
+    for (std::size_t k = 0; k < set.n && !preemptive; ++k) {
+        if (set.lower(k, i) && set.c[k] > found.length) {
+            found = {set.c[k], true};
+        }
+    }
+    return found;
+}
+
 Time jobs_in(const TaskSet& set, std::size_t k, Time window, bool closed) {
     const Time span = add(window, set.jitter(k));
     return closed ? span / set.t[k] + 1 : ceil_div(span, set.t[k]);
@@ -73,7 +92,7 @@ Time jobs_in(const TaskSet& set, std::size_t k, Time window, bool closed) {
 Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search& search) {
     Response result;
     const auto counts = [&](std::size_t k) { return k == i || set.interferes(k, i); };
-    const Load used = load(set, counts);
+    const Load used = load_under(set, counts, search.supply);
     if (used == Load::above_one) {
         result.verdict = Verdict::overload;
         return result;
@@ -81,32 +100,22 @@ Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search
     const Time c = set.c[i];
     const Time t = set.t[i];
     const Time jitter = set.jitter(i);
-    Time blocking = set.blocking(i);
-    bool open = search.preemptive;
-    if (!search.preemptive) {
-        Time longest = 0;
-        for (std::size_t k = 0; k < set.n; ++k) {
-            longest = set.lower(k, i) ? std::max(longest, set.c[k]) : longest;
-        }
-        // A lower-priority job that began before the window, or the blocking that was given, whichever is
-        // longer.
-        open = longest > blocking;
-        blocking = std::max(blocking, longest);
-    }
+    const auto [blocking, begun] = blocking_of(set, i, search.preemptive);
+    const bool open = search.preemptive || begun;
     result.blocking = blocking;
-    result.open = !search.preemptive && open;
+    result.open = begun;
 
     Budget budget{search.steps};
     // At a load of at most 1 job q + H/t responds no later than job q, for H the common period.
     Time last = INT64_MAX;
-    if (const auto common = hyperperiod(set, counts)) {
+    if (const auto common = hyperperiod(set, counts); common && search.supply.whole()) {
         last = *common / t;
     }
     // Non-preemptive: the window may go on, with jobs of others only, after a job of this task has finished,
     // and reach its next one. Preemptive: it ends with the first job that finishes before its successor can
     // come.
     if (!search.preemptive && used == Load::below_one) {
-        const auto jobs = jobs_in_busy_window(set, i, blocking, budget);
+        const auto jobs = jobs_in_busy_window(set, i, blocking, search.supply, budget);
         if (!jobs) {
             result.verdict = Verdict::too_long;
             return result;
@@ -114,7 +123,7 @@ Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search
         last = std::min(last, *jobs);
     }
 
-    const Window window{set, i, !open};
+    const Window window{set, i, !open, search.supply, !search.preemptive};
     Time from = add(blocking, search.preemptive ? c : 0);
     for (Time q = 0; q < last; ++q) {
         const Time earlier = mul(q, t);
@@ -132,7 +141,10 @@ Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search
             result.verdict = exhausted ? Verdict::too_long : Verdict::beyond;
             return result;
         }
-        const Time finish = add(*length, after);
+        Time finish = add(*length, after);
+        if (!search.preemptive && !search.supply.whole()) {
+            finish = search.supply.time_for(add(window.demand(own, *length), c));
+        }
         const Time response = add(finish, jitter) - earlier;
         if (response > result.bound) {
             result.bound = response;

@@ -7,13 +7,14 @@
 
 #include <optional>
 
+#include "rta/supply.hpp"
 #include "rta/task_set.hpp"
 
 namespace consort::engine {
 
 enum class Verdict {
     bounded,
-    overload,  // the tasks that interfere, with this one, ask for more than the core has
+    overload,  // the tasks that interfere, with this one, ask for more than the core has (or all its supply)
     beyond,    // above the limit that was asked for
     too_long,  // the search left its budget of steps: no bound is claimed
 };
@@ -35,7 +36,27 @@ struct Search {
     std::optional<Time> limit = std::nullopt;
     // Evaluations of a task's workload before the search gives up.
     Time steps = 4'000'000;
+    Supply supply{};
 };
+
+// What may hold the core, though less urgent, when a window begins.
+struct Blocking {
+    Time length = 0;
+    bool open = false;  // not reached: the blocking job began strictly before the window
+};
+
+// Of task i under fixed priorities: the blocking that was given, or the longest less urgent job that is not
+// preempted.
+[[nodiscard]] Blocking blocking_of(const TaskSet& set, std::size_t i, bool preemptive);
+
+// As `load`, of what a supply gives. What is not given counts like a task; a set that needs all of a supply
+// may fall ever further behind, and counts as above it.
+template <class Counts>
+[[nodiscard]] Load load_under(const TaskSet& set, Counts counts, const Supply& supply) {
+    const Load used =
+        supply.whole() ? load(set, counts) : load(set, counts, supply.period - supply.budget, supply.period);
+    return !supply.whole() && used != Load::below_one ? Load::above_one : used;
+}
 
 // Checked arithmetic: std::overflow_error instead of a wrong answer.
 [[nodiscard]] Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search& search);

@@ -37,10 +37,10 @@ void check(const TaskSet& set, Time least_execution = 1);
 
 enum class Load { below_one, one, above_one, undecided };
 
-// The sum of c/t over the tasks for which `counts` holds, against 1. Exact except for `undecided`: a sum
-// within n * 2^-60 of 1 whose common period leaves 126 bits.
+// The sum of c/t over the tasks for which `counts` holds, and of more_c/more_t, against 1. Exact except for
+// `undecided`: a sum within n * 2^-60 of 1 whose common period leaves 126 bits.
 template <class Counts>
-[[nodiscard]] Load load(const TaskSet& set, Counts counts);
+[[nodiscard]] Load load(const TaskSet& set, Counts counts, Time more_c = 0, Time more_t = 1);
 
 // The common period of those tasks, if it fits.
 template <class Counts>
@@ -55,11 +55,11 @@ __extension__ using Wide = unsigned __int128;
 }  // namespace detail
 
 template <class Counts>
-Load load(const TaskSet& set, Counts counts) {
+Load load(const TaskSet& set, Counts counts, Time more_c, Time more_t) {
     using detail::Wide;
     constexpr Wide one = Wide{1} << 60U;
-    Wide floor_sum = 0;
-    Wide counted = 0;
+    Wide floor_sum = (Wide(more_c) << 60U) / Wide(more_t);
+    Wide counted = more_c != 0 ? 1 : 0;
     for (std::size_t i = 0; i < set.n; ++i) {
         if (counts(i)) {
             floor_sum += (Wide(set.c[i]) << 60U) / Wide(set.t[i]);
@@ -72,7 +72,7 @@ Load load(const TaskSet& set, Counts counts) {
     if (floor_sum + counted < one) {
         return Load::below_one;
     }
-    Wide common = 1;
+    Wide common = Wide(more_t);
     for (std::size_t i = 0; i < set.n; ++i) {
         if (counts(i)) {
             const auto next = detail::wide_lcm(common, Wide(set.t[i]));
@@ -83,7 +83,7 @@ Load load(const TaskSet& set, Counts counts) {
         }
     }
     // Each term is at most common * c/t, and their sum was seen to be below common * (1 + n / 2^60).
-    Wide demand = 0;
+    Wide demand = common / Wide(more_t) * Wide(more_c);
     for (std::size_t i = 0; i < set.n; ++i) {
         if (counts(i)) {
             demand += common / Wide(set.t[i]) * Wide(set.c[i]);

@@ -88,6 +88,20 @@ def fp_response(
     level: list[int] = ...,
     task: int,
     preemptive: bool = ...,
+    supply: tuple[int, int, int] | None = ...,
+) -> dict[str, Any]: ...
+def fp_offset_response(
+    *,
+    c: list[int],
+    t: list[int],
+    offsets: list[int],
+    jitter: list[int] = ...,
+    blocking: list[int] = ...,
+    level: list[int] = ...,
+    task: int,
+    preemptive: bool = ...,
+    most_windows: int = ...,
+    supply: tuple[int, int, int] | None = ...,
 ) -> dict[str, Any]: ...
 def fp_responses(
     *,

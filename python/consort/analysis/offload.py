@@ -73,6 +73,8 @@ class MasterTask:
     suspension: int = 0
     stretches: int = 1
     remote: Remote | None = None
+    # As of a UniTask; made use of where no job gives the core up while it waits.
+    offset: int | None = None
 
     @property
     def returns(self) -> int:
@@ -226,6 +228,7 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
             task.jitter,
             task.blocking,
             task.level,
+            task.offset,
         )
         for task, suspension in zip(master.tasks, suspensions, strict=True)
     ]

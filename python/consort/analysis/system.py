@@ -161,6 +161,7 @@ def _master(
                 suspension=suspension,
                 stretches=task.suspensions,
                 remote=remote,
+                offset=None if task.sporadic else task.offset_ps,
             )
         )
     return Master(tasks, _POLICIES[planned.policy], waits, switch.ps), joined(*used)

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import gcd
 from typing import Any
 
 from consort import _engine
+from consort.analysis.offsets import ANY_MOMENT, with_offsets
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
+from consort.analysis.unitask import UniTask as UniTask
+from consort.analysis.unitask import ticks_of
+from consort.analysis.unitask import utilization as utilization
 
 _DOC = "docs/explanation/analyses.md"
 FP_PREEMPTIVE = f"{_DOC}, theorem 1 (Joseph & Pandya 1986; Lehoczky 1990; Tindell, Burns & Wellings 1994)"
@@ -25,34 +28,10 @@ CONTENTION = "spm-centric-os, section VII.E: contention-based baseline, by " + F
 
 _RELEASES = (
     "consecutive releases of a task are due at least its period apart; each comes at most its jitter late",
-    "releases at any moment: offsets between tasks are not made use of",
+    ANY_MOMENT,
     "no job suspends itself; execution times hold whatever else runs",
     "jobs of one task come, and run, in the order in which they are due",
 )
-
-
-@dataclass(frozen=True)
-class UniTask:
-    """A task of one core; times in picoseconds.
-
-    `level` is its place in the order of priorities, 0 the most urgent. Tasks of one level may be served in
-    any order: each may have to wait for the other. Without levels each task has one of its own, in the order
-    given.
-    """
-
-    name: str
-    execution: int
-    period: int
-    deadline: int
-    jitter: int = 0
-    blocking: int = 0
-    level: int | None = None
-
-    def __post_init__(self) -> None:
-        for what, least in (("execution", 1), ("period", 1), ("deadline", 1), ("jitter", 0), ("blocking", 0)):
-            value = getattr(self, what)
-            if value < least:
-                raise ValueError(f"{self.name}: {what} is {value} ps; at least {least} ps is needed")
 
 
 def fixed_priority(
@@ -70,7 +49,7 @@ def fixed_priority(
         charged.append(
             replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
         )
-    arrays, tick = _ticks(charged)
+    arrays, tick = ticks_of(charged)
     assumptions = [
         "one core, "
         + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end")
@@ -93,18 +72,17 @@ def fixed_priority(
             task=index,
             preemptive=preemptive,
         )
-        results.append(
-            Bound(
-                task=task.name,
-                response=None if raw["bound"] is None else raw["bound"] * tick,
-                deadline=task.deadline,
-                source=FP_PREEMPTIVE if preemptive else FP_NON_PREEMPTIVE,
-                assumptions=tuple(assumptions),
-                explanation=_explain(charged, levels, index, raw, tick, preemptive),
-                notes=_why_none(charged, levels, index, raw),
-                core=core,
-            )
+        bound = Bound(
+            task=task.name,
+            response=None if raw["bound"] is None else raw["bound"] * tick,
+            deadline=task.deadline,
+            source=FP_PREEMPTIVE if preemptive else FP_NON_PREEMPTIVE,
+            assumptions=tuple(assumptions),
+            explanation=_explain(charged, levels, index, raw, tick, preemptive),
+            notes=_why_none(charged, levels, index, raw),
+            core=core,
         )
+        results.append(with_offsets(bound, charged, levels, index, preemptive))
     return results
 
 
@@ -117,7 +95,7 @@ def edf(
         replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
         for task in tasks
     ]
-    arrays, tick = _ticks(charged)
+    arrays, tick = ticks_of(charged)
     assumptions = [
         "one core, earliest deadline first, "
         + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end"),
@@ -171,7 +149,7 @@ def edf_demand(tasks: Sequence[UniTask], *, preemptive: bool = True, context_swi
         replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
         for task in tasks
     ]
-    arrays, tick = _ticks(charged)
+    arrays, tick = ticks_of(charged)
     raw = within_range(
         _engine.edf_feasible,
         c=arrays["execution"],
@@ -209,11 +187,6 @@ def contention_baseline(tasks: Sequence[UniTask], *, context_switch: int, core: 
     ]
 
 
-def utilization(tasks: Sequence[UniTask]) -> Fraction:
-    """What the tasks ask for, as a share of the core."""
-    return sum((Fraction(task.execution, task.period) for task in tasks), Fraction(0))
-
-
 def _levels(tasks: Sequence[UniTask]) -> list[int]:
     given = [task.level for task in tasks]
     if all(level is None for level in given):
@@ -224,13 +197,6 @@ def _levels(tasks: Sequence[UniTask]) -> list[int]:
     if levels != sorted(levels):
         raise ValueError("tasks must be given in the order of their priority levels")
     return levels
-
-
-def _ticks(tasks: Sequence[UniTask]) -> tuple[dict[str, list[int]], int]:
-    """The tasks' times in the largest unit that all are multiples of, and that unit in ps."""
-    fields = ("execution", "period", "deadline", "jitter", "blocking")
-    tick = gcd(*(getattr(task, field) for task in tasks for field in fields)) or 1
-    return {field: [getattr(task, field) // tick for task in tasks] for field in fields}, tick
 
 
 def _interfere(levels: Sequence[int], index: int) -> list[int]:

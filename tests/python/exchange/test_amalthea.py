@@ -42,8 +42,8 @@ TASKS = {
     },
     "log": {
         "period": "5ms",
-        # It is released by `control`, whose bound is its own 10 us after 1.9 us of `sample`.
-        "jitter": "11900ns",
+        # It is released by `control`, whose bound is its own 10 us: `sample` comes 240 us after its end.
+        "jitter": "10us",
         "wcet": {"big": "1ns", "little": "3334ps"},
         "bcet": {"little": "3333ps"},
         "on": "little-0",

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Python bindings: response times and verdicts of many task sets at once.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "bindings.hpp"
+#include "rta/bulk.hpp"
+
+namespace nb = nanobind;
+
+namespace consort::engine {
+
+namespace {
+
+using Table = nb::ndarray<const Time, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+TaskSets tables(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                const std::optional<Table>& b) {
+    const auto same = [&](const Table& other, const char* what) {
+        if (other.shape(0) != c.shape(0) || other.shape(1) != c.shape(1)) {
+            throw std::invalid_argument(std::string(what) + " has another shape than c");
+        }
+        return other.data();
+    };
+    return {c.shape(0),
+            c.shape(1),
+            c.data(),
+            same(t, "t"),
+            same(d, "d"),
+            j ? same(*j, "jitter") : nullptr,
+            b ? same(*b, "blocking") : nullptr};
+}
+
+template <class Value>
+auto array(std::unique_ptr<Value[]> values, std::initializer_list<std::size_t> shape) {
+    nb::capsule owner(values.get(), [](void* p) noexcept { delete[] static_cast<Value*>(p); });
+    return nb::ndarray<nb::numpy, Value>(values.release(), shape, owner);
+}
+
+auto fp_responses(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                  const std::optional<Table>& b, bool preemptive) {
+    const TaskSets all = tables(c, t, d, j, b);
+    auto out = std::make_unique<Time[]>(all.sets * all.n);
+    {
+        const nb::gil_scoped_release free;
+        responses(all, preemptive, out.get());
+    }
+    return array(std::move(out), {all.sets, all.n});
+}
+
+auto fp_schedulable(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                    const std::optional<Table>& b, bool preemptive) {
+    const TaskSets all = tables(c, t, d, j, b);
+    auto out = std::make_unique<bool[]>(all.sets);
+    {
+        const nb::gil_scoped_release free;
+        schedulable(all, preemptive, out.get());
+    }
+    return array(std::move(out), {all.sets});
+}
+
+auto edf_schedulable_of(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
+                        const std::optional<Table>& b, bool preemptive) {
+    const TaskSets all = tables(c, t, d, j, b);
+    auto out = std::make_unique<bool[]>(all.sets);
+    {
+        const nb::gil_scoped_release free;
+        edf_schedulable(all, preemptive, out.get());
+    }
+    return array(std::move(out), {all.sets});
+}
+
+}  // namespace
+
+void bind_bulk(nb::module_& module) {
+    module.def("fp_responses", &fp_responses, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
+               nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
+               nb::arg("preemptive") = true,
+               "Response times of many task sets (rows), -1 where one exceeds its deadline.");
+    module.def("fp_schedulable", &fp_schedulable, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
+               nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
+               nb::arg("preemptive") = true, "Whether every task of each set meets its deadline.");
+    module.def("edf_schedulable", &edf_schedulable_of, nb::kw_only(), nb::arg("c"), nb::arg("t"),
+               nb::arg("d"), nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
+               nb::arg("preemptive") = true, "Whether EDF meets every deadline of each set.");
+}
+
+}  // namespace consort::engine

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Worst-case response times under fixed priorities on one core of tasks whose jobs are due at known moments:
+// offset + k * period of one clock. Each beginning of a busy window in a common period is looked at.
+// docs/explanation/analyses.md, theorem 17.
+#pragma once
+
+#include <vector>
+
+#include "rta/fixed_priority.hpp"
+
+namespace consort::engine {
+
+// The offset of a task whose moments are not known: a sporadic one.
+inline constexpr Time no_offset = -1;
+
+struct OffsetResponse {
+    Verdict verdict = Verdict::bounded;  // too_long: more windows than `most_windows`, or steps than allowed
+    Time bound = 0;                      // from when the job is due
+    Time begin = 0;                      // of the worst job's window, from when the job is due
+    Time earlier = 0;                    // jobs of its own task before it in the window
+    Time blocking = 0;
+    std::vector<Time> jobs;  // of each other task in the window
+    Time windows = 0;        // looked at
+};
+
+struct OffsetSearch {
+    Search search{};
+    Time most_windows = 200'000;
+};
+
+// `offsets`: of each task, or `no_offset`.
+[[nodiscard]] OffsetResponse offset_response(const TaskSet& set, const Time* offsets, std::size_t i,
+                                             const OffsetSearch& search);
+
+}  // namespace consort::engine

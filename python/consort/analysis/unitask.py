@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A task of one core as the uniprocessor analyses take it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+TIMES = ("execution", "period", "deadline", "jitter", "blocking")
+
+
+@dataclass(frozen=True)
+class UniTask:
+    """A task of one core; times in picoseconds.
+
+    `level` is its place in the order of priorities, 0 the most urgent. Tasks of one level may be served in
+    any order: each may have to wait for the other. Without levels each task has one of its own, in the order
+    given. `offset`: its jobs are due then and whole periods later; None: at any moment.
+    """
+
+    name: str
+    execution: int
+    period: int
+    deadline: int
+    jitter: int = 0
+    blocking: int = 0
+    level: int | None = None
+    offset: int | None = None
+
+    def __post_init__(self) -> None:
+        for what, least in (("execution", 1), ("period", 1), ("deadline", 1), ("jitter", 0), ("blocking", 0)):
+            value = getattr(self, what)
+            if value < least:
+                raise ValueError(f"{self.name}: {what} is {value} ps; at least {least} ps is needed")
+        if self.offset is not None and self.offset < 0:
+            raise ValueError(f"{self.name}: offset is {self.offset} ps; at least 0 ps is needed")
+
+
+def utilization(tasks: Sequence[UniTask]) -> Fraction:
+    """What the tasks ask for, as a share of the core."""
+    return sum((Fraction(task.execution, task.period) for task in tasks), Fraction(0))
+
+
+def ticks_of(tasks: Sequence[UniTask]) -> tuple[dict[str, list[int]], int]:
+    """The tasks' times in the largest unit that all are multiples of, and that unit in ps."""
+    tick = tick_of(tasks)
+    return {field: [getattr(task, field) // tick for task in tasks] for field in TIMES}, tick
+
+
+def tick_of(tasks: Sequence[UniTask]) -> int:
+    return gcd(*(getattr(task, field) for task in tasks for field in TIMES)) or 1
