@@ -156,11 +156,12 @@ nb::dict fp_offset_response(OwnedSet owned, const Times& offsets, std::size_t i,
     return result;
 }
 
-nb::dict edf_response_of(OwnedSet owned, std::size_t i, bool preemptive) {
+nb::dict edf_response_of(OwnedSet owned, std::size_t i, bool preemptive, const SupplyRow& supply) {
     const TaskSet set = owned.view();
     require_deadlines(set);
     require_task(set, i);
-    const EdfResponse response = edf_response(set, i, {.preemptive = preemptive});
+    const EdfResponse response =
+        edf_response(set, i, {.preemptive = preemptive, .supply = supply_of(supply)});
     nb::dict result;
     result["verdict"] = name(response.verdict);
     if (response.verdict != Verdict::bounded) {
@@ -283,13 +284,15 @@ void bind_rta(nb::module_& module) {
         "period of one clock; offsets of -1: not known. `supply`: (period, budget, longest gap).");
     module.def(
         "edf_response",
-        [](Times c, Times t, Times d, Times jitter, Times blocking, std::size_t task, bool preemptive) {
+        [](Times c, Times t, Times d, Times jitter, Times blocking, std::size_t task, bool preemptive,
+           const SupplyRow& supply) {
             return edf_response_of(
                 {std::move(c), std::move(t), std::move(d), std::move(jitter), std::move(blocking), {}}, task,
-                preemptive);
+                preemptive, supply);
         },
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"), nb::arg("jitter") = Times{},
         nb::arg("blocking") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
+        nb::arg("supply") = nb::none(),
         "Worst-case response time of one task under EDF, and the busy window that attains it.");
     module.def(
         "edf_feasible",

@@ -2,6 +2,7 @@
 #include "rta/edf.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace consort::engine {
 
@@ -16,7 +17,8 @@ Time floor_div(Time a, Time b) {
 
 // The longest stretch in which the core is never idle, or the common period if the load is 1; nothing if
 // neither fits.
-std::optional<Time> busy_window(const TaskSet& set, bool preemptive, Load used, Time& steps) {
+std::optional<Time> busy_window(const TaskSet& set, bool preemptive, Load used, const Supply& supply,
+                                Time& steps) {
     if (used == Load::one || used == Load::undecided) {
         return hyperperiod(set, all);
     }
@@ -30,6 +32,7 @@ std::optional<Time> busy_window(const TaskSet& set, bool preemptive, Load used, 
         for (std::size_t k = 0; k < set.n; ++k) {
             next = add(next, mul(jobs_in(set, k, length, false), set.c[k]));
         }
+        next = supply.time_for(next);
         if (next <= length) {
             return next;
         }
@@ -81,13 +84,16 @@ Time edf_jobs_in(const TaskSet& set, std::size_t i, std::size_t k, Time arrival,
 
 EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search) {
     EdfResponse result;
-    const Load used = load(set, all);
+    if (!search.preemptive && !search.supply.whole()) {
+        throw std::invalid_argument("non-preemptive EDF is analysed on a whole core only");
+    }
+    const Load used = load_under(set, all, search.supply);
     if (used == Load::above_one) {
         result.verdict = Verdict::overload;
         return result;
     }
     Time steps = search.steps;
-    const auto longest = busy_window(set, search.preemptive, used, steps);
+    const auto longest = busy_window(set, search.preemptive, used, search.supply, steps);
     if (!longest) {
         result.verdict = Verdict::too_long;
         return result;
@@ -113,6 +119,7 @@ EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search
                             add(next, mul(edf_jobs_in(set, i, other, arrival, length, closed), set.c[other]));
                     }
                 }
+                next = search.supply.time_for(next);
                 if (next == length) {
                     break;
                 }
@@ -143,7 +150,7 @@ Feasibility edf_feasible(const TaskSet& set, const Search& search) {
         return result;
     }
     Time steps = search.steps;
-    const auto longest = busy_window(set, search.preemptive, used, steps);
+    const auto longest = busy_window(set, search.preemptive, used, {}, steps);
     if (!longest) {
         result.verdict = Verdict::too_long;
         return result;

@@ -5,10 +5,12 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "bindings.hpp"
@@ -261,6 +263,14 @@ void bind_sim(nb::module_& module) {
             },
             "policy"_a = "fixed-priority")
         .def_rw("context_switch", &sim::Core::context_switch)
+        .def_prop_rw(
+            "supply",
+            [](const sim::Core& core) {
+                return nb::make_tuple(core.supply.period, core.supply.budget, core.supply.fixed);
+            },
+            [](sim::Core& core, const std::tuple<Time, Time, bool>& supply) {
+                core.supply = {std::get<0>(supply), std::get<1>(supply), std::get<2>(supply)};
+            })
         .def_rw("keeps", &sim::Core::keeps)
         .def_rw("by_priority", &sim::Core::by_priority)
         .def_rw("dma", &sim::Core::dma)

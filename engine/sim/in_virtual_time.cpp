@@ -34,6 +34,10 @@ consort::OnMiss on_miss_of(OnMiss on_miss) {
 
 virtual_time::Core core_of(const System& system, std::size_t index) {
     const Core& core = system.cores[index];
+    if (core.supply.period != 0) {
+        throw std::invalid_argument("core " + std::to_string(index) +
+                                    ": in virtual time a core has all of its time, and no supply");
+    }
     virtual_time::Core made;
     made.kind = core.policy == Policy::worker        ? virtual_time::CoreKind::worker
                 : core.policy == Policy::three_phase ? virtual_time::CoreKind::three_phase

@@ -23,8 +23,17 @@ enum class Policy : std::uint8_t { preemptive, non_preemptive, edf, worker, thre
 // What becomes of an offloaded job whose answer is not there.
 enum class OnMiss : std::uint8_t { hold, fallback, stop };
 
+// What a hypervisor gives a core: a budget in each period, at one place of all periods or anywhere in each.
+// Where, is drawn from the seed.
+struct Supply {
+    Time period = 0;  // 0: the whole core
+    Time budget = 0;
+    bool fixed = false;
+};
+
 struct Core {
     Policy policy = Policy::preemptive;
+    Supply supply{};  // not of workers and three-phase cores, nor where jobs are offloaded or a core is kept
     Time context_switch = 0;
     // While a job waits (for a worker, or suspended) its core is kept from what is less urgent: the master
     // keeps looking for the answer.

@@ -12,6 +12,7 @@
 
 #include "sim/draw.hpp"
 #include "sim/record.hpp"
+#include "sim/windows.hpp"
 
 namespace consort::engine::sim {
 
@@ -33,6 +34,7 @@ class Processors {
             sink_.at(now);
             for (std::uint32_t c = 0; c < cores_.size(); ++c) {
                 CoreState& core = cores_[c];
+                follow_supply(core, now);
                 if (core.completes == now) {
                     complete(core, now);
                 }
@@ -139,6 +141,8 @@ class Processors {
         Time begins = 0;  // after the context switch
         Time completes = never;
         Time look_again = never;   // when a switch ends that a more urgent job waits for
+        Windows supply;            // of the whole core: always on
+        Time switching = 0;        // while it is off: what is left of the running job's switch
         std::vector<Ready> ready;  // a heap
         std::vector<Request> queue;
         Request serving{};
@@ -176,6 +180,8 @@ class Processors {
             state.context_switch = core.context_switch;
             state.keeps = core.keeps;
             state.by_priority = core.by_priority;
+            state.supply =
+                Windows(core.supply, Draw(settings_.seed, supply_choices + cores[c]), settings_.arrival);
             state.look = state.busy = false;
             state.completes = state.look_again = never;
             state.ready.clear();
@@ -197,6 +203,27 @@ class Processors {
         }
     }
 
+    // Switches the supply on and off as it did by now.
+    void follow_supply(CoreState& core, Time now) {
+        while (core.supply.changes() <= now) {
+            const Time at = core.supply.changes();
+            if (core.busy && core.supply.on() && core.completes != at) {
+                pause(core, at);
+                core.switching = std::max<Time>(core.begins - at, 0);
+                core.completes = core.look_again = never;
+            }
+            core.supply.next();
+            if (core.supply.on()) {
+                core.look = true;
+                if (core.busy && core.completes == never) {
+                    core.since = at;
+                    core.begins = add(at, core.switching);
+                    core.completes = add(core.begins, tasks_[core.running.task].remaining);
+                }
+            }
+        }
+    }
+
     [[nodiscard]] Time next_instant() const {
         Time next = releases_.empty() ? never : releases_.front().at;
         if (!events_.empty()) {
@@ -204,6 +231,10 @@ class Processors {
         }
         for (const CoreState& core : cores_) {
             next = std::min({next, core.completes, core.look_again});
+            // A core with nothing to do misses nothing while it is off.
+            if (core.busy || !core.ready.empty()) {
+                next = std::min(next, core.supply.changes());
+            }
         }
         return next;
     }
@@ -542,6 +573,9 @@ class Processors {
                 serve(core, now);
             }
             return;
+        }
+        if (!core.supply.on()) {
+            return;  // it looks again when it is on
         }
         for (;;) {
             while (!core.ready.empty() && core.ready.front().part != tasks_[core.ready.front().task].part) {

@@ -48,6 +48,7 @@ void check_task(const System& system, std::size_t index) {
         const Policy policy = system.cores[t.master].policy;
         require(policy != Policy::worker && policy != Policy::three_phase, where,
                 "a master's core has fixed priorities or earliest deadline first");
+        require(system.cores[t.master].supply.period == 0, where, "a master has a whole core");
         bool instant = t.executions.empty() ? t.bcet == 0 : false;
         for (const Time e : t.executions) {
             instant = instant || e == 0;
@@ -74,6 +75,13 @@ void check(const System& system, const Settings& settings) {
         const std::string where = "core " + std::to_string(c);
         require(core.context_switch >= 0 && core.context_switch < largest_time, where,
                 "the context switch must be 0 or more and below 2^60");
+        const Supply& supply = core.supply;
+        if (supply.period != 0) {
+            require(supply.budget > 0 && supply.budget <= supply.period && supply.period < largest_time,
+                    where, "a supply needs 0 < budget <= period < 2^60");
+            require(core.policy != Policy::worker && core.policy != Policy::three_phase && !core.keeps, where,
+                    "a worker, a three-phase core and one that is kept have no supply but the whole core");
+        }
         if (core.policy != Policy::three_phase) {
             continue;
         }

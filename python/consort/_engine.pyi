@@ -130,6 +130,7 @@ def edf_response(
     blocking: list[int] = ...,
     task: int,
     preemptive: bool = ...,
+    supply: tuple[int, int, int] | None = ...,
 ) -> dict[str, Any]: ...
 def edf_feasible(
     *,
@@ -165,6 +166,7 @@ def let_chain(tasks: Sequence[tuple[int, int, int]], most: int = ...) -> dict[st
 # engine/sim: docs/explanation/simulator.md. Times in ticks.
 class SimCore:
     context_switch: int
+    supply: tuple[int, int, bool]
     keeps: bool
     by_priority: bool
     dma: int

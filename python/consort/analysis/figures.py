@@ -97,6 +97,12 @@ class Figures:
                 return self._time(place)
         raise MissingFigure(f"cores.{group}.context_switch", f"a context switch of {core}")
 
+    def supply(self, core: str) -> tuple[Used, ...]:
+        """What a hypervisor gives the core: a choice, which the hypervisor enforces."""
+        described = self.system.scheduling
+        own = core if core in described else core.rpartition("-")[0]
+        return (Used(f"scheduling.{own}.supply", str(self.plan.cores[core].supply), UNSOURCED, ""),)
+
     def lateness(self, core: str) -> Cost:
         """How late a timer wakes a core that sleeps until the next release."""
         if self.system.run.time_base != "sleep":

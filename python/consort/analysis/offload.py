@@ -16,6 +16,7 @@ from typing import Any, Literal
 from consort import _engine
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
+from consort.analysis.supply import Supply
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 
 # How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the
@@ -90,6 +91,8 @@ class Master:
     policy: MasterPolicy = "fixed-priority"
     waiting: Waiting = "suspend"
     context_switch: int = 0
+    # What a hypervisor gives the core; then no job offloads or suspends itself.
+    supply: Supply | None = None
 
 
 def self_suspending(tasks: Sequence[MasterTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:
@@ -213,6 +216,9 @@ def _suspension(task: MasterTask, wait: int) -> int:
 
 def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str], int]) -> list[Bound]:
     suspensions = [_suspension(task, waits[core, task.name]) for task in master.tasks]
+    if master.supply is not None and any(suspensions):
+        waiting = next(t.name for t, s in zip(master.tasks, suspensions, strict=True) if s)
+        raise ValueError(f"{waiting} waits on a core that a hypervisor shares out")
     if master.waiting == "suspend" and any(suspensions):
         if master.policy == "edf":
             return _suspending_under_edf(master.tasks, suspensions, master.context_switch, core)
@@ -233,10 +239,16 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
         for task, suspension in zip(master.tasks, suspensions, strict=True)
     ]
     if master.policy == "edf":
-        found = edf(tasks, context_switch=master.context_switch, core=core)
+        found = edf(tasks, context_switch=master.context_switch, core=core, supply=master.supply)
     else:
         preemptive = master.policy == "fixed-priority"
-        found = fixed_priority(tasks, preemptive=preemptive, context_switch=master.context_switch, core=core)
+        found = fixed_priority(
+            tasks,
+            preemptive=preemptive,
+            context_switch=master.context_switch,
+            core=core,
+            supply=master.supply,
+        )
     if not any(suspensions):
         return found
     note = "the master's core is kept while a job waits: the wait counts as execution"

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import gcd
 
 from consort import _engine
 from consort.analysis.range import within_range
 from consort.analysis.result import Bound, Steps
+from consort.analysis.supply import Supply, ticks_of_supply, times_of
 from consort.analysis.unitask import UniTask, tick_of
 
 OFFSETS = "docs/explanation/analyses.md, theorem 17 (Tindell 1994; Palencia & Gonzalez Harbour 1998)"
@@ -19,12 +19,17 @@ _TOO_MANY = f"{ANY_MOMENT}, since a common period holds too many busy windows to
 
 
 def with_offsets(
-    bound: Bound, tasks: Sequence[UniTask], levels: Sequence[int], index: int, preemptive: bool
+    bound: Bound,
+    tasks: Sequence[UniTask],
+    levels: Sequence[int],
+    index: int,
+    preemptive: bool,
+    supply: Supply | None,
 ) -> Bound:
     """The bound that makes use of the tasks' offsets, where it is lower."""
     if bound.response is None or not any(task.offset for task in tasks):
         return bound
-    tick = gcd(tick_of(tasks), *(task.offset or 0 for task in tasks))
+    tick = tick_of(tasks, *(task.offset or 0 for task in tasks), *times_of(supply))
     raw = within_range(
         _engine.fp_offset_response,
         c=[task.execution // tick for task in tasks],
@@ -35,6 +40,7 @@ def with_offsets(
         level=list(levels),
         task=index,
         preemptive=preemptive,
+        supply=ticks_of_supply(supply, tick),
     )
     if raw["bound"] is None:
         return _assuming(bound, _TOO_MANY)

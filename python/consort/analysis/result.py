@@ -10,7 +10,16 @@ from typing import Any, Literal
 from consort.model.quantities import Duration
 
 StepKind = Literal[
-    "blocking", "interference", "own", "suspension", "jitter", "slot", "load", "unload", "communication"
+    "blocking",
+    "interference",
+    "own",
+    "suspension",
+    "jitter",
+    "slot",
+    "load",
+    "unload",
+    "communication",
+    "supply",
 ]
 
 

@@ -46,6 +46,8 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
     planned = plan.cores[core]
     if planned.slot is None:
         raise NotAnalysable(planned.slot_missing)
+    if planned.supply is not None:
+        raise NotAnalysable(f"{core} executes three-phase tasks, and has a supply: only a whole core does")
     arbitration = planned.slot.arbitration
     share = DmaShare(planned.slot.length_ps, planned.slot.round_ps)
     figures = Figures(plan)

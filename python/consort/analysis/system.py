@@ -13,6 +13,7 @@ from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, W
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
+from consort.analysis.supply import Supply
 from consort.model import System
 from consort.model.description import Service, Wait
 from consort.plan import Plan, PlannedTask, plan_of
@@ -148,6 +149,13 @@ def _master(
                 answer=costs.answer,
                 level=plan.cores[task.worker].serves.index(name),
             )
+        for end in (core, task.worker) if task.worker is not None else ():
+            if plan.cores[end].supply is not None:
+                raise NotAnalysable(f"{name} is offloaded, and {end} has a supply: it takes whole cores")
+        if suspension and planned.supply is not None:
+            raise NotAnalysable(
+                f"tasks.{name}.self_suspension: a job that waits has no bound on {core}, which has a supply"
+            )
         if execution + suspension == 0 and remote is None:
             raise NotAnalysable(f"tasks.{name}.wcet: an execution time of 0 cannot be analysed")
         tasks.append(
@@ -164,7 +172,12 @@ def _master(
                 offset=None if task.sporadic else task.offset_ps,
             )
         )
-    return Master(tasks, _POLICIES[planned.policy], waits, switch.ps), joined(*used)
+    supply = None
+    if planned.supply is not None:
+        given = planned.supply
+        supply = Supply(given.budget_ps, given.period_ps, given.fixed)
+        used.append(figures.supply(core))
+    return Master(tasks, _POLICIES[planned.policy], waits, switch.ps, supply), joined(*used)
 
 
 def _given_up(plan: Plan, bound: Bound) -> Bound:

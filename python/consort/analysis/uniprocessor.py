@@ -15,6 +15,7 @@ from consort import _engine
 from consort.analysis.offsets import ANY_MOMENT, with_offsets
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
+from consort.analysis.supply import Supply, ticks_of_supply, times_of, under
 from consort.analysis.unitask import UniTask as UniTask
 from consort.analysis.unitask import ticks_of
 from consort.analysis.unitask import utilization as utilization
@@ -35,7 +36,12 @@ _RELEASES = (
 
 
 def fixed_priority(
-    tasks: Sequence[UniTask], *, preemptive: bool = True, context_switch: int = 0, core: str = ""
+    tasks: Sequence[UniTask],
+    *,
+    preemptive: bool = True,
+    context_switch: int = 0,
+    core: str = "",
+    supply: Supply | None = None,
 ) -> list[Bound]:
     """Worst-case response times under fixed priorities; the tasks come in priority order, most urgent first.
 
@@ -49,7 +55,7 @@ def fixed_priority(
         charged.append(
             replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
         )
-    arrays, tick = ticks_of(charged)
+    arrays, tick = ticks_of(charged, *times_of(supply))
     assumptions = [
         "one core, "
         + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end")
@@ -71,6 +77,7 @@ def fixed_priority(
             level=levels,
             task=index,
             preemptive=preemptive,
+            supply=ticks_of_supply(supply, tick),
         )
         bound = Bound(
             task=task.name,
@@ -82,12 +89,18 @@ def fixed_priority(
             notes=_why_none(charged, levels, index, raw),
             core=core,
         )
-        results.append(with_offsets(bound, charged, levels, index, preemptive))
+        found = with_offsets(bound, charged, levels, index, preemptive, supply)
+        results.append(under(found, supply))
     return results
 
 
 def edf(
-    tasks: Sequence[UniTask], *, preemptive: bool = True, context_switch: int = 0, core: str = ""
+    tasks: Sequence[UniTask],
+    *,
+    preemptive: bool = True,
+    context_switch: int = 0,
+    core: str = "",
+    supply: Supply | None = None,
 ) -> list[Bound]:
     """Worst-case response times under earliest deadline first; context switches as in `fixed_priority`."""
     switch = context_switch if preemptive and len(tasks) > 1 else 0
@@ -95,7 +108,7 @@ def edf(
         replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
         for task in tasks
     ]
-    arrays, tick = ticks_of(charged)
+    arrays, tick = ticks_of(charged, *times_of(supply))
     assumptions = [
         "one core, earliest deadline first, "
         + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end"),
@@ -115,6 +128,7 @@ def edf(
             blocking=arrays["blocking"],
             task=index,
             preemptive=preemptive,
+            supply=ticks_of_supply(supply, tick),
         )
         results.append(
             Bound(
@@ -128,7 +142,7 @@ def edf(
                 core=core,
             )
         )
-    return results
+    return [under(bound, supply) for bound in results]
 
 
 @dataclass(frozen=True)

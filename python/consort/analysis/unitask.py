@@ -43,11 +43,11 @@ def utilization(tasks: Sequence[UniTask]) -> Fraction:
     return sum((Fraction(task.execution, task.period) for task in tasks), Fraction(0))
 
 
-def ticks_of(tasks: Sequence[UniTask]) -> tuple[dict[str, list[int]], int]:
-    """The tasks' times in the largest unit that all are multiples of, and that unit in ps."""
-    tick = tick_of(tasks)
+def ticks_of(tasks: Sequence[UniTask], *others: int) -> tuple[dict[str, list[int]], int]:
+    """The tasks' times in the largest unit that they and others are multiples of, and that unit in ps."""
+    tick = tick_of(tasks, *others)
     return {field: [getattr(task, field) // tick for task in tasks] for field in TIMES}, tick
 
 
-def tick_of(tasks: Sequence[UniTask]) -> int:
-    return gcd(*(getattr(task, field) for task in tasks for field in TIMES)) or 1
+def tick_of(tasks: Sequence[UniTask], *others: int) -> int:
+    return gcd(*(getattr(task, field) for task in tasks for field in TIMES), *others) or 1

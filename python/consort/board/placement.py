@@ -189,6 +189,8 @@ class _Refusals:
                 f"the {side.title} has no timer interrupt here, so a job is not preempted;"
                 " write policy: fixed-priority-non-preemptive",
             )
+        if core.supply is not None:
+            yield self._at(f"scheduling.{core.name}.supply", "a board's core has all of its time; remove it")
         if core.wait == "sleep":
             yield self._at(
                 f"scheduling.{core.name}.wait",

@@ -18,6 +18,7 @@ _COLOURS = {
     "load": "#76b7b2",
     "unload": "#76b7b2",
     "communication": "#59a14f",
+    "supply": "#d3d3d3",
 }
 
 

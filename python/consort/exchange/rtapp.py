@@ -501,6 +501,8 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
     if any(value % MICROSECOND for value in exact):
         report.change("time", name, "rounded to microseconds, to the safe side")
     thread: dict[str, Any] = {}
+    if system.scheduling_of(task.on).supply is not None:
+        report.leave("supply", name, "rt-app's threads have all of their CPU's time")
     if system.scheduling_of(task.on).policy == "edf":
         thread |= {"policy": "SCHED_DEADLINE", "dl-runtime": run, "dl-period": period}
         thread["dl-deadline"] = min(deadline, period)

@@ -122,6 +122,14 @@ def make_plan(system: System, options: PartitionOptions) -> Plan:
         raise refuse(
             "tasks", f"tasks take all {cpus} cores of '{group}'; the operating system needs one of its own"
         )
+    for name in cores:
+        if system.scheduling_of(name).supply is not None:
+            own = name if name in system.scheduling else group
+            raise refuse(
+                f"scheduling.{own}.supply",
+                f"each partition that is written has its core, here {name}, to itself; remove 'supply', or"
+                " configure the hypervisor's scheduler by hand",
+            )
     ddr = _ddr(system, refuse, options)
     window = Region("window", options.window, options.window_bytes)
     colors, per_cell, rest = _colors(options, len(cores), refuse)

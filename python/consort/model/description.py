@@ -34,6 +34,7 @@ OnMiss = Literal["hold-last-output", "local-fallback", "stop"]
 TimeBase = Literal["spin", "sleep", "hybrid"]
 Wait = Literal["spin", "sleep"]
 Service = Literal["priority", "fifo"]
+SupplyKind = Literal["periodic-server", "tdma"]
 Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
 # Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
@@ -405,6 +406,19 @@ class Mode(Described):
     )
 
 
+class Supply(Described):
+    """What a hypervisor gives a core: a budget in each period."""
+
+    kind: SupplyKind = Field(
+        description="periodic-server: the budget comes anywhere in each period; tdma: at one place of all."
+    )
+    budget: Duration = Field(
+        description="What the core has of each period for its tasks, the hypervisor's switches not counted.",
+        examples=["2ms"],
+    )
+    period: Duration = Field(description="In each of these the core has its budget once.", examples=["5ms"])
+
+
 class Scheduling(Sourced):
     """How a core, or each core of a group, is scheduled."""
 
@@ -433,6 +447,12 @@ class Scheduling(Sourced):
         default=None,
         description="Which request a worker serves of those it finds: that of the most urgent task"
         " (priority), or the oldest one (fifo). Without it priority.",
+    )
+    supply: Supply | None = Field(
+        default=None,
+        description="What a hypervisor gives the core, where that is not all of its time. Only of cores that"
+        " execute local tasks.",
+        examples=["{kind: tdma, budget: 2ms, period: 5ms}"],
     )
 
 

@@ -22,7 +22,7 @@ from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
-from consort.model.task_rules import TASK_RULES, check_service, check_waits
+from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
 from consort.model.view import View
 
 Problems = Iterator[BadInput]
@@ -268,6 +268,7 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     _deadlines,
     check_waits,
     check_service,
+    check_supply,
     _channel_names,
     _channel_memories,
     *FILE_RULES,

@@ -190,6 +190,38 @@ def check_service(view: View) -> Problems:
             )
 
 
+def check_supply(view: View) -> Problems:
+    """A supply is of cores that execute local tasks, and a part of their time."""
+    offloaded = [task for task in view.tasks() if view.offloaded(task)]
+    for name in view.mapping("scheduling"):
+        here: Location = ("scheduling", name, "supply")
+        if not view.mapping(*here):
+            continue
+        if view.text("scheduling", name, "policy") == "three-phase":
+            yield view.problem(
+                here,
+                "a three-phase core takes turns at the DMA engine and has all of its time; remove 'supply'",
+                at_key=True,
+            )
+        for task in offloaded:
+            ends = [view.text("tasks", task, key) or "" for key in ("master", "on")]
+            if name in (*ends, *(end.rpartition("-")[0] for end in ends)):
+                yield view.problem(
+                    here,
+                    f"{task!r} is offloaded between cores that have all of their time; write 'execution:"
+                    " local' for it, name other cores, or remove 'supply'",
+                    at_key=True,
+                )
+                break
+        budget, period = (view.parsed(Duration, *here, key) for key in ("budget", "period"))
+        if budget is not None and budget.value == 0:
+            yield view.problem((*here, "budget"), "the budget is 0; more than 0 is needed")
+        elif budget is not None and period is not None and budget > period:
+            yield view.problem(
+                (*here, "budget"), f"the budget is longer than the period, {period}; shorten it"
+            )
+
+
 def _slots(view: View) -> Problems:
     """The slot belongs to three-phase cores that take turns, and holds a whole transfer."""
     for name in view.mapping("scheduling"):

@@ -38,6 +38,9 @@ def _loads(system: System, document: Document) -> Iterator[BadInput]:
         for core, time in parts:
             loads[core] = loads.get(core, Fraction(0)) + Fraction(time, task.interval.value)
     for core, load in loads.items():
+        supply = system.scheduling_of(core).supply
+        if supply is not None:
+            load *= Fraction(supply.period.value, supply.budget.value)
         if load > 1:
             on = [name for name, task in system.tasks.items() if core in (task.on, task.master)]
             text = f"{core} is asked for {float(load):.3g} times what it has, by {', '.join(on)}"

@@ -38,6 +38,7 @@ class _Refusals:
                 self._durations,
                 self._policies,
                 self._service,
+                self._supply,
                 self._channels,
                 self._devices,
                 self._bindings,
@@ -381,6 +382,17 @@ class _Refusals:
                     place,
                     f"a worker of {self.target.name} serves the most urgent request it finds; write"
                     " 'service: priority', or remove it",
+                )
+
+    def _supply(self) -> Iterator[BadInput]:
+        for name, core in self.plan.cores.items():
+            if core.supply is not None:
+                place = (*self._policy_at(name)[:2], "supply")
+                yield self._at(
+                    place,
+                    f"{self.target.name} gives a core all of its time; 'supply' is for the analysis and the"
+                    " simulation of a hypervisor's partition: remove it",
+                    at_key=True,
                 )
 
     def _cpus(self) -> Iterator[BadInput]:

@@ -108,7 +108,7 @@ def _cores(plan: Plan) -> RenderableType:
             core.name,
             core.processor,
             "any" if core.cpu is None else str(core.cpu),
-            core.policy,
+            core.policy if core.supply is None else f"{core.policy}; {core.supply}",
             core.time_base if core.tasks else "-",
             core.wait if _is_master(plan, core) else "-",
             _time(core.context_switch_ps, "no figure"),

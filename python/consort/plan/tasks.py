@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from consort.model import Duration, System, Task
-from consort.model.description import STAND_IN, Communication
+from consort.model.description import STAND_IN, Communication, Supply
 from consort.model.figures import Figure
 from consort.plan.channels import channel_communication
 from consort.plan.types import (
@@ -15,6 +15,7 @@ from consort.plan.types import (
     CorePolicy,
     PlannedCore,
     PlannedFootprint,
+    PlannedSupply,
     PlannedTask,
     Release,
     Slot,
@@ -196,9 +197,16 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
             tasks=tuple(released),
             serves=tuple(serves),
             slot=slots.get(name),
+            supply=_supply(scheduling.supply),
             slot_missing=missing.get(name, ""),
         )
     return cores
+
+
+def _supply(given: Supply | None) -> PlannedSupply | None:
+    if given is None:
+        return None
+    return PlannedSupply(given.budget.picoseconds, given.period.picoseconds, given.kind == "tdma")
 
 
 def time_base(wanted: Wanted, released: Sequence[str]) -> Wanted | Literal["sleep"]:

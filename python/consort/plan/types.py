@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from consort.model import System
+from consort.model import Duration, System
 from consort.model.description import (
     Arbitration,
     Communication,
@@ -58,6 +58,20 @@ class Slot:
 
 
 @dataclass(frozen=True)
+class PlannedSupply:
+    """What a hypervisor gives a core: a budget in each period [ps]."""
+
+    budget_ps: int
+    period_ps: int
+    fixed: bool
+    """At the same place of all periods; else anywhere in each."""
+
+    def __str__(self) -> str:
+        kind = "tdma" if self.fixed else "periodic-server"
+        return f"{Duration(self.budget_ps)} in each {Duration(self.period_ps)}, {kind}"
+
+
+@dataclass(frozen=True)
 class PlannedCore:
     """What one core does."""
 
@@ -80,6 +94,8 @@ class PlannedCore:
     serves: tuple[str, ...]
     """The tasks that it computes for masters, the most urgent first."""
     slot: Slot | None = None
+    supply: PlannedSupply | None = None
+    """None: it has all of its time."""
     slot_missing: str = ""
     """Of a three-phase core without a slot: which figure is missing, and how to give it."""
 

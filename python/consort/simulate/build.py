@@ -63,7 +63,10 @@ def prepare(
         made = _engine.SimCore("worker" if planned.serves else planned.policy)
         if planned.tasks:
             made.context_switch = _context_switch(figures, planned.name, problems)
-        made.keeps = (planned.wait if waiting is None else waiting) == "spin"
+        made.keeps = planned.supply is None and (planned.wait if waiting is None else waiting) == "spin"
+        if planned.supply is not None:
+            given = planned.supply
+            made.supply = (given.period_ps * time_scale, given.budget_ps * time_scale, given.fixed)
         made.by_priority = (discipline or planned.service) == "priority"
         if planned.slot is not None:
             made.slot = planned.slot.length_ps * time_scale

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 from consort import _engine
 from response_time_analysis import fp, model
-from verified import Row, Verified, from_due, up
+from verified import PeriodicSupply, Row, Verified, from_due, up
 
 SETS = 120
 
@@ -154,6 +154,36 @@ def first_in_first_out(seed: int, count: int) -> None:
         assert max(found for found in ours if found is not None) == Verified(same).fifo(), rows
 
 
+def supplies(seed: int, count: int) -> Iterator[tuple[list[Row], tuple[int, int, int], PeriodicSupply]]:
+    """Sets on a part of a core: with the supply for the engine and for the peer."""
+    random = Random(seed)
+    for rows in sets(seed, 2 * count):
+        period = random.choice((3, 5, 8, 10, 20))
+        budget, fixed = random.randint(1, period), random.random() < 0.5
+        mine = [Row(r.c, r.t, r.d, 0, r.priority) for r in rows]
+        if sum(r.c / r.t for r in mine) <= 0.95 * budget / period:
+            gap = (period - budget) * (1 if fixed else 2)
+            yield mine, (period, budget, gap), PeriodicSupply(period, budget, fixed)
+
+
+def supply_fixed_priority(seed: int, count: int) -> None:
+    """The peer's equation with the supply of a partition; with its own model, a line below, never lower."""
+    for rows, supply, theirs in supplies(seed, count):
+        peer = Verified(rows)
+        for i in range(len(rows)):
+            ours = fixed_priority(rows, i, supply=supply)
+            assert ours == up(peer.fixed_priority(i, theirs)), (rows, supply, i)
+            line = up(peer.fixed_priority(i, theirs.rate_and_delay()))
+            assert ours is not None and line is not None and ours <= line, (rows, supply, i)
+
+
+def supply_edf(seed: int, count: int) -> None:
+    for rows, supply, theirs in supplies(seed, count):
+        peer = Verified(rows)
+        for i in range(len(rows)):
+            assert edf(rows, i, supply=supply) == peer.edf(i, supply=theirs), (rows, supply, i)
+
+
 MODES: tuple[Callable[[int, int], None], ...] = (
     preemptive,
     equal_priorities,
@@ -166,6 +196,8 @@ MODES: tuple[Callable[[int, int], None], ...] = (
     edf_non_preemptive,
     edf_with_jitter_of_others,
     first_in_first_out,
+    supply_fixed_priority,
+    supply_edf,
 )
 
 

@@ -57,13 +57,13 @@ class Verified:
         ]
         return peer.fp.rta(model.taskset(tasks), tasks[index], supply or self._ideal, HORIZON)
 
-    def edf(self, index: int, deadlines: Sequence[int] | None = None) -> int | None:
+    def edf(self, index: int, deadlines: Sequence[int] | None = None, supply: Any = None) -> int | None:
         given = deadlines or [row.d for row in self.rows]
         tasks = [
             model.Task(*self._parts(row), model.Deadline(SCALE * d), model.Priority(k + 1))
             for k, (row, d) in enumerate(zip(self.rows, given, strict=True))
         ]
-        return up(peer.edf.rta(model.taskset(tasks), tasks[index], self._ideal, HORIZON))
+        return up(peer.edf.rta(model.taskset(tasks), tasks[index], supply or self._ideal, HORIZON))
 
     def fifo(self) -> int | None:
         tasks = [model.Task(*self._parts(row)) for row in self.rows]
@@ -91,6 +91,29 @@ class Verified:
         if jitter:
             return model.PeriodicWithJitter(period, jitter), execution
         return model.Periodic(period), execution
+
+
+class PeriodicSupply:
+    """The supply of a partition as a model of the peer, which has a rate and a delay only."""
+
+    def __init__(self, period: int, budget: int, fixed: bool) -> None:
+        self.period, self.budget = SCALE * period, SCALE * budget
+        self.without = self.period - self.budget
+        self.fixed = fixed
+
+    def __call__(self, span: int) -> int:
+        if self.fixed:
+            whole, rest = divmod(max(span, 0), self.period)
+            return whole * self.budget + max(0, rest - self.without)
+        if span < self.without:
+            return 0
+        n = (span - self.without) // self.period
+        return n * self.budget + max(0, span - 2 * self.without - n * self.period)
+
+    def rate_and_delay(self) -> Any:
+        """What the peer makes of it: never more than it gives."""
+        delay = self.without * (1 if self.fixed else 2)
+        return model.RateDelayModel(self.period, self.budget, delay)
 
 
 def up(solution: Any) -> int | None:
