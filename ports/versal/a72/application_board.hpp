@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "consort/bare/arm/aarch64_page_tables.hpp"
 #include "consort/bare/program.hpp"
 #include "consort/spm/application_core.hpp"
 #include "consort/versal/gic.hpp"
@@ -42,6 +43,7 @@ inline constexpr std::uint64_t by_stop = 2;
 // --- what a job sees: one table for each level that leads to its partition and to the page with the way out
 
 inline constexpr std::uint64_t per_table = 512;
+inline constexpr std::uint64_t block = bare::arm::PageTables::block;
 struct alignas(4096) JobTables {
     std::uint64_t gib[per_table];         // the first four are used
     std::uint64_t low[per_table];         // of the first GiB
@@ -75,7 +77,7 @@ inline std::uint64_t address_of(const void* p) {
 // pages, ends where its data begin.
 inline void show(JobTables& tables, std::uintptr_t begin, std::uintptr_t data, std::uintptr_t end,
                  std::uintptr_t stack) {
-    constexpr std::uintptr_t first = versal::on_chip & ~(versal::block - 1);
+    constexpr std::uintptr_t first = versal::on_chip & ~(block - 1);
     for (std::uintptr_t at = versal::on_chip; at - versal::on_chip < versal::on_chip_bytes; at += page) {
         const bool shown = (at >= begin && at < end) || at == stack;
         const bool code = at >= begin && at < data;
@@ -87,10 +89,10 @@ inline void show(JobTables& tables, std::uintptr_t begin, std::uintptr_t data, s
 inline void prepare_job_view(JobTables& tables) {
     const std::uint64_t way_out = address_of(consort_job_page);
     tables.gib[0] = address_of(tables.low) | table_or_page;
-    tables.low[way_out / versal::block] = address_of(tables.low_pages) | table_or_page;
+    tables.low[way_out / block] = address_of(tables.low_pages) | table_or_page;
     tables.low_pages[way_out / page % per_table] = way_out | way_out_page;
     tables.gib[3] = address_of(tables.high) | table_or_page;
-    tables.high[versal::on_chip / versal::block % per_table] = address_of(tables.high_pages) | table_or_page;
+    tables.high[versal::on_chip / block % per_table] = address_of(tables.high_pages) | table_or_page;
     // 4 GiB from TTBR0, pages of 4 KiB, walks cached and inner shareable; nothing from TTBR1.
     constexpr std::uint64_t translation = 32U | 1U << 8U | 1U << 10U | 3U << 12U | 1U << 23U;
     asm volatile(

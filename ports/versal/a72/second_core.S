@@ -3,7 +3,7 @@
 // The second Cortex-A72. A program that uses it defines consort_second_main and starts it
 // (consort/versal/second_core.hpp).
 
-#include "core_setup.h"
+#include "consort/bare/arm/aarch64_start.h"
 
     .section .text.second_core, "ax"
     .global consort_second_core_from_below
@@ -14,9 +14,10 @@ consort_second_core_from_below:
 // From its release to C++ with the first one's page tables, at consort_second_main.
     .global consort_second_core
 consort_second_core:
-    enter_core consort_vectors
+    enter_core consort_vectors, 3
+    join_coherency
     set_stack consort_second_stack_top
-    enable_mmu
+    enable_mmu 3
     start_cycle_counter
     bl      consort_second_main
 1:  wfi

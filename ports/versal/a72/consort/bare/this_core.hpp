@@ -3,17 +3,17 @@
 // Programs for boards, on the Versal's Cortex-A72.
 #pragma once
 
+#include "consort/bare/arm/aarch64.hpp"
+#include "consort/bare/arm/pl011.hpp"
 #include "consort/bare/console.hpp"
 #include "consort/bare/control_block.hpp"
 #include "consort/bare/polling.hpp"
 #include "consort/bare/registers.hpp"
-#include "consort/versal/a72.hpp"
 #include "consort/versal/memory_map.hpp"
-#include "consort/versal/uart.hpp"
 
 namespace consort::bare {
 
-using ThisPort = versal::CortexA72;
+using ThisPort = arm::AArch64;
 using CoreTimer = Polling<ThisPort>;
 inline constexpr const char* this_core = board::title_of_a72;
 inline constexpr std::uint32_t this_place = board::control_block_of_a72;
@@ -25,12 +25,12 @@ inline unsigned char* on_chip() noexcept {
     return reinterpret_cast<unsigned char*>(versal::on_chip);
 }
 inline void print(const char* text) noexcept {
-    print_line<versal::Uart<versal::uart0>>(text);
+    print_line<arm::Pl011<versal::uart0>>(text);
 }
 
 // What the control block of the R5F carries if the R5F is to run: the A72 is the core that starts first.
 inline void start_up() noexcept {
-    versal::Uart<versal::uart0>::start();
+    arm::Pl011<versal::uart0>::start();
     if (ControlBlock(window() + board::control_block_of_r5f * ControlBlock::bytes).ordered()) {
         isa::system_barrier();
         reg(versal::crl_reset_cpu_r5) = 0;

@@ -13,7 +13,5 @@ using namespace consort::board;
 
 inline constexpr std::uintptr_t zdma_step = 0x10000;
 inline constexpr std::uint32_t zdma_channels = 8;
-// What a page table entry of the A72 covers: images and window begin at multiples of it.
-inline constexpr std::uintptr_t block = std::uintptr_t{2} * 1024 * 1024;
 
 }  // namespace consort::versal

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "consort/versal/a72.hpp"
+#include "consort/bare/arm/aarch64.hpp"
 
 // What the second core runs, at EL3 with the first one's page tables: defined by the program.
 extern "C" void consort_second_main();
@@ -29,7 +29,7 @@ inline std::int64_t start_second_core() noexcept {
     vector[1] = 0xd61f0200;  // br x16
     vector[2] = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&consort_second_core));
     vector[3] = 0;
-    CortexA72::clean(const_cast<std::uint32_t*>(vector), 16);
+    bare::arm::AArch64::clean(const_cast<std::uint32_t*>(vector), 16);
     // Below EL3 is AArch64: what the firmware asks before it starts another core there.
     asm volatile("msr scr_el3, %0\n isb" ::"r"(std::uint64_t{1U << 10U}));
     register std::uint64_t function asm("x0") = 0xc4000003;  // CPU_ON

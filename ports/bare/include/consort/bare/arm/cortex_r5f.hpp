@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The port contract on a bare Cortex-R5F: the performance monitor's cycle counter, and cache maintenance by
-// address. One core, no interrupts: `now` keeps the counter's upper half itself and must be called at least
-// once in 2^32 cycles (5 s at 800 MHz), which every waiting loop does.
+// address. `now` keeps the counter's upper half itself and must be called at least once in 2^32 cycles (5 s
+// at 800 MHz), which every waiting loop does.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "consort/board/memory_map.hpp"
 #include "consort/port.hpp"
 
-namespace consort::versal {
+namespace consort::bare::arm {
 
+// `interrupted`: whether a handler of this core calls now() as well. Two that look at the same time would
+// both see the counter's wrap.
+template <Ticks hertz, bool interrupted = false>
 struct CortexR5F {
     static std::uint32_t cycles() noexcept {
         std::uint32_t count = 0;
@@ -20,15 +22,23 @@ struct CortexR5F {
         return count;
     }
     static Ticks now() noexcept {
+        std::uint32_t state = 0;
+        if constexpr (interrupted) {
+            asm volatile("mrs %0, cpsr\n cpsid i" : "=r"(state)::"memory");
+        }
         const std::uint32_t low = cycles();
         if (low < last) {
             upper += Ticks{1} << 32U;
         }
         last = low;
-        return upper | low;
+        const Ticks now = upper | low;
+        if constexpr (interrupted) {
+            asm volatile("msr cpsr_c, %0" ::"r"(state) : "memory");
+        }
+        return now;
     }
     static Ticks timestamp() noexcept { return now(); }
-    static Ticks ticks_per_second() noexcept { return board::clock_of_r5f; }
+    static Ticks ticks_per_second() noexcept { return hertz; }
     static void relax() noexcept { isa::relax(); }
     static void clean(const void* begin, std::size_t bytes) noexcept {
         for_lines(begin, bytes, [](std::uintptr_t line) {
@@ -41,7 +51,7 @@ struct CortexR5F {
             asm volatile("mcr p15, 0, %0, c7, c14, 1" ::"r"(line) : "memory");
         });
     }
-    // The cluster's cores follow the two A72 in the numbers of an application.
+    // The cluster's cores follow its application cores in the numbers of an application.
     static std::uint32_t core_id() noexcept {
         std::uint32_t affinity = 0;
         asm volatile("mrc p15, 0, %0, c0, c0, 5" : "=r"(affinity));
@@ -71,4 +81,4 @@ struct CortexR5F {
     static inline Ticks upper = 0;
 };
 
-}  // namespace consort::versal
+}  // namespace consort::bare::arm

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The port contract on a bare Cortex-A72: the generic timer, and cache maintenance by address.
+// The port contract on a bare 64-bit Arm core (Cortex-A53, Cortex-A72): the generic timer, and cache
+// maintenance by address.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +9,9 @@
 
 #include "consort/port.hpp"
 
-namespace consort::versal {
+namespace consort::bare::arm {
 
-struct CortexA72 {
+struct AArch64 {
     // Ordered against the code around it (isb): the counter is otherwise read ahead.
     static Ticks timestamp() noexcept {
         Ticks ticks = 0;
@@ -65,4 +66,4 @@ struct CortexA72 {
     }
 };
 
-}  // namespace consort::versal
+}  // namespace consort::bare::arm
