@@ -17,7 +17,7 @@ from consort.board.application import prepare_board
 from consort.board.boards import all_boards
 from consort.board.description import BoardSpec
 from consort.board.exchange import SIZES, Exchange, Pair, exchange, pair_of
-from consort.board.placement import Placement, is_emulated, placement
+from consort.board.placement import Placement, board_of, is_emulated, placement
 from consort.model import System, load_system
 from consort.progress import Progress
 from consort.record import Run, RunWriter
@@ -41,7 +41,8 @@ class Part:
 
     @property
     def key(self) -> str:
-        return "-".join(self._sides(self.where.masters) + self._sides(self.where.workers))
+        sides = self._sides(self.where.masters) + self._sides(self.where.workers)
+        return "-".join([self._example, self._board, *sides])
 
     @property
     def title(self) -> str:
@@ -49,8 +50,16 @@ class Part:
             ", ".join(map(self._title, self._sides(names)))
             for names in (self.where.masters, self.where.workers)
         )
-        name = self.system.file.parent.name
+        name = f"{self._example} on {self._board}"
         return f"{name}: master {masters}, worker {workers}" if workers else f"{name}: {masters}"
+
+    @property
+    def _example(self) -> str:
+        return self.system.file.parent.name
+
+    @property
+    def _board(self) -> str:
+        return board_of(self.system).name
 
     def _sides(self, cores: list[str]) -> list[str]:
         return [self.where.sides[core] for core in cores]
@@ -116,11 +125,12 @@ def demo(jobs: int, messages: int, root: Path | None, command: list[str], progre
             for pairs, counted in exchanges(spec):
                 found = exchange(spec, pairs, messages, counted=counted)
                 for who, one in zip(pairs, found, strict=True):
-                    rows.append(_row(who, one, counted))
+                    rows.append(_row(spec, who, one, counted))
         for provenance in ("counted", "emulated"):
             writer.add_section(
                 f"Messages of 0 to 1024 bytes, content checked: round trips, {provenance}",
                 columns=[
+                    {"name": "board"},
                     {"name": "asks"},
                     {"name": "answers"},
                     {"name": "memory"},
@@ -138,7 +148,7 @@ def demo(jobs: int, messages: int, root: Path | None, command: list[str], progre
         return writer.finish()
 
 
-def _row(who: Pair, one: Exchange, counted: bool) -> list[Any]:
+def _row(spec: BoardSpec, who: Pair, one: Exchange, counted: bool) -> list[Any]:
     trips = {row["bytes"]: row for row in one.round_trips()}
     figures = [
         None if (ns := trips[size][name]) is None else round(ns / 1000, 3)
@@ -147,7 +157,7 @@ def _row(who: Pair, one: Exchange, counted: bool) -> list[Any]:
     ]
     memory = "OCM" if who.on_chip else "DDR"
     kind = "counted" if counted else "emulated"
-    return [kind, who.asker.name, who.answerer.name, memory, one.messages, *figures]
+    return [kind, spec.name, who.asker.name, who.answerer.name, memory, one.messages, *figures]
 
 
 def table(run: Run) -> list[str]:

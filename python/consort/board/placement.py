@@ -31,6 +31,13 @@ def is_emulated(system: System) -> bool:
     return system.platform_description.emulation is not None
 
 
+def board_of(system: System) -> BoardSpec:
+    """The board that stands for the platform of an emulated system."""
+    platform = system.platform_description
+    assert platform.emulation is not None
+    return board_named(platform.emulation.board or platform.name)
+
+
 @dataclass(frozen=True)
 class Placement:
     """A plan on a board."""
@@ -104,7 +111,7 @@ def placement(system: System, *, rt_linux: bool = False) -> Placement:
     made = plan(system, "linux")
     emulation = system.platform_description.emulation
     assert emulation is not None
-    spec = board_named(emulation.board or system.platform_description.name)
+    spec = board_of(system)
     sides = {name: emulation.cores[name] for name in made.cores if name in emulation.cores}
     if rt_linux:
         spec, sides = _with_linux(made, spec, sides)
@@ -264,4 +271,4 @@ class _Refusals:
                         yield self._at(f"{where}.{way}", refused)
 
 
-__all__ = ["POLICIES", "Placement", "is_emulated", "placement"]
+__all__ = ["POLICIES", "Placement", "board_of", "is_emulated", "placement"]
