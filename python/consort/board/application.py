@@ -211,7 +211,7 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
     }
     counters |= {"jobs": len(jobs), "records_lost": recorded.lost, "worker_deaths": 0}
     counters |= {"preemptions": sum(recorded.preemptions.values())}
-    notes = []
+    notes = [] if where.kernel else list(where.plan.notes)
     if not recorded.whole:
         released = [int(np.count_nonzero(jobs["task"] == n)) for n in range(len(where.plan.tasks))]
         facts = {**facts, "tasks": [{**f, "jobs": n} for f, n in zip(facts["tasks"], released, strict=True)]}

@@ -26,6 +26,10 @@ POLICIES = {
 }
 
 
+# The target of plans for boards.
+BOARD = "board"
+
+
 def is_emulated(system: System) -> bool:
     """Whether the system's platform says which emulated board stands for it."""
     return system.platform_description.emulation is not None
@@ -108,7 +112,7 @@ class Placement:
 
 def placement(system: System, *, rt_linux: bool = False) -> Placement:
     """`rt_linux`: a worker's core runs Linux. `BadDescription` says what the board cannot honour."""
-    made = plan(system, "linux")
+    made = plan(system, BOARD)
     emulation = system.platform_description.emulation
     assert emulation is not None
     spec = board_of(system)
@@ -120,6 +124,16 @@ def placement(system: System, *, rt_linux: bool = False) -> Placement:
     if problems:
         raise BadDescription(problems)
     return found
+
+
+def plan_for(system: System, target: str, *, mode: str | None = None, stand_ins: bool = False) -> Plan:
+    """A plan for any target, with all that the target refuses: a board's cores and processes refuse too."""
+    if target != BOARD:
+        return plan(system, target, mode=mode, stand_ins=stand_ins)
+    for option, given in (("--mode", mode), ("--stand-ins", stand_ins)):
+        if given:
+            raise BadInput("a board has no such choice", field=option)
+    return placement(system).plan
 
 
 def _with_linux(made: Plan, spec: BoardSpec, sides: dict[str, str]) -> tuple[BoardSpec, dict[str, str]]:
@@ -271,4 +285,4 @@ class _Refusals:
                         yield self._at(f"{where}.{way}", refused)
 
 
-__all__ = ["POLICIES", "Placement", "board_of", "is_emulated", "placement"]
+__all__ = ["POLICIES", "Placement", "board_of", "is_emulated", "placement", "plan_for"]

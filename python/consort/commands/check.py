@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
+from consort.board.placement import BOARD, plan_for
 from consort.errors import BadInput
 from consort.model import BadDescription, Platform, System
 from consort.model.load import load_description
 from consort.model.problems import to_json
 from consort.model.warnings import warnings_of
-from consort.plan import plan, target_named
+from consort.plan import target_named
 from consort.plan.make import problems_of
 
 
@@ -84,8 +85,9 @@ def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> i
     try:
         checked = load_description(file)
         if target is not None and isinstance(checked, System):
-            for mode in (None, *checked.modes):
-                plan(checked, target, mode=mode, stand_ins=stand_ins)
+            # A board runs all tasks, in no mode.
+            for mode in (None, *(checked.modes if target != BOARD else ())):
+                plan_for(checked, target, mode=mode, stand_ins=stand_ins)
     except BadDescription as error:
         if as_json:
             click.echo(json.dumps({"ok": False, "problems": error.to_json()}, indent=2, ensure_ascii=False))
@@ -105,5 +107,6 @@ def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> i
     else:
         click.echo(summary(checked, stand_ins=stand_ins))
         if target is not None:
-            click.echo(f"  {target} can honour all of it{', in each mode' if checked.modes else ''}")
+            modes = ", in each mode" if checked.modes and target != BOARD else ""
+            click.echo(f"  {target} can honour all of it{modes}")
     return 0

@@ -34,11 +34,11 @@ from consort.plan.targets import TARGETS
 def command(file: Path, target: str, mode: str | None, stand_ins: bool, as_json: bool) -> None:
     from rich.console import Console
 
+    from consort.board.placement import plan_for
     from consort.model import load_system
-    from consort.plan import plan
     from consort.plan.show import WIDTH, show
 
-    made = plan(load_system(file), target, mode=mode, stand_ins=stand_ins)
+    made = plan_for(load_system(file), target, mode=mode, stand_ins=stand_ins)
     if as_json:
         click.echo(json.dumps(made.to_json(), indent=2, ensure_ascii=False))
         return

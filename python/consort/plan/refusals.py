@@ -31,7 +31,7 @@ class _Refusals:
         self.target = target
 
     def problems(self) -> list[BadInput]:
-        rules = [self._communication, self._workers, self._dma]
+        rules = [self._communication, self._workers, self._dma, self._emulation]
         if self.target.executes:
             rules += [
                 self._steps,
@@ -399,6 +399,14 @@ class _Refusals:
         for core in self.whole.run.cpus:
             if core not in self.whole.cores():
                 yield self._at(("run", "cpus", core), f"no task is on {core!r}; remove it", at_key=True)
+
+    def _emulation(self) -> Iterator[BadInput]:
+        platform = self.plan.system.platform_description
+        if self.target.name == "board" and platform.emulation is None:
+            yield self._at(
+                ("platform",),
+                f"no emulated board stands for {platform.name}; its file says which with 'emulation'",
+            )
 
     # What a reader would want to know.
 

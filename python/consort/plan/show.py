@@ -36,10 +36,11 @@ def text_of(plan: Plan, width: int = WIDTH) -> str:
 
 def _parts(plan: Plan) -> Iterator[RenderableType]:
     system = plan.system
+    target = TARGETS.get(plan.target, TARGETS["board"])
     title = system.name or system.file.resolve().parent.name
     yield Text(
         f"{title}: {len(plan.tasks)} tasks on {len(plan.cores)} cores of {system.platform_description.name},"
-        f" for {plan.target} ({TARGETS[plan.target].summary})"
+        f" for {plan.target} ({target.summary})"
     )
     if system.description:
         yield Text(system.description)

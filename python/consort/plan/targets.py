@@ -76,6 +76,17 @@ TARGETS: dict[str, Target] = {
             },
             notes=("time is logical: an execution takes what the description says, and nothing else does",),
         ),
+        Target(
+            "board",
+            "the emulated board that stands for the platform",
+            executes=True,
+            tick_ps=1000,
+            most_tasks_a_core=64,
+            notes=(
+                "every channel lies in the memory that all of the board's cores and processes share,"
+                " whichever memory is described: an access costs an instruction there, wherever it goes",
+            ),
+        ),
     )
 }
 

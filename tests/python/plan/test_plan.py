@@ -219,7 +219,8 @@ class TestRefusals:
             channels={"x": {"kind": "sporadic"}},
             chains={"one": {"path": ["a", "b"], "communication": "let"}, "two": {"path": ["a", "b"]}},
         )
-        for target in TARGETS:
+        # Its platform has no board.
+        for target in TARGETS.keys() - {"board"}:
             found = refused(described, target, stand_ins=True)
             assert [line.partition(":")[0] for line in found] == ["chains.one.communication"]
 

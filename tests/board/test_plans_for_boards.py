@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board cannot honour, or does otherwise, is said before a run, by `--for board`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from board_support import ROOT, recorded_and_judged
+from consort.board.placement import plan_for
+from consort.cli import main
+from consort.errors import BadInput
+from consort.model import load_system
+
+DRIVE = ROOT / "examples/drive/zynq-ultrascale-plus.yaml"
+LIES = "every channel lies in the memory that all of the board's cores and processes share"
+
+
+def ended(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    return int(end.value.code or 0)
+
+
+def test_what_a_core_has_not_is_refused_with_its_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        DRIVE.read_text(encoding="utf-8").replace("on: a53-0", "on: r5f-0").replace("on: a53-1", "on: r5f-0")
+    )
+    for name in ("servo.hpp", "arm.hpp", "data.hpp", "hmi.hpp", "portable.hpp", "inputs.py"):
+        (tmp_path / name).symlink_to(DRIVE.parent / name)
+    file = tmp_path / "system.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert ended("check", str(file), "--for", "board") == 2
+    said = capsys.readouterr().err
+    assert "the Cortex-R5F has no timer interrupt here" in said
+    assert "write policy: fixed-priority-non-preemptive" in said
+    file.write_text(
+        text.replace("\ntasks:", "\nscheduling: {r5f-0: {policy: fixed-priority-non-preemptive}}\n\ntasks:"),
+        encoding="utf-8",
+    )
+    assert ended("check", str(file), "--for", "board") == 0
+
+
+def test_a_platform_without_a_board_is_refused_with_its_place() -> None:
+    with pytest.raises(BadInput, match=r"platform: no emulated board stands for linux-host"):
+        plan_for(load_system(ROOT / "examples/drive/system.yaml"), "board")
+
+
+@pytest.mark.parametrize(
+    ("option", "given"), [("--mode", {"mode": "one"}), ("--stand-ins", {"stand_ins": True})]
+)
+def test_a_choice_that_no_board_has_is_refused(option: str, given: dict[str, object]) -> None:
+    with pytest.raises(BadInput, match=f"{option}: a board has no such choice"):
+        plan_for(load_system(DRIVE), "board", **given)  # type: ignore[arg-type]
+
+
+def test_plan_says_where_channels_lie(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended("plan", str(DRIVE), "--for", "board", "--json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["target"] == "zynqmp" and any(LIES in note for note in plan["notes"])
+    assert ended("plan", str(DRIVE), "--for", "board") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "for zynqmp (the emulated board that stands for the platform)" in said
+
+
+def test_so_does_the_record(tmp_path: Path) -> None:
+    """Of the paper's loop, whose channels are described in memory that the emulator has not."""
+    file = ROOT / "examples/drive-30us/system.yaml"
+    raw, _ = recorded_and_judged(file, tmp_path / "raw", "zynqmp")
+    assert any(LIES in note for note in raw.manifest.realtime["notes"])
