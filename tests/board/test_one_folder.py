@@ -15,6 +15,7 @@ import pytest
 from board_support import PATIENCE, ROOT, board
 from consort.board import all_boards
 from consort.board.boards import load_board
+from consort.board.demo import parts
 from consort.errors import BadInput
 
 # Runs Consort from the scratch tree, whichever tree is installed.
@@ -28,9 +29,10 @@ consort.cli.main()
 """
 
 
-def copied(folder: Path, name: str, platform: str, new: str) -> Path:
+def copied(folder: Path, name: str, platform: str, new: str, example: str) -> Path:
     """A tree with the package, the target library and one board under a new name, and a system for it."""
-    for part in ("python", "include", "ports/bare", "ports/linux", "examples/servo"):
+    # The drive's controller is the servo's.
+    for part in ("python", "include", "ports/bare", "ports/linux", "examples/servo", "examples/drive"):
         shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
     engine = importlib.util.find_spec("consort._engine")
     assert engine is not None and engine.origin is not None
@@ -42,18 +44,22 @@ def copied(folder: Path, name: str, platform: str, new: str) -> Path:
     text = text.replace(f"board: {name}", f"board: {new}")
     (folder / f"platforms/{new}.yaml").write_text(text, encoding="utf-8")
     shutil.copytree(ROOT / "ports" / name, folder / "ports" / new)
-    system = (ROOT / f"examples/servo/{platform}.yaml").read_text(encoding="utf-8")
-    file = folder / "examples/servo/mine.yaml"
+    system = (ROOT / f"examples/{example}/{platform}.yaml").read_text(encoding="utf-8")
+    file = folder / f"examples/{example}/mine.yaml"
     file.write_text(system.replace(f"platform: {platform}", f"platform: {new}"), encoding="utf-8")
     return file
 
 
-@pytest.mark.parametrize(
-    ("name", "platform"), [pytest.param("versal", "versal", marks=pytest.mark.slow), ("mps2", "stm32mp157")]
-)
-def test_a_copied_folder_is_a_board(tmp_path: Path, name: str, platform: str) -> None:
+def drives() -> list[object]:
+    """Each system of the drive that a board stands for: the board, its platform, and the example."""
+    found = [(part.where.board.name, part.system.platform) for part in parts(ROOT / "examples/drive")]
+    return [pytest.param(name, platform, "drive", marks=pytest.mark.slow) for name, platform in found]
+
+
+@pytest.mark.parametrize(("name", "platform", "example"), [("mps2", "stm32mp157", "servo"), *drives()])
+def test_a_copied_folder_is_a_board(tmp_path: Path, name: str, platform: str, example: str) -> None:
     board(name)
-    file = copied(tmp_path, name, platform, "other-one")
+    file = copied(tmp_path, name, platform, "other-one", example)
     line = ["run", str(file), "--iterations", "50", "--root", str(tmp_path / "runs"), "--json"]
     main = MAIN.format(python=str(tmp_path / "python"))
     done = subprocess.run(
@@ -61,7 +67,8 @@ def test_a_copied_folder_is_a_board(tmp_path: Path, name: str, platform: str) ->
     )
     assert done.returncode == 0, done.stderr
     (run,) = json.loads(done.stdout)["configurations"]
-    assert run["counters"]["jobs"] == 50
+    # The drive's panel has a job beside the first one's fifty.
+    assert run["counters"]["jobs"] == (50 if example == "servo" else 51)
     assert run["jobs"]["output_errors"] == 0
 
 
