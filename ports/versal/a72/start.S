@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cortex-A72: from the boot firmware's hand-over at EL3 to C++ with the MMU and the caches on. The program stays
-// at EL3: nothing else runs on this core.
+// Cortex-A72: from the boot firmware's hand-over at EL3 to C++ with the MMU and the caches on, and its timer's
+// interrupt. The program stays at EL3: nothing else runs on this core.
 
 #include "consort/bare/arm/aarch64_start.h"
 
@@ -29,4 +29,6 @@ park:
     wfi
     b       park
 
-    exception_vectors consort_vectors, 3
+    interrupt_handler fast_interrupt, 3, consort_interrupt
+
+    exception_vectors consort_vectors, 3, fiq=fast_interrupt

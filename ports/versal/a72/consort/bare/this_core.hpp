@@ -7,14 +7,14 @@
 #include "consort/bare/arm/pl011.hpp"
 #include "consort/bare/console.hpp"
 #include "consort/bare/control_block.hpp"
-#include "consort/bare/polling.hpp"
 #include "consort/bare/registers.hpp"
 #include "consort/versal/memory_map.hpp"
+#include "consort/versal/timer.hpp"
 
 namespace consort::bare {
 
 using ThisPort = arm::AArch64;
-using CoreTimer = Polling<ThisPort>;
+using CoreTimer = versal::Timer;
 inline constexpr const char* this_core = board::title_of_a72;
 inline constexpr std::uint32_t this_place = board::control_block_of_a72;
 

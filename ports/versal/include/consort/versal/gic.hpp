@@ -52,8 +52,26 @@ class PrivateTimer {
                      "r"(std::uint64_t{1})
                      : "memory");
     }
+    // Interrupts at a reading of the generic timer.
+    static void at(std::uint64_t ticks) noexcept {
+        asm volatile("msr cntps_cval_el1, %0\n msr cntps_ctl_el1, %1\n isb" ::"r"(ticks),
+                     "r"(std::uint64_t{1})
+                     : "memory");
+    }
     // No more of them. A core that waits for good with its timer's interrupt pending would never sleep.
     static void stop() noexcept { asm volatile("msr cntps_ctl_el1, xzr\n isb" ::: "memory"); }
+
+    // By a handler: whether it is the timer's interrupt that is to be handled. Others may come again then.
+    static bool taken() noexcept {
+        std::uint64_t number = 0;
+        asm volatile("mrs %0, S3_0_C12_C8_0" : "=r"(number)::"memory");  // ICC_IAR0
+        if (number != interrupt) {
+            return false;
+        }
+        stop();
+        asm volatile("msr S3_0_C12_C8_1, %0\n isb" ::"r"(number) : "memory");  // ICC_EOIR0
+        return true;
+    }
 
   private:
     static constexpr std::uint32_t interrupt = 29;

@@ -84,27 +84,84 @@
     isb
     .endm
 
+    // What a handler in C++ may change, and where the interrupt came: on the one stack.
+    .equ    integers, 20
+    .equ    floats_at, 8 * (integers + 4)
+    .equ    frame_bytes, floats_at + 16 * 32
+
+    .macro  each_integer do
+    \do     x0, x1, [sp, #0]
+    \do     x2, x3, [sp, #16]
+    \do     x4, x5, [sp, #32]
+    \do     x6, x7, [sp, #48]
+    \do     x8, x9, [sp, #64]
+    \do     x10, x11, [sp, #80]
+    \do     x12, x13, [sp, #96]
+    \do     x14, x15, [sp, #112]
+    \do     x16, x17, [sp, #128]
+    \do     x18, x30, [sp, #144]
+    .endm
+    // Whole: a C function keeps only the lower halves of q8 to q15.
+    .macro  each_float do
+    .set    at, floats_at
+    .irp    pair, "q0, q1", "q2, q3", "q4, q5", "q6, q7", "q8, q9", "q10, q11", "q12, q13", "q14, q15", "q16, q17", "q18, q19", "q20, q21", "q22, q23", "q24, q25", "q26, q27", "q28, q29", "q30, q31"
+    \do     \pair, [sp, #at]
+    .set    at, at + 32
+    .endr
+    .endm
+
+    // Calls a function without arguments; it may enable interrupts, and others come on top.
+    .macro  interrupt_handler name, el, function
+\name:
+    sub     sp, sp, #frame_bytes
+    each_integer stp
+    mrs     x0, elr_el\el
+    mrs     x1, spsr_el\el
+    mrs     x2, fpcr
+    mrs     x3, fpsr
+    stp     x0, x1, [sp, #(8 * integers)]
+    stp     x2, x3, [sp, #(8 * integers + 16)]
+    each_float stp
+    bl      \function
+    each_float ldp
+    ldp     x0, x1, [sp, #(8 * integers)]
+    ldp     x2, x3, [sp, #(8 * integers + 16)]
+    msr     elr_el\el, x0
+    msr     spsr_el\el, x1
+    msr     fpcr, x2
+    msr     fpsr, x3
+    each_integer ldp
+    add     sp, sp, #frame_bytes
+    eret
+    .endm
+
     .macro  report_exception what
     .balign 0x80
     adr     x0, \what
     b       report
     .endm
 
-    // Vectors, each of which reports its exception, for good; but an interrupt of this level goes to `irq`.
-    .macro  exception_vectors name, el, irq=text_irq
+    .macro  vector_to handler, what
+    .ifb    \handler
+    report_exception \what
+    .else
+    .balign 0x80
+    b       \handler
+    .endif
+    .endm
+
+    // Vectors, each of which reports its exception, for good; but interrupts of this level go to `irq` and `fiq`, where
+    // these are given.
+    .macro  exception_vectors name, el, irq, fiq
     .balign 0x800
     .global \name
 \name:
     .irp    what, text_sync, text_irq, text_fiq, text_serror, text_sync
     report_exception \what
     .endr
-    .ifc    \irq,text_irq
-    report_exception text_irq
-    .else
-    .balign 0x80
-    b       \irq
-    .endif
-    .irp    what, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror
+    vector_to "\irq", text_irq
+    vector_to "\fiq", text_fiq
+    .irp    what, text_serror, text_sync, text_irq, text_fiq, text_serror, text_sync, text_irq, text_fiq, text_serror
     report_exception \what
     .endr
 
