@@ -15,12 +15,12 @@ namespace {
 using namespace one_way;
 using Access = consort::access::SystemBarrier;
 
-// The A72 is the first side.
+// The core with the first control block is the first side.
 class Side : public Legs {
   public:
     using Legs::Legs;
 
-    // From the A72 to the R5F.
+    // From the first side to the second.
     template <std::uint32_t N>
     bool array(unsigned char* memory) noexcept {
         struct Array {

@@ -56,17 +56,19 @@ def test_icc_of_every_pair() -> None:
 
 def test_a_board_that_is_none_is_refused() -> None:
     assert boards_of("icc") == (*board_names(), PROCESSES_ONLY, ALL)
-    assert boards_of("figure3") == ("versal",) and boards_of("table1") == ()
+    assert boards_of("figure3") == ("versal", "zynqmp") and boards_of("figure4") == ("versal",)
+    assert boards_of("table1") == ()
     done = consort("bench", "icc", "--board", "stm32")
     assert done.returncode == 2 and "is one of " + ", ".join(boards_of("icc")) in done.stderr
     done = consort("bench", "table1", "--board", "versal")
     assert done.returncode == 2 and "table1 does not run on boards" in done.stderr
 
 
-def test_one_way_times_are_counted_and_repeat() -> None:
-    board("versal")
-    first, wrong, offset = board_one_way.one_way_times(40)
-    again = board_one_way.one_way_times(40)
+@pytest.mark.parametrize("name", ["versal", "zynqmp"])
+def test_one_way_times_are_counted_and_repeat(name: str) -> None:
+    board(name)
+    first, wrong, offset = board_one_way.one_way_times(40, name)
+    again = board_one_way.one_way_times(40, name)
     assert np.array_equal(first, again[0]) and (wrong, offset) == again[1:] and wrong == 0
     rows = board_one_way.rows_of(board_one_way.LEGS, first)
     assert {(r["what"], r["direction"]) for r in rows if r["bytes"] is None} == {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`consort bench figure3` to `figure5` with `--board`: Coppik et al. 2025 on an emulated board.
 
-Between its application core (the paper's APU) and its I/O core (the RPU), through DDR and on-chip memory; an
-interrupt between two application cores, because an R5F's interrupt controller is not modelled. Counted: an
-instruction of whichever core is a nanosecond, and two runs give the same figures. See
+Between an application core (the paper's APU) and a real-time core (the RPU), through DDR and on-chip memory:
+the first pair of cores that a board's `exchanges` list with on-chip memory. An interrupt between two
+application cores of the scratchpad kernel's board, because an R5F's interrupt controller is not modelled.
+Counted: an instruction of whichever core is a nanosecond, and two runs give the same figures. See
 experiments/low-latency-icc/*/README.md.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from consort.board import Board
-from consort.board.boards import kernel_board, roles
+from consort.board.boards import board_named, kernel_board, roles
 from consort.board.image import board_program, build_image, program_source
 from consort.errors import BadInput
 from consort.record import RunWriter
@@ -24,6 +25,7 @@ from consort.run.process import environment_errors, signals_to_exceptions
 from numpy.typing import NDArray
 
 from consort_bench.one_way import EXPERIMENTS, PAPER, SIZES
+from consort_bench.one_way_boards import one_way_boards, sides_of
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
 
@@ -50,15 +52,16 @@ def one_way_times(iterations: int, board_name: str | None = None) -> tuple[NDArr
 
     Also how many contents were wrong, and what was taken off for the two counters' different beginnings.
     """
-    spec = kernel_board(board_name)
-    _, io_core, application_core = roles(spec)
+    spec = board_named(board_name or one_way_boards()[0])
+    sides = sides_of(spec)
+    assert sides is not None, "boards_of() has only boards with such a pair"
     source = program_source("one_way")
-    images = {core.name: build_image(core, source) for core in spec.cores}
-    orders = {core.place: (1, (iterations, LOG)) for core in spec.cores}
+    images = {core.name: build_image(core, source) for core in sides}
+    orders = {core.place: (1, (iterations, LOG)) for core in sides}
     with Board(spec, images, orders=orders, counted=True) as board:
-        board.wait([core.place for core in spec.cores], SECONDS)
-        legs, wrong = board.control_blocks[application_core.place].results[:2]
-        wrong += board.control_blocks[io_core.place].results[1]
+        board.wait([core.place for core in sides], SECONDS)
+        legs, wrong = board.control_blocks[sides[0].place].results[:2]
+        wrong += board.control_blocks[sides[1].place].results[1]
         log = np.frombuffer(board.read(LOG, legs * iterations * 16), "<i8").reshape(legs, iterations, 2)
     times = (log[:, :, 1] - log[:, :, 0]).astype(np.int64)
     # The first one of each leg finds code that was not translated and a side that is not there yet.

@@ -65,9 +65,11 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     ),
 }
 
-# Which of them can run on emulated boards (`--board`): on all, or on those that run the scratchpad kernel.
+# Which of them can run on emulated boards (`--board`): on all, on those with two clusters that share on-chip
+# memory, or on those that run the scratchpad kernel.
 ON_ALL_BOARDS = ("icc",)
-ON_KERNEL_BOARDS = ("figure3", "figure4", "figure5", "scratchpad")
+ON_ONE_WAY_BOARDS = ("figure3", "figure5")
+ON_KERNEL_BOARDS = ("figure4", "scratchpad")
 # Processes of this machine among themselves, in the memory of a board whose cores are idle; and everything.
 PROCESSES_ONLY, ALL = "processes", "all"
 
@@ -76,8 +78,12 @@ def boards_of(name: str) -> tuple[str, ...]:
     """What `--board` can be for a benchmark."""
     from consort.board.boards import board_names, kernel_boards
 
+    from consort_bench.one_way_boards import one_way_boards
+
     if name in ON_ALL_BOARDS:
         return (*board_names(), PROCESSES_ONLY, ALL)
+    if name in ON_ONE_WAY_BOARDS:
+        return tuple(one_way_boards())
     return tuple(kernel_boards()) if name in ON_KERNEL_BOARDS else ()
 
 

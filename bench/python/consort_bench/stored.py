@@ -35,6 +35,8 @@ def checked(name: str, board: str | None, *, shortened: bool) -> None:
         raise BadInput(f"--store: {name} has no counted figures; {', '.join(EXPERIMENTS)} have")
     if known[2] and board is None:
         raise BadInput(f"--store: {name} is counted on a board only; add --board {kernel_board().name}")
+    if known[2] and board != kernel_board().name:
+        raise BadInput(f"--store: {name}'s stored figures are those of {kernel_board().name}, not of {board}")
     if shortened:
         raise BadInput("--store: the full run's figures are stored; leave --quick and --iterations out")
 

@@ -17,6 +17,7 @@ _start:
     clear_bss
     bl      consort_fill_page_tables
     enable_mmu 1
+    start_cycle_counter
     bl      consort_main
 park:
     wfi
