@@ -58,7 +58,7 @@ def run(options: Options) -> BenchResult:
             notes.append(f"not run: {title}: {error}")
             reasons.append(str(error))
             continue
-        fixed = {"asks": who.asker.name, "answers": who.answerer.name}
+        fixed = {"board": board, "asks": who.asker.name, "answers": who.answerer.name}
         fixed |= {"memory": "OCM" if who.on_chip else "DDR"}
         provenance = {"provenance": "counted" if counted else "emulated"}
         rows += [fixed | row | provenance for row in found.round_trips()]
