@@ -21,6 +21,7 @@
 #include "consort/icc/queue.hpp"
 #include "consort/icc/snapshot.hpp"
 #include "consort/icc/versions.hpp"
+#include "consort/link.hpp"
 
 // clang-format would sort this to the top.
 // clang-format off
@@ -95,10 +96,14 @@ inline constexpr std::size_t sync_points = static_cast<std::size_t>(SyncPoint::c
                                                 "copy_begin",
                                                 "copy_write",
                                                 "copy_read",
-                                                "copy_recheck"};
+                                                "copy_recheck",
+                                                "link_post",
+                                                "link_fetch",
+                                                "link_complete",
+                                                "link_reap"};
     return names[static_cast<std::size_t>(point)];
 }
-static_assert(static_cast<std::size_t>(SyncPoint::copy_recheck) + 1 == sync_points,
+static_assert(static_cast<std::size_t>(SyncPoint::link_reap) + 1 == sync_points,
               "a new point needs a name and a mutation");
 
 // The order that each point has in the present run.

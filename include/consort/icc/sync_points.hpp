@@ -93,6 +93,15 @@ enum class SyncPoint : std::uint8_t {
     copy_read,
     copy_recheck,
 
+    // E14 link_post -> link_fetch: the host's descriptors, its data, and its last look at the completions of
+    //     the slots that it uses again happen before the engine reads the one and writes the others.
+    link_post,
+    link_fetch,
+    // E15 link_complete -> link_reap: the engine's reads of a transaction's descriptors and source, its
+    //     writes to the target, and the status entry happen before the host uses any of them again.
+    link_complete,
+    link_reap,
+
     count,
 };
 
@@ -116,6 +125,8 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::versions_overwrite:
         case SyncPoint::copy_publish:
         case SyncPoint::copy_write:
+        case SyncPoint::link_post:
+        case SyncPoint::link_complete:
             return Order::release;
         case SyncPoint::mailbox_observe:
         case SyncPoint::mailbox_observe_acknowledge:
@@ -129,6 +140,8 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::versions_check:
         case SyncPoint::copy_observe:
         case SyncPoint::copy_read:
+        case SyncPoint::link_fetch:
+        case SyncPoint::link_reap:
             return Order::acquire;
         case SyncPoint::snapshot_announce:
         case SyncPoint::snapshot_slot_read:
