@@ -21,6 +21,14 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "models of what messages cost, against published points that they were not fitted to",
     ),
     "controller": ("consort_bench.controller", "the servo controller's step against a hand-unrolled loop"),
+    "cross-isa-figure2": (
+        "consort_bench.cross_isa",
+        "Neef et al., Figure 2: a link's throughput over packet size, modelled and measured",
+    ),
+    "cross-isa-figure3": (
+        "consort_bench.cross_isa",
+        "Neef et al., Figure 3: blocking transfers, descriptors of 4 KiB and 2 MiB",
+    ),
     "edge-figure3": ("consort_bench.edge", "Orciari et al. 2024, Figure 3: the controller here and there"),
     "edge-figure4": ("consort_bench.edge", "Orciari et al. 2024, Figure 4: the same, with quiet caches"),
     "executive": ("consort_bench.executive", "the executive against cyclictest and a hand-written loop"),
