@@ -40,6 +40,10 @@ class Link:
     # its end.
     by_priority: bool = False
     level: int = 0
+    # From its end to when the next task of the chain can read its data, where they are joined by a link; and
+    # why nothing bounds that.
+    delivery: int = 0
+    undelivered: str = ""
 
 
 def _goes_before(first: Link, second: Link) -> bool:
@@ -63,7 +67,8 @@ def implicit(
         "a job reads its inputs when it begins and writes its outputs when it ends",
         "every task of the chain is periodic and has been running since before the stimulus",
         "response times as bounded by the analyses of their cores",
-        "writing and reading take no time of their own beyond the execution times",
+        "writing and reading take no time of their own beyond the execution times"
+        + (" and the transfers over links" if any(link.delivery for link in links) else ""),
     )
     why = _unbounded(links)
     results = []
@@ -95,6 +100,8 @@ def _unbounded(links: Sequence[Link]) -> str:
             return f"{link.name} is sporadic: its next job may be any time away"
         if link.response is None:
             return f"{link.name} has no response time that is guaranteed"
+        if link.undelivered:
+            return link.undelivered
     return ""
 
 
@@ -117,6 +124,8 @@ def _steps(links: Sequence[Link], kind: str) -> tuple[Step, ...]:
             )
         else:
             steps.put("own", f"{link.name}: its response time", link.response)
+        if link.delivery:
+            steps.put("communication", f"{link.name}'s data travels over a link", link.delivery)
     return steps.done()
 
 

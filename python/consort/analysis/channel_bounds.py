@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from consort.analysis.channels import (
     WORD_BYTES,
+    Implementation,
     Side,
     age_when_read,
     latency,
@@ -14,10 +15,13 @@ from consort.analysis.channels import (
     read_time,
     version_age,
     whole,
+    write_time,
 )
+from consort.analysis.deliveries import ASSUMPTIONS, SOURCE, Delivery, deliveries
 from consort.analysis.figures import Figures, MissingFigure
-from consort.analysis.result import Bound, joined
+from consort.analysis.result import Bound, Steps, joined
 from consort.plan import Plan, PlannedChannel
+from consort.plan.over_links import ends_of
 
 
 def holds(bound: Bound) -> int | None:
@@ -28,9 +32,11 @@ def holds(bound: Bound) -> int | None:
 def channel_bounds(plan: Plan, bounds: dict[str, Bound]) -> list[Bound]:
     """Latencies, longest reads and ages of the channels between tasks, as far as there are figures for them.
 
-    Nothing is required of a channel: where a figure is missing its bounds are left out.
+    Nothing is required of a channel: where a figure is missing its bounds are left out. A channel on a link
+    has a bound or says why it has none, because the chains through it rest on it.
     """
     figures = Figures(plan)
+    carried = deliveries(plan, bounds)
     results: list[Bound] = []
     for name in plan.system.channels:
         channel = plan.channels.get(name)
@@ -46,6 +52,9 @@ def channel_bounds(plan: Plan, bounds: dict[str, Bound]) -> list[Bound]:
         ]
         for reader, core in targets:
             label = name if len(targets) == 1 else f"{name} to {reader}"
+            if name in carried:
+                results.append(_over_link(figures, label, channel, core, carried[name]))
+                continue
             here = _side(figures, name, channel.writer_core)
             there = _side(figures, name, core)
             if channel.implementation in ("mailbox", "queue"):
@@ -59,6 +68,35 @@ def channel_bounds(plan: Plan, bounds: dict[str, Bound]) -> list[Bound]:
             rests = joined(*ends, () if there is None else there.used)
             results += [replace(bound, figures=rests) for bound in latest]
     return results
+
+
+def _over_link(figures: Figures, label: str, channel: PlannedChannel, core: str, delivery: Delivery) -> Bound:
+    """From when a write begins to when a reader at the link's other end has the block."""
+    made = Bound(label, None, None, SOURCE, ASSUMPTIONS, figures=delivery.used, kind="latency")
+    assert channel.writer_core is not None
+    if delivery.wait is None or delivery.transfer is None:
+        return replace(made, notes=(delivery.why,), missing=delivery.missing)
+    try:
+        here, there = (
+            _side_in(figures, ends_of(figures.plan, channel, one), channel.name, one)
+            for one in (channel.writer_core, core)
+        )
+    except MissingFigure as missing:
+        return replace(made, notes=(str(missing),), missing=(missing.place,))
+    kind: Implementation = "mailbox" if channel.implementation == "mailbox" else "queue"
+    steps = Steps()
+    steps.put("communication", f"{channel.name} is written", write_time(kind, here))
+    steps.put("communication", f"other blocks on {delivery.link} go first", delivery.wait)
+    steps.put("communication", f"the block travels over {delivery.link}", delivery.transfer)
+    steps.put("communication", "a look that came just too early", there.word)
+    steps.put("communication", f"{channel.name} is read", read_time(kind, there))
+    done = steps.done()
+    return replace(
+        made,
+        response=sum(step.length for step in done),
+        explanation=done,
+        figures=joined(delivery.used, here.used, there.used),
+    )
 
 
 def _latest(
@@ -96,11 +134,16 @@ def _latest(
 
 def _side(figures: Figures, channel: str, core: str) -> Side | None:
     """What a channel's memory costs one side, under load; None where there is no figure."""
-    processor = figures.plan.cores[core].processor
     try:
-        memory, size = figures.channel(channel)
-        word = figures.access(memory, WORD_BYTES, processor)
-        copy = figures.access(memory, size, processor)
+        return _side_in(figures, figures.channel(channel)[0], channel, core)
     except MissingFigure:
         return None
+
+
+def _side_in(figures: Figures, memory: str, channel: str, core: str) -> Side:
+    """What one side's accesses to the channel's blocks in a memory cost."""
+    processor = figures.plan.cores[core].processor
+    _, size = figures.channel(channel)
+    word = figures.access(memory, WORD_BYTES, processor)
+    copy = figures.access(memory, size, processor)
     return Side(word.ps, copy.ps, joined(word.used, copy.used))

@@ -163,6 +163,21 @@ class Figures:
         assert time is not None
         return Cost(time, tuple(self.used(f"{here}.{key}") for key in keys))
 
+    def transfer(self, link: str, size: int) -> Cost:
+        """One transfer of `size` bytes over a link, with nothing else on it."""
+        described = self.platform.links[link]
+        for key in described.lacks():
+            raise MissingFigure(f"links.{link}.{key}", f"a transfer over {link}")
+        time = described.picoseconds(size)
+        assert time is not None
+        keys = [
+            "setup",
+            *(["descriptor"] if described.descriptor is not None else []),
+            "per_descriptor",
+            "rate",
+        ]
+        return Cost(time, tuple(self.used(f"links.{link}.{key}") for key in keys))
+
     def exchange(self, memory: str, size: int, sender: str, receiver: str) -> Cost | None:
         """The longest that a message of at least `size` bytes was seen to take; None where none was timed.
 

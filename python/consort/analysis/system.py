@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
+from consort.analysis.deliveries import deliveries, delivery_between
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, Waiting, offloaded
 from consort.analysis.offload_costs import offload_costs
@@ -249,12 +250,23 @@ def _link(plan: Plan, name: str, bound: Bound) -> Link:
 
 def _chains(plan: Plan, bounds: dict[str, Bound]) -> list[Bound]:
     results = []
+    carried = deliveries(plan, bounds)
     for name, chain in plan.chains.items():
         links = [_link(plan, task, bounds[task]) for task in chain.path]
+        ways = [
+            delivery_between(plan, carried, writer, reader)
+            for writer, reader in zip(chain.path, chain.path[1:], strict=False)
+        ]
+        links = [
+            link if way is None else replace(link, delivery=way.ps or 0, undelivered=way.why)
+            for link, way in zip(links, [*ways, None], strict=True)
+        ]
         analysis = let if chain.communication == "let" else implicit
         found = analysis(name, links, reaction=chain.reaction_ps, age=chain.age_ps)
-        figures = joined(*(bounds[task].figures for task in chain.path))
-        missing = tuple(dict.fromkeys(place for task in chain.path for place in bounds[task].missing))
+        over = [way for way in ways if way is not None]
+        figures = joined(*(bounds[task].figures for task in chain.path), *(way.used for way in over))
+        places = [place for task in chain.path for place in bounds[task].missing]
+        missing = tuple(dict.fromkeys([*places, *(place for way in over for place in way.missing)]))
         results += [
             replace(bound, figures=figures, missing=missing if bound.response is None else ())
             for bound in found

@@ -281,12 +281,14 @@ def simulated_operations(
     channels: Mapping[int, tuple[int, Sequence[int]]],
     reads: Mapping[int, tuple[NDArray[np.int64], Times]],
     writes: Mapping[int, tuple[NDArray[np.int64], Times]],
+    arrivals: Mapping[int, Times] | None = None,
 ) -> NDArray[np.void]:
     """The operations of tasks that read and write at known times, as a recording has them.
 
     `channels`: for a channel's number its writer's and its readers' numbers. `reads` and `writes`: for a task
     the jobs' sequence numbers and times, in order; a writer without any is outside of the system. What is
-    written at an instant can be read at that instant.
+    written at an instant can be read at that instant; or, of the channels in `arrivals`, when it arrives
+    there: the times of its writer's blocks, in the order of their writing.
     """
     parts = []
     for channel, (writer, readers) in channels.items():
@@ -298,7 +300,8 @@ def simulated_operations(
             parts.append(_operations(times, block, jobs, writer, channel, "write"))
         for reader in readers:
             mine, at = reads[reader]
-            newest = np.searchsorted(times, at, side="right")
+            there = times if arrivals is None else arrivals.get(channel, times)
+            newest = np.searchsorted(there, at, side="right")
             parts.append(_operations(at, newest, mine, reader, channel, "read"))
     return np.concatenate(parts) if parts else np.zeros(0, dtype=OPERATION)
 

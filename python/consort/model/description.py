@@ -319,7 +319,8 @@ class Channel(Described):
     )
     memory: Name | None = Field(
         default=None,
-        description="The memory of the platform that holds the channel; without it shm, if there is one.",
+        description="The memory of the platform that holds the channel, or the link that carries it; without"
+        " it shm, if there is one.",
         examples=["shm"],
     )
     size: Size | None = Field(default=None, description="One block.")

@@ -214,9 +214,36 @@ class Link(Sourced):
     )
     latency: DurationFigure | None = Field(default=None, description="Of a smallest transfer, one way.")
     rate: RateFigure | None = Field(default=None, description="What it carries in practice.")
+    setup: DurationFigure | None = Field(
+        default=None, description="What a transfer costs besides its descriptors and bytes."
+    )
+    descriptor: SizeFigure | None = Field(
+        default=None, description="How many bytes one descriptor covers; without it a transfer has one."
+    )
+    per_descriptor: DurationFigure | None = Field(
+        default=None, description="What each descriptor costs: posting, fetching, processing."
+    )
+    sides: dict[Name, Name] = Field(
+        default={},
+        description="The end that each kind of processor is at; a channel on the link needs them.",
+        examples=["{x86: host-ddr, a72: ddr}"],
+    )
     peak: RateFigure | None = Field(default=None, description="What it could carry in theory.")
     clock: FrequencyFigure | None = Field(default=None, description="The clock of its logic.")
     description: str = Field(default="", description="What it is, in a line.")
+
+    def lacks(self) -> list[str]:
+        """The figures without which nobody knows what a transfer takes."""
+        return [key for key in ("setup", "per_descriptor", "rate") if getattr(self, key) is None]
+
+    def picoseconds(self, size: int) -> int | None:
+        """One transfer of `size` bytes, rounded up; None where a figure is missing."""
+        if self.setup is None or self.per_descriptor is None or self.rate is None:
+            return None
+        piece = size if self.descriptor is None else self.descriptor.value.bytes
+        descriptors = max(1, -(-size // piece)) if piece else 1
+        copied = -(-size * 10**12 // self.rate.value.bytes_per_second)
+        return self.setup.value.picoseconds + descriptors * self.per_descriptor.value.picoseconds + copied
 
 
 class Statistics(Sourced):

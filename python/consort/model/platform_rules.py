@@ -96,6 +96,27 @@ def _known_ends(view: View) -> Problems:
             yield from _known(view, (*here, index), ends, "end", "processors, cores, memories and devices")
         if len(given) == 2 and given[0] == given[1]:
             yield view.problem((*here, 1), f"the link joins {given[0]!r} with itself; name its other end")
+        yield from _sides(view, link, [end for end in given if isinstance(end, str)])
+        if link in view.mapping("memories"):
+            yield view.problem(
+                ("links", link),
+                f"{link!r} is a memory too, and a channel may lie in either; give the link another name",
+                at_key=True,
+            )
+
+
+def _sides(view: View, link: str, ends: list[str]) -> Problems:
+    here = ("links", link, "sides")
+    processors = view.mapping("processors")
+    for name in view.mapping(*here):
+        if name not in processors:
+            hint = nearest(name, processors, "processors")
+            yield view.problem((*here, name), f"the processor {name!r} is not known; {hint}", at_key=True)
+        end = view.text(*here, name)
+        if end is not None and end not in ends:
+            yield view.problem(
+                (*here, name), f"{end!r} is no end of the link {link!r}; write {' or '.join(ends)}"
+            )
 
 
 def _positive(view: View) -> Problems:
@@ -117,7 +138,7 @@ def _positive(view: View) -> Problems:
         places += [(("dmas", name, "rate"), DataRate), (("dmas", name, "clock"), Frequency)]
     for name in view.mapping("links"):
         places += [(("links", name, key), DataRate) for key in ("rate", "peak")]
-        places.append((("links", name, "clock"), Frequency))
+        places += [(("links", name, "clock"), Frequency), (("links", name, "descriptor"), Size)]
     for name in view.mapping("devices"):
         places.append((("devices", name, "rate"), DataRate))
     for location, kind in places:

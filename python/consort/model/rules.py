@@ -217,11 +217,19 @@ def _channel_memories(view: View) -> Problems:
     for name in view.mapping("channels"):
         here = ("channels", name)
         memory = view.text(*here, "memory")
-        if view.platform is not None and memory is not None and memory not in view.platform.memories:
+        if view.platform is None or memory is None:
+            continue
+        places = [*view.platform.memories, *view.platform.links]
+        if memory not in places:
+            what, plural = (
+                ("memory and no link", "memories and links")
+                if view.platform.links
+                else ("memory", "memories")
+            )
             yield view.problem(
                 (*here, "memory"),
-                f"{memory!r} is no memory of platform {view.platform.name};"
-                f" {nearest(memory, view.platform.memories, 'memories')}",
+                f"{memory!r} is no {what} of platform {view.platform.name};"
+                f" {nearest(memory, places, plural)}",
             )
 
 

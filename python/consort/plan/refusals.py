@@ -12,6 +12,7 @@ from consort.model.description import STAND_IN
 from consort.model.document import Document, Location, read_document
 from consort.plan.channels import chains_through
 from consort.plan.in_virtual_time import virtual_problems
+from consort.plan.over_links import link_problems
 from consort.plan.targets import Target
 from consort.plan.types import Plan, PlannedTask
 
@@ -31,7 +32,7 @@ class _Refusals:
         self.target = target
 
     def problems(self) -> list[BadInput]:
-        rules = [self._communication, self._workers, self._dma, self._emulation]
+        rules = [self._communication, self._workers, self._dma, self._links, self._emulation]
         if self.target.executes:
             rules += [
                 self._steps,
@@ -125,6 +126,9 @@ class _Refusals:
         if len(set(chosen.values())) > 1:
             here = ", ".join(f"{kind} ({core})" for core, kind in chosen.items())
             yield self._at(("scheduling",), f"one DMA engine has one arbitration; here are {here}")
+
+    def _links(self) -> Iterator[BadInput]:
+        yield from link_problems(self.plan, self.target, self._at)
 
     # Where steps are executed.
 

@@ -18,6 +18,7 @@ from consort.judge.system import chains_of
 from consort.record.description import ChainFacts, Described
 from consort.record.status import NONE, SLICES, STATUS
 from consort.simulate.engine import Simulation
+from consort.simulate.links import arrivals_over_links
 from consort.simulate.rows import TIMES
 
 # A time stamp of 0 means that the thing did not happen; the recording's clock begins at 1.
@@ -89,6 +90,12 @@ def jobs_of(simulation: Simulation) -> NDArray[np.void]:
 def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Described) -> NDArray[np.void]:
     """The rows of table `operations`: what the jobs of each channel's tasks wrote and read."""
     names = system.task_names
+
+    def written_by(task: str) -> Times:
+        _, _, times = _moments(simulation, jobs, names.index(task), let=False)
+        return times[times > 0]
+
+    arrivals = arrivals_over_links(simulation.prepared.plan, written_by)
     parts = []
     for number, channel in enumerate(system.channels):
         assert channel.writer is not None
@@ -99,8 +106,14 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
         reads = {task: (seq, read) for task, (seq, read, _) in moments.items()}
         seq, _, written = moments[writer]
         wrote = written > 0
+        arrives = arrivals.get((channel.writer, channel.readers[0]))
         parts.append(
-            simulated_operations({number: (writer, readers)}, reads, {writer: (seq[wrote], written[wrote])})
+            simulated_operations(
+                {number: (writer, readers)},
+                reads,
+                {writer: (seq[wrote], written[wrote])},
+                {} if arrives is None else {number: arrives},
+            )
         )
     for task in range(len(names)):
         # What a task reads from outside of the system, at the moment at which it reads everything.

@@ -8,6 +8,8 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from consort.model import load_platform
+from consort.source import need_source_tree
 from consort_bench import cross_isa
 from consort_bench.cross_isa_points import (
     largest_error,
@@ -144,3 +146,15 @@ def test_the_program_moves_every_content_and_refuses_what_it_cannot_do() -> None
         assert json.loads(done.stdout)["content_errors"] == 0
     for arguments in ((), ("throughput",), ("throughput", "0"), ("nothing", "1")):
         assert run(*arguments).returncode == 2
+
+
+def test_the_platform_s_link_takes_what_the_model_says() -> None:
+    """Its figures are the fit's: whole descriptors of 4 KiB, in the direction that was fitted."""
+    platform, model = (
+        load_platform(need_source_tree("platforms") / "platforms" / "embedded-plus.yaml"),
+        model_of(),
+    )
+    for size in TRANSFERS:
+        time = platform.links["pcie"].picoseconds(size)
+        assert time is not None
+        assert time / 1000 == pytest.approx(model.blocking_ns("Versal->x86", size, 4 * KIB), rel=2e-3)

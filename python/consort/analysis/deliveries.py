@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a block that was written takes over a link until it lies in its reader's memory.
+
+docs/explanation/analyses.md, theorem 17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from consort.analysis.figures import Cost, Figures, MissingFigure
+from consort.analysis.result import Bound, Used, in_words, joined
+from consort.plan import Plan, PlannedChannel
+from consort.plan.over_links import link_of, on_link
+
+SOURCE = "docs/explanation/analyses.md, theorem 17"
+ASSUMPTIONS = (
+    "the link serves its channels in turn, a block of each, and carries nothing else",
+    "a transfer takes at most what the platform says of the link",
+)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """The longest from the writer's end to the block's arrival [ps]; without a bound, why there is none."""
+
+    link: str
+    wait: int | None
+    transfer: int | None
+    used: tuple[Used, ...] = ()
+    why: str = ""
+    missing: tuple[str, ...] = ()
+
+    @property
+    def ps(self) -> int | None:
+        return None if self.wait is None or self.transfer is None else self.wait + self.transfer
+
+
+def deliveries(plan: Plan, bounds: Mapping[str, Bound]) -> dict[str, Delivery]:
+    """Of every channel on a link."""
+    figures = Figures(plan)
+    return {
+        name: _delivery(figures, channel, bounds)
+        for name, channel in plan.channels.items()
+        if link_of(plan, channel) is not None
+    }
+
+
+def transfers(figures: Figures, link: str) -> dict[str, Cost]:
+    """What one block of each channel on a link takes by itself; `MissingFigure` for what nobody gave."""
+    return {
+        channel.name: figures.transfer(*figures.channel(channel.name))
+        for channel in on_link(figures.plan, link)
+    }
+
+
+def _delivery(figures: Figures, channel: PlannedChannel, bounds: Mapping[str, Bound]) -> Delivery:
+    link = str(channel.memory)
+    try:
+        costs = transfers(figures, link)
+    except MissingFigure as missing:
+        return Delivery(link, None, None, why=str(missing), missing=(missing.place,))
+    used = joined(*(cost.used for cost in costs.values()))
+    own = costs.pop(channel.name).ps
+    wait = sum(cost.ps for cost in costs.values())
+    writer, bound = figures.plan.tasks[channel.writer], bounds[channel.writer]
+    if bound.response is None or not bound.schedulable:
+        why = f"{channel.writer} has no response time that is guaranteed"
+        return Delivery(link, None, own, used, why, bound.missing)
+    least = writer.period_ps - bound.response
+    if wait + own > least:
+        why = (
+            f"{link} may take {in_words(wait + own)} for a block, and the next one may come"
+            f" {in_words(max(least, 0))} after it"
+        )
+        return Delivery(link, None, own, used, why)
+    return Delivery(link, wait, own, used)
+
+
+def delivery_between(
+    plan: Plan, carried: Mapping[str, Delivery], writer: str, reader: str
+) -> Delivery | None:
+    """The longest delivery of the channels from one task to another; one without a bound is the longest.
+
+    None where none of them is on a link.
+    """
+    found = [
+        carried[name]
+        for name, channel in plan.channels.items()
+        if name in carried and channel.writer == writer and reader in channel.readers
+    ]
+    return max(found, key=lambda one: (one.ps is None, one.ps or 0), default=None)
