@@ -17,6 +17,8 @@
 #include "bindings.hpp"
 #include "consort/icc.hpp"
 #include "consort/icc/control.hpp"
+#include "consort/link.hpp"
+#include "consort/linux/link_engine.hpp"
 
 namespace nb = nanobind;
 
@@ -56,6 +58,10 @@ const char* channel_name(std::uint32_t kind) {
             return "versions";
         case consort::Duplex<int, int>::kind:
             return "duplex";
+        case consort::link::Ring<2>::kind:
+            return "link ring";
+        case consort::linux_port::LinkBell::kind:
+            return "bell";
         default:
             return "unknown";
     }

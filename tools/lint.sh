@@ -11,7 +11,7 @@ clang-format --dry-run --Werror "${sources[@]}"
 tools/lint-rtl.sh
 [ "${1:-}" = quick ] && exit 0
 cmake --preset clang > /dev/null
-mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'ports/virtual/src/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp')
+mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'ports/virtual/src/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp' 'tests/link/*.cpp')
 # One at a time they take minutes.
 printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
 tools/lint-boards.sh

@@ -5,9 +5,12 @@
 // and touches nothing outside of the channel.
 #pragma once
 
+#include <cstring>
+#include <memory>
 #include <type_traits>
 
 #include "consort/icc/control.hpp"
+#include "consort/link.hpp"
 #include "input.hpp"
 
 namespace consort::fuzz {
@@ -195,10 +198,92 @@ class ControlSide {
     Channel::Worker worker_;
 };
 
+// Host and engine of a link, each of which has a peer that writes anything into the ring. The windows are the
+// object's own: AddressSanitizer sees what leaves them.
+class LinkSide {
+  public:
+    using Channel = link::Ring<4>;
+    using Shared = Channel::Shared;
+    explicit LinkSide(Shared& shared) : shared_(&shared), host_(shared, near(), window) {
+        require(engine_.attach(0, shared, near(), far()), "an engine takes a queue that it has");
+    }
+    void act(std::uint8_t what) {
+        const std::uint32_t number = what / 8;
+        switch (what % 5) {
+            case 0:
+                post(number);
+                break;
+            case 1: {
+                link::Completion done{};
+                const std::uint32_t before = host_.in_flight();
+                const Status status = host_.poll(done);
+                expect_status(status);
+                require(host_.in_flight() == before - (status == Status::ok ? 1 : 0),
+                        "a completion ends one transaction");
+                break;
+            }
+            case 2:
+                static_cast<void>(engine_.step(number));
+                break;
+            case 3:
+                host_ = link::Host<4>(*shared_, near(), window);
+                break;
+            default:
+                // Refused while a transaction is under way.
+                static_cast<void>(engine_.attach(0, *shared_, near(), far()));
+        }
+    }
+
+  private:
+    static constexpr std::uint32_t window = 64;
+    // Copies when it is looked at; every fifth transfer fails.
+    struct Copy {
+        spm::Transfer transfer{};
+        bool busy = false;
+        std::uint32_t started = 0;
+        void start(const spm::Transfer& wanted) noexcept {
+            transfer = wanted;
+            busy = true;
+            started += 1;
+        }
+        spm::DmaState state() noexcept {
+            if (busy && started % 5 == 0) {
+                busy = false;
+                return spm::DmaState::error;
+            }
+            for (std::uint32_t i = 0; busy && i < transfer.count; ++i) {
+                const spm::Segment& s = transfer.segment[i];
+                std::memcpy(s.to, s.from, s.bytes);
+            }
+            busy = false;
+            return spm::DmaState::idle;
+        }
+        void abort() noexcept { busy = false; }
+    };
+
+    void post(std::uint32_t number) {
+        link::Piece pieces[6];
+        for (std::uint32_t i = 0; i < 6; ++i) {
+            pieces[i] = {number * i % 70, number + i, number % 9 * i};
+        }
+        const auto direction = number % 2 == 0 ? link::Direction::to_peer : link::Direction::from_peer;
+        static_cast<void>(host_.try_post(direction, pieces, number % 7, number, link::Completing::by_event));
+    }
+    [[nodiscard]] link::Window near() { return {near_.get(), window}; }
+    [[nodiscard]] link::Window far() { return {far_.get(), window}; }
+
+    Shared* shared_;
+    std::unique_ptr<std::byte[]> near_ = std::make_unique<std::byte[]>(window);
+    std::unique_ptr<std::byte[]> far_ = std::make_unique<std::byte[]>(window);
+    Copy dma_;
+    link::Host<4> host_;
+    link::Engine<Copy, 1, 4> engine_{dma_, 16};
+};
+
 // Calls f(std::type_identity<Side>) for the channel of that number.
 template <class F>
 void with_channel(std::uint8_t which, F&& f) {
-    switch (which % 9) {
+    switch (which % 10) {
         case 0:
             return f(std::type_identity<MailboxSide>{});
         case 1:
@@ -215,6 +300,8 @@ void with_channel(std::uint8_t which, F&& f) {
             return f(std::type_identity<QueueSide<std::uint64_t, 16>>{});
         case 7:
             return f(std::type_identity<DuplexSide<std::uint64_t>>{});
+        case 8:
+            return f(std::type_identity<LinkSide>{});
         default:
             return f(std::type_identity<ControlSide>{});
     }

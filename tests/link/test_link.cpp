@@ -281,6 +281,8 @@ TEST(Link, ARestartedEngineRepeatsWhatWasNotComplete) {
     OneEngine<4> engine(link.dma);
     ASSERT_TRUE(engine.attach(0, link.ring, link.near.window(), link.far.window()));
     EXPECT_EQ(link.host.peer_epoch(), epoch + 1);
+    ASSERT_TRUE(engine.step(0));
+    EXPECT_FALSE(engine.attach(0, link.ring, link.near.window(), link.far.window())) << "in mid-transaction";
     link.drain(engine);
     Completion done{};
     for (std::uint32_t tag = 1; tag <= 2; ++tag) {

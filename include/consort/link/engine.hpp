@@ -35,9 +35,10 @@ class Engine {
     Engine& operator=(Engine&&) = delete;
     ~Engine() = default;
 
-    // Serves a ring from now on, at its first descriptor that is not complete. False: the number is too high.
+    // Serves a ring from now on, at its first descriptor that is not complete. False: the number is too high,
+    // or a transaction of that queue is under way.
     [[nodiscard]] bool attach(std::uint32_t queue, Shared& shared, Window host, Window peer) noexcept {
-        if (queue >= Queues) {
+        if (queue >= Queues || (moving_ && queue == queue_)) {
             return false;
         }
         Side& side = sides_[queue];

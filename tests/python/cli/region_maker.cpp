@@ -5,6 +5,8 @@
 #include <cstdio>
 
 #include "consort/icc.hpp"
+#include "consort/link.hpp"
+#include "consort/linux/link_engine.hpp"
 #include "consort/linux/shared_memory.hpp"
 
 struct Axis {
@@ -29,6 +31,8 @@ int main(int argc, char** argv) {
     const bool made = maker.value().add<consort::Mailbox<Drive>>("drive.in") &&
                       maker.value().add<consort::Snapshot<double, 3>>("drive.state") &&
                       maker.value().add<consort::Queue<std::uint8_t, 16>>("drive.trace") &&
+                      maker.value().add<consort::link::Ring<8>>("drive.link") &&
+                      maker.value().add<consort::linux_port::LinkBell>("drive.bell") &&
                       maker.value().publish();
     return made ? 0 : 1;
 }

@@ -72,8 +72,10 @@ def test_json(region: Run, made: Path) -> None:
         ("drive.in", "mailbox", 0),
         ("drive.state", "snapshot", 3),
         ("drive.trace", "queue", 16),
+        ("drive.link", "link ring", 8),
+        ("drive.bell", "bell", 0),
     ]
-    drive, number, byte = (o["leaves"] for o in shown["objects"])
+    drive, number, byte, descriptor, bell = (o["leaves"] for o in shown["objects"])
     assert [(leaf["offset"], leaf["kind"], leaf["bytes"], leaf["count"]) for leaf in drive] == [
         (0, "unsigned", 4, 1),
         (4, "float", 4, 1),
@@ -83,7 +85,8 @@ def test_json(region: Run, made: Path) -> None:
     ]
     assert number == [{"offset": 0, "kind": "float", "bytes": 8, "count": 1}]
     assert byte == [{"offset": 0, "kind": "unsigned", "bytes": 1, "count": 1}]
-    assert {o["payload_bytes"] for o in shown["objects"]} == {28, 8, 1}
+    assert len(descriptor) == 4 and not bell
+    assert {o["payload_bytes"] for o in shown["objects"]} == {28, 8, 1, 16, 0}
     offsets = [o["offset"] for o in shown["objects"]]
     assert all(o % 64 == 0 for o in offsets)
     assert offsets == sorted(offsets)
@@ -192,7 +195,8 @@ def test_the_memory_of_a_running_process(region: Run, made: Path) -> None:
         assert owner.stdin is not None
         owner.stdin.close()
     assert (status, err) == (0, "")
-    assert [o["name"] for o in json.loads(out)["objects"]] == ["drive.in", "drive.state", "drive.trace"]
+    names = [o["name"] for o in json.loads(out)["objects"]]
+    assert names == ["drive.in", "drive.state", "drive.trace", "drive.link", "drive.bell"]
     status, _, err = region(f"/proc/{owner.pid}/fd/{descriptor}")
     assert status == 2
     assert os.strerror(2) in err
