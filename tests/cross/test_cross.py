@@ -145,20 +145,21 @@ FOREIGN = [
 @pytest.fixture(scope="session")
 def peer(tmp_path_factory: pytest.TempPathFactory):
     """The command that runs one side of an exchange on a machine."""
-    made: dict[str, list[str]] = {}
+    made: dict[tuple[str, str], list[str]] = {}
 
-    def built(machine: Machine) -> list[str]:
+    def built(machine: Machine, source: str = "peer.cpp") -> list[str]:
         for tool in filter(None, (machine.compiler, machine.emulator)):
             if shutil.which(tool) is None:
                 pytest.skip(f"no {tool}: apt-get install {machine.package}")
-        if machine.name not in made:
+        if (machine.name, source) not in made:
             program = tmp_path_factory.mktemp("peer") / machine.name
             command = [machine.compiler, "-std=c++20", "-O1", "-static", "-Wall", "-Wextra", "-Werror"]
             subprocess.run(
-                [*command, f"-I{ROOT / 'include'}", str(HERE / "peer.cpp"), "-o", str(program)], check=True
+                [*command, f"-I{ROOT / 'include'}", str(HERE / source), "-o", str(program)], check=True
             )
-            made[machine.name] = [machine.emulator, str(program)] if machine.emulator else [str(program)]
-        return made[machine.name]
+            emulated = [machine.emulator] if machine.emulator else []
+            made[machine.name, source] = [*emulated, str(program)]
+        return made[machine.name, source]
 
     return built
 
@@ -213,6 +214,29 @@ def test_sides_that_lay_lines_out_differently_refuse_one_another(peer, tmp_path:
 
 def test_unlike_foreign_machines_exchange_with_one_another(peer, tmp_path: Path) -> None:
     exchange(peer(FOREIGN[0]), peer(FOREIGN[1]), tmp_path / "region")
+
+
+# Of the other byte order: a region refuses it, a link's ring has one order for all.
+BIG_ENDIAN = Machine("ppc64", "powerpc64-linux-gnu-g++", "qemu-ppc64", "g++-powerpc64-linux-gnu qemu-user")
+
+
+@pytest.mark.parametrize("native_serves", [True, False], ids=["native serves", "it serves"])
+@pytest.mark.parametrize("machine", [*FOREIGN, BIG_ENDIAN], ids=lambda machine: machine.name)
+def test_a_link_joins_unlike_machines(machine: Machine, native_serves: bool, peer, tmp_path: Path) -> None:
+    here, there = (peer(side, "link_peer.cpp") for side in (NATIVE, machine))
+    engine, host = (here, there) if native_serves else (there, here)
+    file = str(tmp_path / "link")
+    subprocess.run([*here, "make", file], check=True)
+    served = subprocess.Popen([*engine, "serve", file], stderr=subprocess.PIPE, text=True)
+    try:
+        done = subprocess.run(
+            [*host, "host", file, str(examples(2000))], stderr=subprocess.PIPE, text=True, timeout=PATIENCE
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        _, errors = served.communicate(timeout=PATIENCE)
+    finally:
+        served.kill()
+    assert (served.returncode, errors) == (0, "")
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the native object is compared as x86-64")
