@@ -136,10 +136,11 @@ struct ObjectEntry {
     char name[name_capacity];
     std::uint32_t offset;  // of the object from the region's begin [bytes]
     std::uint32_t bytes;   // of the object
-    std::uint32_t kind;    // Mailbox 1, DoubleBuffer 2, Snapshot 3, Queue 4, WorkerControl 5, Duplex 6,
-                         // Versions 7, link::Ring 8, the Linux port's LinkBell 9
-    std::uint32_t
-        parameter;  // capacity (Queue), readers (Snapshot), versions (Versions), descriptors (Ring), else 0
+    // Mailbox 1, DoubleBuffer 2, Snapshot 3, Queue 4, WorkerControl 5, Duplex 6, Versions 7, link::Ring 8,
+    // the Linux port's LinkBell 9
+    std::uint32_t kind;
+    // capacity (Queue), readers (Snapshot), versions (Versions), descriptors (link::Ring), else 0
+    std::uint32_t parameter;
     std::uint32_t type_bytes;  // sizeof the payload type, 0 for a signal
     std::uint32_t first_leaf;  // index into the leaf table
     std::uint32_t leaf_count;
