@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a block that was written takes over a link until it lies in its reader's memory.
 
-docs/explanation/analyses.md, theorem 17.
+docs/explanation/analyses.md, theorem 19.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from consort.analysis.result import Bound, Used, in_words, joined
 from consort.plan import Plan, PlannedChannel
 from consort.plan.over_links import link_of, on_link
 
-SOURCE = "docs/explanation/analyses.md, theorem 17"
+SOURCE = "docs/explanation/analyses.md, theorem 19"
 ASSUMPTIONS = (
     "the link serves its channels in turn, a block of each, and carries nothing else",
     "a transfer takes at most what the platform says of the link",

@@ -2,7 +2,7 @@
 """When blocks arrive over the links of a simulated system.
 
 A link serves its channels in turn, a block of each, one after the other: as the link's engine does, and as
-the bound of docs/explanation/analyses.md, theorem 17, assumes.
+the bound of docs/explanation/analyses.md, theorem 19, assumes.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ def test_the_simulator_knows_the_link() -> None:
     gaps=st.lists(st.lists(st.integers(0, 120), min_size=1, max_size=12), min_size=4, max_size=4),
 )
 def test_no_block_waits_longer_than_the_bound(costs: list[int], gaps: list[list[int]]) -> None:
-    """Theorem 17, against a link that serves its queues in turn."""
+    """Theorem 19, against a link that serves its queues in turn."""
     bound = sum(costs)
     written = []
     for extra in gaps[: len(costs)]:
