@@ -250,3 +250,32 @@ TEST(ThreadWatch, NamesAGapWhileItSpins) {
     watch.look(2, Clock::now() - lasted);
     EXPECT_EQ(watched.drained(), 0) << "a job between two waits is no gap";
 }
+
+// A gap between two looks in which no interrupt came is the hypervisor's (here: the thread's own work plays
+// it); one in which an interrupt came is not.
+TEST(ThreadWatch, TellsAnInterruptFromWhatIsTakenWithoutOne) {
+    if (!InterruptMark::available) {
+        GTEST_SKIP() << "interrupts leave no mark here";
+    }
+    Watched watched;
+    consort::app::RingWriter writer(*watched.ring);
+    ThreadWatch watch(writer, 0);
+    const std::uint64_t lasted = Clock::from_ns(20'000);
+    bool seen = false;
+    for (int attempt = 0; attempt < 1000 && !seen; ++attempt) {
+        const std::uint64_t begin = Clock::now();
+        watch.spins(begin, false);
+        while (Clock::now() - begin < lasted) {
+        }
+        watch.look(2, Clock::now());
+        seen = watched.drained() == 1 && watched.last.cause == Event::taken;
+    }
+    EXPECT_TRUE(seen);
+    const std::uint64_t begin = Clock::now();
+    watch.spins(begin, false);
+    while (!InterruptMark::hit() || Clock::now() - begin < lasted) {
+    }
+    watch.look(2, Clock::now());
+    ASSERT_EQ(watched.drained(), 1);
+    EXPECT_TRUE(watched.last.cause == Event::interrupted || watched.last.cause == Event::stopped);
+}

@@ -91,8 +91,9 @@ struct Event {
     enum Cause : std::uint16_t {
         unknown = 0,
         stopped = 1,      // off its processor: throttled by the kernel, or preempted
-        interrupted = 2,  // on its processor, which an interrupt or the hypervisor used
+        interrupted = 2,  // on its processor, which an interrupt used; or the hypervisor, see `taken`
         woken_late = 3,   // asleep: its timer, or its processor, came after the time
+        taken = 4,        // on its processor, and no interrupt returned to it: the hypervisor, or firmware
     };
     static constexpr std::uint16_t none = 0xffff;
     Ticks time;

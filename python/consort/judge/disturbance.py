@@ -23,14 +23,16 @@ from consort.record.status import CAUSES_OF_DISTURBANCE, EVENTS, NONE
 
 Ticks = NDArray[np.int64]
 DISTURBED = EVENTS.index("disturbed")
-STOPPED, INTERRUPTED, WOKEN_LATE = (
-    CAUSES_OF_DISTURBANCE.index(cause) for cause in ("stopped", "interrupted", "woken late")
+STOPPED, INTERRUPTED, WOKEN_LATE, TAKEN = (
+    CAUSES_OF_DISTURBANCE.index(cause) for cause in ("stopped", "interrupted", "woken late", "taken")
 )
 THROTTLED = "real-time throttling"
 PREEMPTED = "preempted by another thread"
 INTERRUPT = "interrupt"
-# A guest cannot tell the two apart: neither leaves a trace in the thread's CPU time.
-TAKEN = "interrupt, or taken by the host"
+HOST = "taken by the host"
+FIRMWARE = "system-management interrupt"
+# Where no mark tells an interrupt, a guest cannot tell the two apart.
+EITHER = f"{INTERRUPT}, or {HOST}"
 UNEXPLAINED = "preemption, interrupt or hypervisor"
 LATE_WAKE_UP = "late wake-up"
 SHARED_CPU = "another core of the run on its CPU"
@@ -223,12 +225,15 @@ def _recorded(
     cause = mine["cause"]
     culprit = np.full(mine.size, UNEXPLAINED, dtype=object)
     culprit[cause == STOPPED] = PREEMPTED
-    culprit[cause == INTERRUPTED] = TAKEN if (environment or {}).get("hypervisor") else INTERRUPT
+    guest = bool((environment or {}).get("hypervisor"))
+    marked = (environment or {}).get("machine") == "x86_64"
+    culprit[cause == INTERRUPTED] = EITHER if guest and not marked else INTERRUPT
+    culprit[cause == TAKEN] = HOST if guest else FIRMWARE
     culprit[cause == WOKEN_LATE] = LATE_WAKE_UP
     lasts = throttled_ns(environment or {})
     if lasts is not None:
         ns = lasted / ticks_per_ns
-        culprit[(cause != INTERRUPTED) & (ns >= lasts[0]) & (ns <= lasts[1])] = THROTTLED
+        culprit[~np.isin(cause, (INTERRUPTED, TAKEN)) & (ns >= lasts[0]) & (ns <= lasts[1])] = THROTTLED
     return Gaps(end - lasted, end, culprit)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from consort.judge.disturbance import Disturbances, disturbances
 from consort.judge.outputs import Expected, WrongOutput, compare
 from consort.judge.samples import Samples
 from consort.judge.system import Plan, system_of
+from consort.judge.unseen import hits_unseen
 from consort.judge.verdict import Pause, TaskCount, Verdict, as_data
 from consort.record.columns import miss_causes
 from consort.record.description import Described
@@ -52,7 +54,7 @@ def judge(
     limits = bounds or Bounds()
     provenance = record.manifest.clock.provenance
     if environment is None and provenance == "measured":
-        environment = {**throttling(), "hypervisor": under_hypervisor()}
+        environment = {**throttling(), "hypervisor": under_hypervisor(), "machine": platform.machine()}
     found = disturbances(
         samples.jobs,
         samples.events,
@@ -73,11 +75,13 @@ def judge(
     )
     pauses = _pauses(samples, found)
     crashes = check.crashes(samples, expected_events)
-    reasons = words.reasons(rows, counts, checks, errors, crashes, provenance)
-    notes = words.notes(samples, rows, provenance)
+    unseen = hits_unseen(samples, rows, found)
+    reasons = words.reasons(rows, counts, checks, errors, crashes, provenance, unseen)
+    notes = (*words.notes(samples, rows, provenance), *unseen)
     machine = words.machine(pauses, counts)
     ok = not reasons
     summary = words.summary(ok, counts, reasons, rows, provenance, pauses)
+    summary = ". ".join([summary, *(text.rstrip(".") for text in unseen)]) + ("." if unseen else "")
     parts = {
         "ok": ok,
         "reasons": reasons,

@@ -20,8 +20,12 @@ def reasons(
     errors: Sequence[WrongOutput],
     crashes: Sequence[str],
     provenance: str,
+    unseen: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Everything for which the system did not hold, the gravest first; empty where it held."""
+    """Everything for which the system did not hold, the gravest first; empty where it held.
+
+    `unseen`: what is known of what the machine may have done without a trace.
+    """
     found = list(crashes)
     found += [
         _undone(count) for count in counts if count.planned is not None and count.released < count.planned
@@ -50,7 +54,7 @@ def reasons(
         if row.outcome == "late":
             found.append(_late(row, by_task.get(row.subject)))
         elif row.outcome == "above bound" and row.quantity != "compute":
-            found.append(_above(row, broken))
+            found.append(_above(row, broken, unseen))
         elif row.outcome == "not seen" and row.kind == "chain":
             found.append(f"chain {row.subject}: no {row.quantity} was seen whole")
     return tuple(found + broken)
@@ -89,11 +93,12 @@ def _time(ns: float | None) -> str:
     return "∞" if ns == float("inf") else f"{microseconds(ns)} µs"
 
 
-def _above(row: Row, broken: Sequence[str]) -> str:
+def _above(row: Row, broken: Sequence[str], unseen: Sequence[str]) -> str:
     why = (
         "an assumption of the bound is broken, see below"
         if broken
-        else "no assumption of the bound that is checked here is broken: a defect"
+        else "no assumption of the bound that is checked here is broken"
+        + (": a defect, or the host" if unseen else ": a defect")
     )
     return (
         f"{row.kind} {row.subject}: {row.quantity} above its bound of {microseconds(row.bound)} µs in"

@@ -64,7 +64,7 @@ EVENTS: tuple[str, ...] = (
     "early-arrival",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
-CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late")
+CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken")
 # Events whose value is a time in ticks.
 TIMED_EVENTS = frozenset(("over-budget", "disturbed", "early-arrival"))
 

@@ -19,7 +19,7 @@ from system_recording import Recording, steady
 US = 1_000
 DISTURBED, CRASHED, ENDED, WORKER_DIED, SLOT_MISSED, LATE_WRITE = 11, 8, 13, 4, 14, 9
 # Event::Cause.
-STOPPED, INTERRUPTED, WOKEN_LATE = 1, 2, 3
+STOPPED, INTERRUPTED, WOKEN_LATE, TAKEN = 1, 2, 3, 4
 BOUND = Bounds((Limit("servo", "response", 30 * US, "theorem 1"),))
 THROTTLING = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000}
 
@@ -91,6 +91,7 @@ def gap(recording: Recording, at: int, lasted: int, why: int, job: int) -> None:
         # A thread that was throttled in its sleep is woken late by as much.
         (WOKEN_LATE, 49_000 * US, "real-time throttling"),
         (INTERRUPTED, 49_000 * US, "interrupt"),
+        (TAKEN, 49_000 * US, "system-management interrupt"),
     ],
 )
 def test_what_the_machine_did_is_named_and_is_not_the_systems(
@@ -115,6 +116,29 @@ def test_what_the_machine_did_is_named_and_is_not_the_systems(
     assert response.outcome == "disturbed"
     assert f"m0: {culprit} once" in verdict.machine
     assert "all" in verdict.summary and "that the machine did not disturb" in verdict.summary
+
+
+def test_the_last_line_says_how_often_a_host_may_have_come_into_a_job(tmp_path: Path) -> None:
+    """In a job the host leaves no trace; how often it takes a core that waits says how many to expect."""
+
+    def summary(guest: bool) -> str:
+        recording = steady(1000)
+        recording.rows[40]["finish"] += 15 * US
+        for job in range(100, 110):
+            # Between two jobs; every second time for less than the excess of 6 µs.
+            recording.event(DISTURBED, job * 100 * US + 60 * US, (5 + job % 2) * US, core="m0", why=TAKEN)
+        recorded = recording.write(tmp_path / str(guest))
+        verdict = judge(None, recorded, BOUND, environment=THROTTLING | {"hypervisor": guest})
+        assert not verdict.ok
+        return verdict.summary
+
+    assert (
+        "the host took them 5 times for 6.000 µs and more, the smallest excess. In a job that leaves no"
+        " trace; by that rate the host came into at least 1 of its undisturbed jobs, of which 1 were above the"
+        " bound."
+    ) in summary(True)
+    assert "a defect, or the host. While" in summary(True)
+    assert summary(False).endswith("a defect")
 
 
 def test_the_last_line_says_what_the_machine_did(tmp_path: Path) -> None:

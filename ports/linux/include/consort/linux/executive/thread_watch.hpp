@@ -30,6 +30,7 @@ class ThreadWatch {
 
     // The thread begins to spin, at `now`. `slept`: it was asleep since it spun last.
     void spins(Ticks now, bool slept) noexcept {
+        InterruptMark::clear();
         if (slept) {
             detector_.resume();
         } else {
@@ -39,7 +40,10 @@ class ThreadWatch {
     // It spins, and read the clock.
     void look(std::uint16_t task, Ticks now) noexcept {
         if (const auto gap = detector_.look(now)) {
-            put(task, now, gap->ticks(), gap->cause);
+            const bool taken =
+                InterruptMark::available && gap->cause == Event::interrupted && !InterruptMark::hit();
+            InterruptMark::clear();
+            put(task, now, gap->ticks(), taken ? Event::taken : gap->cause);
         }
     }
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host takes of a job in a guest leaves no trace in it. What it takes of a core that waits does, and
+that rate says how many jobs to expect that were hit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.judge.disturbance import HOST, Disturbances
+from consort.judge.samples import Samples
+from consort.judge.verdict import Row
+from consort.report.units import microseconds, number, times
+
+
+_MEASURED = ("compute", "response")
+
+
+def hits_unseen(samples: Samples, rows: Sequence[Row], found: Disturbances) -> tuple[str, ...]:
+    """For each task with undisturbed jobs above a bound: in how many the host may have come between.
+
+    It is an estimate from below and excuses nothing: the waits of a core are taken to last as long as the
+    whole run, and only what lasted as long as the smallest excess counts.
+    """
+    above = [row for row in rows if row.kind == "task" and row.above and row.quantity in _MEASURED]
+    # One sentence a task: about its responses, where those are above their bound.
+    chosen = {row.subject: row for quantity in _MEASURED for row in above if row.quantity == quantity}
+    return tuple(text for row in chosen.values() for text in _of_task(samples, row, found))
+
+
+def _of_task(samples: Samples, row: Row, found: Disturbances) -> Iterator[str]:
+    task = samples.number(row.subject)
+    mine = samples.rows_of(task)
+    quiet = mine[~found.disturbed[mine]]
+    over = _seen(samples, row)[quiet] - (row.bound or 0.0)
+    excess = float(over[over > 0].min(initial=np.inf))
+    taken, hits = 0, 0.0
+    for core, busy in _busy(samples, task, quiet).items():
+        gaps = found.gaps[core]
+        lasted = (gaps.end - gaps.begin) / samples.ticks_per_ns
+        here = int(np.count_nonzero((gaps.culprit == HOST) & (lasted >= excess)))
+        taken += here
+        hits += here * busy
+    if taken:
+        yield (
+            f"While the cores of {row.subject} waited, the host took them {times(taken)} for"
+            f" {microseconds(excess)} µs and more, the smallest excess. In a job that leaves no trace; by that"
+            f" rate the host came into at least {_about(hits)} of its undisturbed jobs, of which"
+            f" {number(row.above)} were above the bound."
+        )
+
+
+def _seen(samples: Samples, row: Row) -> NDArray[np.float64]:
+    """What the row is about, of each job, in ns."""
+    return samples.response if row.quantity == "response" else samples.ns(samples.jobs["compute"])
+
+
+def _busy(samples: Samples, task: int, rows: NDArray[np.int64]) -> dict[int, float]:
+    """Which share of the run the jobs of those rows execute, on each of the task's cores."""
+    jobs = samples.jobs[rows]
+    start, finish = jobs["start"].astype(np.int64), jobs["finish"].astype(np.int64)
+    ended = finish > 0
+    everything = samples.jobs["release"].astype(np.int64)
+    whole = max(1, int(everything.max() - everything.min()))
+    names = samples.system.core_names
+    facts = samples.system.tasks[task]
+    shares = {int(jobs["core"][0]): float((finish - start)[ended].sum()) / whole} if jobs.size else {}
+    if facts.worker in names and "worker_send" in (jobs.dtype.names or ()):
+        served = (jobs["worker_receive"] > 0) & (jobs["worker_send"] > 0)
+        spent = jobs["worker_send"].astype(np.int64) - jobs["worker_receive"].astype(np.int64)
+        shares[names.index(facts.worker)] = float(spent[served].sum()) / whole
+    return shares
+
+
+def _about(hits: float) -> str:
+    return number(round(hits)) if hits >= 1 else f"{hits:.2g}"
