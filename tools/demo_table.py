@@ -111,11 +111,18 @@ def main(files: list[str]) -> int:
     if defects:
         print(f"{machine} The system did not hold: {'; '.join(defects)}.")
         return 1
+    expected = sum(u["expected"] for one in configurations for u in one["verdict"]["unseen"])
+    host = (
+        f" By how often the host takes cores that wait, it came into {expected:,.0f} of these jobs or more"
+        " without a trace."
+        if expected >= 1
+        else ""
+    )
     if own or above:
         last = (
             f"Of the jobs that it was not seen to disturb, {own:,} missed their deadlines, and {above:,}"
             " samples were above their bounds: the system did not hold, or the machine stopped it unseen"
-            " (`consort doctor` says what it lacks). No output was wrong."
+            f" (`consort doctor` says what it lacks).{host} No output was wrong."
         )
     else:
         last = "The system held: every other job met its deadline and its bound, and no output was wrong."

@@ -77,11 +77,10 @@ def judge(
     crashes = check.crashes(samples, expected_events)
     unseen = hits_unseen(samples, rows, found)
     reasons = words.reasons(rows, counts, checks, errors, crashes, provenance, unseen)
-    notes = (*words.notes(samples, rows, provenance), *unseen)
+    notes = words.notes(samples, rows, provenance)
     machine = words.machine(pauses, counts)
     ok = not reasons
-    summary = words.summary(ok, counts, reasons, rows, provenance, pauses)
-    summary = ". ".join([summary, *(text.rstrip(".") for text in unseen)]) + ("." if unseen else "")
+    summary = words.summary(ok, counts, reasons, rows, provenance, pauses, unseen)
     parts = {
         "ok": ok,
         "reasons": reasons,
@@ -90,6 +89,7 @@ def judge(
         "checks": checks,
         "pauses": pauses,
         "ways": ways,
+        "unseen": unseen,
         "summary": summary,
         "machine": machine,
         "notes": notes,

@@ -4,33 +4,33 @@ that rate says how many jobs to expect that were hit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from consort.judge.disturbance import HOST, Disturbances
 from consort.judge.samples import Samples
-from consort.judge.verdict import Row
-from consort.report.units import microseconds, number, times
-
+from consort.judge.verdict import Row, Unseen
 
 _MEASURED = ("compute", "response")
 
 
-def hits_unseen(samples: Samples, rows: Sequence[Row], found: Disturbances) -> tuple[str, ...]:
+def hits_unseen(samples: Samples, rows: Sequence[Row], found: Disturbances) -> tuple[Unseen, ...]:
     """For each task with undisturbed jobs above a bound: in how many the host may have come between.
 
     It is an estimate from below and excuses nothing: the waits of a core are taken to last as long as the
-    whole run, and only what lasted as long as the smallest excess counts.
+    whole run, and only what lasted as long as the smallest excess counts. Without such a job, or where the
+    host took nothing, there is nothing to say.
     """
     above = [row for row in rows if row.kind == "task" and row.above and row.quantity in _MEASURED]
-    # One sentence a task: about its responses, where those are above their bound.
+    # One a task: of its responses, where those are above their bound.
     chosen = {row.subject: row for quantity in _MEASURED for row in above if row.quantity == quantity}
-    return tuple(text for row in chosen.values() for text in _of_task(samples, row, found))
+    estimates = (_of_task(samples, row, found) for row in chosen.values())
+    return tuple(one for one in estimates if one.taken)
 
 
-def _of_task(samples: Samples, row: Row, found: Disturbances) -> Iterator[str]:
+def _of_task(samples: Samples, row: Row, found: Disturbances) -> Unseen:
     task = samples.number(row.subject)
     mine = samples.rows_of(task)
     quiet = mine[~found.disturbed[mine]]
@@ -43,13 +43,7 @@ def _of_task(samples: Samples, row: Row, found: Disturbances) -> Iterator[str]:
         here = int(np.count_nonzero((gaps.culprit == HOST) & (lasted >= excess)))
         taken += here
         hits += here * busy
-    if taken:
-        yield (
-            f"While the cores of {row.subject} waited, the host took them {times(taken)} for"
-            f" {microseconds(excess)} µs and more, the smallest excess. In a job that leaves no trace; by that"
-            f" rate the host came into at least {_about(hits)} of its undisturbed jobs, of which"
-            f" {number(row.above)} were above the bound."
-        )
+    return Unseen(row.subject, row.above, excess, taken, hits)
 
 
 def _seen(samples: Samples, row: Row) -> NDArray[np.float64]:
@@ -72,7 +66,3 @@ def _busy(samples: Samples, task: int, rows: NDArray[np.int64]) -> dict[int, flo
         spent = jobs["worker_send"].astype(np.int64) - jobs["worker_receive"].astype(np.int64)
         shares[names.index(facts.worker)] = float(spent[served].sum()) / whole
     return shares
-
-
-def _about(hits: float) -> str:
-    return number(round(hits)) if hits >= 1 else f"{hits:.2g}"

@@ -84,6 +84,21 @@ class Pause:
 
 
 @dataclass(frozen=True)
+class Unseen:
+    """Undisturbed jobs of a task that were above a bound, and in how many the host may have come between.
+
+    `taken`: how often the host took the task's cores while they waited, for `excess_ns` or more, the
+    smallest excess. `expected`: in how many of its undisturbed jobs it came by that rate, at the least.
+    """
+
+    task: str
+    above: int
+    excess_ns: float
+    taken: int
+    expected: float
+
+
+@dataclass(frozen=True)
 class ChainWay:
     """The longest reaction of a chain: when its stimulus came, and each job on the way, in ns."""
 
@@ -102,6 +117,7 @@ class Verdict(Judgement):
     checks: tuple[Check, ...] = ()
     pauses: tuple[Pause, ...] = ()
     ways: tuple[ChainWay, ...] = ()
+    unseen: tuple[Unseen, ...] = ()
     summary: str = ""
     machine: str = ""
     notes: tuple[str, ...] = field(default=())
@@ -116,6 +132,7 @@ def as_data(
     checks: tuple[Check, ...],
     pauses: tuple[Pause, ...],
     ways: tuple[ChainWay, ...],
+    unseen: tuple[Unseen, ...],
     summary: str,
     machine: str,
     notes: tuple[str, ...],
@@ -142,6 +159,7 @@ def as_data(
             "checks": [asdict(check) for check in checks],
             "pauses": [asdict(pause) for pause in pauses],
             "ways": [asdict(way) for way in ways],
+            "unseen": [asdict(one) for one in unseen],
             "notes": list(notes),
         }
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from consort.judge.outputs import WrongOutput
 from consort.judge.samples import Samples
-from consort.judge.verdict import Check, Pause, Row, TaskCount
+from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
 from consort.report.units import duration, microseconds, number, times
 
 _ASSUMPTIONS = ("execution times", "slots", "logical execution time", "budgets")
@@ -20,7 +20,7 @@ def reasons(
     errors: Sequence[WrongOutput],
     crashes: Sequence[str],
     provenance: str,
-    unseen: Sequence[str] = (),
+    unseen: Sequence[Unseen] = (),
 ) -> tuple[str, ...]:
     """Everything for which the system did not hold, the gravest first; empty where it held.
 
@@ -93,7 +93,7 @@ def _time(ns: float | None) -> str:
     return "∞" if ns == float("inf") else f"{microseconds(ns)} µs"
 
 
-def _above(row: Row, broken: Sequence[str], unseen: Sequence[str]) -> str:
+def _above(row: Row, broken: Sequence[str], unseen: Sequence[Unseen]) -> str:
     why = (
         "an assumption of the bound is broken, see below"
         if broken
@@ -149,6 +149,7 @@ def summary(
     rows: Sequence[Row],
     provenance: str,
     pauses: Sequence[Pause] = (),
+    unseen: Sequence[Unseen] = (),
 ) -> str:
     """The last line: whether the system held, and whether it was the machine that did not."""
     released = sum(count.released for count in counts)
@@ -156,7 +157,9 @@ def summary(
     missed = sum(count.disturbed_misses for count in counts)
     if not ok:
         more = f" (and {len(why) - 1} more)" if len(why) > 1 else ""
-        return f"The system did not hold: {why[0]}{more}"
+        return ". ".join(
+            [f"The system did not hold: {why[0]}{more}", *(_without_trace(one) for one in unseen)]
+        )
     if provenance == "emulated":
         return f"All {number(released)} jobs were done and nothing failed; an emulated clock shows no more."
     bounds = any(row.bound is not None and row.quantity == "response" for row in rows)
@@ -180,3 +183,13 @@ def _culprits(pauses: Sequence[Pause]) -> str:
     worst = sorted(total.items(), key=lambda item: -item[1][1])[:2]
     said = [f"{culprit} {times(count)} for {duration(lasted)} in all" for culprit, (count, lasted) in worst]
     return f" ({'; '.join(said)})" if said else ""
+
+
+def _without_trace(one: Unseen) -> str:
+    expected = number(round(one.expected)) if one.expected >= 1 else f"{one.expected:.2g}"
+    return (
+        f"While the cores of {one.task} waited, the host took them {times(one.taken)} for"
+        f" {microseconds(one.excess_ns)} µs and more, the smallest excess. In a job that leaves no trace; by"
+        f" that rate the host came into at least {expected} of its undisturbed jobs, of which"
+        f" {number(one.above)} were above the bound"
+    )
