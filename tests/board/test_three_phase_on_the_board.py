@@ -238,7 +238,7 @@ def test_what_is_generated_is_what_runs(system: System, tmp_path: Path):
     slower = load_system(
         described(other, change=(period[0], period[1].replace("2ms", "4ms\n    deadline: 2ms")))
     )
-    run = replace(planned.run, tables=lambda at: board_tables(slower, images, at))
+    run = replace(planned.run, tables=lambda at: board_tables(kernel_board(), slower, images, at))
     jobs = run_kernel(run).jobs
     count = [
         int(np.count_nonzero((jobs["core"] == c) & (jobs["task"] == t))) for c, t in ((0, 0), (0, 1), (1, 0))
