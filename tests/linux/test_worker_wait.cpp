@@ -36,7 +36,7 @@ bool idle_within(WorkerWait& waits, int polls) {
 TEST(WorkerWait, GivesItsProcessorAwayBeforeTheRunAndAfterIt) {
     const RunConfig config = two_masters(12);
     SharedRun shared(config);
-    WorkerWait waits(config, shared, 2);
+    WorkerWait waits(config, shared, 2, 0);
     EXPECT_TRUE(waits.idle());
     shared.run[0].start.store(1);
     EXPECT_FALSE(idle_within(waits, 10'000));
@@ -49,7 +49,7 @@ TEST(WorkerWait, GivesItsProcessorAwayBeforeTheRunAndAfterIt) {
 TEST(WorkerWait, GivesItsProcessorAwayWhenTheRunIsStopped) {
     const RunConfig config = two_masters(12);
     SharedRun shared(config);
-    WorkerWait waits(config, shared, 2);
+    WorkerWait waits(config, shared, 2, 0);
     shared.run[0].start.store(1);
     EXPECT_FALSE(idle_within(waits, 10'000));
     shared.stop();
@@ -59,21 +59,20 @@ TEST(WorkerWait, GivesItsProcessorAwayWhenTheRunIsStopped) {
 TEST(WorkerWait, RestsAfterSomeAnswersAndAfterSomeTime) {
     const RunConfig config = two_masters(3);
     SharedRun shared(config);
-    WorkerWait waits(config, shared, 2);
-    const consort::Ticks begin = Clock::now();
+    const consort::Ticks begin = 1'000;
+    WorkerWait waits(config, shared, 2, begin);
     EXPECT_FALSE(waits.rests(begin));
     EXPECT_FALSE(waits.rests(begin));
     EXPECT_TRUE(waits.rests(begin));
     EXPECT_FALSE(waits.rests(begin));
     const RunConfig seldom = two_masters(1'000);
-    WorkerWait rare(seldom, shared, 2);
-    const consort::Ticks then = Clock::now();
+    WorkerWait rare(seldom, shared, 2, begin);
     const consort::Ticks interval = Clock::from_ns(WorkerWait::rest_interval_ns);
-    EXPECT_FALSE(rare.rests(then));
-    EXPECT_TRUE(rare.rests(then + interval));
-    EXPECT_FALSE(rare.rests(then + interval + interval / 2));
-    EXPECT_TRUE(rare.rests(then + 2 * interval));
+    EXPECT_FALSE(rare.rests(begin));
+    EXPECT_TRUE(rare.rests(begin + interval));
+    EXPECT_FALSE(rare.rests(begin + interval + interval / 2));
+    EXPECT_TRUE(rare.rests(begin + 2 * interval));
     const RunConfig never = two_masters(0);
-    WorkerWait restless(never, shared, 2);
+    WorkerWait restless(never, shared, 2, begin);
     EXPECT_FALSE(restless.rests(begin + 100 * interval));
 }

@@ -68,7 +68,7 @@ class WorkerProcess {
         Ticks before = Clock::now();
         watch.spins(before, true);
         CoreLine& line = shared_->cores[index_];
-        WorkerWait waits(*config_, *shared_, index_);
+        WorkerWait waits(*config_, *shared_, index_, before);
         while (shared_->run[0].stop_workers.load(std::memory_order_relaxed) == 0) {
             const std::uint32_t seen = line.requests.load(std::memory_order_seq_cst);
             const Status status = poll(control);

@@ -22,8 +22,9 @@ class WorkerWait {
     // How long after a rest an answer is followed by the next one at the latest [ns].
     static constexpr std::uint64_t rest_interval_ns = 10'000'000;
 
-    WorkerWait(const RunConfig& config, const SharedRun& shared, std::uint16_t core)
-        : shared_(&shared), one_in_(config.cores[core].sleep_one_in), rested_(Clock::now()) {
+    // `now`: it has just slept, or begun.
+    WorkerWait(const RunConfig& config, const SharedRun& shared, std::uint16_t core, Ticks now)
+        : shared_(&shared), one_in_(config.cores[core].sleep_one_in), rested_(now) {
         for (const TaskConfig& task : config.tasks) {
             if (task.worker && *task.worker == core &&
                 std::find(masters_.begin(), masters_.end(), task.core) == masters_.end()) {
