@@ -77,10 +77,10 @@ def judge(
     crashes = check.crashes(samples, expected_events)
     unseen = hits_unseen(samples, rows, found)
     reasons = words.reasons(rows, counts, checks, errors, crashes, provenance, unseen)
-    notes = words.notes(samples, rows, provenance)
+    notes = (*words.notes(samples, rows, provenance), *(words.without_trace(one) for one in unseen))
     machine = words.machine(pauses, counts)
     ok = not reasons
-    summary = words.summary(ok, counts, reasons, rows, provenance, pauses, unseen)
+    summary = words.summary(ok, counts, reasons, rows, provenance, pauses)
     parts = {
         "ok": ok,
         "reasons": reasons,

@@ -149,7 +149,6 @@ def summary(
     rows: Sequence[Row],
     provenance: str,
     pauses: Sequence[Pause] = (),
-    unseen: Sequence[Unseen] = (),
 ) -> str:
     """The last line: whether the system held, and whether it was the machine that did not."""
     released = sum(count.released for count in counts)
@@ -157,9 +156,7 @@ def summary(
     missed = sum(count.disturbed_misses for count in counts)
     if not ok:
         more = f" (and {len(why) - 1} more)" if len(why) > 1 else ""
-        return ". ".join(
-            [f"The system did not hold: {why[0]}{more}", *(_without_trace(one) for one in unseen)]
-        )
+        return f"The system did not hold: {why[0]}{more}"
     if provenance == "emulated":
         return f"All {number(released)} jobs were done and nothing failed; an emulated clock shows no more."
     bounds = any(row.bound is not None and row.quantity == "response" for row in rows)
@@ -185,11 +182,12 @@ def _culprits(pauses: Sequence[Pause]) -> str:
     return f" ({'; '.join(said)})" if said else ""
 
 
-def _without_trace(one: Unseen) -> str:
+def without_trace(one: Unseen) -> str:
+    """What the host may have done in jobs that were above a bound."""
     expected = number(round(one.expected)) if one.expected >= 1 else f"{one.expected:.2g}"
     return (
         f"While the cores of {one.task} waited, the host took them {times(one.taken)} for"
         f" {microseconds(one.excess_ns)} µs and more, the smallest excess. In a job that leaves no trace; by"
         f" that rate the host came into at least {expected} of its undisturbed jobs, of which"
-        f" {number(one.above)} were above the bound"
+        f" {number(one.above)} were above the bound."
     )

@@ -118,25 +118,24 @@ def test_what_the_machine_did_is_named_and_is_not_the_systems(
     assert "all" in verdict.summary and "that the machine did not disturb" in verdict.summary
 
 
-def test_the_last_line_says_how_often_a_host_may_have_come_into_a_job(tmp_path: Path) -> None:
+def test_a_note_says_how_often_a_host_may_have_come_into_a_job(tmp_path: Path) -> None:
     """In a job the host leaves no trace; how often it takes a core that waits says how many to expect."""
 
-    def summary(guest: bool) -> str:
+    def judged(guest: bool) -> Verdict:
         recording = steady(1000)
         recording.rows[40]["finish"] += 15 * US
         for job in range(100, 110):
             # Between two jobs; every second time for less than the excess of 6 µs.
             recording.event(DISTURBED, job * 100 * US + 60 * US, (5 + job % 2) * US, core="m0", why=TAKEN)
         recorded = recording.write(tmp_path / str(guest))
-        verdict = judge(None, recorded, BOUND, environment=THROTTLING | {"hypervisor": guest})
-        assert not verdict.ok
-        return verdict.summary
+        return judge(None, recorded, BOUND, environment=THROTTLING | {"hypervisor": guest})
 
-    in_guest = summary(True)
-    assert "a defect, or the host. While the cores of servo waited, the host took them 5 times" in in_guest
-    assert "for 6.000 µs and more, the smallest excess" in in_guest
-    assert "into at least 1 of its undisturbed jobs, of which 1 were above the bound" in in_guest
-    assert summary(False).endswith("a defect")
+    in_guest, outside = judged(True), judged(False)
+    assert not in_guest.ok and in_guest.reasons[0].endswith("a defect, or the host")
+    (note,) = in_guest.notes
+    assert "the host took them 5 times for 6.000 µs and more, the smallest excess" in note
+    assert "into at least 1 of its undisturbed jobs, of which 1 were above the bound" in note
+    assert not outside.ok and outside.reasons[0].endswith("a defect") and outside.notes == ()
 
 
 def test_the_last_line_says_what_the_machine_did(tmp_path: Path) -> None:
