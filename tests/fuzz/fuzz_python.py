@@ -19,10 +19,10 @@ def instrument() -> None:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] not in ("consort", "devicetree"):
             continue
-        for owner in (module, *(c for c in vars(module).values() if isinstance(c, type))):
+        for owner in (module, *[c for c in list(vars(module).values()) if isinstance(c, type)]):
             if owner is not module and owner.__module__ != name:
                 continue
-            for value in vars(owner).values():
+            for value in list(vars(owner).values()):
                 function = getattr(value, "__func__", value)
                 if isinstance(function, types.FunctionType) and function.__module__ == name:
                     atheris.instrument_func(function)
