@@ -15,6 +15,7 @@ from consort.errors import BadInput
 from consort.model import Tolerance
 from consort.record.outputs import column_name
 from consort.record.raw import RawTable
+from consort.record.status import STATUS
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,8 @@ def compare(
         )
     want = seq if expected.by == "job" else jobs["input"][at].astype(np.int64)
     counted = ~skip[at]
+    if expected.by == "input":
+        counted &= ~_after_held(jobs)[at]
     if expected.known is not None:
         # Beyond the last known row nothing is known either.
         counted &= (
@@ -164,6 +167,18 @@ def compare(
         source=expected.source,
     )
     return wrong, error, beside
+
+
+def _after_held(jobs: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Jobs of a task, in order, whose state nobody can know: an output was held, so that the job behind it
+    may or may not have been taken up, and the input, whose first row resets the state, has not begun again.
+    """
+    place = np.arange(jobs.size)
+    executed = (jobs["status"] & (STATUS["unserved"] | STATUS["aborted"])) == 0
+    held = np.maximum.accumulate(np.where((jobs["status"] & STATUS["outputs_held"]) != 0, place, -1))
+    reset = np.maximum.accumulate(np.where(executed & (jobs["input"] == 0), place, -1))
+    after: NDArray[np.bool_] = (held >= 0) & (held >= reset)
+    return after
 
 
 def _is_of(column: str, member: str) -> bool:

@@ -76,8 +76,12 @@ def test_experiment_runs(figure: str, tmp_path: Path) -> None:
             pytest.skip(f"no {tool}")
     line = [str(Path(sys.executable).with_name("consort")), "bench", figure, "--quick", "--json"]
     done = subprocess.run([*line, "--root", str(tmp_path)], capture_output=True, text=True, timeout=900)
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)["rows"]
+    found = json.loads(done.stdout)
+    goals = {g["name"]: g for g in found["goals"]}
+    assert done.returncode == (0 if all(g["met"] for g in goals.values()) else 1), done.stderr
+    # Whether offloading saves instructions is the experiment's finding; that outputs are right is not.
+    assert goals[f"{figure.replace('-', '_')}_output_errors"]["met"]
+    rows = found["rows"]
     kinds = {(r["processor"], r["arithmetic"], r["communication"], r["provenance"]) for r in rows}
     for arithmetic in ("f32", "q31"):
         assert {

@@ -409,6 +409,14 @@ def test_an_expectation_by_input_and_outputs_that_are_no_jobs_own(tmp_path: Path
     golden = Expected(want[:10], by="input", source="golden")
     verdict = judge(None, recording.write(tmp_path / "raw"), expected={"servo": golden})
     assert not any("outputs are wrong" in reason for reason in verdict.reasons)
+    # After a held output the state is unknown until the input begins again.
+    recording.outputs[0]["torque"][56:60] = -1
+    recording.rows[55]["status"] = 0b11
+    verdict = judge(None, recording.write(tmp_path / "after"), expected={"servo": golden})
+    assert not any("outputs are wrong" in reason for reason in verdict.reasons)
+    recording.outputs[0]["torque"][60] = -1
+    verdict = judge(None, recording.write(tmp_path / "again"), expected={"servo": golden})
+    assert any("1 of 90 outputs are wrong (expected: golden); first job 60" in r for r in verdict.reasons)
     short = Expected(want[:9], by="input")
     with pytest.raises(BadInput, match="9 expected outputs of servo, but input 9 was run"):
         judge(None, recording.write(tmp_path / "short"), expected={"servo": short})
