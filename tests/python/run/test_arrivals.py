@@ -137,11 +137,12 @@ def test_blocks_that_come_too_early_are_named_and_their_jobs_wait(tmp_path: Path
 
 
 def test_jitter_allows_blocks_that_come_closer(tmp_path: Path) -> None:
-    # Any distance that the writer's own response makes is within a jitter of a period.
+    # The queue has room for all blocks: the sink may get no processor for long. Any distance that the
+    # writer's own response makes is within a jitter of a period.
     path = described(
         tmp_path / "system",
         {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="10ms", jitter="10ms")},
-        {"blocks": QUEUE},
+        {"blocks": {**QUEUE, "capacity": 64}},
     )
     found = run(path)
     jobs = found.jobs("sink", skipped=True)
