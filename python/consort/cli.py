@@ -46,8 +46,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-# These load libraries of numbers and tables, some of which hang or crash, rather than say so, where they get
-# no memory for their threads. What they map at least [bytes]: seen with two processors, and rounded up.
+# What every command may map at least, and what those may that load libraries of numbers and tables [bytes]:
+# seen with two processors, and rounded up. With less, the interpreter and such libraries end anyhow: they
+# hang, crash, or report a wrong error in the module that they were loading.
+LEAST = 512 << 20
 TABLES = ("compare", "profile", "report", "run", "runs", "simulate", "watch")
 LEAST_FOR_TABLES = 1 << 30
 
@@ -63,9 +65,10 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         limit = address_space()
-        if cmd_name in TABLES and limit is not None and limit < LEAST_FOR_TABLES:
+        least = LEAST_FOR_TABLES if cmd_name in TABLES else LEAST
+        if limit is not None and limit < least:
             raise EnvironmentLacks(
-                f"consort {cmd_name} needs an address space of {LEAST_FOR_TABLES >> 20} MiB,"
+                f"consort {cmd_name} needs an address space of {least >> 20} MiB,"
                 f" and {limit >> 20} MiB are allowed (ulimit -v)",
                 "raise the limit",
             )

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from consort.cli import LEAST_FOR_TABLES, TABLES, lacks_memory
+from consort.cli import COMMANDS, LEAST, LEAST_FOR_TABLES, TABLES, lacks_memory
 
 CONSORT = Path(sys.executable).with_name("consort")
 SERVO = Path(__file__).parents[3] / "examples" / "servo" / "system.yaml"
@@ -33,13 +33,25 @@ def test_commands_that_read_tables_ask_for_their_memory(name: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("mib", [40, 60, 90])
-def test_a_limit_anywhere_is_said(mib: int) -> None:
-    done = limited(mib, "check", str(SERVO))
-    assert done.returncode in (0, 3), done.stderr
-    if done.returncode == 3:
-        assert f"limited to {mib} MiB (ulimit -v)" in done.stderr
+UNDER = (LEAST >> 20) - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "mib"),
+    [("check", 60), ("check", 90), ("check", 300)]
+    + [(name, UNDER) for name in sorted(set(COMMANDS) - set(TABLES))],
+)
+def test_the_others_ask_for_theirs(name: str, mib: int) -> None:
+    done = limited(mib, name, str(SERVO))
+    assert done.returncode == 3, done.stderr
+    assert f"needs an address space of {LEAST >> 20} MiB, and {mib} MiB are allowed" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("check", str(SERVO)), ("plan", str(SERVO)), ("schema",), ("board",)])
+def test_what_they_ask_for_is_enough(arguments: tuple[str, ...]) -> None:
+    done = limited(LEAST >> 20, *arguments)
+    assert done.returncode == (2 if arguments == ("board",) else 0), done.stderr  # `board` prints its help
 
 
 def test_what_is_a_lack_of_memory() -> None:
