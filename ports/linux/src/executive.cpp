@@ -249,8 +249,9 @@ class Executive {
             }
             for (std::size_t child = 0; child < child_cores_.size(); ++child) {
                 const auto& cores = child_cores_[child];
+                // A killed process runs on until it is reaped: one that was ended is not ended again.
                 if (std::find(cores.begin(), cores.end(), config_.tasks[i].core) != cores.end() &&
-                    children[child].running) {
+                    children[child].running && shared_.cores[cores.front()].over_budget.load() == 0) {
                     shared_.cores[cores.front()].over_budget.store(1);
                     event(Event::over_budget, i, config_.tasks[i].core, now - began);
                     ::kill(children[child].pid, SIGKILL);
