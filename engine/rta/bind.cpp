@@ -98,15 +98,22 @@ Supply supply_of(const SupplyRow& row) {
     return {period, budget, gap};
 }
 
+// Puts the verdict into a result; false: there is no bound, which is all that there is to say.
+bool bounded(nb::dict& result, Verdict verdict) {
+    result["verdict"] = name(verdict);
+    if (verdict != Verdict::bounded) {
+        result["bound"] = nb::none();
+    }
+    return verdict == Verdict::bounded;
+}
+
 nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive, const SupplyRow& supply) {
     const TaskSet set = owned.view();
     require_task(set, i);
     const Response response =
         fixed_priority_response(set, i, {.preemptive = preemptive, .supply = supply_of(supply)});
     nb::dict result;
-    result["verdict"] = name(response.verdict);
-    if (response.verdict != Verdict::bounded) {
-        result["bound"] = nb::none();
+    if (!bounded(result, response.verdict)) {
         return result;
     }
     result["bound"] = response.bound;
@@ -142,9 +149,7 @@ nb::dict fp_offset_response(OwnedSet owned, const Times& offsets, std::size_t i,
                         .supply = supply_of(supply)};
     const OffsetResponse found = offset_response(set, offsets.data(), i, {search, most_windows});
     nb::dict result;
-    result["verdict"] = name(found.verdict);
-    if (found.verdict != Verdict::bounded) {
-        result["bound"] = nb::none();
+    if (!bounded(result, found.verdict)) {
         return result;
     }
     result["bound"] = found.bound;
@@ -163,9 +168,7 @@ nb::dict edf_response_of(OwnedSet owned, std::size_t i, bool preemptive, const S
     const EdfResponse response =
         edf_response(set, i, {.preemptive = preemptive, .supply = supply_of(supply)});
     nb::dict result;
-    result["verdict"] = name(response.verdict);
-    if (response.verdict != Verdict::bounded) {
-        result["bound"] = nb::none();
+    if (!bounded(result, response.verdict)) {
         return result;
     }
     result["bound"] = response.bound;
@@ -220,9 +223,7 @@ nb::dict suspended_response_of(OwnedSet owned, const Times& suspension, const Ti
     }
     const SuspendedResponse found = suspended_response(set, i, suspension.data(), known.data(), {});
     nb::dict result;
-    result["verdict"] = name(found.verdict);
-    if (found.verdict != Verdict::bounded) {
-        result["bound"] = nb::none();
+    if (!bounded(result, found.verdict)) {
         return result;
     }
     result["bound"] = found.bound;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from consort.analysis.channels import (
@@ -17,7 +18,7 @@ from consort.analysis.channels import (
     whole,
     write_time,
 )
-from consort.analysis.deliveries import ASSUMPTIONS, SOURCE, Delivery, deliveries
+from consort.analysis.deliveries import ASSUMPTIONS, SOURCE, Delivery
 from consort.analysis.figures import Figures, MissingFigure
 from consort.analysis.result import Bound, Steps, joined
 from consort.plan import Plan, PlannedChannel
@@ -29,14 +30,14 @@ def holds(bound: Bound) -> int | None:
     return bound.response if bound.schedulable else None
 
 
-def channel_bounds(plan: Plan, bounds: dict[str, Bound]) -> list[Bound]:
+def channel_bounds(plan: Plan, bounds: dict[str, Bound], carried: Mapping[str, Delivery]) -> list[Bound]:
     """Latencies, longest reads and ages of the channels between tasks, as far as there are figures for them.
 
-    Nothing is required of a channel: where a figure is missing its bounds are left out. A channel on a link
-    has a bound or says why it has none, because the chains through it rest on it.
+    `carried`: the deliveries of the channels on links. Nothing is required of a channel: where a figure is
+    missing its bounds are left out. A channel on a link has a bound or says why it has none, because the
+    chains through it rest on it.
     """
     figures = Figures(plan)
-    carried = deliveries(plan, bounds)
     results: list[Bound] = []
     for name in plan.system.channels:
         channel = plan.channels.get(name)

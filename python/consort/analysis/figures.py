@@ -99,8 +99,7 @@ class Figures:
 
     def supply(self, core: str) -> tuple[Used, ...]:
         """What a hypervisor gives the core: a choice, which the hypervisor enforces."""
-        described = self.system.scheduling
-        own = core if core in described else core.rpartition("-")[0]
+        own = self.system.scheduling_entry(core)
         return (Used(f"scheduling.{own}.supply", str(self.plan.cores[core].supply), UNSOURCED, ""),)
 
     def lateness(self, core: str) -> Cost:

@@ -16,8 +16,8 @@ from typing import Any, Literal
 from consort import _engine
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
-from consort.analysis.supply import Supply
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
+from consort.plan.types import PlannedSupply
 
 # How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the
 # oldest request, or one of the two, not known which.
@@ -92,7 +92,7 @@ class Master:
     waiting: Waiting = "suspend"
     context_switch: int = 0
     # What a hypervisor gives the core; then no job offloads or suspends itself.
-    supply: Supply | None = None
+    supply: PlannedSupply | None = None
 
 
 def self_suspending(tasks: Sequence[MasterTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from consort import _engine
 from consort.analysis.range import within_range
 from consort.analysis.result import Bound, Steps
-from consort.analysis.supply import Supply, ticks_of_supply, times_of
-from consort.analysis.unitask import UniTask, tick_of
+from consort.analysis.supply import ticks_of_supply, times_of
+from consort.analysis.unitask import UniTask, ticks_of
+from consort.plan.types import PlannedSupply
 
 OFFSETS = "docs/explanation/analyses.md, theorem 17 (Tindell 1994; Palencia & Gonzalez Harbour 1998)"
 ANY_MOMENT = "releases at any moment: offsets between tasks are not made use of"
@@ -18,30 +20,41 @@ _KNOWN = "periodic tasks are due at their offsets and whole periods later, by on
 _TOO_MANY = f"{ANY_MOMENT}, since a common period holds too many busy windows to look at each"
 
 
-def with_offsets(
-    bound: Bound,
-    tasks: Sequence[UniTask],
-    levels: Sequence[int],
-    index: int,
-    preemptive: bool,
-    supply: Supply | None,
-) -> Bound:
+@dataclass(frozen=True)
+class Timed:
+    """The tasks of a core where some have offsets, as the engine takes them."""
+
+    tasks: Sequence[UniTask]
+    arguments: dict[str, Any]
+    tick: int
+
+
+def timed(
+    tasks: Sequence[UniTask], levels: Sequence[int], preemptive: bool, supply: PlannedSupply | None
+) -> Timed | None:
+    """None where no offset says more than releases at any moment."""
+    if not any(task.offset for task in tasks):
+        return None
+    arrays, tick = ticks_of(tasks, *(task.offset or 0 for task in tasks), *times_of(supply))
+    arguments = {
+        "c": arrays["execution"],
+        "t": arrays["period"],
+        "offsets": [-1 if task.offset is None else task.offset // tick for task in tasks],
+        "jitter": arrays["jitter"],
+        "blocking": arrays["blocking"],
+        "level": list(levels),
+        "preemptive": preemptive,
+        "supply": ticks_of_supply(supply, tick),
+    }
+    return Timed(tasks, arguments, tick)
+
+
+def with_offsets(bound: Bound, core: Timed | None, index: int) -> Bound:
     """The bound that makes use of the tasks' offsets, where it is lower."""
-    if bound.response is None or not any(task.offset for task in tasks):
+    if bound.response is None or core is None:
         return bound
-    tick = tick_of(tasks, *(task.offset or 0 for task in tasks), *times_of(supply))
-    raw = within_range(
-        _engine.fp_offset_response,
-        c=[task.execution // tick for task in tasks],
-        t=[task.period // tick for task in tasks],
-        offsets=[-1 if task.offset is None else task.offset // tick for task in tasks],
-        jitter=[task.jitter // tick for task in tasks],
-        blocking=[task.blocking // tick for task in tasks],
-        level=list(levels),
-        task=index,
-        preemptive=preemptive,
-        supply=ticks_of_supply(supply, tick),
-    )
+    tasks, tick = core.tasks, core.tick
+    raw = within_range(_engine.fp_offset_response, task=index, **core.arguments)
     if raw["bound"] is None:
         return _assuming(bound, _TOO_MANY)
     if raw["bound"] * tick >= bound.response:

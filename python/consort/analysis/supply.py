@@ -3,55 +3,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from consort.analysis.result import Bound, Step, in_words
+from consort.plan.types import PlannedSupply
 
 SOURCE = "docs/explanation/analyses.md, theorem 18 (Shin & Lee 2003), with "
 
 
-@dataclass(frozen=True)
-class Supply:
-    """A budget in each period [ps], at the same place of all (`fixed`) or anywhere in each."""
-
-    budget: int
-    period: int
-    fixed: bool
-
-    @property
-    def gap(self) -> int:
-        """The longest time without any, seen from the worst moment on [ps]."""
-        return (self.period - self.budget) * (1 if self.fixed else 2)
-
-    @property
-    def times(self) -> tuple[int, int, int]:
-        return self.period, self.budget, self.gap
-
-    def ticks(self, tick: int) -> tuple[int, int, int]:
-        """As the engine takes it."""
-        return self.period // tick, self.budget // tick, self.gap // tick
+def times_of(supply: PlannedSupply | None) -> tuple[int, ...]:
+    return () if supply is None else (supply.period_ps, supply.budget_ps, supply.gap_ps)
 
 
-def times_of(supply: Supply | None) -> tuple[int, ...]:
-    return () if supply is None else supply.times
+def ticks_of_supply(supply: PlannedSupply | None, tick: int) -> tuple[int, int, int] | None:
+    """As the engine takes it."""
+    if supply is None:
+        return None
+    return supply.period_ps // tick, supply.budget_ps // tick, supply.gap_ps // tick
 
 
-def ticks_of_supply(supply: Supply | None, tick: int) -> tuple[int, int, int] | None:
-    return None if supply is None else supply.ticks(tick)
-
-
-def under(bound: Bound, supply: Supply | None) -> Bound:
+def under(bound: Bound, supply: PlannedSupply | None) -> Bound:
     """A bound that was found under a supply, with what it rests on."""
     if supply is None:
         return bound
     where = "at one place of each" if supply.fixed else "anywhere in each"
     text = (
-        f"the core has {in_words(supply.budget)} in each {in_words(supply.period)}, {where}; a hypervisor's"
+        f"the core has {in_words(supply.budget_ps)} in each {in_words(supply.period_ps)}, {where}; a"
+        " hypervisor's own switches take nothing of that"
     )
-    text += " own switches take nothing of that"
     notes = bound.notes
     if bound.response is None and any("of the core" in note for note in notes):
-        share = supply.budget / supply.period
+        share = supply.budget_ps / supply.period_ps
         notes = (*notes, f"the supply is {share:.6g} of it, of which less than all may be asked for")
     return replace(
         bound,

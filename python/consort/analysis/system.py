@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
-from consort.analysis.deliveries import deliveries, delivery_between
+from consort.analysis.deliveries import Delivery, deliveries, delivery_between
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, Waiting, offloaded
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
-from consort.analysis.supply import Supply
 from consort.model import System
 from consort.model.description import Service, Wait
 from consort.plan import Plan, PlannedTask, plan_of
@@ -40,7 +39,8 @@ def analyze_system(
     plan = plan_of(subject)
     tasks = response_times(plan, waiting=waiting, serving=serving)
     by_name = {bound.task: bound for bound in tasks}
-    return [*tasks, *_chains(plan, by_name), *channel_bounds(plan, by_name)]
+    carried = deliveries(plan, by_name)
+    return [*tasks, *_chains(plan, by_name, carried), *channel_bounds(plan, by_name, carried)]
 
 
 def response_times(
@@ -173,12 +173,9 @@ def _master(
                 offset=None if task.sporadic else task.offset_ps,
             )
         )
-    supply = None
     if planned.supply is not None:
-        given = planned.supply
-        supply = Supply(given.budget_ps, given.period_ps, given.fixed)
         used.append(figures.supply(core))
-    return Master(tasks, _POLICIES[planned.policy], waits, switch.ps, supply), joined(*used)
+    return Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply), joined(*used)
 
 
 def _given_up(plan: Plan, bound: Bound) -> Bound:
@@ -248,9 +245,8 @@ def _link(plan: Plan, name: str, bound: Bound) -> Link:
     )
 
 
-def _chains(plan: Plan, bounds: dict[str, Bound]) -> list[Bound]:
+def _chains(plan: Plan, bounds: dict[str, Bound], carried: Mapping[str, Delivery]) -> list[Bound]:
     results = []
-    carried = deliveries(plan, bounds)
     for name, chain in plan.chains.items():
         links = [_link(plan, task, bounds[task]) for task in chain.path]
         ways = [

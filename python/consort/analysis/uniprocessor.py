@@ -12,13 +12,14 @@ from fractions import Fraction
 from typing import Any
 
 from consort import _engine
-from consort.analysis.offsets import ANY_MOMENT, with_offsets
+from consort.analysis.offsets import ANY_MOMENT, timed, with_offsets
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
-from consort.analysis.supply import Supply, ticks_of_supply, times_of, under
+from consort.analysis.supply import ticks_of_supply, times_of, under
 from consort.analysis.unitask import UniTask as UniTask
 from consort.analysis.unitask import ticks_of
 from consort.analysis.unitask import utilization as utilization
+from consort.plan.types import PlannedSupply
 
 _DOC = "docs/explanation/analyses.md"
 FP_PREEMPTIVE = f"{_DOC}, theorem 1 (Joseph & Pandya 1986; Lehoczky 1990; Tindell, Burns & Wellings 1994)"
@@ -41,7 +42,7 @@ def fixed_priority(
     preemptive: bool = True,
     context_switch: int = 0,
     core: str = "",
-    supply: Supply | None = None,
+    supply: PlannedSupply | None = None,
 ) -> list[Bound]:
     """Worst-case response times under fixed priorities; the tasks come in priority order, most urgent first.
 
@@ -66,6 +67,7 @@ def fixed_priority(
         assumptions.append("tasks of equal priority are served in any order")
     if context_switch:
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
+    apart = timed(charged, levels, preemptive, supply)
     results = []
     for index, task in enumerate(tasks):
         raw = within_range(
@@ -89,8 +91,7 @@ def fixed_priority(
             notes=_why_none(charged, levels, index, raw),
             core=core,
         )
-        found = with_offsets(bound, charged, levels, index, preemptive, supply)
-        results.append(under(found, supply))
+        results.append(under(with_offsets(bound, apart, index), supply))
     return results
 
 
@@ -100,7 +101,7 @@ def edf(
     preemptive: bool = True,
     context_switch: int = 0,
     core: str = "",
-    supply: Supply | None = None,
+    supply: PlannedSupply | None = None,
 ) -> list[Bound]:
     """Worst-case response times under earliest deadline first; context switches as in `fixed_priority`."""
     switch = context_switch if preemptive and len(tasks) > 1 else 0

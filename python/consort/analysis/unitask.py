@@ -45,9 +45,5 @@ def utilization(tasks: Sequence[UniTask]) -> Fraction:
 
 def ticks_of(tasks: Sequence[UniTask], *others: int) -> tuple[dict[str, list[int]], int]:
     """The tasks' times in the largest unit that they and others are multiples of, and that unit in ps."""
-    tick = tick_of(tasks, *others)
+    tick = gcd(*(getattr(task, field) for task in tasks for field in TIMES), *others) or 1
     return {field: [getattr(task, field) // tick for task in tasks] for field in TIMES}, tick
-
-
-def tick_of(tasks: Sequence[UniTask], *others: int) -> int:
-    return gcd(*(getattr(task, field) for task in tasks for field in TIMES), *others) or 1

@@ -15,6 +15,7 @@ from consort.errors import BadInput
 from consort.model import BadDescription, System
 from consort.model.platform import find_platform
 from consort.plan import Plan, PlannedCore, PlannedDevice, plan
+from consort.plan.targets import BOARD
 from consort.run.rows import ROW_DEVICES
 from consort.run.source import carried
 
@@ -24,10 +25,6 @@ POLICIES = {
     "fixed-priority-non-preemptive": "fixed_priority_non_preemptive",
     "edf": "edf",
 }
-
-
-# The target of plans for boards.
-BOARD = "board"
 
 
 def is_emulated(system: System) -> bool:
@@ -210,8 +207,6 @@ class _Refusals:
                 f"the {side.title} has no timer interrupt here, so a job is not preempted;"
                 " write policy: fixed-priority-non-preemptive",
             )
-        if core.supply is not None:
-            yield self._at(f"scheduling.{core.name}.supply", "a board's core has all of its time; remove it")
         if core.wait == "sleep":
             yield self._at(
                 f"scheduling.{core.name}.wait",

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from consort.board.placement import BOARD, plan_for
 from consort.errors import BadInput
 from consort.model import BadDescription, Platform, System
 from consort.model.load import load_description
@@ -80,14 +79,14 @@ def platform_summary(platform: Platform, file: Path) -> str:
 def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> int:
     if stand_ins and target is None:
         raise BadInput("stand-ins are for a target; name it with --for", field="--stand-ins")
-    if target is not None:
-        target_named(target)
+    chosen = None if target is None else target_named(target)
     try:
         checked = load_description(file)
-        if target is not None and isinstance(checked, System):
-            # A board runs all tasks, in no mode.
-            for mode in (None, *(checked.modes if target != BOARD else ())):
-                plan_for(checked, target, mode=mode, stand_ins=stand_ins)
+        if chosen is not None and isinstance(checked, System):
+            from consort.board.placement import plan_for
+
+            for mode in (None, *(checked.modes if chosen.in_modes else ())):
+                plan_for(checked, chosen.name, mode=mode, stand_ins=stand_ins)
     except BadDescription as error:
         if as_json:
             click.echo(json.dumps({"ok": False, "problems": error.to_json()}, indent=2, ensure_ascii=False))
@@ -106,7 +105,7 @@ def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> i
         click.echo(platform_summary(checked, file))
     else:
         click.echo(summary(checked, stand_ins=stand_ins))
-        if target is not None:
-            modes = ", in each mode" if checked.modes and target != BOARD else ""
-            click.echo(f"  {target} can honour all of it{modes}")
+        if chosen is not None:
+            modes = ", in each mode" if checked.modes and chosen.in_modes else ""
+            click.echo(f"  {chosen.name} can honour all of it{modes}")
     return 0

@@ -124,9 +124,8 @@ def make_plan(system: System, options: PartitionOptions) -> Plan:
         )
     for name in cores:
         if system.scheduling_of(name).supply is not None:
-            own = name if name in system.scheduling else group
             raise refuse(
-                f"scheduling.{own}.supply",
+                f"scheduling.{system.scheduling_entry(name)}.supply",
                 f"each partition that is written has its core, here {name}, to itself; remove 'supply', or"
                 " configure the hypervisor's scheduler by hand",
             )

@@ -20,7 +20,7 @@ def reasons(
     errors: Sequence[WrongOutput],
     crashes: Sequence[str],
     provenance: str,
-    unseen: Sequence[Unseen] = (),
+    unseen: Sequence[Unseen],
 ) -> tuple[str, ...]:
     """Everything for which the system did not hold, the gravest first; empty where it held.
 
@@ -54,7 +54,7 @@ def reasons(
         if row.outcome == "late":
             found.append(_late(row, by_task.get(row.subject)))
         elif row.outcome == "above bound" and row.quantity != "compute":
-            found.append(_above(row, broken, unseen))
+            found.append(_above(row, broken, any(one.task == row.subject for one in unseen)))
         elif row.outcome == "not seen" and row.kind == "chain":
             found.append(f"chain {row.subject}: no {row.quantity} was seen whole")
     return tuple(found + broken)
@@ -93,13 +93,11 @@ def _time(ns: float | None) -> str:
     return "∞" if ns == float("inf") else f"{microseconds(ns)} µs"
 
 
-def _above(row: Row, broken: Sequence[str], unseen: Sequence[Unseen]) -> str:
-    why = (
-        "an assumption of the bound is broken, see below"
-        if broken
-        else "no assumption of the bound that is checked here is broken"
-        + (": a defect, or the host" if unseen else ": a defect")
-    )
+def _above(row: Row, broken: Sequence[str], unseen: bool) -> str:
+    why = "an assumption of the bound is broken, see below"
+    if not broken:
+        why = "no assumption of the bound that is checked here is broken: a defect"
+        why += ", or the host" if unseen else ""
     return (
         f"{row.kind} {row.subject}: {row.quantity} above its bound of {microseconds(row.bound)} µs in"
         f" {number(row.above)} of {number(row.count)}, longest {microseconds(row.undisturbed)} µs; {why}"

@@ -581,8 +581,12 @@ class System(Sourced):
 
     def scheduling_of(self, core: str) -> Scheduling:
         """How a core is scheduled: its own entry, else its group's, else the default."""
-        group = core.rpartition("-")[0]
-        return self.scheduling.get(core) or self.scheduling.get(group) or Scheduling()
+        entry = self.scheduling_entry(core)
+        return Scheduling() if entry is None else self.scheduling[entry]
+
+    def scheduling_entry(self, core: str) -> str | None:
+        """The key of `scheduling` that says how a core is scheduled; None: it has the default."""
+        return next((name for name in (core, core.rpartition("-")[0]) if name in self.scheduling), None)
 
     def context_switch(self, core: str) -> Duration:
         """What a context switch on a core costs: the system's figure, else the platform's, else nothing."""

@@ -13,7 +13,7 @@ from consort.model.document import Document, Location, read_document
 from consort.plan.channels import chains_through
 from consort.plan.in_virtual_time import virtual_problems
 from consort.plan.over_links import link_problems
-from consort.plan.targets import Target
+from consort.plan.targets import BOARD, Target
 from consort.plan.types import Plan, PlannedTask
 
 _NOUNS = {"record": "sink"}
@@ -65,9 +65,8 @@ class _Refusals:
         return self._document.problem(location, message, at_key=at_key)
 
     def _policy_at(self, core: str) -> Location:
-        group = core.rpartition("-")[0]
-        name = core if core in self.whole.scheduling else group
-        return ("scheduling", name, "policy") if name in self.whole.scheduling else ("scheduling",)
+        name = self.whole.scheduling_entry(core)
+        return ("scheduling",) if name is None else ("scheduling", name, "policy")
 
     def _why(self, name: str) -> str:
         reason = self.target.reasons.get(name)
@@ -177,8 +176,8 @@ class _Refusals:
             places.append((("devices", name, "period"), device.period_ps))
         for name, core in self.plan.cores.items():
             if core.slot is not None and core.slot.arbitration == "tdma":
-                group = name if name in self.whole.scheduling else name.rpartition("-")[0]
-                places.append((("scheduling", group, "slot"), core.slot.length_ps))
+                entry = str(self.whole.scheduling_entry(name))
+                places.append((("scheduling", entry, "slot"), core.slot.length_ps))
         for place, value in places:
             if value is not None and value % tick:
                 yield self._at(
@@ -391,9 +390,8 @@ class _Refusals:
     def _supply(self) -> Iterator[BadInput]:
         for name, core in self.plan.cores.items():
             if core.supply is not None:
-                place = (*self._policy_at(name)[:2], "supply")
                 yield self._at(
-                    place,
+                    ("scheduling", str(self.whole.scheduling_entry(name)), "supply"),
                     f"{self.target.name} gives a core all of its time; 'supply' is for the analysis and the"
                     " simulation of a hypervisor's partition: remove it",
                     at_key=True,
@@ -406,7 +404,7 @@ class _Refusals:
 
     def _emulation(self) -> Iterator[BadInput]:
         platform = self.plan.system.platform_description
-        if self.target.name == "board" and platform.emulation is None:
+        if self.target.name == BOARD and platform.emulation is None:
             yield self._at(
                 ("platform",),
                 f"no emulated board stands for {platform.name}; its file says which with 'emulation'",

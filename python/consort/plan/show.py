@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from consort.model.quantities import Duration, Energy, Size
-from consort.plan.targets import TARGETS
+from consort.plan.targets import BOARD, TARGETS
 from consort.plan.types import Binding, Plan, PlannedChannel, PlannedCore, PlannedTask
 
 WIDTH = 80
@@ -36,7 +36,7 @@ def text_of(plan: Plan, width: int = WIDTH) -> str:
 
 def _parts(plan: Plan) -> Iterator[RenderableType]:
     system = plan.system
-    target = TARGETS.get(plan.target, TARGETS["board"])
+    target = TARGETS.get(plan.target, TARGETS[BOARD])
     title = system.name or system.file.resolve().parent.name
     yield Text(
         f"{title}: {len(plan.tasks)} tasks on {len(plan.cores)} cores of {system.platform_description.name},"

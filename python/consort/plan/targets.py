@@ -45,9 +45,13 @@ class Target:
     """The ranks that it can tell apart."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Why it cannot honour a policy, a channel, a device or a release, by its name."""
+    in_modes: bool = True
+    """Whether it takes the tasks of a mode; else all tasks as they stand."""
     notes: tuple[str, ...] = ()
 
 
+# The target of plans for boards; such a plan's own target is the board's name.
+BOARD = "board"
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
@@ -77,11 +81,12 @@ TARGETS: dict[str, Target] = {
             notes=("time is logical: an execution takes what the description says, and nothing else does",),
         ),
         Target(
-            "board",
+            BOARD,
             "the emulated board that stands for the platform",
             executes=True,
             tick_ps=1000,
             most_tasks_a_core=64,
+            in_modes=False,
             notes=(
                 "every channel lies in the memory that all of the board's cores and processes share,"
                 " whichever memory is described: an access costs an instruction there, wherever it goes",

@@ -66,6 +66,11 @@ class PlannedSupply:
     fixed: bool
     """At the same place of all periods; else anywhere in each."""
 
+    @property
+    def gap_ps(self) -> int:
+        """The longest time without any, seen from the worst moment on."""
+        return (self.period_ps - self.budget_ps) * (1 if self.fixed else 2)
+
     def __str__(self) -> str:
         kind = "tdma" if self.fixed else "periodic-server"
         return f"{Duration(self.budget_ps)} in each {Duration(self.period_ps)}, {kind}"
