@@ -42,10 +42,15 @@ struct Storage {
     alignas(64) typename C::Shared shared{};
 };
 
-TEST(Mailbox, AlternatesAndKeepsContent) {
-    Storage<Mailbox<Sample>> s;
-    Mailbox<Sample>::Writer writer(s.shared);
-    Mailbox<Sample>::Reader reader(s.shared);
+template <class Box>
+class MailboxOfSamples : public testing::Test {};
+using SampleBoxes = testing::Types<Mailbox<Sample>, Mailbox<Sample, consort::access::Coherent, 2>>;
+TYPED_TEST_SUITE(MailboxOfSamples, SampleBoxes);
+
+TYPED_TEST(MailboxOfSamples, AlternatesAndKeepsContent) {
+    Storage<TypeParam> s;
+    typename TypeParam::Writer writer(s.shared);
+    typename TypeParam::Reader reader(s.shared);
     Sample got{};
     for (std::uint32_t i = 0; i < 1000; ++i) {
         EXPECT_EQ(reader.try_read(got), Status::would_block);
@@ -59,50 +64,50 @@ TEST(Mailbox, AlternatesAndKeepsContent) {
     }
 }
 
-TEST(Mailbox, DeadlinesEndTheWait) {
-    Storage<Mailbox<Sample>> s;
-    Mailbox<Sample>::Writer writer(s.shared);
-    Mailbox<Sample>::Reader reader(s.shared);
+TYPED_TEST(MailboxOfSamples, DeadlinesEndTheWait) {
+    Storage<TypeParam> s;
+    typename TypeParam::Writer writer(s.shared);
+    typename TypeParam::Reader reader(s.shared);
     Sample got{};
     CountingPort::ticks = 0;
-    EXPECT_EQ((reader.read_until<CountingPort>(got, 100)), Status::timeout);
+    EXPECT_EQ((reader.template read_until<CountingPort>(got, 100)), Status::timeout);
     EXPECT_EQ(CountingPort::ticks, 100U);
-    EXPECT_EQ((writer.write_until<CountingPort>({}, 0)), Status::ok)
+    EXPECT_EQ((writer.template write_until<CountingPort>({}, 0)), Status::ok)
         << "a passed deadline still allows one try";
-    EXPECT_EQ((writer.write_until<CountingPort>({}, 200)), Status::timeout);
-    EXPECT_EQ((reader.read_until<CountingPort>(got, 0)), Status::ok);
+    EXPECT_EQ((writer.template write_until<CountingPort>({}, 200)), Status::timeout);
+    EXPECT_EQ((reader.template read_until<CountingPort>(got, 0)), Status::ok);
 }
 
-TEST(Mailbox, IsTakenOverByARestartedSide) {
-    Storage<Mailbox<Sample>> s;
-    Mailbox<Sample>::Reader reader(s.shared);
+TYPED_TEST(MailboxOfSamples, IsTakenOverByARestartedSide) {
+    Storage<TypeParam> s;
+    typename TypeParam::Reader reader(s.shared);
     EXPECT_EQ(reader.peer_epoch(), 0U) << "no writer has attached yet";
     {
-        Mailbox<Sample>::Writer writer(s.shared);
+        typename TypeParam::Writer writer(s.shared);
         ASSERT_EQ(writer.try_write({1, 1}), Status::ok);
     }
     EXPECT_EQ(reader.peer_epoch(), 1U);
-    Mailbox<Sample>::Writer writer(s.shared);
+    typename TypeParam::Writer writer(s.shared);
     EXPECT_EQ(reader.peer_epoch(), 2U) << "the restart is seen";
     EXPECT_EQ(writer.try_write({2, 2}), Status::would_block) << "the first message is still there";
     Sample got{};
     {
-        Mailbox<Sample>::Reader redelivered(s.shared, Resume::redeliver);
+        typename TypeParam::Reader redelivered(s.shared, Resume::redeliver);
         ASSERT_EQ(redelivered.try_read(got), Status::ok);
         EXPECT_EQ(got.number, 1U);
     }
     ASSERT_EQ(writer.try_write({2, 2}), Status::ok);
-    Mailbox<Sample>::Reader discarding(s.shared, Resume::discard);
+    typename TypeParam::Reader discarding(s.shared, Resume::discard);
     EXPECT_EQ(discarding.try_read(got), Status::would_block);
     EXPECT_EQ(writer.try_write({3, 3}), Status::ok);
     ASSERT_EQ(discarding.try_read(got), Status::ok);
     EXPECT_EQ(got.number, 3U);
 }
 
-TEST(Mailbox, DoesNotTrustThePeersWords) {
-    Storage<Mailbox<Sample>> s;
-    Mailbox<Sample>::Writer writer(s.shared);
-    Mailbox<Sample>::Reader reader(s.shared);
+TYPED_TEST(MailboxOfSamples, DoesNotTrustThePeersWords) {
+    Storage<TypeParam> s;
+    typename TypeParam::Writer writer(s.shared);
+    typename TypeParam::Reader reader(s.shared);
     Sample got{7, 7};
     s.shared.writer.sequence = 5;
     EXPECT_EQ(reader.try_read(got), Status::peer_fault);
@@ -113,11 +118,45 @@ TEST(Mailbox, DoesNotTrustThePeersWords) {
     EXPECT_EQ(writer.write({}), Status::peer_fault) << "a blocking call ends too";
 }
 
+// A message that the writer has copied and not published is none: it is not read, and another may take its
+// place.
+TEST(Mailbox, WhatIsCopiedAheadIsNotRead) {
+    using M = Mailbox<Sample, consort::access::Coherent, 2>;
+    Storage<M> s;
+    M::Reader reader(s.shared);
+    M::Writer writer(s.shared);
+    Sample got{};
+    ASSERT_EQ(writer.try_write({1, 1}), Status::ok);
+    EXPECT_EQ(writer.try_write({2, 2}), Status::would_block);
+    ASSERT_EQ(reader.try_read(got), Status::ok);
+    EXPECT_EQ(got.number, 1U) << "the message that waits is whole";
+    EXPECT_EQ(reader.try_read(got), Status::would_block) << "one that was refused does not arrive";
+    ASSERT_EQ(writer.try_write({3, 3}), Status::ok);
+    ASSERT_EQ(reader.try_read(got), Status::ok);
+    EXPECT_EQ(got.number, 3U);
+}
+
 std::uintptr_t line_of(const void* p) {
     return reinterpret_cast<std::uintptr_t>(p) / consort::line_bytes;
 }
 
 using Cleaning = consort::access::NonCoherent<CountingPort>;
+
+// What the writer copies ahead must not take the line that the reader is at.
+TEST(Mailbox, TwoPlacesShareNoLine) {
+    using Large = std::array<unsigned char, 100>;
+    using M = Mailbox<Large>;
+    static_assert(M::parameter == 2, "more than a line, in memory that is coherent");
+    static_assert(Mailbox<std::array<unsigned char, 64>>::parameter == 1);
+    static_assert(Mailbox<Large, consort::access::WholeLines<consort::access::Coherent>>::parameter == 1);
+    Storage<M> s;
+    const auto first = line_of(s.shared.payload.at(0).bytes);
+    const auto second = line_of(s.shared.payload.at(1).bytes);
+    EXPECT_LT(line_of(&s.shared.writer.epoch), first);
+    EXPECT_LT(line_of(s.shared.payload.at(0).bytes + sizeof(Large) - 1), second);
+    EXPECT_LT(line_of(s.shared.payload.at(1).bytes + sizeof(Large) - 1),
+              line_of(&s.shared.reader.acknowledged));
+}
 
 TEST(Mailbox, IsOneLineForUpTo48Bytes) {
     using M = Mailbox<std::array<unsigned char, 48>>;
@@ -125,7 +164,7 @@ TEST(Mailbox, IsOneLineForUpTo48Bytes) {
     static_assert(sizeof(Mailbox<std::array<unsigned char, 49>>::Shared) ==
                   std::size_t{2} * consort::line_bytes);
     Storage<M> s;
-    EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(s.shared.payload.bytes + 47));
+    EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(s.shared.payload.at(0).bytes + 47));
     EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(&s.shared.reader.acknowledged));
 }
 
@@ -133,9 +172,9 @@ TEST(Mailbox, IsOneLineForUpTo48Bytes) {
 TEST(Mailbox, HasNoLineOfTwoWritersWhereLinesAreCleaned) {
     const auto apart = []<class M>(std::type_identity<M>) {
         Storage<M> s;
-        EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(s.shared.payload.bytes + 47));
+        EXPECT_EQ(line_of(&s.shared.writer.sequence), line_of(s.shared.payload.at(0).bytes + 47));
         EXPECT_NE(line_of(&s.shared.reader.acknowledged), line_of(&s.shared.writer.sequence));
-        EXPECT_NE(line_of(&s.shared.reader.acknowledged), line_of(s.shared.payload.bytes + 47));
+        EXPECT_NE(line_of(&s.shared.reader.acknowledged), line_of(s.shared.payload.at(0).bytes + 47));
         EXPECT_EQ(line_of(&s.shared.reader.acknowledged), line_of(&s.shared.reader.epoch));
     };
     using Bytes = std::array<unsigned char, 48>;

@@ -27,9 +27,9 @@ bool is(std::uint32_t i, std::uint32_t got) {
     return got == i;
 }
 
-template <class T, std::uint32_t Messages>
-struct OneWay : rl::test_suite<OneWay<T, Messages>, 2> {
-    using Box = Mailbox<T, RelacyAccess>;
+template <class T, std::uint32_t Messages, std::uint32_t Slots = 1>
+struct OneWay : rl::test_suite<OneWay<T, Messages, Slots>, 2> {
+    using Box = Mailbox<T, RelacyAccess, Slots>;
     Placed<typename Box::Shared> shared;
     std::optional<typename Box::Writer> writer;
     std::optional<typename Box::Reader> reader;
@@ -46,6 +46,37 @@ struct OneWay : rl::test_suite<OneWay<T, Messages>, 2> {
                 check(writer->template write<Yield>(value) == Status::ok, "mailbox: write answers ok");
             } else {
                 check(reader->template read<Yield>(value) == Status::ok, "mailbox: read answers ok");
+                check(is(i, value), "mailbox: each message once, in order, whole");
+            }
+        }
+    }
+};
+
+// The mutant: a writer that copies ahead into the only place there is.
+template <class Lines>
+struct OnePlaceOfTwo : consort::detail::MailboxPlaces<Lines, 2> {
+    static auto& payload(Lines& shared, std::uint32_t) noexcept { return shared.payload.at(0); }
+};
+
+struct CopiedAhead : rl::test_suite<CopiedAhead, 2> {
+    using Lines = Mailbox<Pair, RelacyAccess, 2>::Shared;
+    using Writer = consort::detail::Sender<Pair, RelacyAccess, OnePlaceOfTwo<Lines>>;
+    using Reader = consort::detail::Receiver<Pair, RelacyAccess, OnePlaceOfTwo<Lines>>;
+    Placed<Lines> shared;
+    std::optional<Writer> writer;
+    std::optional<Reader> reader;
+
+    void before() {
+        writer.emplace(shared.get());
+        reader.emplace(shared.get(), Resume::redeliver);
+    }
+    void thread(unsigned index) {
+        for (std::uint32_t i = 1; i <= 2; ++i) {
+            Pair value = value_of(i, Pair{});
+            if (index == 0) {
+                check(writer->write<Yield>(value) == Status::ok, "mailbox: write answers ok");
+            } else {
+                check(reader->read<Yield>(value) == Status::ok, "mailbox: read answers ok");
                 check(is(i, value), "mailbox: each message once, in order, whole");
             }
         }
@@ -112,11 +143,16 @@ int main() {
     report.holds<OneWay<std::uint32_t, 2>>("Mailbox, 2 messages of one word", full);
     report.holds<OneWay<std::uint32_t, 3>>("Mailbox, 3 messages of one word", bounded(5));
     report.holds<OneWay<Pair, 3>>("Mailbox, 3 messages of two words", bounded(4));
+    report.holds<OneWay<std::uint32_t, 3, 2>>("Mailbox with two places, 3 messages of one word", bounded(5));
+    report.holds<OneWay<Pair, 4, 2>>("Mailbox with two places, 4 messages of two words", bounded(3));
+    report.fails<CopiedAhead>("Mailbox with one place, copied into ahead", random(100000),
+                              rl::test_result_data_race);
     report.holds<RoundTrips>("Duplex, 2 round trips", bounded(4));
     report.holds<BothWays>("Duplex, 2 messages each way at once", bounded(4));
     for (const SyncPoint point : {SyncPoint::mailbox_publish, SyncPoint::mailbox_observe,
                                   SyncPoint::mailbox_acknowledge, SyncPoint::mailbox_observe_acknowledge}) {
         report.found<OneWay<Pair, 3>>(point, rl::mo_relaxed, random(100000));
+        report.found<OneWay<Pair, 4, 2>>(point, rl::mo_relaxed, random(100000));
         report.found<BothWays>(point, rl::mo_relaxed, random(100000));
     }
     report.found<RoundTrips>(SyncPoint::mailbox_publish, rl::mo_relaxed, random(100000));

@@ -106,16 +106,18 @@ struct DuplexLines<ToServer, ToClient, A, false> {
 template <class Lines>
 struct ToServerPlaces {
     using Shared = Lines;
+    static constexpr std::uint32_t slots = 1;
     static auto& sequence(Shared& shared) noexcept { return shared.client.sequence; }
     static auto& acknowledged(Shared& shared) noexcept { return shared.server.acknowledged; }
-    static auto& payload(Shared& shared) noexcept { return shared.client.payload; }
+    static auto& payload(Shared& shared, std::uint32_t) noexcept { return shared.client.payload; }
 };
 template <class Lines>
 struct ToClientPlaces {
     using Shared = Lines;
+    static constexpr std::uint32_t slots = 1;
     static auto& sequence(Shared& shared) noexcept { return shared.server.sequence; }
     static auto& acknowledged(Shared& shared) noexcept { return shared.client.acknowledged; }
-    static auto& payload(Shared& shared) noexcept { return shared.server.payload; }
+    static auto& payload(Shared& shared, std::uint32_t) noexcept { return shared.server.payload; }
 };
 
 }  // namespace detail

@@ -5,8 +5,12 @@
 //
 // `sequence` counts messages written, `acknowledged` counts messages read; each word has one writer, and the
 // direction is full while they differ. Where these words and the payload lie in shared memory is the
-// channel's matter: `Places` has its `Shared` type and static sequence(Shared&), acknowledged(Shared&) and
-// payload(Shared&).
+// channel's matter: `Places` has its `Shared` type, static sequence(Shared&), acknowledged(Shared&) and
+// payload(Shared&, number), the place of a message by its number, and `slots`, how many such places there
+// are.
+//
+// With two places the writer copies a message before it looks for the acknowledgement of the last one, which
+// lies in the other place: the message before that was read, or the last one could not have been written.
 //
 // Bounds: try_write and try_read take two word accesses and one copy of T, whatever the peer does.
 #pragma once
@@ -48,21 +52,21 @@ class Sender {
 
     // Writes if the last message was read: ok, would_block or peer_fault. Never blocks.
     [[nodiscard]] Status try_write(const T& value) noexcept {
-        expect_room();
+        prepare(value);
         return write_if_empty(value);
     }
 
     // Busy-waits until the last message was read, for ever if it never is: ok or peer_fault.
     template <class Spin = spin::Relaxed>
     [[nodiscard]] Status write(const T& value) noexcept {
-        expect_room();
+        prepare(value);
         return wait<Spin>([&] { return write_if_empty(value); });
     }
 
     // As write, until P::now() >= deadline [ticks of P]: ok, timeout or peer_fault. Tries at least once.
     template <Port P, class Spin = P>
     [[nodiscard]] Status write_until(const T& value, Ticks deadline) noexcept {
-        expect_room();
+        prepare(value);
         return wait_until<P, Spin>(deadline, [&] { return write_if_empty(value); });
     }
 
@@ -73,21 +77,34 @@ class Sender {
     [[nodiscard]] std::uint32_t sequence() const noexcept { return sequence_; }
 
   private:
-    // The line of the own word comes with the right to write it: where it also has the reader's, the look for
-    // the acknowledgement has cost the whole transfer. Once a call: while the message is unread the reader
-    // needs the line.
-    void expect_room() const noexcept { access::expect_write<A>(&Places::sequence(*shared_), 1); }
+    // Once a call: while the message is unread the reader needs the line that it waits at.
+    void prepare(const T& value) noexcept {
+        if constexpr (Places::slots == 2) {
+            // The acknowledgement has a line of its own, whose transfer overlaps with the copy.
+            copy(value);
+        } else {
+            // The line of the own word comes with the right to write it: where it also has the reader's, the
+            // look for the acknowledgement has cost the whole transfer.
+            access::expect_write<A>(&Places::sequence(*shared_), 1);
+        }
+    }
+
+    void copy(const T& value) noexcept {
+        auto& payload = Places::payload(*shared_, sequence_ + 1);
+        if constexpr (sizeof(T) > line_bytes) {
+            access::expect_write<A>(&payload, sizeof(payload));
+        }
+        payload.put(value);
+    }
 
     [[nodiscard]] Status write_if_empty(const T& value) noexcept {
         const Status status = look_for_acknowledgement();
         if (status != Status::ok) {
             return status;
         }
-        auto& payload = Places::payload(*shared_);
-        if constexpr (sizeof(T) > line_bytes) {
-            access::expect_write<A>(&payload, sizeof(payload));
+        if constexpr (Places::slots == 1) {
+            copy(value);
         }
-        payload.put(value);
         ++sequence_;
         A::template store<SyncPoint::mailbox_publish>(Places::sequence(*shared_), sequence_);
         return Status::ok;
@@ -144,7 +161,11 @@ class Receiver {
         if (sequence != taken_ + 1) {
             return Status::peer_fault;
         }
-        Places::payload(*shared_).get(value);
+        if constexpr (Places::slots == 2) {
+            // On its way while the message is copied: the answer's copy would wait for it.
+            access::expect_write<A>(&Places::acknowledged(*shared_), 1);
+        }
+        Places::payload(*shared_, sequence).get(value);
         taken_ = sequence;
         return Status::ok;
     }
