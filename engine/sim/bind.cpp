@@ -252,6 +252,9 @@ nb::dict explore(const sim::System& system, Time duration, Time step, std::uint3
 
 }  // namespace
 
+// A resource, how long a job holds it at most, and how often.
+using SectionRow = std::tuple<std::uint32_t, Time, std::uint32_t>;
+
 void bind_sim(nb::module_& module) {
     using namespace nb::literals;
     nb::class_<sim::Core>(module, "SimCore")
@@ -263,6 +266,7 @@ void bind_sim(nb::module_& module) {
             },
             "policy"_a = "fixed-priority")
         .def_rw("context_switch", &sim::Core::context_switch)
+        .def_rw("cache_reload", &sim::Core::cache_reload)
         .def_prop_rw(
             "supply",
             [](const sim::Core& core) {
@@ -302,6 +306,21 @@ void bind_sim(nb::module_& module) {
         .def_rw("bcet", &sim::Task::bcet)
         .def_rw("suspension", &sim::Task::suspension)
         .def_rw("stretches", &sim::Task::stretches)
+        .def_prop_rw(
+            "sections",
+            [](const sim::Task& task) {
+                std::vector<SectionRow> rows;
+                for (const sim::Section& s : task.sections) {
+                    rows.emplace_back(s.resource, s.length, s.times);
+                }
+                return rows;
+            },
+            [](sim::Task& task, const std::vector<SectionRow>& rows) {
+                task.sections.clear();
+                for (const auto& [resource, length, times] : rows) {
+                    task.sections.push_back({resource, length, times});
+                }
+            })
         .def_rw("offloaded", &sim::Task::offloaded)
         .def_rw("send", &sim::Task::send)
         .def_rw("receive", &sim::Task::receive)

@@ -38,6 +38,10 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
         throw std::invalid_argument("core " + std::to_string(index) +
                                     ": in virtual time a core has all of its time, and no supply");
     }
+    if (core.cache_reload != 0) {
+        throw std::invalid_argument("core " + std::to_string(index) +
+                                    ": in virtual time a preempted job loads nothing again");
+    }
     virtual_time::Core made;
     made.kind = core.policy == Policy::worker        ? virtual_time::CoreKind::worker
                 : core.policy == Policy::three_phase ? virtual_time::CoreKind::three_phase
@@ -73,6 +77,10 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
 }
 
 virtual_time::Task task_of(const Task& task, std::uint32_t id) {
+    if (!task.sections.empty()) {
+        throw std::invalid_argument("task " + std::to_string(id) +
+                                    ": in virtual time no job holds a resource");
+    }
     virtual_time::Task made;
     made.plan.release = release_rule(task);
     made.plan.execution = execution_rule(task);

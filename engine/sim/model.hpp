@@ -35,6 +35,8 @@ struct Core {
     Policy policy = Policy::preemptive;
     Supply supply{};  // not of workers and three-phase cores, nor where jobs are offloaded or a core is kept
     Time context_switch = 0;
+    // How much longer a job executes each time that it goes on after a preemption, at most.
+    Time cache_reload = 0;
     // While a job waits (for a worker, or suspended) its core is kept from what is less urgent: the master
     // keeps looking for the answer.
     bool keeps = false;
@@ -52,6 +54,14 @@ struct Dma {
     Time round = 0;  // TDMA: from one own slot of a core to its next
 };
 
+// A part of a job in which it holds a resource, under the immediate priority ceiling protocol: it executes
+// with the priority of the most urgent user of the resource.
+struct Section {
+    std::uint32_t resource = 0;
+    Time length = 0;          // at most, from taking the resource to giving it back
+    std::uint32_t times = 1;  // in each job
+};
+
 struct Task {
     std::uint32_t core = 0;    // where it is computed
     std::uint32_t master = 0;  // where it is released; the same but for offloaded tasks
@@ -67,6 +77,9 @@ struct Task {
     // A job suspends itself for so long in all, in at most so many stretches.
     Time suspension = 0;
     std::uint32_t stretches = 1;
+    // One after another, anywhere in what it executes. Only on cores with fixed priorities whose jobs never
+    // wait.
+    std::vector<Section> sections;
     bool offloaded = false;
     OnMiss on_miss = OnMiss::hold;
     Time send = 0;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/draw.hpp"
@@ -15,6 +16,11 @@
 #include "sim/windows.hpp"
 
 namespace consort::engine::sim {
+
+// The draws of critical sections, apart from those of stretches of suspension.
+inline constexpr std::uint64_t section_choices = std::uint64_t{1} << 40;
+// And those of what a preempted job loads again.
+inline constexpr std::uint64_t reload_choices = std::uint64_t{1} << 41;
 
 template <bool traced>
 class Processors {
@@ -63,8 +69,11 @@ class Processors {
     // What a job executes on the core that released it before it waits, or ends.
     struct Part {
         Time length;
-        Time away;  // how long it suspends itself then
-        bool asks;  // or it sends its request and waits for the answer
+        Time away;       // how long it suspends itself then
+        bool asks;       // or it sends its request and waits for the answer
+        bool goes_on{};  // or the next part follows at once: a section begins or ends
+        bool holds{};    // it holds a resource
+        Time ceiling{};  // the key of that resource's most urgent user
     };
 
     struct TaskState {
@@ -76,6 +85,7 @@ class Processors {
         Releases releases;
         Phase phase = Phase::idle;
         bool running = false;
+        bool reloads = false;  // it was preempted, and what it goes on with is not in the cache
         bool late_answer = false;
         std::uint32_t part = 0;  // counts parts: tells entries of parts given up from the present one
         Time key = 0;
@@ -132,6 +142,7 @@ class Processors {
         Policy policy = Policy::preemptive;
         std::uint32_t id = 0;
         Time context_switch = 0;
+        Time cache_reload = 0;
         bool keeps = false;  // while a job waits, nothing less urgent runs
         bool by_priority = false;
         bool look = false;  // whether something changed that a decision may depend on
@@ -171,6 +182,14 @@ class Processors {
         tasks_.resize(mine.size());
         cores_.resize(cores.size());
         index_.assign(system_.cores.size(), 0);
+        ceilings_.clear();
+        for (const std::uint32_t t : mine) {
+            for (const Section& section : system_.tasks[t].sections) {
+                ceilings_.resize(std::max<std::size_t>(ceilings_.size(), section.resource + 1), never);
+                ceilings_[section.resource] =
+                    std::min(ceilings_[section.resource], -system_.tasks[t].priority);
+            }
+        }
         for (std::uint32_t c = 0; c < cores.size(); ++c) {
             const Core& core = system_.cores[cores[c]];
             CoreState& state = cores_[c];
@@ -178,6 +197,7 @@ class Processors {
             state.policy = core.policy;
             state.id = cores[c];
             state.context_switch = core.context_switch;
+            state.cache_reload = core.cache_reload;
             state.keeps = core.keeps;
             state.by_priority = core.by_priority;
             state.supply =
@@ -197,7 +217,7 @@ class Processors {
             state.draw = Draw(settings_.seed, mine[t]);
             state.releases = Releases(release_rule(task), state.draw, settings_.arrival);
             state.phase = Phase::idle;
-            state.running = state.late_answer = false;
+            state.running = state.reloads = state.late_answer = false;
             state.part = 0;
             wait_for_release(t, 0);
         }
@@ -256,6 +276,10 @@ class Processors {
     void divide(const TaskState& s, Time execution, std::vector<Part>& parts) {
         const Task& task = *s.task;
         const std::uint64_t job = s.releases.job();
+        if (!task.sections.empty() && execution != 0) {
+            divide_by_sections(s, execution, parts);
+            return;
+        }
         const Time own = task.offloaded ? add(task.send, task.receive) : execution;
         cuts_.clear();
         Time rest = task.suspension == 0
@@ -283,6 +307,67 @@ class Processors {
             before = cut.length;
         }
         parts.push_back({own - before, 0, false});
+    }
+
+    // Where a job holds resources: its sections one after another, anywhere in what it executes.
+    void divide_by_sections(const TaskState& s, Time execution, std::vector<Part>& parts) {
+        const std::uint64_t job = s.releases.job();
+        const auto draw = [&](std::size_t n) {
+            return Draw(app::mix(settings_.seed + section_choices + n), s.id);
+        };
+        cuts_.clear();
+        Time rest = execution;
+        for (const Section& section : s.task->sections) {
+            for (std::uint32_t k = 0; k < section.times; ++k) {
+                const Time most = std::min(section.length, rest);
+                const Time length = draw(cuts_.size())(settings_.execution, Choice::suspension, job, 0, most);
+                rest -= length;
+                cuts_.push_back({length, 0, false, true, true, ceilings_[section.resource]});
+            }
+        }
+        // `away` is the instant of what is no section at which one begins, until the job is cut.
+        for (std::size_t n = 0; n < cuts_.size(); ++n) {
+            cuts_[n].away = draw(n)(settings_.arrival, Choice::split, job, 0, rest);
+        }
+        std::stable_sort(cuts_.begin(), cuts_.end(),
+                         [](const Part& a, const Part& b) { return a.away < b.away; });
+        parts.clear();
+        Time before = 0;
+        const auto append = [&parts](const Part& part) {
+            if (part.length != 0) {
+                parts.push_back(part);
+            }
+        };
+        for (Part cut : cuts_) {
+            append({cut.away - before, 0, false, true, false, 0});
+            before = std::exchange(cut.away, 0);
+            append(cut);
+        }
+        append({rest - before, 0, false, true, false, 0});
+    }
+
+    // The running job holds the resource of its part from when it executes the part: what came before that,
+    // and is more urgent than the job itself, goes before it.
+    void take_resource(CoreState& core, Time now) {
+        const TaskState& s = tasks_[core.running.task];
+        if (!s.parts.empty() && s.parts[s.at].holds && now > core.begins) {
+            core.running.key = std::min(s.key, s.parts[s.at].ceiling);
+        }
+    }
+
+    // The running job begins its next part, with the next section or without the one that ended.
+    void next_part(CoreState& core, Time now) {
+        pause(core, now);
+        TaskState& s = tasks_[core.running.task];
+        const bool gives_back = s.parts[s.at].holds;
+        const Part& part = s.parts[++s.at];
+        s.remaining = part.length;
+        // Who waited for what it gives back goes before the next section.
+        core.running.key = part.holds && !gives_back ? std::min(s.key, part.ceiling) : s.key;
+        core.since = core.begins = now;
+        core.switching = 0;
+        core.completes = core.supply.on() ? add(now, part.length) : never;
+        core.look = true;
     }
 
     void skip(TaskState& s) {
@@ -529,6 +614,7 @@ class Processors {
     // Ends the stretch that the core has spent on its job, which keeps what remains.
     void pause(CoreState& core, Time now) {
         TaskState& s = tasks_[core.running.task];
+        take_resource(core, now);
         sink_.slice(core.since, std::min(core.begins, now), s.id, s.job.seq, core.id, Doing::context_switch);
         if (now > core.begins) {
             sink_.slice(std::max(core.since, core.begins), now, s.id, s.job.seq, core.id, doing(s));
@@ -559,6 +645,10 @@ class Processors {
             return;
         }
         const std::uint32_t t = core.running.task;
+        if (!last_part(tasks_[t]) && tasks_[t].parts[tasks_[t].at].goes_on) {
+            next_part(core, now);
+            return;
+        }
         if (!core.keeps || last_part(tasks_[t])) {
             halt(core, now);
         }
@@ -584,6 +674,9 @@ class Processors {
             if (core.ready.empty()) {
                 return;
             }
+            if (core.busy) {
+                take_resource(core, now);
+            }
             if (core.busy &&
                 (core.policy == Policy::non_preemptive || core.ready.front().key >= core.running.key)) {
                 return;
@@ -604,6 +697,7 @@ class Processors {
             halt(core, now);
             core.look = false;
             ++tasks_[preempted.task].job.preemptions;
+            tasks_[preempted.task].reloads = core.cache_reload != 0;
             const Ready urgent = pop(core.ready);
             push(core.ready, preempted);
             start(core, urgent, now);
@@ -616,6 +710,12 @@ class Processors {
         TaskState& s = tasks_[entry.task];
         if (s.job.start == absent) {
             s.job.start = now;
+        }
+        if (std::exchange(s.reloads, false)) {
+            const Draw draw(app::mix(settings_.seed + reload_choices + s.job.preemptions), s.id);
+            const Time longer =
+                draw(settings_.execution, Choice::suspension, s.job.seq, 0, core.cache_reload);
+            s.remaining = add(s.remaining, longer);
         }
         s.running = true;
         core.busy = true;
@@ -653,6 +753,7 @@ class Processors {
     std::vector<CoreState> cores_;
     std::vector<std::uint32_t> index_;
     std::vector<Part> cuts_;         // scratch of `divide`
+    std::vector<Time> ceilings_;     // by resource: the key of its most urgent user
     std::vector<Event> events_;      // a heap
     std::vector<Release> releases_;  // a heap
 };

@@ -22,6 +22,33 @@ void require(bool holds, const std::string& where, const char* what) {
     }
 }
 
+// A resource is of one core with fixed priorities, on which no job waits.
+void check_sections(const System& system, const Task& task, const std::string& where) {
+    if (task.sections.empty()) {
+        return;
+    }
+    const Core& core = system.cores[task.master];
+    require(core.policy == Policy::preemptive || core.policy == Policy::non_preemptive, where,
+            "a job that holds resources needs fixed priorities");
+    require(!core.keeps, where, "a core whose jobs hold resources is not kept");
+    for (const Section& section : task.sections) {
+        require(section.resource < system.tasks.size(), where,
+                "there are at most as many resources as tasks");
+        require(section.length > 0 && section.length < largest_time && section.times > 0, where,
+                "a section takes some time, below 2^60, at least once");
+    }
+    for (const Task& other : system.tasks) {
+        require(other.master != task.master || (!other.offloaded && other.suspension == 0), where,
+                "it holds resources on a core where a job waits");
+        for (const Section& a : task.sections) {
+            for (const Section& b : other.sections) {
+                require(a.resource != b.resource || other.master == task.master, where,
+                        "a resource is used on one core");
+            }
+        }
+    }
+}
+
 void check_task(const System& system, std::size_t index) {
     const Task& t = system.tasks[index];
     const std::string where = "task " + std::to_string(index);
@@ -32,6 +59,7 @@ void check_task(const System& system, std::size_t index) {
     }
     require(t.period > 0 && t.deadline > 0, where, "period and deadline must be above 0");
     require(t.stretches > 0, where, "a suspension has at least one stretch");
+    check_sections(system, t, where);
     require(t.bcet <= t.wcet, where, "the best-case execution time is above the worst-case one");
     require(t.priority > std::numeric_limits<std::int64_t>::min(), where, "the priority is out of range");
     Time before = 0;
@@ -75,6 +103,8 @@ void check(const System& system, const Settings& settings) {
         const std::string where = "core " + std::to_string(c);
         require(core.context_switch >= 0 && core.context_switch < largest_time, where,
                 "the context switch must be 0 or more and below 2^60");
+        require(core.cache_reload >= 0 && core.cache_reload < largest_time, where,
+                "what a preempted job loads again takes 0 or more and below 2^60");
         const Supply& supply = core.supply;
         if (supply.period != 0) {
             require(supply.budget > 0 && supply.budget <= supply.period && supply.period < largest_time,

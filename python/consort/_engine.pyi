@@ -166,6 +166,7 @@ def let_chain(tasks: Sequence[tuple[int, int, int]], most: int = ...) -> dict[st
 # engine/sim: docs/explanation/simulator.md. Times in ticks.
 class SimCore:
     context_switch: int
+    cache_reload: int
     supply: tuple[int, int, bool]
     keeps: bool
     by_priority: bool
@@ -193,6 +194,7 @@ class SimTask:
     bcet: int
     suspension: int
     stretches: int
+    sections: list[tuple[int, int, int]]
     offloaded: bool
     send: int
     receive: int

@@ -97,6 +97,12 @@ class Figures:
                 return self._time(place)
         raise MissingFigure(f"cores.{group}.context_switch", f"a context switch of {core}")
 
+    def cache_reload(self, core: str) -> Cost:
+        """How much longer a job of a core executes each time it was preempted, where that is said."""
+        if self.plan.cores[core].cache_reload_ps is None:
+            return NOTHING
+        return self._time(f"scheduling.{self.system.scheduling_entry(core)}.cache_reload")
+
     def supply(self, core: str) -> tuple[Used, ...]:
         """What a hypervisor gives the core: a choice, which the hypervisor enforces."""
         own = self.system.scheduling_entry(core)

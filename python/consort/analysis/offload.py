@@ -93,6 +93,8 @@ class Master:
     context_switch: int = 0
     # What a hypervisor gives the core; then no job offloads or suspends itself.
     supply: PlannedSupply | None = None
+    # How much longer a job executes each time it was preempted; then no job waits either.
+    cache_reload: int = 0
 
 
 def self_suspending(tasks: Sequence[MasterTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:
@@ -239,7 +241,13 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
         for task, suspension in zip(master.tasks, suspensions, strict=True)
     ]
     if master.policy == "edf":
-        found = edf(tasks, context_switch=master.context_switch, core=core, supply=master.supply)
+        found = edf(
+            tasks,
+            context_switch=master.context_switch,
+            core=core,
+            supply=master.supply,
+            cache_reload=master.cache_reload,
+        )
     else:
         preemptive = master.policy == "fixed-priority"
         found = fixed_priority(
@@ -248,6 +256,7 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
             context_switch=master.context_switch,
             core=core,
             supply=master.supply,
+            cache_reload=master.cache_reload,
         )
     if not any(suspensions):
         return found

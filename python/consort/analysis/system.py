@@ -12,6 +12,14 @@ from consort.analysis.deliveries import Delivery, deliveries, delivery_between
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, Waiting, offloaded
 from consort.analysis.offload_costs import offload_costs
+from consort.analysis.preemption import check_reload, with_reloads
+from consort.analysis.resources import (
+    check_resources,
+    longest_blocking,
+    sections_of,
+    used_by,
+    with_resources,
+)
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
 from consort.model import System
@@ -90,7 +98,9 @@ def response_times(
         cores = _together(masters, core)
         rests = joined(*(used[one] for one in cores))
         for bound in bounds:
-            found[bound.task] = replace(_without_fallbacks(plan, bound, cores, by_master), figures=rests)
+            bound = with_resources(plan, _without_fallbacks(plan, bound, cores, by_master))
+            bound = with_reloads(plan, bound)
+            found[bound.task] = replace(bound, figures=rests)
     return [found[name] for name in plan.tasks]
 
 
@@ -130,7 +140,11 @@ def _master(
         )
     waits = _WAITING[planned.wait] if waiting is None else waiting
     switch, late = figures.context_switch(core), figures.lateness(core)
-    used = [switch.used, late.used]
+    check_resources(plan, core)
+    held = sections_of(plan, core)
+    check_reload(plan, core)
+    reload = figures.cache_reload(core)
+    used = [switch.used, late.used, used_by(figures, held), reload.used]
     tasks = []
     for level, name in enumerate(names):
         task = plan.tasks[name]
@@ -159,6 +173,8 @@ def _master(
             )
         if execution + suspension == 0 and remote is None:
             raise NotAnalysable(f"tasks.{name}.wcet: an execution time of 0 cannot be analysed")
+        # Without preemption nothing wants a resource while it is held.
+        blocking = None if planned.policy != "fixed-priority" else longest_blocking(held, task.rank)
         tasks.append(
             MasterTask(
                 name,
@@ -166,6 +182,7 @@ def _master(
                 task.period_ps,
                 task.deadline_ps,
                 jitter=task.jitter_ps + late.ps,
+                blocking=0 if blocking is None else blocking.length + reload.ps,
                 level=level,
                 suspension=suspension,
                 stretches=task.suspensions,
@@ -175,7 +192,8 @@ def _master(
         )
     if planned.supply is not None:
         used.append(figures.supply(core))
-    return Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply), joined(*used)
+    master = Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply, reload.ps)
+    return master, joined(*used)
 
 
 def _given_up(plan: Plan, bound: Bound) -> Bound:

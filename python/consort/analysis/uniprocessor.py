@@ -17,7 +17,7 @@ from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
 from consort.analysis.supply import ticks_of_supply, times_of, under
 from consort.analysis.unitask import UniTask as UniTask
-from consort.analysis.unitask import ticks_of
+from consort.analysis.unitask import reloading, ticks_of
 from consort.analysis.unitask import utilization as utilization
 from consort.plan.types import PlannedSupply
 
@@ -28,12 +28,22 @@ EDF_PREEMPTIVE = f"{_DOC}, theorem 3 (Spuri 1996)"
 EDF_NON_PREEMPTIVE = f"{_DOC}, theorem 4 (George, Rivierre & Spuri 1996)"
 CONTENTION = "spm-centric-os, section VII.E: contention-based baseline, by " + FP_PREEMPTIVE
 
+_ALONE = "no job suspends itself; execution times hold whatever else runs"
 _RELEASES = (
     "consecutive releases of a task are due at least its period apart; each comes at most its jitter late",
     ANY_MOMENT,
-    "no job suspends itself; execution times hold whatever else runs",
+    _ALONE,
     "jobs of one task come, and run, in the order in which they are due",
 )
+
+
+def reloaded(assumptions: Sequence[str], reload: int) -> list[str]:
+    """With what a preempted job loads again, which is then in no execution time."""
+    text = (
+        "no job suspends itself; an execution time is that of a job that nothing preempts, from a cold cache;"
+        f" each time it was preempted it executes at most {in_words(reload)} longer"
+    )
+    return [text if a == _ALONE else a for a in assumptions]
 
 
 def fixed_priority(
@@ -43,11 +53,13 @@ def fixed_priority(
     context_switch: int = 0,
     core: str = "",
     supply: PlannedSupply | None = None,
+    cache_reload: int = 0,
 ) -> list[Bound]:
     """Worst-case response times under fixed priorities; the tasks come in priority order, most urgent first.
 
     Every job is charged two context switches, one in and one out. A switch under way is not interrupted:
-    a task with others below it may be blocked by one more.
+    a task with others below it may be blocked by one more. `cache_reload` is how much longer a job executes
+    each time it was preempted, which each job of the others may be the cause of.
     """
     levels = _levels(tasks)
     charged = []
@@ -67,9 +79,15 @@ def fixed_priority(
         assumptions.append("tasks of equal priority are served in any order")
     if context_switch:
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
+    if cache_reload:
+        assumptions = reloaded(assumptions, cache_reload)
     apart = timed(charged, levels, preemptive, supply)
     results = []
     for index, task in enumerate(tasks):
+        seen = reloading(charged, index, cache_reload)
+        if cache_reload:
+            arrays, tick = ticks_of(seen, *times_of(supply))
+            apart = timed(seen, levels, preemptive, supply)
         raw = within_range(
             _engine.fp_response,
             c=arrays["execution"],
@@ -87,8 +105,8 @@ def fixed_priority(
             deadline=task.deadline,
             source=FP_PREEMPTIVE if preemptive else FP_NON_PREEMPTIVE,
             assumptions=tuple(assumptions),
-            explanation=_explain(charged, levels, index, raw, tick, preemptive),
-            notes=_why_none(charged, levels, index, raw),
+            explanation=_explain(seen, levels, index, raw, tick, preemptive),
+            notes=_why_none(seen, levels, index, raw),
             core=core,
         )
         results.append(under(with_offsets(bound, apart, index), supply))
@@ -102,11 +120,16 @@ def edf(
     context_switch: int = 0,
     core: str = "",
     supply: PlannedSupply | None = None,
+    cache_reload: int = 0,
 ) -> list[Bound]:
-    """Worst-case response times under earliest deadline first; context switches as in `fixed_priority`."""
+    """Worst-case response times under earliest deadline first; context switches as in `fixed_priority`.
+
+    Each job is charged a reload: of the earlier ones of a task itself some may have preempted others.
+    """
     switch = context_switch if preemptive and len(tasks) > 1 else 0
+    reload = cache_reload if len(tasks) > 1 else 0
     charged = [
-        replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
+        replace(task, execution=task.execution + 2 * context_switch + reload, blocking=task.blocking + switch)
         for task in tasks
     ]
     arrays, tick = ticks_of(charged, *times_of(supply))
@@ -118,6 +141,8 @@ def edf(
     ]
     if context_switch:
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
+    if cache_reload:
+        assumptions = reloaded(assumptions, cache_reload)
     results = []
     for index, task in enumerate(tasks):
         raw = within_range(

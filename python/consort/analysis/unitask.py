@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
 
@@ -36,6 +36,13 @@ class UniTask:
                 raise ValueError(f"{self.name}: {what} is {value} ps; at least {least} ps is needed")
         if self.offset is not None and self.offset < 0:
             raise ValueError(f"{self.name}: offset is {self.offset} ps; at least 0 ps is needed")
+
+
+def reloading(tasks: Sequence[UniTask], index: int, reload: int) -> Sequence[UniTask]:
+    """The tasks as one of them sees them, where each job of the others may preempt one that loads again."""
+    if not reload:
+        return tasks
+    return [t if k == index else replace(t, execution=t.execution + reload) for k, t in enumerate(tasks)]
 
 
 def utilization(tasks: Sequence[UniTask]) -> Fraction:

@@ -29,6 +29,7 @@ def export_mast(system: System, report: Report) -> str:
     _apart(cores, system)
     _apart(tasks, system)
     parts = [part for core in cores for part in _core(system, core, report)]
+    parts += _resources(system, tasks)
     for name in tasks:
         parts += _task(system, name, report)
     described: dict[str, Iterable[str]] = {
@@ -72,14 +73,59 @@ def _core(system: System, core: str, report: Report) -> list[str]:
     ]
 
 
+def _resources(system: System, tasks: list[str]) -> list[str]:
+    """The resources of these tasks, each with the priority of its most urgent user."""
+    parts = []
+    for resource in system.resources:
+        users = [_priority(system, name) for name in tasks if resource in system.tasks[name].sections]
+        if users:
+            parts.append(
+                f'Shared_Resource (\n  Type => Immediate_Ceiling_Resource,\n  Name => "{_name(resource)}",\n'
+                f"  Ceiling => {max(users)},\n  Preassigned => Yes);"
+            )
+    return parts
+
+
+def _operation(system: System, name: str, report: Report) -> list[str]:
+    """What a job executes: one operation, or what holds a resource and what does not one after another."""
+    task = system.tasks[name]
+    wcet, bcet = system.wcet(name), system.bcet(name)
+    assert wcet is not None and bcet is not None
+    title = _name(name)
+    if not task.sections:
+        return [_simple(title, _time(name, wcet, report), _time(name, bcet, report), "")]
+    parts, listed, rest = [], [], wcet.value
+    for resource, section in task.sections.items():
+        length = section.length.value
+        inside = f"{title}.{_name(resource)}"
+        held = f',\n  Shared_Resources_List => ("{_name(resource)}")'
+        parts.append(_simple(inside, _time(name, length, report), "0.0", held))
+        listed += [inside] * section.times
+        rest -= length.value * section.times
+    own = f"{title}.alone"
+    parts.append(_simple(own, _time(name, Duration(rest), report), "0.0", ""))
+    report.change("bcet", name, "0 for each part of a job that holds a resource, and for the rest")
+    operations = ", ".join(f'"{one}"' for one in (own, *listed))
+    return [
+        *parts,
+        f'Operation (\n  Type => Composite,\n  Name => "{title}",\n'
+        f"  Composite_Operation_List => ({operations}));",
+    ]
+
+
+def _simple(title: str, worst: str, best: str, more: str) -> str:
+    return (
+        f'Operation (\n  Type => Simple,\n  Name => "{title}",\n  Worst_Case_Execution_Time => {worst},\n'
+        f"  Best_Case_Execution_Time => {best}{more});"
+    )
+
+
 def _priority(system: System, name: str) -> int:
     return system.priorities(system.tasks[name].on)[name]
 
 
 def _task(system: System, name: str, report: Report) -> list[str]:
     task = system.tasks[name]
-    wcet, bcet = system.wcet(name), system.bcet(name)
-    assert wcet is not None and bcet is not None
     policy = system.scheduling_of(task.on).policy
     server = [f"Type => {SERVERS[policy]}"]
     if policy == "edf":
@@ -94,9 +140,7 @@ def _task(system: System, name: str, report: Report) -> list[str]:
     return [
         f'Scheduling_Server (\n  Type => Regular,\n  Name => "{title}",\n'
         f'  Server_Sched_Parameters => ({", ".join(server)}),\n  Scheduler => "{_name(task.on)}");',
-        f'Operation (\n  Type => Simple,\n  Name => "{title}",\n'
-        f"  Worst_Case_Execution_Time => {_time(name, wcet, report)},\n"
-        f"  Best_Case_Execution_Time => {_time(name, bcet, report)});",
+        *_operation(system, name, report),
         f'Transaction (\n  Type => Regular,\n  Name => "{title}",\n  External_Events => (({event})),\n'
         f'  Internal_Events => ((Type => Regular, Name => "{title}.out",\n'
         "    Timing_Requirements => (Type => Hard_Global_Deadline,"

@@ -52,6 +52,8 @@ def jobs_of(system: System, core: str, report: Report) -> tuple[list[Job], int]:
     names = system.tasks_on(core)
     for name in names:
         _analysable(system, name)
+        if system.tasks[name].sections and policy == "fixed-priority":
+            report.leave("resources", name, "the analysis takes each job to run to its end")
         if system.tasks[name].self_suspension:
             report.leave("self-suspension", name, "a job of the file does not wait")
     tasks = [system.tasks[name] for name in names]

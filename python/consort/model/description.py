@@ -35,6 +35,7 @@ TimeBase = Literal["spin", "sleep", "hybrid"]
 Wait = Literal["spin", "sleep"]
 Service = Literal["priority", "fifo"]
 SupplyKind = Literal["periodic-server", "tdma"]
+Locking = Literal["priority-ceiling"]
 Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
 # Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
@@ -143,6 +144,27 @@ class Dispatch(Sourced):
     receive: DurationFigure | None = Field(default=None, description="After the worker has answered.")
 
 
+class Section(Sourced):
+    """How a task's jobs hold a resource."""
+
+    length: DurationFigure = Field(
+        description="The longest that a job holds it at a time, from taking it to giving it back; part of the"
+        " wcet.",
+        examples=["20us"],
+    )
+    times: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="How often a job takes it at most."
+    )
+
+
+class Resource(Described):
+    """What tasks of one core use one at a time: a device, or data that no channel carries."""
+
+    protocol: Locking = Field(
+        description="priority-ceiling: a job that holds it has the priority of its most urgent user.",
+    )
+
+
 class Task(Sourced):
     """A task: a step over plain data, released again and again."""
 
@@ -220,6 +242,12 @@ class Task(Sourced):
     )
     suspensions: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1, description="In how many stretches at most a job waits so: what the bounds count."
+    )
+    sections: dict[Name, Section] = Field(
+        default={},
+        description="The resources that a job holds, and for how long; one after another, never one within"
+        " another.",
+        examples=["{bus: {length: 20us}}"],
     )
     reads: Bindings = Field(
         default=(),
@@ -429,6 +457,12 @@ class Scheduling(Sourced):
     context_switch: DurationFigure | None = Field(
         default=None, description="What a context switch costs; without it the platform's figure, or nothing."
     )
+    cache_reload: DurationFigure | None = Field(
+        default=None,
+        description="The longest by which a job executes longer each time it was preempted, since it loads"
+        " again what its core's caches lost. Without it the wcet of each task holds it.",
+        examples=["12us"],
+    )
     slot: Slot | None = Field(
         default=None,
         description="The TDMA slot of three-phase cores; auto: as short as the largest load and unload"
@@ -503,6 +537,11 @@ class System(Sourced):
         description="How cores are scheduled, by core or group of cores; a core's own entry counts before its"
         " group's. Without one: preemptive fixed priorities.",
         examples=["{a72: {policy: edf}}"],
+    )
+    resources: dict[Name, Resource] = Field(
+        default={},
+        description="What tasks of one core use one at a time.",
+        examples=["{bus: {protocol: priority-ceiling}}"],
     )
     devices: dict[Name, SystemDevice] = Field(
         default={}, description="What data comes from and goes to, beside the platform's devices."

@@ -22,6 +22,7 @@ from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
+from consort.model.resource_rules import check_cache_reload, check_resources
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
 from consort.model.view import View
 
@@ -277,6 +278,8 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     check_waits,
     check_service,
     check_supply,
+    check_resources,
+    check_cache_reload,
     _channel_names,
     _channel_memories,
     *FILE_RULES,

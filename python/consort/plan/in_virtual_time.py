@@ -25,6 +25,13 @@ def virtual_problems(plan: Plan, refuse: Refuse) -> Iterator[BadInput]:
                 "in virtual time a run is stopped by a missing answer, and a late job of this task waits for"
                 " none; remove 'on_miss', or offload the task",
             )
+    for planned in plan.cores.values():
+        if planned.cache_reload_ps is not None:
+            yield refuse(
+                ("scheduling", str(plan.system.scheduling_entry(planned.name)), "cache_reload"),
+                "in virtual time a preempted job loads nothing again; remove 'cache_reload', which is for"
+                " bounds, 'simulate' and machines with caches",
+            )
     cores = plan.three_phase_cores
     if len(cores) > MOST_CORES:
         last = next(task for task in plan.tasks.values() if task.core == cores[-1])

@@ -16,7 +16,7 @@ from consort.model.problems import nearest
 from consort.plan.channels import plan_channels, plan_devices
 from consort.plan.refusals import refusals
 from consort.plan.targets import Target, target_named
-from consort.plan.tasks import plan_cores, plan_tasks
+from consort.plan.tasks import plan_cores, plan_resources, plan_tasks
 from consort.plan.types import Plan, PlannedChain, PlannedRun, Source
 
 # Where offloaded tasks are computed: where the description says, or on their masters.
@@ -92,6 +92,7 @@ def _planned(
             )
             for name, chain in system.chains.items()
         },
+        resources=plan_resources(system, tasks),
         run=PlannedRun(
             system.run.iterations, system.configurations(), system.run.interference, system.run.seed
         ),

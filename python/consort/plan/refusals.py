@@ -40,6 +40,7 @@ class _Refusals:
                 self._policies,
                 self._service,
                 self._supply,
+                self._resources,
                 self._channels,
                 self._devices,
                 self._bindings,
@@ -396,6 +397,15 @@ class _Refusals:
                     " simulation of a hypervisor's partition: remove it",
                     at_key=True,
                 )
+
+    def _resources(self) -> Iterator[BadInput]:
+        for name in self.plan.resources:
+            yield self._at(
+                ("resources", name),
+                f"a step of {self.target.name} holds no resource: nothing would raise its priority;"
+                " 'resources' are for the analysis and the simulation: remove it, or use a channel",
+                at_key=True,
+            )
 
     def _cpus(self) -> Iterator[BadInput]:
         for core in self.whole.run.cpus:

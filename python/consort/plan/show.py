@@ -55,6 +55,8 @@ def _parts(plan: Plan) -> Iterator[RenderableType]:
         yield _devices(plan)
     if plan.chains:
         yield _chains(plan)
+    if plan.resources:
+        yield _resources(plan)
     yield Group(*(_line("run", text) for text in _run(plan)))
     if plan.sources:
         yield _list(
@@ -109,11 +111,41 @@ def _cores(plan: Plan) -> RenderableType:
             core.name,
             core.processor,
             "any" if core.cpu is None else str(core.cpu),
-            core.policy if core.supply is None else f"{core.policy}; {core.supply}",
+            "; ".join(_policy(core)),
             core.time_base if core.tasks else "-",
             core.wait if _is_master(plan, core) else "-",
             _time(core.context_switch_ps, "no figure"),
             str(len(core.tasks) + len(core.serves)),
+        )
+    return table
+
+
+def _policy(core: PlannedCore) -> Iterator[str]:
+    yield core.policy
+    if core.supply is not None:
+        yield str(core.supply)
+    if core.cache_reload_ps is not None:
+        yield f"reload ≤ {_time(core.cache_reload_ps)} a preemption"
+
+
+def _resources(plan: Plan) -> RenderableType:
+    table = _table(
+        "resources",
+        plan.resources,
+        ("resource", "left"),
+        ("core", "left"),
+        ("protocol", "left"),
+        ("ceiling", "right"),
+        ("held by", "left"),
+    )
+    for name, resource in plan.resources.items():
+        sections = {t: s for t in resource.users for s in plan.tasks[t].sections if s.resource == name}
+        held = (
+            f"{task} {_time(s.length_ps)}" + (f" {s.times} times" if s.times > 1 else "")
+            for task, s in sections.items()
+        )
+        table.add_row(
+            name, ", ".join(resource.cores), resource.protocol, str(resource.ceiling), ", ".join(held)
         )
     return table
 

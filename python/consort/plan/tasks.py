@@ -15,6 +15,8 @@ from consort.plan.types import (
     CorePolicy,
     PlannedCore,
     PlannedFootprint,
+    PlannedResource,
+    PlannedSection,
     PlannedSupply,
     PlannedTask,
     Release,
@@ -137,6 +139,10 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         golden=task.golden,
         reads=bindings(system, name, "reads"),
         writes=bindings(system, name, "writes"),
+        sections=tuple(
+            PlannedSection(resource, section.length.value.picoseconds, section.times)
+            for resource, section in task.sections.items()
+        ),
     )
 
 
@@ -172,6 +178,19 @@ def _footprint(system: System, task: Task) -> PlannedFootprint | None:
     return PlannedFootprint(code, data, inputs, outputs, load, unload)
 
 
+def plan_resources(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedResource]:
+    """The resources that tasks use, with their ceilings."""
+    found = {}
+    for name, resource in system.resources.items():
+        users = [task for task in tasks.values() if any(s.resource == name for s in task.sections)]
+        if users:
+            users.sort(key=lambda task: -task.rank)
+            cores = tuple(dict.fromkeys(task.core for task in users))
+            names = tuple(task.name for task in users)
+            found[name] = PlannedResource(resource.protocol, names, cores, users[0].rank)
+    return found
+
+
 def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedCore]:
     """All cores that the system uses, masters and cores of local tasks first, then workers."""
     slots, missing = _slots(system, tasks)
@@ -198,6 +217,7 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
             serves=tuple(serves),
             slot=slots.get(name),
             supply=_supply(scheduling.supply),
+            cache_reload_ps=_picoseconds(scheduling.cache_reload),
             slot_missing=missing.get(name, ""),
         )
     return cores

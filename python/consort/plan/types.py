@@ -15,6 +15,7 @@ from consort.model.description import (
     Arbitration,
     Communication,
     Execution,
+    Locking,
     OnMiss,
     Service,
     TimeBase,
@@ -101,6 +102,8 @@ class PlannedCore:
     slot: Slot | None = None
     supply: PlannedSupply | None = None
     """None: it has all of its time."""
+    cache_reload_ps: int | None = None
+    """How much longer a job executes each time it was preempted; None: that is in its WCET."""
     slot_missing: str = ""
     """Of a three-phase core without a slot: which figure is missing, and how to give it."""
 
@@ -116,6 +119,28 @@ class PlannedFootprint:
     load_ps: int | None
     """None: the platform has not one DMA engine with a rate."""
     unload_ps: int | None
+
+
+@dataclass(frozen=True)
+class PlannedSection:
+    """How a job holds a resource: at most so long at a time, at most so often."""
+
+    resource: str
+    length_ps: int
+    times: int
+
+
+@dataclass(frozen=True)
+class PlannedResource:
+    """What tasks use one at a time."""
+
+    protocol: Locking
+    users: tuple[str, ...]
+    """The most urgent first."""
+    cores: tuple[str, ...]
+    """Where its users are; there is a bound and a simulation only of one."""
+    ceiling: int
+    """The rank of its most urgent user, which a job has that holds it."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +189,8 @@ class PlannedTask:
     golden: Golden | None
     reads: tuple[Binding, ...]
     writes: tuple[Binding, ...]
+    sections: tuple[PlannedSection, ...] = ()
+    """The resources that a job holds, one after another."""
 
     @property
     def computed_on(self) -> str:
@@ -267,6 +294,7 @@ class Plan:
     channels: Mapping[str, PlannedChannel]
     devices: Mapping[str, PlannedDevice]
     chains: Mapping[str, PlannedChain]
+    resources: Mapping[str, PlannedResource]
     run: PlannedRun
     sources: tuple[Source, ...]
     notes: tuple[str, ...]

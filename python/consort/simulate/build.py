@@ -63,7 +63,11 @@ def prepare(
         made = _engine.SimCore("worker" if planned.serves else planned.policy)
         if planned.tasks:
             made.context_switch = _context_switch(figures, planned.name, problems)
-        made.keeps = planned.supply is None and (planned.wait if waiting is None else waiting) == "spin"
+        made.cache_reload = planned.cache_reload_ps or 0
+        # Only a core that has all of its time, and whose jobs hold nothing, is kept for one that waits.
+        whole = planned.supply is None and planned.cache_reload_ps is None
+        whole = whole and not any(plan.tasks[task].sections for task in planned.tasks)
+        made.keeps = whole and (planned.wait if waiting is None else waiting) == "spin"
         if planned.supply is not None:
             given = planned.supply
             made.supply = (given.period_ps * time_scale, given.budget_ps * time_scale, given.fixed)
@@ -154,6 +158,8 @@ def _task(
             )
         else:
             made.suspension, made.stretches = task.self_suspension_ps, task.suspensions
+    resources = list(plan.resources)
+    made.sections = [(resources.index(s.resource), s.length_ps, s.times) for s in task.sections]
     if task.execution == "three-phase":
         operations = moved(plan, task.name)
         if operations is not None:

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a preempted job loads into its core's caches again, as a stated cost of each preemption."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from consort.analysis.figures import NotAnalysable
+from consort.analysis.result import Bound
+from consort.plan import Plan
+
+SOURCE = "docs/explanation/analyses.md, theorem 21 (a stated cost of each preemption), with "
+
+
+def check_reload(plan: Plan, core: str) -> None:
+    """Raises `NotAnalysable` where others than preempting jobs may empty the caches, too."""
+    planned = plan.cores[core]
+    if planned.cache_reload_ps is None:
+        return
+    here = f"scheduling.{plan.system.scheduling_entry(core)}.cache_reload"
+    if planned.policy == "fixed-priority-non-preemptive":
+        raise NotAnalysable(f"{here}: no job of {core} is preempted")
+    if planned.supply is not None:
+        text = "has a supply, and what a hypervisor runs meanwhile takes the caches, too"
+        raise NotAnalysable(f"{here}: {core} {text}")
+    for name in planned.tasks:
+        task = plan.tasks[name]
+        if task.worker is not None or task.self_suspension_ps:
+            text = f"jobs of {name} wait on {core}, and what they load again then is in no figure"
+            raise NotAnalysable(f"{here}: {text}")
+
+
+def with_reloads(plan: Plan, bound: Bound) -> Bound:
+    """A bound of a core whose jobs reload, with what it rests on."""
+    if plan.cores[bound.core].cache_reload_ps is None or bound.response is None:
+        return bound
+    return replace(bound, source=SOURCE + bound.source.partition("analyses.md, ")[2])

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resources that the tasks of a core share: how long a less urgent job that holds one blocks a task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from consort.analysis.figures import Figures, NotAnalysable
+from consort.analysis.result import Bound, Used, in_words, joined
+from consort.plan import Plan, PlannedTask
+
+SOURCE = "docs/explanation/analyses.md, theorem 20 (Sha, Rajkumar & Lehoczky 1990; Baker 1991), with "
+
+
+@dataclass(frozen=True)
+class Held:
+    """A section of a job: how long it holds a resource, and the rank that it has meanwhile."""
+
+    task: str
+    rank: int
+    resource: str
+    length: int
+    ceiling: int
+
+
+def sections_of(plan: Plan, core: str) -> list[Held]:
+    """All sections of the tasks of a core."""
+    found = []
+    for name in plan.cores[core].tasks:
+        task = plan.tasks[name]
+        for section in task.sections:
+            ceiling = plan.resources[section.resource].ceiling
+            found.append(Held(name, task.rank, section.resource, section.length_ps, ceiling))
+    return found
+
+
+def longest_blocking(held: Iterable[Held], rank: int) -> Held | None:
+    """The longest section of a less urgent task that a task of this rank may have to wait for."""
+    blocking = (one for one in held if one.rank < rank <= one.ceiling)
+    return max(blocking, key=lambda one: one.length, default=None)
+
+
+def check_resources(plan: Plan, core: str) -> None:
+    """Raises `NotAnalysable` where what is described, or becomes of it in a mode, is in no theorem."""
+    names = plan.cores[core].tasks
+    users = [plan.tasks[name] for name in names if plan.tasks[name].sections]
+    if not users:
+        return
+    for task in users:
+        here = f"tasks.{task.name}.sections"
+        if plan.cores[core].policy == "edf":
+            raise NotAnalysable(f"{here}: resources have bounds under fixed priorities, and {core} has edf")
+        for section in task.sections:
+            cores = plan.resources[section.resource].cores
+            if len(cores) > 1:
+                text = f"is shared by {' and '.join(cores)}, for which there is no bound"
+                raise NotAnalysable(f"resources.{section.resource}: {text}")
+    for name in names:
+        if _waits(plan.tasks[name]):
+            text = f"jobs of {name} wait on {core}, where others hold resources: there is no bound"
+            raise NotAnalysable(f"tasks.{users[0].name}.sections: {text}")
+
+
+def _waits(task: PlannedTask) -> bool:
+    return task.worker is not None or bool(task.self_suspension_ps)
+
+
+def used_by(figures: Figures, held: Sequence[Held]) -> tuple[Used, ...]:
+    places = (f"tasks.{one.task}.sections.{one.resource}.length" for one in held)
+    return joined([figures.used(place) for place in places])
+
+
+def with_resources(plan: Plan, bound: Bound) -> Bound:
+    """A bound of a core whose tasks share resources, with what that rests on."""
+    core = plan.cores[bound.core]
+    held = sections_of(plan, bound.core)
+    if not held:
+        return bound
+    if core.policy == "fixed-priority-non-preemptive":
+        text = "a job runs to its end, so that nobody else wants what it holds"
+        return replace(bound, assumptions=(*bound.assumptions, text))
+    rule = (
+        "a job that holds a resource has the priority of its most urgent user (immediate priority ceiling);"
+        " it holds one at a time"
+    )
+    found = longest_blocking(held, plan.tasks[bound.task].rank)
+    notes = bound.notes
+    if found is not None:
+        length = in_words(found.length)
+        notes = (*notes, f"blocked at most once, by {found.task}, which holds {found.resource} for {length}")
+    return replace(
+        bound,
+        source=SOURCE + bound.source.partition("analyses.md, ")[2],
+        assumptions=(*bound.assumptions, rule),
+        notes=notes,
+    )
