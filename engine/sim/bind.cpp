@@ -267,6 +267,7 @@ void bind_sim(nb::module_& module) {
             "policy"_a = "fixed-priority")
         .def_rw("context_switch", &sim::Core::context_switch)
         .def_rw("cache_reload", &sim::Core::cache_reload)
+        .def_rw("set_reload", &sim::Core::set_reload)
         .def_prop_rw(
             "supply",
             [](const sim::Core& core) {
@@ -321,6 +322,8 @@ void bind_sim(nb::module_& module) {
                     task.sections.push_back({resource, length, times});
                 }
             })
+        .def_rw("evicting", &sim::Task::evicting)
+        .def_rw("useful", &sim::Task::useful)
         .def_rw("offloaded", &sim::Task::offloaded)
         .def_rw("send", &sim::Task::send)
         .def_rw("receive", &sim::Task::receive)

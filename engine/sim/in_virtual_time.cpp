@@ -38,7 +38,7 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
         throw std::invalid_argument("core " + std::to_string(index) +
                                     ": in virtual time a core has all of its time, and no supply");
     }
-    if (core.cache_reload != 0) {
+    if (core.cache_reload != 0 || core.set_reload != 0) {
         throw std::invalid_argument("core " + std::to_string(index) +
                                     ": in virtual time a preempted job loads nothing again");
     }

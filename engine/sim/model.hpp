@@ -37,6 +37,8 @@ struct Core {
     Time context_switch = 0;
     // How much longer a job executes each time that it goes on after a preemption, at most.
     Time cache_reload = 0;
+    // And for each set of its cache in which it had useful blocks and another job evicted some.
+    Time set_reload = 0;
     // While a job waits (for a worker, or suspended) its core is kept from what is less urgent: the master
     // keeps looking for the answer.
     bool keeps = false;
@@ -80,6 +82,9 @@ struct Task {
     // One after another, anywhere in what it executes. Only on cores with fixed priorities whose jobs never
     // wait.
     std::vector<Section> sections;
+    // Sets of its core's cache: where it evicts what others have, and where it has what it uses again.
+    std::vector<std::uint32_t> evicting;
+    std::vector<std::uint32_t> useful;
     bool offloaded = false;
     OnMiss on_miss = OnMiss::hold;
     Time send = 0;

@@ -85,7 +85,8 @@ class Processors {
         Releases releases;
         Phase phase = Phase::idle;
         bool running = false;
-        bool reloads = false;  // it was preempted, and what it goes on with is not in the cache
+        bool reloads = false;    // it was preempted, and what it goes on with is not in the cache
+        std::vector<bool> lost;  // since then, by its useful sets
         bool late_answer = false;
         std::uint32_t part = 0;  // counts parts: tells entries of parts given up from the present one
         Time key = 0;
@@ -143,6 +144,7 @@ class Processors {
         std::uint32_t id = 0;
         Time context_switch = 0;
         Time cache_reload = 0;
+        Time set_reload = 0;
         bool keeps = false;  // while a job waits, nothing less urgent runs
         bool by_priority = false;
         bool look = false;  // whether something changed that a decision may depend on
@@ -198,6 +200,7 @@ class Processors {
             state.id = cores[c];
             state.context_switch = core.context_switch;
             state.cache_reload = core.cache_reload;
+            state.set_reload = core.set_reload;
             state.keeps = core.keeps;
             state.by_priority = core.by_priority;
             state.supply =
@@ -697,7 +700,7 @@ class Processors {
             halt(core, now);
             core.look = false;
             ++tasks_[preempted.task].job.preemptions;
-            tasks_[preempted.task].reloads = core.cache_reload != 0;
+            preempt(core, tasks_[preempted.task]);
             const Ready urgent = pop(core.ready);
             push(core.ready, preempted);
             start(core, urgent, now);
@@ -713,9 +716,13 @@ class Processors {
         }
         if (std::exchange(s.reloads, false)) {
             const Draw draw(app::mix(settings_.seed + reload_choices + s.job.preemptions), s.id);
-            const Time longer =
-                draw(settings_.execution, Choice::suspension, s.job.seq, 0, core.cache_reload);
+            const auto sets = static_cast<Time>(std::count(s.lost.begin(), s.lost.end(), true));
+            const Time most = add(core.cache_reload, mul(sets, core.set_reload));
+            const Time longer = draw(settings_.execution, Choice::suspension, s.job.seq, 0, most);
             s.remaining = add(s.remaining, longer);
+        }
+        if (core.set_reload != 0) {
+            evict(core, *s.task);
         }
         s.running = true;
         core.busy = true;
@@ -723,6 +730,25 @@ class Processors {
         core.since = now;
         core.begins = add(now, core.context_switch);
         core.completes = s.phase == Phase::away ? never : add(core.begins, s.remaining);
+    }
+
+    static void preempt(const CoreState& core, TaskState& s) {
+        s.reloads = core.cache_reload != 0 || core.set_reload != 0;
+        s.lost.assign(s.task->useful.size(), false);
+    }
+
+    // What a job touches is lost to those that it, or another, preempted.
+    void evict(const CoreState& core, const Task& task) {
+        for (TaskState& other : tasks_) {
+            if (other.task == &task || !other.reloads || &cores_[other.core] != &core) {
+                continue;
+            }
+            for (std::size_t k = 0; k < other.lost.size(); ++k) {
+                const std::uint32_t set = other.task->useful[k];
+                other.lost[k] = other.lost[k] || std::find(task.evicting.begin(), task.evicting.end(), set) !=
+                                                     task.evicting.end();
+            }
+        }
     }
 
     void serve(CoreState& worker, Time now) {

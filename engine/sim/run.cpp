@@ -103,8 +103,9 @@ void check(const System& system, const Settings& settings) {
         const std::string where = "core " + std::to_string(c);
         require(core.context_switch >= 0 && core.context_switch < largest_time, where,
                 "the context switch must be 0 or more and below 2^60");
-        require(core.cache_reload >= 0 && core.cache_reload < largest_time, where,
-                "what a preempted job loads again takes 0 or more and below 2^60");
+        require(core.cache_reload >= 0 && core.cache_reload < largest_time && core.set_reload >= 0 &&
+                    core.set_reload < largest_time,
+                where, "what a preempted job loads again takes 0 or more and below 2^60");
         const Supply& supply = core.supply;
         if (supply.period != 0) {
             require(supply.budget > 0 && supply.budget <= supply.period && supply.period < largest_time,

@@ -167,6 +167,7 @@ def let_chain(tasks: Sequence[tuple[int, int, int]], most: int = ...) -> dict[st
 class SimCore:
     context_switch: int
     cache_reload: int
+    set_reload: int
     supply: tuple[int, int, bool]
     keeps: bool
     by_priority: bool
@@ -195,6 +196,8 @@ class SimTask:
     suspension: int
     stretches: int
     sections: list[tuple[int, int, int]]
+    evicting: list[int]
+    useful: list[int]
     offloaded: bool
     send: int
     receive: int

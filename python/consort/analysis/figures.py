@@ -71,7 +71,8 @@ class Figures:
         kind, text = (UNSOURCED, "") if source is None else (source.kind, source.source)
         return Used(place, str(value), kind, text)
 
-    def _time(self, place: str) -> Cost:
+    def time(self, place: str) -> Cost:
+        """The figure at a place, which is there, as a time."""
         value, _ = self._known[place]
         assert isinstance(value, Duration)
         return Cost(value.picoseconds, (self.used(place),))
@@ -83,7 +84,7 @@ class Figures:
         here = f"tasks.{task}.wcet"
         for place in (f"{here}.{processor}.{planned.execution}", f"{here}.{processor}", here):
             if place in self._known:
-                return self._time(place)
+                return self.time(place)
         raise MissingFigure(here, f"the execution time of {task}, {planned.execution} on {processor}")
 
     def context_switch(self, core: str) -> Cost:
@@ -94,14 +95,14 @@ class Figures:
         places = [f"scheduling.{own}.context_switch", f"cores.{group}.context_switch"]
         for place in places:
             if place in self._known:
-                return self._time(place)
+                return self.time(place)
         raise MissingFigure(f"cores.{group}.context_switch", f"a context switch of {core}")
 
     def cache_reload(self, core: str) -> Cost:
         """How much longer a job of a core executes each time it was preempted, where that is said."""
         if self.plan.cores[core].cache_reload_ps is None:
             return NOTHING
-        return self._time(f"scheduling.{self.system.scheduling_entry(core)}.cache_reload")
+        return self.time(f"scheduling.{self.system.scheduling_entry(core)}.cache_reload")
 
     def supply(self, core: str) -> tuple[Used, ...]:
         """What a hypervisor gives the core: a choice, which the hypervisor enforces."""
@@ -115,7 +116,7 @@ class Figures:
         place = f"cores.{core.rpartition('-')[0]}.timer_lateness"
         if place not in self._known:
             raise MissingFigure(place, f"how late {core} wakes from sleep (run.time_base)")
-        return self._time(place)
+        return self.time(place)
 
     def transfers(self, core: str) -> tuple[Used, ...]:
         """What the times of a three-phase core's loads and unloads are made of, where they were computed.
@@ -136,7 +137,7 @@ class Figures:
     def given(self, task: str, end: str) -> Cost | None:
         """What a master computes before a request (`send`) or after an answer (`receive`), if given."""
         place = f"tasks.{task}.dispatch.{end}"
-        return self._time(place) if place in self._known else None
+        return self.time(place) if place in self._known else None
 
     def channel(self, name: str) -> tuple[str, int]:
         """A channel's memory and the size of a block of it [bytes]."""

@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 from consort import _engine
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
-from consort.analysis.result import Bound, Step, Steps, in_words
+from consort.analysis.result import Bound, Step, Steps, in_words, least
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
+from consort.analysis.unitask import Reloads
 from consort.plan.types import PlannedSupply
 
 # How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the
@@ -93,8 +94,8 @@ class Master:
     context_switch: int = 0
     # What a hypervisor gives the core; then no job offloads or suspends itself.
     supply: PlannedSupply | None = None
-    # How much longer a job executes each time it was preempted; then no job waits either.
-    cache_reload: int = 0
+    # How much longer preempted jobs execute, each way to bound it; then no job waits either.
+    reloads: Sequence[int | Reloads] = ()
 
 
 def self_suspending(tasks: Sequence[MasterTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:
@@ -246,18 +247,22 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
             context_switch=master.context_switch,
             core=core,
             supply=master.supply,
-            cache_reload=master.cache_reload,
+            cache_reload=next((r for r in master.reloads if isinstance(r, int)), 0),
         )
     else:
         preemptive = master.policy == "fixed-priority"
-        found = fixed_priority(
-            tasks,
-            preemptive=preemptive,
-            context_switch=master.context_switch,
-            core=core,
-            supply=master.supply,
-            cache_reload=master.cache_reload,
-        )
+        ways = [
+            fixed_priority(
+                tasks,
+                preemptive=preemptive,
+                context_switch=master.context_switch,
+                core=core,
+                supply=master.supply,
+                cache_reload=reload,
+            )
+            for reload in master.reloads or (0,)
+        ]
+        found = [least(bounds) for bounds in zip(*ways, strict=True)]
     if not any(suspensions):
         return found
     note = "the master's core is kept while a job waits: the wait counts as execution"

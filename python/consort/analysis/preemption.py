@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a preempted job loads into its core's caches again, as a stated cost of each preemption."""
+"""What a preempted job loads into its core's caches again: where that has bounds, and what they rest on."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from consort.analysis.figures import NotAnalysable
 from consort.analysis.result import Bound
 from consort.plan import Plan
 
-SOURCE = "docs/explanation/analyses.md, theorem 21 (a stated cost of each preemption), with "
+STATED = "docs/explanation/analyses.md, theorem 21 (a stated cost of each preemption), with "
+SETS = "docs/explanation/analyses.md, theorem 21 (Tan & Mooney 2007; Altmeyer, Davis & Maiza 2012), with "
 
 
 def check_reload(plan: Plan, core: str) -> None:
     """Raises `NotAnalysable` where others than preempting jobs may empty the caches, too."""
     planned = plan.cores[core]
-    if planned.cache_reload_ps is None:
+    if planned.cache_reload_ps is None and planned.cache is None:
         return
-    here = f"scheduling.{plan.system.scheduling_entry(core)}.cache_reload"
+    key = "cache_reload" if planned.cache is None else "cache"
+    here = f"scheduling.{plan.system.scheduling_entry(core)}.{key}"
     if planned.policy == "fixed-priority-non-preemptive":
         raise NotAnalysable(f"{here}: no job of {core} is preempted")
     if planned.supply is not None:
@@ -32,6 +34,8 @@ def check_reload(plan: Plan, core: str) -> None:
 
 def with_reloads(plan: Plan, bound: Bound) -> Bound:
     """A bound of a core whose jobs reload, with what it rests on."""
-    if plan.cores[bound.core].cache_reload_ps is None or bound.response is None:
+    core = plan.cores[bound.core]
+    if (core.cache_reload_ps is None and core.cache is None) or bound.response is None:
         return bound
-    return replace(bound, source=SOURCE + bound.source.partition("analyses.md, ")[2])
+    source = STATED if core.cache is None else SETS
+    return replace(bound, source=source + bound.source.partition("analyses.md, ")[2])

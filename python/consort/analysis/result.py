@@ -165,6 +165,11 @@ class Bound:
         }
 
 
+def least(bounds: Iterable[Bound]) -> Bound:
+    """The lowest of several bounds of one thing; where there is none, the first that says why."""
+    return min(bounds, key=lambda bound: (bound.response is None, bound.response or 0))
+
+
 def in_words(picoseconds: int) -> str:
     """A time, exactly, in the largest unit in which it is at least 1."""
     sign, value = ("-", -picoseconds) if picoseconds < 0 else ("", picoseconds)

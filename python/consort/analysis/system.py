@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from consort.analysis.cache_sets import cache_costs
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
 from consort.analysis.deliveries import Delivery, deliveries, delivery_between
@@ -143,8 +144,8 @@ def _master(
     check_resources(plan, core)
     held = sections_of(plan, core)
     check_reload(plan, core)
-    reload = figures.cache_reload(core)
-    used = [switch.used, late.used, used_by(figures, held), reload.used]
+    reload, sets = figures.cache_reload(core), cache_costs(figures, core)
+    used = [switch.used, late.used, used_by(figures, held), reload.used if sets is None else sets.used]
     tasks = []
     for level, name in enumerate(names):
         task = plan.tasks[name]
@@ -182,7 +183,10 @@ def _master(
                 task.period_ps,
                 task.deadline_ps,
                 jitter=task.jitter_ps + late.ps,
-                blocking=0 if blocking is None else blocking.length + reload.ps,
+                blocking=0
+                if blocking is None
+                # It may have been preempted before it comes to block.
+                else blocking.length + (reload.ps if sets is None else max(sets.own)),
                 level=level,
                 suspension=suspension,
                 stretches=task.suspensions,
@@ -192,7 +196,8 @@ def _master(
         )
     if planned.supply is not None:
         used.append(figures.supply(core))
-    master = Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply, reload.ps)
+    reloads = (reload.ps,) if sets is None else sets.reloads
+    master = Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply, reloads)
     return master, joined(*used)
 
 

@@ -16,8 +16,8 @@ from consort.analysis.offsets import ANY_MOMENT, timed, with_offsets
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
 from consort.analysis.supply import ticks_of_supply, times_of, under
+from consort.analysis.unitask import Reloads, reloading, ticks_of
 from consort.analysis.unitask import UniTask as UniTask
-from consort.analysis.unitask import reloading, ticks_of
 from consort.analysis.unitask import utilization as utilization
 from consort.plan.types import PlannedSupply
 
@@ -37,12 +37,15 @@ _RELEASES = (
 )
 
 
-def reloaded(assumptions: Sequence[str], reload: int) -> list[str]:
+def reloaded(assumptions: Sequence[str], reload: int | Reloads) -> list[str]:
     """With what a preempted job loads again, which is then in no execution time."""
     text = (
         "no job suspends itself; an execution time is that of a job that nothing preempts, from a cold cache;"
-        f" each time it was preempted it executes at most {in_words(reload)} longer"
     )
+    if isinstance(reload, int):
+        text += f" each time it was preempted it executes at most {in_words(reload)} longer"
+    else:
+        text += f" for each set in which it lost useful blocks it executes {in_words(reload.per_set)} longer"
     return [text if a == _ALONE else a for a in assumptions]
 
 
@@ -53,7 +56,7 @@ def fixed_priority(
     context_switch: int = 0,
     core: str = "",
     supply: PlannedSupply | None = None,
-    cache_reload: int = 0,
+    cache_reload: int | Reloads = 0,
 ) -> list[Bound]:
     """Worst-case response times under fixed priorities; the tasks come in priority order, most urgent first.
 

@@ -38,11 +38,26 @@ class UniTask:
             raise ValueError(f"{self.name}: offset is {self.offset} ps; at least 0 ps is needed")
 
 
-def reloading(tasks: Sequence[UniTask], index: int, reload: int) -> Sequence[UniTask]:
+# Of each task the charge for each job of each other one [ps].
+Matrix = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Reloads:
+    """What jobs load again because others preempted them, from the sets of the cache that they use."""
+
+    charges: Matrix
+    per_set: int
+    """What a job loads again of a set in which it lost something, at most [ps]."""
+    name: str
+
+
+def reloading(tasks: Sequence[UniTask], index: int, reload: int | Reloads) -> Sequence[UniTask]:
     """The tasks as one of them sees them, where each job of the others may preempt one that loads again."""
     if not reload:
         return tasks
-    return [t if k == index else replace(t, execution=t.execution + reload) for k, t in enumerate(tasks)]
+    charges = [reload] * len(tasks) if isinstance(reload, int) else reload.charges[index]
+    return [t if k == index else replace(t, execution=t.execution + charges[k]) for k, t in enumerate(tasks)]
 
 
 def utilization(tasks: Sequence[UniTask]) -> Fraction:

@@ -36,6 +36,8 @@ Wait = Literal["spin", "sleep"]
 Service = Literal["priority", "fifo"]
 SupplyKind = Literal["periodic-server", "tdma"]
 Locking = Literal["priority-ceiling"]
+Replacement = Literal["direct-mapped", "lru"]
+CacheSet = Annotated[int, Field(ge=0, le=65535)]
 Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
 # Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
@@ -157,6 +159,36 @@ class Section(Sourced):
     )
 
 
+class CacheSets(Sourced):
+    """The sets of its core's cache that a task uses, as a program analysis of its binary finds them."""
+
+    counts: ClassVar[bool] = False
+
+    evicting: Annotated[tuple[CacheSet, ...], Strict(False)] = Field(
+        description="The sets that a job accesses: there it evicts what others have (ECB).",
+        examples=["[0, 1, 2]"],
+    )
+    useful: Annotated[tuple[CacheSet, ...], Strict(False)] = Field(
+        description="Those of them in which it may use a block again that it has there already (UCB).",
+        examples=["[1]"],
+    )
+
+
+class Cache(Sourced):
+    """The cache of a core, as far as what preempted jobs lose of it can be bounded by sets."""
+
+    replacement: Replacement = Field(
+        description="direct-mapped, or lru. By sets nothing is bounded for FIFO, pseudo-LRU and random"
+        " replacement: write 'cache_reload' for those.",
+    )
+    ways: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=1, description="Blocks of a set, one of a direct-mapped cache."
+    )
+    block: DurationFigure = Field(
+        description="The longest that it takes to load one block again.", examples=["100ns"]
+    )
+
+
 class Resource(Described):
     """What tasks of one core use one at a time: a device, or data that no channel carries."""
 
@@ -248,6 +280,11 @@ class Task(Sourced):
         description="The resources that a job holds, and for how long; one after another, never one within"
         " another.",
         examples=["{bus: {length: 20us}}"],
+    )
+    cache_sets: CacheSets | None = Field(
+        default=None,
+        description="The sets of its core's cache that it uses, where the core's scheduling has a cache.",
+        examples=["{evicting: [0, 1, 2], useful: [1]}"],
     )
     reads: Bindings = Field(
         default=(),
@@ -462,6 +499,11 @@ class Scheduling(Sourced):
         description="The longest by which a job executes longer each time it was preempted, since it loads"
         " again what its core's caches lost. Without it the wcet of each task holds it.",
         examples=["12us"],
+    )
+    cache: Cache | None = Field(
+        default=None,
+        description="Instead of cache_reload: the core's cache, whose sets the tasks say that they use.",
+        examples=["{replacement: lru, ways: 2, block: 100ns}"],
     )
     slot: Slot | None = Field(
         default=None,

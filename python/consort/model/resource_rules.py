@@ -47,30 +47,64 @@ def check_resources(view: View) -> Problems:
             )
 
 
-def check_cache_reload(view: View) -> Problems:
-    """What a preempted job loads again is said of cores that preempt jobs, which alone take its caches."""
+def check_caches(view: View) -> Problems:
+    """What preempted jobs load again is said of cores that preempt jobs, which alone take its caches."""
     for name in view.mapping("scheduling"):
-        here = ("scheduling", name, "cache_reload")
-        if view.get(*here) is None:
-            continue
-        policy = view.text("scheduling", name, "policy")
-        if policy in ("fixed-priority-non-preemptive", "three-phase"):
-            text = f"no job is preempted by {policy}; remove 'cache_reload', or write another policy"
-            yield view.problem(here, text, at_key=True)
-        if view.mapping("scheduling", name, "supply"):
-            text = "what a hypervisor runs while the core is off takes its caches, too; remove one of the two"
-            yield view.problem(here, text, at_key=True)
-        for task in view.tasks():
-            ends = [view.text("tasks", task, key) or "" for key in ("master", "on")]
-            waits = "self_suspension" in view.mapping("tasks", task) or view.offloaded(task)
-            if waits and name in (*ends, *(end.rpartition("-")[0] for end in ends)):
-                yield view.problem(
-                    here,
-                    f"jobs of {task!r} wait there, and what they load again then is in no figure; place it"
-                    " elsewhere, or remove 'cache_reload' and let each wcet hold it",
-                    at_key=True,
-                )
+        for key in ("cache_reload", "cache"):
+            if view.get("scheduling", name, key) is not None:
+                yield from _cache(view, name, key)
+    for task in view.tasks():
+        evicting, useful = (view.sequence("tasks", task, "cache_sets", key) for key in ("evicting", "useful"))
+        for number in useful:
+            if number not in evicting:
+                text = f"set {number} is useful and not evicting; add it there, or remove it here"
+                yield view.problem(("tasks", task, "cache_sets", "useful"), text)
                 break
+        core = view.core(task)
+        if core is None or not view.mapping("tasks", task, "cache_sets"):
+            continue
+        if not any(view.mapping("scheduling", entry, "cache") for entry in (core.name, core.group)):
+            yield view.problem(
+                ("tasks", task, "cache_sets"),
+                f"nothing is said of the cache of {core.name!r}; add 'cache' for it under 'scheduling', or"
+                " remove 'cache_sets'",
+                at_key=True,
+            )
+
+
+def _cache(view: View, name: str, key: str) -> Problems:
+    here = ("scheduling", name, key)
+    policy = view.text("scheduling", name, "policy")
+    if policy in ("fixed-priority-non-preemptive", "three-phase"):
+        text = f"no job is preempted by {policy}; remove {key!r}, or write another policy"
+        yield view.problem(here, text, at_key=True)
+    if key == "cache":
+        if policy == "edf":
+            text = (
+                "by sets preemption is bounded under fixed priorities; write 'cache_reload', or that policy"
+            )
+            yield view.problem(here, text, at_key=True)
+        if view.get("scheduling", name, "cache_reload") is not None:
+            text = "'cache_reload' says the same as a stated cost; keep one of them"
+            yield view.problem(here, text, at_key=True)
+        ways = view.get(*here, "ways")
+        if view.text(*here, "replacement") == "direct-mapped" and ways not in (None, 1):
+            text = "a direct-mapped cache has one way; remove 'ways', or write 'replacement: lru'"
+            yield view.problem((*here, "ways"), text)
+    if view.mapping("scheduling", name, "supply"):
+        text = "what a hypervisor runs while the core is off takes its caches, too; remove one of the two"
+        yield view.problem(here, text, at_key=True)
+    for task in view.tasks():
+        ends = [view.text("tasks", task, end) or "" for end in ("master", "on")]
+        waits = "self_suspension" in view.mapping("tasks", task) or view.offloaded(task)
+        if waits and name in (*ends, *(end.rpartition("-")[0] for end in ends)):
+            yield view.problem(
+                here,
+                f"jobs of {task!r} wait there, and what they load again then is in no figure; place it"
+                f" elsewhere, or remove {key!r} and let each wcet hold it",
+                at_key=True,
+            )
+            break
 
 
 def _of_a_task(view: View, task: str, held: int) -> Problems:

@@ -22,7 +22,7 @@ from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
-from consort.model.resource_rules import check_cache_reload, check_resources
+from consort.model.resource_rules import check_caches, check_resources
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
 from consort.model.view import View
 
@@ -279,7 +279,7 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     check_service,
     check_supply,
     check_resources,
-    check_cache_reload,
+    check_caches,
     _channel_names,
     _channel_memories,
     *FILE_RULES,

@@ -26,12 +26,13 @@ def virtual_problems(plan: Plan, refuse: Refuse) -> Iterator[BadInput]:
                 " none; remove 'on_miss', or offload the task",
             )
     for planned in plan.cores.values():
-        if planned.cache_reload_ps is not None:
-            yield refuse(
-                ("scheduling", str(plan.system.scheduling_entry(planned.name)), "cache_reload"),
-                "in virtual time a preempted job loads nothing again; remove 'cache_reload', which is for"
-                " bounds, 'simulate' and machines with caches",
-            )
+        for key, given in (("cache_reload", planned.cache_reload_ps), ("cache", planned.cache)):
+            if given is not None:
+                yield refuse(
+                    ("scheduling", str(plan.system.scheduling_entry(planned.name)), key),
+                    f"in virtual time a preempted job loads nothing again; remove {key!r}, which is for"
+                    " bounds, 'simulate' and machines with caches",
+                )
     cores = plan.three_phase_cores
     if len(cores) > MOST_CORES:
         last = next(task for task in plan.tasks.values() if task.core == cores[-1])

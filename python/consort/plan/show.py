@@ -126,6 +126,9 @@ def _policy(core: PlannedCore) -> Iterator[str]:
         yield str(core.supply)
     if core.cache_reload_ps is not None:
         yield f"reload ≤ {_time(core.cache_reload_ps)} a preemption"
+    if core.cache is not None:
+        ways = f", {core.cache.ways} ways" if core.cache.ways > 1 else ""
+        yield f"cache {core.cache.replacement}{ways}, {_time(core.cache.block_ps)} a block"
 
 
 def _resources(plan: Plan) -> RenderableType:
@@ -245,10 +248,17 @@ def _done(task: PlannedTask) -> Iterator[str]:
     if task.self_suspension_ps:
         times = f" in {task.suspensions} stretches" if task.suspensions > 1 else ""
         yield f"waits ≤ {_time(task.self_suspension_ps)}{times}"
+    if task.cache_sets is not None:
+        sets = task.cache_sets
+        yield f"cache sets {_numbers(sets.evicting)}, useful {_numbers(sets.useful)}"
     if task.golden is not None:
         yield f"outputs held against {task.golden.function}"
     if task.energy_pj is not None:
         yield f"{Energy(task.energy_pj)} a job"
+
+
+def _numbers(values: Iterable[int]) -> str:
+    return ", ".join(map(str, values)) or "none"
 
 
 def _binding(binding: Binding) -> str:

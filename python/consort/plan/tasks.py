@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from consort.model import Duration, System, Task
-from consort.model.description import STAND_IN, Communication, Supply
+from consort.model.description import STAND_IN, Cache, Communication, Supply
 from consort.model.figures import Figure
 from consort.plan.channels import channel_communication
 from consort.plan.types import (
     Binding,
     CorePolicy,
+    PlannedCache,
+    PlannedCacheSets,
     PlannedCore,
     PlannedFootprint,
     PlannedResource,
@@ -143,6 +145,9 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
             PlannedSection(resource, section.length.value.picoseconds, section.times)
             for resource, section in task.sections.items()
         ),
+        cache_sets=None
+        if task.cache_sets is None
+        else PlannedCacheSets(task.cache_sets.evicting, task.cache_sets.useful),
     )
 
 
@@ -218,9 +223,16 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
             slot=slots.get(name),
             supply=_supply(scheduling.supply),
             cache_reload_ps=_picoseconds(scheduling.cache_reload),
+            cache=_cache(scheduling.cache),
             slot_missing=missing.get(name, ""),
         )
     return cores
+
+
+def _cache(given: Cache | None) -> PlannedCache | None:
+    if given is None:
+        return None
+    return PlannedCache(given.replacement, given.ways, given.block.value.picoseconds)
 
 
 def _supply(given: Supply | None) -> PlannedSupply | None:

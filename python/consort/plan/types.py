@@ -17,6 +17,7 @@ from consort.model.description import (
     Execution,
     Locking,
     OnMiss,
+    Replacement,
     Service,
     TimeBase,
     Types,
@@ -78,6 +79,28 @@ class PlannedSupply:
 
 
 @dataclass(frozen=True)
+class PlannedCache:
+    """The cache of a core whose tasks say which of its sets they use."""
+
+    replacement: Replacement
+    ways: int
+    block_ps: int
+
+    @property
+    def per_set_ps(self) -> int:
+        """What a job loads again at most of a set in which it lost something."""
+        return self.ways * self.block_ps
+
+
+@dataclass(frozen=True)
+class PlannedCacheSets:
+    """The sets of its core's cache that a task touches, and those in which it uses a block again."""
+
+    evicting: tuple[int, ...]
+    useful: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class PlannedCore:
     """What one core does."""
 
@@ -104,6 +127,7 @@ class PlannedCore:
     """None: it has all of its time."""
     cache_reload_ps: int | None = None
     """How much longer a job executes each time it was preempted; None: that is in its WCET."""
+    cache: PlannedCache | None = None
     slot_missing: str = ""
     """Of a three-phase core without a slot: which figure is missing, and how to give it."""
 
@@ -191,6 +215,7 @@ class PlannedTask:
     writes: tuple[Binding, ...]
     sections: tuple[PlannedSection, ...] = ()
     """The resources that a job holds, one after another."""
+    cache_sets: PlannedCacheSets | None = None
 
     @property
     def computed_on(self) -> str:

@@ -64,8 +64,9 @@ def prepare(
         if planned.tasks:
             made.context_switch = _context_switch(figures, planned.name, problems)
         made.cache_reload = planned.cache_reload_ps or 0
+        made.set_reload = 0 if planned.cache is None else planned.cache.per_set_ps
         # Only a core that has all of its time, and whose jobs hold nothing, is kept for one that waits.
-        whole = planned.supply is None and planned.cache_reload_ps is None
+        whole = planned.supply is None and not made.cache_reload and not made.set_reload
         whole = whole and not any(plan.tasks[task].sections for task in planned.tasks)
         made.keeps = whole and (planned.wait if waiting is None else waiting) == "spin"
         if planned.supply is not None:
@@ -159,6 +160,8 @@ def _task(
         else:
             made.suspension, made.stretches = task.self_suspension_ps, task.suspensions
     resources = list(plan.resources)
+    if task.cache_sets is not None:
+        made.evicting, made.useful = list(task.cache_sets.evicting), list(task.cache_sets.useful)
     made.sections = [(resources.index(s.resource), s.length_ps, s.times) for s in task.sections]
     if task.execution == "three-phase":
         operations = moved(plan, task.name)
