@@ -9,7 +9,7 @@ first=${2:-0}
 mkdir -p build/campaign
 command=("${CXX:-g++}" -std=c++20 -O2 -Iinclude -Iports/virtual/include -Iengine -Itests/virtual)
 objects=()
-for source in tests/virtual/{equality,compare}.cpp engine/sim/{run,in_virtual_time}.cpp ports/virtual/src/{machine,fiber}.cpp; do
+for source in tests/virtual/{equality,compare}.cpp engine/sim/{run,modes,in_virtual_time}.cpp ports/virtual/src/{machine,fiber}.cpp; do
     object=build/campaign/$(basename "$source" .cpp).o
     $(command -v ccache || true) "${command[@]}" -c "$source" -o "$object"
     objects+=("$object")

@@ -85,9 +85,9 @@ sim::Settings settings_of(Time duration, std::uint64_t seed, const std::string& 
     return {duration, seed, spread_of(execution), arrivals};
 }
 
-nb::dict dict_of(const sim::Outcome& outcome, bool trace, sim::Trace&& rows) {
+nb::list list_of(const std::vector<sim::Figures>& figures) {
     nb::list tasks;
-    for (const sim::Figures& f : outcome.figures) {
+    for (const sim::Figures& f : figures) {
         nb::dict d;
         d["jobs"] = f.jobs;
         d["misses"] = f.misses;
@@ -100,8 +100,12 @@ nb::dict dict_of(const sim::Outcome& outcome, bool trace, sim::Trace&& rows) {
         d["worst_job"] = served ? nb::cast(f.worst_job) : nb::none();
         tasks.append(d);
     }
+    return tasks;
+}
+
+nb::dict dict_of(const sim::Outcome& outcome, bool trace, sim::Trace&& rows) {
     nb::dict result;
-    result["tasks"] = tasks;
+    result["tasks"] = list_of(outcome.figures);
     result["stopped"] = outcome.stopped == sim::never ? nb::none() : nb::cast(outcome.stopped);
     if (trace) {
         result["jobs"] = bytes_of(std::move(rows.jobs));
@@ -126,6 +130,52 @@ nb::dict run_in_virtual_time(const sim::System& system, Time duration, std::uint
     const sim::Outcome outcome = without_gil([&] {
         virtual_time::Machine machine;
         return sim::run_in_virtual_time(machine, system, settings, trace ? &rows : nullptr);
+    });
+    return dict_of(outcome, trace, std::move(rows));
+}
+
+nb::dict dict_of(const sim::ModesOutcome& outcome, bool trace, sim::Trace&& rows) {
+    nb::dict result;
+    nb::list modes;
+    for (const std::vector<sim::Figures>& figures : outcome.figures) {
+        modes.append(list_of(figures));
+    }
+    nb::list changes;
+    for (const app::ModeChanged& change : outcome.changes) {
+        nb::dict d;
+        d["requested"] = change.requested;
+        d["drained"] = change.drained;
+        d["released"] = change.released;
+        d["source"] = change.from;
+        d["target"] = change.to;
+        d["requests"] = change.requests;
+        changes.append(d);
+    }
+    result["modes"] = modes;
+    result["changes"] = changes;
+    if (trace) {
+        result["jobs"] = bytes_of(std::move(rows.jobs));
+        result["slices"] = bytes_of(std::move(rows.slices));
+    }
+    return result;
+}
+
+nb::dict run_modes(const sim::Modes& modes, Time duration, std::uint64_t seed, const std::string& execution,
+                   const std::string& arrival, bool trace, sim::Progress* progress) {
+    const sim::Settings settings = settings_of(duration, seed, execution, arrival);
+    sim::Trace rows;
+    const sim::ModesOutcome outcome =
+        without_gil([&] { return sim::run_modes(modes, settings, trace ? &rows : nullptr, progress); });
+    return dict_of(outcome, trace, std::move(rows));
+}
+
+nb::dict run_modes_in_virtual_time(const sim::Modes& modes, Time duration, std::uint64_t seed,
+                                   const std::string& execution, const std::string& arrival, bool trace) {
+    const sim::Settings settings = settings_of(duration, seed, execution, arrival);
+    sim::Trace rows;
+    const sim::ModesOutcome outcome = without_gil([&] {
+        virtual_time::Machine machine;
+        return sim::run_in_virtual_time(machine, modes, settings, trace ? &rows : nullptr);
     });
     return dict_of(outcome, trace, std::move(rows));
 }
@@ -334,6 +384,8 @@ void bind_sim(nb::module_& module) {
         .def_rw("unload", &sim::Task::unload)
         .def_rw("skip", &sim::Task::skip)
         .def_rw("one_in_flight", &sim::Task::one_in_flight)
+        .def_rw("rests", &sim::Task::rests)
+        .def_rw("until_deadline", &sim::Task::until_deadline)
         .def_rw("releases", &sim::Task::releases)
         .def_rw("executions", &sim::Task::executions);
     nb::class_<sim::System>(module, "SimSystem")
@@ -344,6 +396,17 @@ void bind_sim(nb::module_& module) {
                 new (self) sim::System{std::move(cores), std::move(dmas), std::move(tasks)};
             },
             "cores"_a, "dmas"_a, "tasks"_a);
+    nb::class_<sim::Modes>(module, "SimModes")
+        .def(
+            "__init__",
+            [](sim::Modes* self, std::vector<sim::System> modes, std::uint32_t first, Time agreement,
+               const std::vector<std::tuple<Time, std::uint32_t>>& requests) {
+                new (self) sim::Modes{std::move(modes), first, agreement, {}};
+                for (const auto& [at, to] : requests) {
+                    self->requests.push_back({at, to});
+                }
+            },
+            "modes"_a, "first"_a, "agreement"_a, "requests"_a);
     nb::class_<sim::Progress>(module, "SimProgress")
         .def(nb::init<>())
         .def_prop_ro("reached", [](const sim::Progress& p) { return p.reached.load(); })
@@ -354,6 +417,12 @@ void bind_sim(nb::module_& module) {
     module.def("sim_run_in_virtual_time", &run_in_virtual_time, "system"_a, "duration"_a, "seed"_a = 0,
                "execution"_a = "uniform", "arrival"_a = "uniform", "trace"_a = false,
                "The same by the executive in virtual time (docs/explanation/virtual-time.md).");
+    module.def("sim_run_modes", &run_modes, "modes"_a, "duration"_a, "seed"_a = 0, "execution"_a = "uniform",
+               "arrival"_a = "uniform", "trace"_a = false, "progress"_a = nb::none(),
+               "One run with changes of mode: figures of each task by mode, and the changes.");
+    module.def("sim_run_modes_in_virtual_time", &run_modes_in_virtual_time, "modes"_a, "duration"_a,
+               "seed"_a = 0, "execution"_a = "uniform", "arrival"_a = "uniform", "trace"_a = false,
+               "The same by the executive in virtual time.");
     module.def("sim_virtual_system", &virtual_system, "system"_a, "duration"_a, "seed"_a = 0,
                "execution"_a = "uniform", "arrival"_a = "uniform",
                "What a program in virtual time needs to know of a system, by name.");

@@ -102,6 +102,8 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id) {
     made.load = task.load;
     made.unload = task.unload;
     made.one_in_flight = task.one_in_flight;
+    made.rests = task.rests;
+    made.until_deadline = task.until_deadline;
     return made;
 }
 
@@ -109,13 +111,13 @@ Time instant_of(Ticks recorded) {
     return recorded == 0 ? absent : static_cast<Time>(recorded) - virtual_time::origin;
 }
 
-JobRow row_of(const Job& job, std::uint32_t preemptions, const Task& task) {
+JobRow row_of(const Job& job, std::uint32_t preemptions, Time deadline) {
     JobRow row{};
     row.release = instant_of(job.release);
     row.ready = instant_of(job.ready);
     row.start = instant_of(job.start);
     row.finish = instant_of(job.finish);
-    row.deadline = add(row.release, task.deadline);
+    row.deadline = add(row.release, deadline);
     row.sent = instant_of(job.sent);
     row.worker_receive = instant_of(job.worker_receive);
     row.worker_send = instant_of(job.worker_send);
@@ -126,6 +128,12 @@ JobRow row_of(const Job& job, std::uint32_t preemptions, const Task& task) {
     row.task = job.task;
     row.preemptions = preemptions;
     return row;
+}
+
+void take_slices(const virtual_time::Trace& recorded, Sink<true>& sink) {
+    for (const virtual_time::Slice& s : recorded.slices) {
+        sink.slice(s.begin, s.end, s.task, s.seq, s.core, static_cast<Doing>(s.doing));
+    }
 }
 
 }  // namespace
@@ -168,11 +176,57 @@ Outcome run_in_virtual_time(virtual_time::Machine& machine, const System& system
     Sink<true> sink(outcome.figures, &rows, nullptr);
     for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {
         const Job& job = recorded.jobs[i];
-        sink.job(row_of(job, recorded.preemptions[i], system.tasks[job.task]));
+        sink.job(row_of(job, recorded.preemptions[i], system.tasks[job.task].deadline));
     }
-    for (const virtual_time::Slice& s : recorded.slices) {
-        sink.slice(s.begin, s.end, s.task, s.seq, s.core, static_cast<Doing>(s.doing));
+    take_slices(recorded, sink);
+    if (trace != nullptr) {
+        *trace = std::move(rows);
     }
+    if (operations != nullptr) {
+        *operations = std::move(recorded.operations);
+    }
+    return outcome;
+}
+
+virtual_time::Modes for_virtual_time(const Modes& given, const Settings& settings) {
+    check(given, settings);
+    virtual_time::Modes made;
+    for (const System& mode : given.modes) {
+        made.modes.push_back(for_virtual_time(mode, settings));
+    }
+    made.first = given.first;
+    made.agreement = given.agreement;
+    for (const ModeRequest& request : given.requests) {
+        made.requests.push_back({request.at, request.to});
+    }
+    return made;
+}
+
+ModesOutcome run_in_virtual_time(virtual_time::Machine& machine, const Modes& given, const Settings& settings,
+                                 Trace* trace, const std::vector<virtual_time::Channel>& channels,
+                                 std::vector<Operation>* operations) {
+    virtual_time::Modes made = for_virtual_time(given, settings);
+    for (virtual_time::System& mode : made.modes) {
+        mode.channels = channels;
+    }
+    virtual_time::Trace recorded;
+    (void)machine.run(made, for_virtual_time(settings), &recorded);
+    ModesOutcome outcome;
+    outcome.changes = recorded.changes;
+    outcome.figures.assign(given.modes.size(), std::vector<Figures>(given.modes[0].tasks.size()));
+    Trace rows;
+    for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {
+        const Job& job = recorded.jobs[i];
+        // A job belongs to the mode in which it is due.
+        std::uint32_t mode = given.first;
+        for (const app::ModeChanged& change : recorded.changes) {
+            mode = change.released <= instant_of(job.release) ? change.to : mode;
+        }
+        Sink<true> sink(outcome.figures[mode], &rows, nullptr);
+        sink.job(row_of(job, recorded.preemptions[i], given.modes[mode].tasks[job.task].deadline));
+    }
+    Sink<true> sink(outcome.figures[given.first], &rows, nullptr);
+    take_slices(recorded, sink);
     if (trace != nullptr) {
         *trace = std::move(rows);
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "consort/virtual/machine.hpp"
+#include "sim/modes.hpp"
 #include "sim/run.hpp"
 
 namespace consort::engine::sim {
@@ -22,5 +23,12 @@ namespace consort::engine::sim {
                                           const Settings& settings, Trace* trace,
                                           const std::vector<virtual_time::Channel>& channels = {},
                                           std::vector<Operation>* operations = nullptr);
+
+// The same with changes of mode, as run_modes().
+[[nodiscard]] virtual_time::Modes for_virtual_time(const Modes& modes, const Settings& settings);
+[[nodiscard]] ModesOutcome run_in_virtual_time(virtual_time::Machine& machine, const Modes& modes,
+                                               const Settings& settings, Trace* trace,
+                                               const std::vector<virtual_time::Channel>& channels = {},
+                                               std::vector<Operation>* operations = nullptr);
 
 }  // namespace consort::engine::sim

@@ -100,6 +100,11 @@ struct Task {
     // Three-phase: a job is loaded only when the one before it has been unloaded, as data that the task keeps
     // requires.
     bool one_in_flight = false;
+    // Of a system with modes: it is not released in this mode; its outputs are there at its deadlines (LET),
+    // and its jobs are over no earlier when the mode is left; the number of its first job.
+    bool rests = false;
+    bool until_deadline = false;
+    std::uint64_t first_job = 0;
     std::vector<Time> releases;    // where given: exactly these
     std::vector<Time> executions;  // where given: these, in turn
 };

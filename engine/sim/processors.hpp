@@ -62,6 +62,11 @@ class Processors {
         }
     }
 
+    // Of the run that ended: the last instant at which something happened to a job, at a worker or with a
+    // message; the number of the next job of the task at this place of `mine`.
+    [[nodiscard]] Time idle() const { return idle_; }
+    [[nodiscard]] std::uint64_t next_job(std::uint32_t t) const { return tasks_[t].releases.job(); }
+
   private:
     // first: until a job waits for the first time, or its request is sent; second: after that.
     enum class Phase : std::uint8_t { idle, first, away, second, fallback };
@@ -178,6 +183,7 @@ class Processors {
     void prepare(std::span<const std::uint32_t> mine, std::span<const std::uint32_t> cores, Time until) {
         until_ = until;
         stopped_ = never;
+        idle_ = 0;
         order_ = 0;
         events_.clear();
         releases_.clear();
@@ -373,7 +379,8 @@ class Processors {
         core.look = true;
     }
 
-    void skip(TaskState& s) {
+    void skip(TaskState& s, Time now) {
+        idle_ = std::max({idle_, now, s.releases.actual()});
         const Releases& r = s.releases;
         JobRow row{};
         row.release = r.nominal();
@@ -392,7 +399,7 @@ class Processors {
         TaskState& s = tasks_[t];
         s.phase = Phase::idle;
         ++s.part;
-        skip(s);
+        skip(s, now);
         if (s.releases.nominal() < until_ && s.releases.actual() <= now) {
             release(t, now);
         } else {
@@ -404,7 +411,7 @@ class Processors {
         TaskState& s = tasks_[t];
         const Releases& r = s.releases;
         while (r.nominal() < until_ && cannot_begin(s, now)) {
-            skip(s);
+            skip(s, now);
         }
         if (r.nominal() >= until_) {
             return;  // a stop came in between, or there is no further job
@@ -516,6 +523,10 @@ class Processors {
     void finish(std::uint32_t t, Time now) {
         TaskState& s = tasks_[t];
         s.job.finish = now;
+        idle_ = std::max(idle_, now);
+        if (s.task->until_deadline && (s.job.status & Status::output_held) == 0) {
+            idle_ = std::max(idle_, s.job.deadline);
+        }
         if (now > s.job.deadline) {
             s.job.status |= Status::deadline_miss;
         }
@@ -537,6 +548,7 @@ class Processors {
                 arrive(cores_[s.worker], {e.task, e.job, e.execution});
                 break;
             case Kind::answer:
+                idle_ = std::max(idle_, now);
                 if (present && s.phase == Phase::away) {
                     s.job.received = now;
                     resume(e.task, now);
@@ -774,6 +786,7 @@ class Processors {
     Sink<traced>& sink_;
     Time until_ = 0;
     Time stopped_ = never;
+    Time idle_ = 0;
     std::uint64_t order_ = 0;
     std::vector<TaskState> tasks_;
     std::vector<CoreState> cores_;

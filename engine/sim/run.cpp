@@ -201,7 +201,9 @@ std::vector<Cluster> clusters(const System& system) {
         found[find(c)].cores.push_back(c);
     }
     for (std::uint32_t t = 0; t < system.tasks.size(); ++t) {
-        found[find(system.tasks[t].core)].tasks.push_back(t);
+        if (!system.tasks[t].rests) {
+            found[find(system.tasks[t].core)].tasks.push_back(t);
+        }
     }
     std::erase_if(found, [](const Cluster& c) { return c.tasks.empty(); });
     // First what may stop the others.
@@ -222,14 +224,20 @@ class Simulation {
           processors_(system, settings, sink_),
           three_phase_(system, settings, sink_) {}
 
-    // The first instant at which a task stopped the run, or never.
-    Time operator()(const std::vector<Cluster>& all, Time until) {
+    // The first instant at which a task stopped the run, or never. With an outcome also how it ended.
+    Time operator()(const std::vector<Cluster>& all, Time until, Outcome* outcome = nullptr) {
         Time stopped = never;
         for (const Cluster& c : all) {
             const Core& core = system_.cores[c.cores.front()];
             if (core.policy != Policy::three_phase) {
                 stopped = std::min(stopped, processors_.run(c.tasks, c.cores, until));
                 until = std::min(until, stopped);
+                if (outcome != nullptr) {
+                    outcome->idle = std::max(outcome->idle, processors_.idle());
+                    for (std::uint32_t t = 0; t < c.tasks.size(); ++t) {
+                        outcome->next_jobs[c.tasks[t]] = processors_.next_job(t);
+                    }
+                }
             } else if (!system_.dmas[core.dma].round_robin) {
                 three_phase_.run_tdma(c.cores.front(), c.tasks, until);
             } else {
@@ -260,7 +268,10 @@ Outcome run_as(const System& system, const Settings& settings, Trace* trace, Pro
     Outcome outcome;
     outcome.figures.assign(system.tasks.size(), {});
     Simulation<traced> simulation(system, settings, outcome.figures, trace, progress);
-    outcome.stopped = simulation(clusters(system), settings.duration);
+    for (const Task& task : system.tasks) {
+        outcome.next_jobs.push_back(task.first_job);
+    }
+    outcome.stopped = simulation(clusters(system), settings.duration, &outcome);
     return outcome;
 }
 

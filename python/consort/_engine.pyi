@@ -208,6 +208,8 @@ class SimTask:
     unload: int
     skip: bool
     one_in_flight: bool
+    rests: bool
+    until_deadline: bool
     releases: list[int]
     executions: list[int]
     def __init__(self, on_miss: str = ...) -> None: ...
@@ -215,6 +217,11 @@ class SimTask:
 class SimSystem:
     def __init__(
         self, cores: Sequence[SimCore], dmas: Sequence[SimDma], tasks: Sequence[SimTask]
+    ) -> None: ...
+
+class SimModes:
+    def __init__(
+        self, modes: Sequence[SimSystem], first: int, agreement: int, requests: Sequence[tuple[int, int]]
     ) -> None: ...
 
 class SimProgress:
@@ -233,6 +240,23 @@ def sim_run(
 ) -> dict[str, Any]: ...
 def sim_run_in_virtual_time(
     system: SimSystem,
+    duration: int,
+    seed: int = ...,
+    execution: str = ...,
+    arrival: str = ...,
+    trace: bool = ...,
+) -> dict[str, Any]: ...
+def sim_run_modes(
+    modes: SimModes,
+    duration: int,
+    seed: int = ...,
+    execution: str = ...,
+    arrival: str = ...,
+    trace: bool = ...,
+    progress: SimProgress | None = ...,
+) -> dict[str, Any]: ...
+def sim_run_modes_in_virtual_time(
+    modes: SimModes,
     duration: int,
     seed: int = ...,
     execution: str = ...,

@@ -88,7 +88,7 @@ void join(std::vector<sim::SliceRow>& slices) {
 }
 
 // What the rules say of the simulator's jobs, by counting: docs/explanation/simulator.md, "Chains".
-std::vector<Operation> operations_of(const Case& c, const sim::Trace& trace) {
+std::vector<Operation> operations_of(const std::vector<Channel>& channels, const sim::Trace& trace) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, Time> loads;
     for (const sim::SliceRow& s : trace.slices) {
         if (s.doing == sim::Doing::load) {
@@ -96,8 +96,8 @@ std::vector<Operation> operations_of(const Case& c, const sim::Trace& trace) {
         }
     }
     std::vector<Operation> found;
-    for (std::uint16_t n = 0; n < c.channels.size(); ++n) {
-        const Channel& channel = c.channels[n];
+    for (std::uint16_t n = 0; n < channels.size(); ++n) {
+        const Channel& channel = channels[n];
         std::map<std::uint32_t, std::pair<Time, bool>> written;  // by job: when it is there, whether too late
         for (const sim::JobRow& r : trace.jobs) {
             if (r.task == channel.writer && (r.status & (sim::output_held | sim::unserved)) == 0) {
@@ -130,15 +130,8 @@ std::vector<Operation> operations_of(const Case& c, const sim::Trace& trace) {
     return found;
 }
 
-}  // namespace
-
-Comparison compare(consort::virtual_time::Machine& machine, const Case& c) {
-    sim::Trace simulated;
-    const sim::Outcome a = sim::run(c.system, c.settings, &simulated);
-    sim::Trace executed;
-    std::vector<Operation> operations;
-    const sim::Outcome b =
-        sim::run_in_virtual_time(machine, c.system, c.settings, &executed, c.channels, &operations);
+Comparison compare_rows(const std::vector<Channel>& channels, sim::Trace& simulated, sim::Trace& executed,
+                        std::vector<Operation>& operations) {
     Comparison found;
     found.jobs = simulated.jobs.size();
     for (const sim::JobRow& r : simulated.jobs) {
@@ -149,8 +142,7 @@ Comparison compare(consort::virtual_time::Machine& machine, const Case& c) {
         found.fallbacks += (r.status & sim::local_fallback) != 0 ? 1U : 0U;
         found.late_answers += (r.status & sim::late_answer_discarded) != 0 ? 1U : 0U;
     }
-    found.stops = a.stopped != sim::never ? 1U : 0U;
-    std::vector<Operation> expected = operations_of(c, simulated);
+    std::vector<Operation> expected = operations_of(channels, simulated);
     found.operations = expected.size();
     found.difference = first_difference(simulated.jobs, executed.jobs);
     if (found.difference.empty()) {
@@ -162,6 +154,49 @@ Comparison compare(consort::virtual_time::Machine& machine, const Case& c) {
     if (found.difference.empty()) {
         found.difference = first_difference(expected, operations);
     }
+    return found;
+}
+
+std::string text(const consort::app::ModeChanged& c) {
+    std::ostringstream s;
+    s << "mode " << c.from << " -> " << c.to << " requested " << c.requested << " drained " << c.drained
+      << " released " << c.released << " requests " << c.requests;
+    return s.str();
+}
+
+}  // namespace
+
+Comparison compare(consort::virtual_time::Machine& machine, const ModeCase& c) {
+    sim::Trace simulated;
+    const sim::ModesOutcome a = sim::run_modes(c.modes, c.settings, &simulated);
+    sim::Trace executed;
+    std::vector<Operation> operations;
+    const sim::ModesOutcome b =
+        sim::run_in_virtual_time(machine, c.modes, c.settings, &executed, c.channels, &operations);
+    Comparison found = compare_rows(c.channels, simulated, executed, operations);
+    found.changes = a.changes;
+    for (std::size_t i = 0; i < std::max(a.changes.size(), b.changes.size()); ++i) {
+        const std::string one = i < a.changes.size() ? text(a.changes[i]) : "none";
+        const std::string other = i < b.changes.size() ? text(b.changes[i]) : "none";
+        if (one != other) {
+            // What comes first: the rows differ for it.
+            found.difference = "change " + std::to_string(i) + "\nsimulator: " + one +
+                               "\nvirtual time: " + other + '\n' + found.difference;
+            break;
+        }
+    }
+    return found;
+}
+
+Comparison compare(consort::virtual_time::Machine& machine, const Case& c) {
+    sim::Trace simulated;
+    const sim::Outcome a = sim::run(c.system, c.settings, &simulated);
+    sim::Trace executed;
+    std::vector<Operation> operations;
+    const sim::Outcome b =
+        sim::run_in_virtual_time(machine, c.system, c.settings, &executed, c.channels, &operations);
+    Comparison found = compare_rows(c.channels, simulated, executed, operations);
+    found.stops = a.stopped != sim::never ? 1U : 0U;
     if (found.difference.empty() && a.stopped != b.stopped) {
         found.difference = "stopped at " + std::to_string(a.stopped) + " and " + std::to_string(b.stopped);
     }
@@ -193,6 +228,9 @@ std::string to_string(const Case& c) {
           << t.request << " response " << t.response << " fallback " << t.fallback << " load " << t.load
           << " unload " << t.unload << " skip " << t.skip << " one in flight " << t.one_in_flight
           << " releases";
+        if (t.rests) {
+            s << " (rests)";
+        }
         for (const Time r : t.releases) {
             s << ' ' << r;
         }
@@ -208,6 +246,19 @@ std::string to_string(const Case& c) {
             s << ' ' << r;
         }
         s << (k.let ? " LET\n" : " implicit\n");
+    }
+    return s.str();
+}
+
+std::string to_string(const ModeCase& c) {
+    std::ostringstream s;
+    s << "first mode " << c.modes.first << ", agreement " << c.modes.agreement << ", requests";
+    for (const sim::ModeRequest& request : c.modes.requests) {
+        s << ' ' << request.at << "->" << request.to;
+    }
+    s << '\n';
+    for (std::size_t m = 0; m < c.modes.modes.size(); ++m) {
+        s << "mode " << m << ": " << to_string(Case{c.modes.modes[m], c.settings, c.channels});
     }
     return s.str();
 }

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "random_modes.hpp"
 #include "random_systems.hpp"
 #include "sim/in_virtual_time.hpp"
 
@@ -23,10 +24,13 @@ struct Comparison {
     std::uint64_t fallbacks = 0;
     std::uint64_t late_answers = 0;
     std::uint64_t stops = 0;
+    std::vector<consort::app::ModeChanged> changes;  // of a system with modes
 };
 
 [[nodiscard]] Comparison compare(consort::virtual_time::Machine& machine, const Case& c);
+[[nodiscard]] Comparison compare(consort::virtual_time::Machine& machine, const ModeCase& c);
 // The case in a form to read.
 [[nodiscard]] std::string to_string(const Case& c);
+[[nodiscard]] std::string to_string(const ModeCase& c);
 
 }  // namespace virtual_tests

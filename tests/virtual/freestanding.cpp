@@ -2,6 +2,7 @@
 //
 // The executive compiles for bare cores, with memory of a fixed size.
 #include "consort/app/executive.hpp"
+#include "consort/app/mode_change.hpp"
 #include "consort/app/serve.hpp"
 
 namespace {
@@ -57,6 +58,18 @@ extern "C" void core() {
     for (;;) {
         executive.dispatcher().dispatch();
     }
+}
+
+extern "C" bool request_mode(std::uint32_t to) {
+    static ModeChange change(0, 5);
+    const bool ends = change.request(to, port.now());
+    if (ends) {
+        executive.withhold();
+    }
+    if (change.stage() == ModeChange::Stage::draining && executive.idle()) {
+        change.drained(port.now());
+    }
+    return ends;
 }
 
 extern "C" Time serve() {

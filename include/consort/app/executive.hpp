@@ -173,6 +173,31 @@ class Executive {
     [[nodiscard]] const JobTimes& job(std::uint32_t task) const noexcept { return states_[task].job; }
     [[nodiscard]] Phase phase(std::uint32_t task) const noexcept { return states_[task].phase; }
 
+    // --- a change of mode: start() again with the new mode's plans once the core is idle.
+
+    // `until` has come down to now: what is due from then on is not released any more.
+    void withhold() noexcept {
+        for (std::uint32_t t = 0; t < tasks_; ++t) {
+            if (states_[t].releases.nominal() >= port_->until()) {
+                releases_.remove(t);
+            }
+        }
+        arm();
+    }
+    // No job is under way, and none waits for its release.
+    [[nodiscard]] bool idle() const noexcept {
+        for (std::uint32_t t = 0; t < tasks_; ++t) {
+            if (states_[t].phase != Phase::idle) {
+                return false;
+            }
+        }
+        return releases_.empty();
+    }
+    // The number of the task's next job.
+    [[nodiscard]] std::uint64_t next_job(std::uint32_t task) const noexcept {
+        return states_[task].releases.job();
+    }
+
     // --- what interrupts do. Whoever calls these calls dispatch() before the interrupted part goes on.
 
     // Everything that the timer was armed for: suspensions end, then masters give up, then jobs are released,

@@ -100,6 +100,8 @@ struct ReleaseRule {
     Time jitter = 0;
     const Time* given = nullptr;
     std::size_t given_count = 0;
+    // The number of its first job: not 0 where it goes on after a change of mode.
+    std::uint64_t first_job = 0;
 };
 
 // The releases of a task, one after another.
@@ -107,7 +109,7 @@ class Releases {
   public:
     constexpr Releases() noexcept = default;
     constexpr Releases(const ReleaseRule& rule, const Draw& draw, Spread spread) noexcept
-        : rule_(rule), draw_(draw), spread_(spread) {
+        : rule_(rule), draw_(draw), spread_(spread), job_(rule.first_job) {
         place(rule_.given_count == 0 ? rule_.offset : rule_.given[0]);
     }
 

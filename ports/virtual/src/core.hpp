@@ -227,6 +227,7 @@ class WorkerCore : public Processor {
     }
 
     void arrive(const app::Request& request) noexcept { requests_.arrive(request); }
+    [[nodiscard]] bool idle() const noexcept { return idle_ && requests_.empty(); }
     [[nodiscard]] bool attention() const noexcept { return settling_ || (idle_ && !requests_.empty()); }
 
   private:

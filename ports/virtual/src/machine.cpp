@@ -17,6 +17,7 @@ void Observer::finished(std::uint32_t /*task*/, const app::JobTimes& /*job*/, co
                         Time /*now*/) {}
 void Observer::read(std::uint32_t /*task*/, std::uint32_t /*seq*/, std::uint32_t /*channel*/,
                     std::uint64_t /*sequence*/) {}
+void Observer::entered(std::uint32_t /*mode*/, Time /*now*/) {}
 void Observer::compute(std::uint32_t /*task*/, std::uint32_t /*seq*/) {}
 void Observer::write(std::uint32_t /*task*/, std::uint32_t /*seq*/, std::uint32_t /*channel*/,
                      std::uint64_t /*sequence*/) {}
@@ -130,6 +131,41 @@ void check(const System& system, const Settings& settings, bool observed) {
     }
 }
 
+void check_modes(const Modes& given, const Settings& settings, bool observed) {
+    const auto& modes = given.modes;
+    if (given.first >= modes.size()) {
+        throw std::invalid_argument("modes: there is no such first mode");
+    }
+    // Two modes share no instant: what one writes at it the other would read.
+    if (given.agreement <= 0 || !in_range(given.agreement)) {
+        throw std::invalid_argument("modes: the agreement must be above 0 and below 2^60");
+    }
+    Time before = 0;
+    for (std::size_t r = 0; r < given.requests.size(); ++r) {
+        const Modes::Request& request = given.requests[r];
+        require(request.to < modes.size(), "request", r, "there is no such mode");
+        require(in_range(request.at) && request.at >= before, "request", r,
+                "requests must be 0 or more, in order, below 2^60");
+        before = request.at;
+    }
+    for (std::size_t m = 0; m < modes.size(); ++m) {
+        require(modes[m].cores.size() == modes[0].cores.size() &&
+                    modes[m].tasks.size() == modes[0].tasks.size() &&
+                    modes[m].channels.size() == modes[0].channels.size(),
+                "mode", m, "all modes have the same cores, tasks and channels");
+        check(modes[m], settings, observed);
+        for (const Core& core : modes[m].cores) {
+            require(core.kind != CoreKind::three_phase, "mode", m, "a three-phase core changes no mode");
+        }
+        for (const Task& task : modes[m].tasks) {
+            require(task.plan.release.given_count == 0, "mode", m,
+                    "releases that are given belong to no mode");
+            require(task.rests || !task.plan.offloaded || task.plan.on_miss != OnMiss::stop, "mode", m,
+                    "a task that stops the run belongs to no mode");
+        }
+    }
+}
+
 struct Message {
     Time at;
     bool answer;
@@ -149,8 +185,14 @@ struct Message {
 }  // namespace
 
 struct Machine::Parts final : Journal, WorkerCore::Masters {
-    Outcome run(const System& description, const Settings& settings, Trace* trace, Observer* observer) {
+    Outcome run(const System& description, const Modes* modes, const Settings& settings, Trace* trace,
+                Observer* observer) {
+        modes_ = modes;
+        observer_ = observer;
         start(description, settings, trace, observer);
+        if (modes_ != nullptr) {
+            start_modes();
+        }
         for (;;) {
             Time ordinary = messages_.empty() ? app::never : messages_.front().at;
             for (ReleasingCore* core : releasing_) {
@@ -167,6 +209,12 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
                 if (channels_.open()) {
                     channels_.close();
                 }
+                if (modes_ != nullptr) {
+                    if (drained()) {
+                        continue;
+                    }
+                    next = ordinary = std::min(next, next_of_modes());
+                }
                 if (next == app::never) {
                     break;
                 }
@@ -175,6 +223,9 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
                         "a time left the range of 62 bits: give the times in larger units");
                 }
                 clock_.now = next;
+                if (modes_ != nullptr) {
+                    follow_modes();
+                }
             }
             // A stop at this instant comes before the releases of three-phase tasks.
             if (ordinary == next) {
@@ -205,6 +256,10 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         outcome_.misses += (job.status & job_status::missed) != 0 ? 1U : 0U;
         channels_.finished(task, job, moved, clock_.now);
         if ((job.status & (job_status::unserved | job_status::held)) == 0) {
+            if (system_->tasks[task].until_deadline) {
+                published_ =
+                    std::max(published_, app::after(job.release, system_->tasks[task].plan.deadline));
+            }
             channels_.ended(task, job.seq, app::after(job.release, system_->tasks[task].plan.deadline),
                             clock_.now);
         }
@@ -245,8 +300,17 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
             trace->preemptions.clear();
             trace->slices.clear();
             trace->operations.clear();
+            trace->changes.clear();
         }
         channels_.start(system, trace, observer);
+        first_jobs_.assign(system.tasks.size(), 0);
+        published_ = 0;
+        start_cores(system);
+    }
+
+    // All cores of the system begin, with releases that count from now.
+    void start_cores(const System& system) {
+        system_ = &system;
         releasing_.clear();
         workers_.clear();
         scratchpads_in_use_ = 0;
@@ -268,9 +332,12 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     void start_releasing(std::uint32_t c) {
         std::vector<app::TaskPlan> plans;
         for (std::uint32_t t = 0; t < system_->tasks.size(); ++t) {
-            if (system_->tasks[t].master == c) {
+            if (system_->tasks[t].master == c && !system_->tasks[t].rests) {
                 place_[t] = static_cast<std::uint32_t>(plans.size());
                 plans.push_back(system_->tasks[t].plan);
+                app::ReleaseRule& rule = plans.back().release;
+                rule.offset = app::after(clock_.now, rule.offset);
+                rule.first_job = first_jobs_[t];
             }
         }
         if (plans.empty()) {
@@ -359,6 +426,87 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         }
     }
 
+    // --- changes of mode (consort/app/mode_change.hpp)
+    void start_modes() {
+        change_ = app::ModeChange(modes_->first, modes_->agreement);
+        next_request_ = 0;
+        if (observer_ != nullptr) {
+            observer_->entered(modes_->first, clock_.now);
+        }
+        follow_modes();
+    }
+    [[nodiscard]] Time next_request() const {
+        const auto& all = modes_->requests;
+        const bool any = next_request_ < all.size() && all[next_request_].at < settings_.duration;
+        return any ? all[next_request_].at : app::never;
+    }
+    [[nodiscard]] Time next_of_modes() const {
+        const Time next = next_request();
+        switch (change_.stage()) {
+            case app::ModeChange::Stage::draining:
+                return published_ > clock_.now ? std::min(next, published_) : next;
+            case app::ModeChange::Stage::agreed:
+                return std::min(next, change_.change().released);
+            default:
+                return next;
+        }
+    }
+    // At the beginning of an instant: requests, then the agreed release.
+    void follow_modes() {
+        while (next_request() == clock_.now) {
+            if (change_.request(modes_->requests[next_request_++].to, clock_.now)) {
+                end_releases();
+            }
+        }
+        if (change_.stage() == app::ModeChange::Stage::agreed && change_.change().released == clock_.now) {
+            enter();
+        }
+    }
+    void end_releases() {
+        clock_.until = std::min(clock_.until, clock_.now);
+        for (ReleasingCore* core : releasing_) {
+            core->executive().withhold();
+        }
+    }
+    // Everything at this instant has happened. True: the mode that was left is idle since now.
+    [[nodiscard]] bool drained() {
+        if (change_.stage() != app::ModeChange::Stage::draining || published_ > clock_.now ||
+            !messages_.empty()) {
+            return false;
+        }
+        for (ReleasingCore* core : releasing_) {
+            if (!core->executive().idle()) {
+                return false;
+            }
+        }
+        for (WorkerCore* core : workers_) {
+            if (!core->idle()) {
+                return false;
+            }
+        }
+        change_.drained(clock_.now);
+        return true;
+    }
+    void enter() {
+        for (std::uint32_t t = 0; t < first_jobs_.size(); ++t) {
+            if (!system_->tasks[t].rests) {
+                first_jobs_[t] = master(t).next_job(place_[t]);
+            }
+        }
+        const app::ModeChanged change = change_.change();
+        if (clock_.trace != nullptr) {
+            clock_.trace->changes.push_back(change);
+        }
+        clock_.until = settings_.duration;
+        start_cores(modes_->modes[change.to]);
+        if (observer_ != nullptr) {
+            observer_->entered(change.to, clock_.now);
+        }
+        if (change_.release()) {
+            end_releases();
+        }
+    }
+
     void post(const Message& message) {
         messages_.push_back(message);
         std::push_heap(messages_.begin(), messages_.end());
@@ -395,6 +543,12 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     std::vector<ReleasingCore*> releasing_of_;  // by core
     std::vector<WorkerCore*> worker_of_;
     std::vector<std::uint32_t> place_;  // of each task on the core that releases it
+    const Modes* modes_ = nullptr;      // null: there are none
+    Observer* observer_ = nullptr;
+    app::ModeChange change_;
+    std::size_t next_request_ = 0;
+    std::vector<std::uint64_t> first_jobs_;  // by task: the number of its first job in the mode
+    Time published_ = 0;                     // when the last output is there that is so at a deadline
 };
 
 Machine::Machine() : parts_(std::make_unique<Parts>()) {}
@@ -402,7 +556,12 @@ Machine::~Machine() = default;
 
 Outcome Machine::run(const System& system, const Settings& settings, Trace* trace, Observer* observer) {
     check(system, settings, observer != nullptr);
-    return parts_->run(system, settings, trace, observer);
+    return parts_->run(system, nullptr, settings, trace, observer);
+}
+
+Outcome Machine::run(const Modes& modes, const Settings& settings, Trace* trace, Observer* observer) {
+    check_modes(modes, settings, observer != nullptr);
+    return parts_->run(modes.modes[modes.first], &modes, settings, trace, observer);
 }
 
 }  // namespace consort::virtual_time

@@ -16,6 +16,7 @@ from consort.errors import BadInput
 if TYPE_CHECKING:
     from consort.analysis.advice import Advice
     from consort.analysis.result import Bound
+    from consort.model import System
 
 
 @click.command(
@@ -61,6 +62,9 @@ def command(
     if svg is not None and explain is None:
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")
     system = load_system(file)
+    if mode is None and system.mode_changes is not None:
+        _modes(system, file, explain, svg, as_json)
+        return
     planned = plan(system, "analysis", mode=mode)
     system = planned.system
     bounds = analyze_system(planned)
@@ -84,6 +88,46 @@ def command(
         for line in one.lines():
             click.echo(line)
     if not schedulable:
+        sys.exit(1)
+
+
+def _modes(system: System, file: Path, explain: str | None, svg: Path | None, as_json: bool) -> None:
+    """Each mode that a system goes through, and each change between two of them."""
+    from consort.analysis.mode_changes import analyze_modes
+
+    if svg is not None:
+        raise BadInput("--svg draws a bound of one mode; name it with --mode", field="--svg")
+    found = analyze_modes(system)
+    if explain is not None:
+        every = [bound for bounds in (*found.modes.values(), found.changes) for bound in bounds]
+        if as_json:
+            _named(every, explain, file)
+        else:
+            _explain(_named(every, explain, file))
+    if as_json:
+        result = {
+            "system": system.name or file.stem,
+            "schedulable": found.schedulable,
+            "modes": [
+                {
+                    "mode": mode,
+                    "schedulable": all(bound.schedulable for bound in bounds),
+                    "bounds": [bound.to_json() for bound in bounds],
+                }
+                for mode, bounds in found.modes.items()
+            ],
+            "changes": [bound.to_json() for bound in found.changes],
+        }
+        click.echo(json.dumps(result, indent=1))
+    elif explain is None:
+        for mode, bounds in found.modes.items():
+            click.echo(f"in the mode {mode}:")
+            _table(bounds)
+        click.echo("changes of mode, from the request to the new mode's first releases:")
+        _table(found.changes)
+        if not found.schedulable:
+            click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
+    if not found.schedulable:
         sys.exit(1)
 
 

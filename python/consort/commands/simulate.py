@@ -128,10 +128,34 @@ def command(
     from consort.simulate.check import BoundExceeded, above_bounds
     from consort.simulate.engine import simulate
 
-    planned = plan(load_system(description), "analysis", mode=mode)
-    system = planned.system
+    described = load_system(description)
     if no_record and (trace is not None or csv_folder is not None):
         raise BadInput("--no-record keeps no jobs; leave it out to write a trace or CSV")
+    if mode is None and described.mode_changes is not None:
+        if trace is not None or csv_folder is not None:
+            option = "--csv" if trace is None else "--trace"
+            raise BadInput("it is written of a run in one mode; name it with --mode", field=option)
+        from consort.commands.simulate_modes import simulate_changes
+
+        with _bar(as_json) as report:
+            held = simulate_changes(
+                described,
+                duration,
+                seed,
+                runs=runs,
+                execution=execution,
+                dense=dense,
+                worker_serves=worker_serves,
+                master_waits=master_waits,
+                record_it=not no_record,
+                name=name,
+                root=root,
+                as_json=as_json,
+                report=report,
+            )
+        sys.exit(0 if held else 1)
+    planned = plan(described, "analysis", mode=mode)
+    system = planned.system
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     record_it = not no_record
     if record_it:
@@ -155,7 +179,7 @@ def command(
             assert several is not None
             found = several
     excesses = above_bounds(prepared, bounds, found, execution)
-    late_chains = _chains_above(chains, bounds)
+    late_chains = chains_above(chains, bounds)
     ok = found.misses == 0 and all(chain.kept for chain in chains.values()) and not (excesses or late_chains)
     if as_json:
         exceeded = [str(excess) for excess in excesses] + late_chains
@@ -170,7 +194,7 @@ def command(
         sys.exit(1)
 
 
-def _chains_above(chains: dict[str, ChainFigures], bounds: list[Bound]) -> list[str]:
+def chains_above(chains: dict[str, ChainFigures], bounds: list[Bound]) -> list[str]:
     """The chains that took longer than their bounds."""
     lines = []
     for bound in bounds:

@@ -17,6 +17,7 @@ from consort.model.base import Described, Member, Name, NonEmpty, Version
 from consort.model.costs import JobEnergy, Time, cost_on
 from consort.model.emit import write_yaml
 from consort.model.figures import DurationFigure, Provenance, SizeFigure, Sourced
+from consort.model.mode_changes import ModeChanges
 from consort.model.modes import overridden
 from consort.model.platform import Core, Device, Platform, figures_in
 from consort.model.quantities import Duration, Energy, Size
@@ -598,6 +599,10 @@ class System(Sourced):
     )
     chains: dict[Name, Chain] = Field(default={}, description="Cause-effect chains, by name.")
     modes: dict[Name, Mode] = Field(default={}, description="Modes, by name.")
+    mode_changes: ModeChanges | None = Field(
+        default=None,
+        description="How the system goes from mode to mode while it runs; without it a run has one mode.",
+    )
     run: Run = Field(default_factory=Run, description="How the system is run.")
 
     _file: Path | None = PrivateAttr(default=None)
@@ -762,6 +767,7 @@ class System(Sourced):
         chains = data.pop("chains", {})
         data["chains"] = {name: chain for name, chain in chains.items() if set(chain["path"]) <= set(tasks)}
         del data["modes"]
+        data.pop("mode_changes", None)
         return self._of(data)
 
     def _kept(self, bound: list[str] | dict[str, str], channels: dict[str, Any]) -> Any:

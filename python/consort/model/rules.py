@@ -18,6 +18,7 @@ from consort.model.description import CONFIGURATIONS, STAND_IN, Run
 from consort.model.device_rules import DEVICE_RULES
 from consort.model.document import Document, Location
 from consort.model.file_rules import FILE_RULES
+from consort.model.mode_change_rules import check_mode_changes
 from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
@@ -284,4 +285,5 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     _channel_memories,
     *FILE_RULES,
     _run,
+    check_mode_changes,
 )

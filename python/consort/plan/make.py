@@ -17,7 +17,7 @@ from consort.plan.channels import plan_channels, plan_devices
 from consort.plan.refusals import refusals
 from consort.plan.targets import Target, target_named
 from consort.plan.tasks import plan_cores, plan_resources, plan_tasks
-from consort.plan.types import Plan, PlannedChain, PlannedRun, Source
+from consort.plan.types import Plan, PlannedChain, PlannedChanges, PlannedRun, Source
 
 # Where offloaded tasks are computed: where the description says, or on their masters.
 Place = Literal["described", "local"]
@@ -51,7 +51,15 @@ def problems_of(
 
 def plan_of(subject: System | Plan) -> Plan:
     """The plan that an analysis or a simulation takes: one that is made already, or one for no machine."""
-    return subject if isinstance(subject, Plan) else plan(subject, "analysis")
+    made = subject if isinstance(subject, Plan) else plan(subject, "analysis")
+    if made.changes is not None and made.mode is None:
+        raise BadInput(
+            "the system goes from mode to mode; take the plan of one mode, or analyze_modes and"
+            " simulate_modes",
+            file=made.system.file,
+            field="mode_changes",
+        )
+    return made
 
 
 def chosen_mode(system: System, mode: str | None) -> System:
@@ -98,9 +106,22 @@ def _planned(
         ),
         sources=tuple(_sources(system)),
         notes=(),
+        changes=_changes(system),
     )
     problems, notes = refusals(whole, made, target)
     return replace(made, notes=notes), problems
+
+
+def _changes(system: System) -> PlannedChanges | None:
+    given = system.mode_changes
+    if given is None:
+        return None
+    return PlannedChanges(
+        given.start,
+        given.agreement.picoseconds,
+        None if given.within is None else given.within.picoseconds,
+        tuple((request.at.picoseconds, request.to) for request in given.requests),
+    )
 
 
 def _sources(part: object, place: str = "") -> Iterator[Source]:

@@ -32,7 +32,7 @@ class _Refusals:
         self.target = target
 
     def problems(self) -> list[BadInput]:
-        rules = [self._communication, self._workers, self._dma, self._links, self._emulation]
+        rules = [self._communication, self._workers, self._dma, self._links, self._emulation, self._changes]
         if self.target.executes:
             rules += [
                 self._steps,
@@ -129,6 +129,16 @@ class _Refusals:
 
     def _links(self) -> Iterator[BadInput]:
         yield from link_problems(self.plan, self.target, self._at)
+
+    def _changes(self) -> Iterator[BadInput]:
+        if self.plan.changes is not None and not self.target.changes_modes:
+            modes = " or ".join(f"--mode {mode}" for mode in self.whole.modes)
+            yield self._at(
+                ("mode_changes",),
+                f"{self.target.name} runs a system in one mode, and changes none while it runs; name the mode"
+                f" ({modes}), or let `consort simulate` change it",
+                at_key=True,
+            )
 
     # Where steps are executed.
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from consort.model.quantities import Duration, Energy, Size
 from consort.plan.targets import BOARD, TARGETS
-from consort.plan.types import Binding, Plan, PlannedChannel, PlannedCore, PlannedTask
+from consort.plan.types import Binding, Plan, PlannedChanges, PlannedChannel, PlannedCore, PlannedTask
 
 WIDTH = 80
 # Longer names break within their column.
@@ -46,6 +46,8 @@ def _parts(plan: Plan) -> Iterator[RenderableType]:
         yield Text(system.description)
     if plan.mode is not None:
         yield Text(f"mode: {plan.mode}")
+    if plan.changes is not None:
+        yield _changes(plan.changes)
     yield _cores(plan)
     for core in plan.cores.values():
         yield from _dispatch(plan, core)
@@ -91,6 +93,13 @@ def _time(picoseconds: int | None, without: str = "-") -> str:
 def _about(picoseconds: int | None) -> str:
     """A computed time, to the nanosecond above."""
     return "-" if picoseconds is None else Duration.spelled(-(-picoseconds // 1000) * 1000)
+
+
+def _changes(changes: PlannedChanges) -> RenderableType:
+    within = "" if changes.within_ps is None else f", within {Duration.spelled(changes.within_ps)}"
+    lines = [("start", changes.start), ("agreement", Duration.spelled(changes.agreement_ps) + within)]
+    lines += [(f"requested at {Duration.spelled(at)}", to) for at, to in changes.requests]
+    return _list("changes of mode (the plan of each mode: --mode)", lines)
 
 
 def _cores(plan: Plan) -> RenderableType:

@@ -47,6 +47,8 @@ class Target:
     """Why it cannot honour a policy, a channel, a device or a release, by its name."""
     in_modes: bool = True
     """Whether it takes the tasks of a mode; else all tasks as they stand."""
+    changes_modes: bool = False
+    """Whether it goes from mode to mode while it runs."""
     notes: tuple[str, ...] = ()
 
 
@@ -55,7 +57,7 @@ BOARD = "board"
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        Target("analysis", "no machine: bounds and simulation", executes=False),
+        Target("analysis", "no machine: bounds and simulation", executes=False, changes_modes=True),
         Target(
             "linux",
             "this machine: a core is a process on a CPU, a task a thread",

@@ -297,6 +297,17 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
+class PlannedChanges:
+    """How a run goes from mode to mode."""
+
+    start: str
+    agreement_ps: int
+    within_ps: int | None
+    requests: tuple[tuple[int, str], ...]
+    """When [ps], and the mode that is to follow."""
+
+
+@dataclass(frozen=True)
 class Source:
     """A figure of the description, or a part with several, that says where it comes from."""
 
@@ -324,6 +335,8 @@ class Plan:
     sources: tuple[Source, ...]
     notes: tuple[str, ...]
     """What the target does that a reader would want to know."""
+    changes: PlannedChanges | None = None
+    """Of a plan in no mode, where modes change."""
 
     @property
     def workers(self) -> tuple[str, ...]:

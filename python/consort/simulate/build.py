@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from consort import _engine
@@ -28,6 +28,9 @@ class Prepared:
     engine: _engine.SimSystem
     tasks: list[str]
     cores: list[str]
+    # What `engine` is made of.
+    engine_cores: list[_engine.SimCore] = field(default_factory=list, repr=False)
+    engine_tasks: list[_engine.SimTask] = field(default_factory=list, repr=False)
 
     @property
     def system(self) -> System:
@@ -92,8 +95,8 @@ def prepare(
         made_task = _task(figures, plan.tasks[name], cores, dense, shortest, not master.keeps, problems)
         if offsets is not None and name in offsets:
             made_task.offset = offsets[name]
-        for field in ("period", "extra_gap", "offset", "jitter", "deadline"):
-            setattr(made_task, field, getattr(made_task, field) * time_scale)
+        for time in ("period", "extra_gap", "offset", "jitter", "deadline"):
+            setattr(made_task, time, getattr(made_task, time) * time_scale)
         made_task.skip = skips and plan.tasks[name].execution != "three-phase"
         made_task.one_in_flight = name in keeps
         tasks.append(made_task)
@@ -103,7 +106,7 @@ def prepare(
         engine = _engine.SimSystem(engine_cores, dmas, tasks)
     except ValueError as error:
         raise BadInput(str(error), file=plan.system.file) from None
-    return Prepared(plan, engine, names, cores)
+    return Prepared(plan, engine, names, cores, engine_cores, tasks)
 
 
 def _problem(plan: Plan, field: str, message: str) -> BadInput:

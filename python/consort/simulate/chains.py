@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,20 @@ class ChainFigures:
     def kept(self) -> bool:
         pairs = ((self.reaction, self.allowed_reaction), (self.age, self.allowed_age))
         return all(seen is None or allowed is None or seen <= allowed for seen, allowed in pairs)
+
+    def with_more(self, other: ChainFigures) -> ChainFigures:
+        """What was seen of the chain in two stretches of time."""
+
+        def longest(a: int | None, b: int | None) -> int | None:
+            return max((time for time in (a, b) if time is not None), default=None)
+
+        return replace(
+            self,
+            reaction=longest(self.reaction, other.reaction),
+            age=longest(self.age, other.age),
+            age_at_output=longest(self.age_at_output, other.age_at_output),
+            reactions=self.reactions + other.reactions,
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {

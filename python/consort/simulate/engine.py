@@ -107,7 +107,7 @@ def simulate(
     for number in range(runs):
         share = report and _part(report, number, runs)
         one = _single(prepared, duration, (seed + number) % 2**64, choice, trace, share)
-        total = one if total is None else _joined(total, one)
+        total = one if total is None else joined(total, one)
     assert total is not None
     return total
 
@@ -127,25 +127,31 @@ def _single(
         duration,
         report,
     )
-    figures = {}
-    for name, found in zip(prepared.tasks, raw["tasks"], strict=True):
-        task = prepared.plan.tasks[name]
-        figures[name] = TaskFigures(
-            task=name, core=task.computed_on, deadline=task.deadline_ps, seed=seed, **found
-        )
     return Simulation(
         prepared,
         duration,
         seed,
         1,
-        figures,
+        figures_of(prepared, dict(zip(prepared.tasks, raw["tasks"], strict=True)), seed),
         raw["stopped"],
         raw["jobs"].view(JOBS) if trace else None,
         raw["slices"].view(SLICES) if trace else None,
     )
 
 
-def _joined(a: Simulation, b: Simulation) -> Simulation:
+def figures_of(prepared: Prepared, found: dict[str, dict[str, Any]], seed: int) -> dict[str, TaskFigures]:
+    """What the engine found of the tasks of a plan, by name."""
+    figures = {}
+    for name in prepared.tasks:
+        task = prepared.plan.tasks[name]
+        figures[name] = TaskFigures(
+            task=name, core=task.computed_on, deadline=task.deadline_ps, seed=seed, **found[name]
+        )
+    return figures
+
+
+def joined(a: Simulation, b: Simulation) -> Simulation:
+    """Two runs taken together, the second one after the others."""
     figures = {}
     for name, one in a.figures.items():
         other = b.figures[name]

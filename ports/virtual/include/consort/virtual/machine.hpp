@@ -30,6 +30,9 @@ class Machine {
     // task or channel, for what cannot be run; std::overflow_error where a time leaves 62 bits.
     Outcome run(const System& system, const Settings& settings, Trace* trace = nullptr,
                 Observer* observer = nullptr);
+    // The same with changes of mode.
+    Outcome run(const Modes& modes, const Settings& settings, Trace* trace = nullptr,
+                Observer* observer = nullptr);
 
   private:
     struct Parts;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "consort/app/executive.hpp"
+#include "consort/app/mode_change.hpp"
 #include "consort/task/job.hpp"
 
 namespace consort::virtual_time {
@@ -41,6 +42,10 @@ struct Task {
     Time load = 0;
     Time unload = 0;
     bool one_in_flight = false;  // the task keeps data: a job is loaded when the one before is unloaded
+    // Of a system with modes. Rests: no job is released in this mode. Its output is there at its deadline
+    // (LET): a job of it is over no earlier, when the mode is left.
+    bool rests = false;
+    bool until_deadline = false;
 };
 
 // Carries blocks from one task to others. Implicit: a job reads the newest block when it begins (three-phase:
@@ -57,6 +62,19 @@ struct System {
     std::vector<Dma> dmas;
     std::vector<Task> tasks;
     std::vector<Channel> channels;
+};
+
+// A system in several modes: the same cores, tasks and channels in each, by their places; what tasks and
+// cores do may differ. No three-phase cores, no given releases, no task whose policy is `stop`.
+struct Modes {
+    std::vector<System> modes;
+    std::uint32_t first = 0;
+    Time agreement = 1;  // above 0: from the idle instant to the new mode's releases
+    struct Request {
+        Time at;
+        std::uint32_t to;
+    };
+    std::vector<Request> requests;  // in order; those before the end of the duration are taken
 };
 
 struct Settings {
@@ -86,6 +104,7 @@ struct Trace {
     std::vector<std::uint32_t> preemptions;  // of each of them
     std::vector<Slice> slices;               // instants of the run, without the origin
     std::vector<Operation> operations;       // in the order in which jobs begin and end
+    std::vector<app::ModeChanged> changes;   // without the origin
 };
 
 // Of a three-phase job: when its load began and ended, its execution ended, its unload began.
@@ -108,6 +127,8 @@ class Observer {
     virtual void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved, Time now);
     // The job's input is block `sequence` of the channel (0: none is there yet).
     virtual void read(std::uint32_t task, std::uint32_t seq, std::uint32_t channel, std::uint64_t sequence);
+    // The mode's jobs are released from now on; also at the beginning of a run with modes.
+    virtual void entered(std::uint32_t mode, Time now);
     // After all its reads.
     virtual void compute(std::uint32_t task, std::uint32_t seq);
     // What it computed is block `sequence` of the channel.

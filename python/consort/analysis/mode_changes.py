@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds of a system that changes its mode while it runs: of each mode, and of each change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from consort.analysis.offload import Waiting
+from consort.analysis.result import Bound, Steps, in_words, joined
+from consort.analysis.system import analyze_system
+from consort.model import System
+from consort.model.description import Service
+from consort.plan import Plan, plan
+
+SOURCE = (
+    "docs/explanation/mode-changes.md, theorem 23 (idle instant: Tindell & Alonso 1996; Real & Crespo 2004)"
+)
+KIND = "change of mode"
+_ASSUMED = (
+    "no job that is due at or after the request is released in the old mode",
+    "the new mode's offsets count from the end of the agreement",
+)
+
+
+@dataclass(frozen=True)
+class ModeBounds:
+    """The bounds of each mode, and of the change from each mode to another."""
+
+    plans: Mapping[str, Plan]
+    modes: Mapping[str, list[Bound]]
+    changes: list[Bound]
+
+    @property
+    def schedulable(self) -> bool:
+        return all(bound.schedulable for bounds in (*self.modes.values(), self.changes) for bound in bounds)
+
+    def change(self, old: str, new: str) -> Bound:
+        """The bound of a change; of one back to the mode that was left, that of any that leaves it."""
+        name = name_of(old, new)
+        return next((b for b in self.changes if b.task == name), self.leaving(old))
+
+    def leaving(self, mode: str) -> Bound:
+        return next(bound for bound in self.changes if bound.task.startswith(f"{mode} -> "))
+
+
+def name_of(old: str, new: str) -> str:
+    return f"{old} -> {new}"
+
+
+def mode_plans(system: System) -> dict[str, Plan]:
+    """The plan of each mode that the system can be in; `BadDescription` with what is wrong in any."""
+    assert system.mode_changes is not None
+    return {mode: plan(system, "analysis", mode=mode) for mode in system.mode_changes.entered()}
+
+
+def analyze_modes(
+    system: System, *, waiting: Waiting | None = None, serving: Service | None = None
+) -> ModeBounds:
+    """The bounds of a description with `mode_changes`; the options are those of `analyze_system`.
+
+    Every change between two of the modes that it names is bounded, whether it is asked for or not.
+    """
+    given = system.mode_changes
+    assert given is not None
+    plans = mode_plans(system)
+    modes = {mode: analyze_system(one, waiting=waiting, serving=serving) for mode, one in plans.items()}
+    within = None if given.within is None else given.within.picoseconds
+    agreement = given.agreement.picoseconds
+    changes = [
+        _change(old, new, plans[old], modes[old], agreement, within)
+        for old in plans
+        for new in plans
+        if old != new
+    ]
+    return ModeBounds(plans, modes, changes)
+
+
+def published_at_deadline(made: Plan) -> set[str]:
+    """The tasks whose output is there at the deadline, whenever the job ended: logical execution time."""
+    found = {
+        channel.writer
+        for channel in made.channels.values()
+        if channel.communication == "let" and channel.writer is not None
+    }
+    for chain in made.chains.values():
+        found |= set(chain.path) if chain.communication == "let" else set()
+    return found & set(made.tasks)
+
+
+def _change(
+    old: str, new: str, made: Plan, bounds: Sequence[Bound], agreement: int, within: int | None
+) -> Bound:
+    tasks = [bound for bound in bounds if bound.kind == "response time"]
+    name = name_of(old, new)
+    open_ = [bound for bound in tasks if not bound.schedulable]
+    missing = tuple(dict.fromkeys(place for bound in open_ for place in bound.missing))
+    if open_:
+        text = f"rests on {open_[0].task} meeting its deadline in {old}, which is not shown"
+        return Bound(name, None, within, SOURCE, notes=(text,), kind=KIND, missing=missing)
+    logical = published_at_deadline(made)
+    last, longest = "", 0
+    for bound in tasks:
+        assert bound.response is not None
+        over = max(bound.response, made.tasks[bound.task].deadline_ps if bound.task in logical else 0)
+        if over > longest:
+            last, longest = bound.task, over
+    steps = Steps()
+    why = "its output is there at its deadline" if last in logical else "its longest response"
+    steps.put("own", f"the last job of {last} that was due before the request", longest, note=why)
+    if agreement > longest:
+        waits = "a request after the idle instant waits for the release before it"
+        steps.put("communication", "agreement of the change before", agreement - longest, note=waits)
+    steps.put("communication", "agreement", agreement)
+    return Bound(
+        name,
+        max(longest, agreement) + agreement,
+        within,
+        SOURCE,
+        assumptions=(*_ASSUMED, f"agreement {in_words(agreement)}"),
+        explanation=steps.done(),
+        kind=KIND,
+        figures=joined(*(bound.figures for bound in tasks)),
+    )

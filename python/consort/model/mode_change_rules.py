@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules about changes of mode: what they name, and what no change of mode can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from consort.errors import BadInput
+from consort.model.document import Location
+from consort.model.modes import overridden
+from consort.model.problems import nearest
+from consort.model.quantities import Duration
+from consort.model.view import View
+
+Problems = Iterator[BadInput]
+HERE = "mode_changes"
+
+
+def check_mode_changes(view: View) -> Problems:
+    """What is wrong with `mode_changes`, and what the modes that it names cannot do in a change."""
+    if not view.mapping(HERE):
+        return
+    known = view.mapping("modes")
+    named: list[tuple[Location, str]] = []
+    for place in (
+        (HERE, "start"),
+        *((HERE, "requests", k, "to") for k in range(len(view.sequence(HERE, "requests")))),
+    ):
+        mode = view.text(*place)
+        if mode is None:
+            continue
+        if mode not in known:
+            hint = nearest(mode, known, "modes") if known else "describe it under 'modes'"
+            yield view.problem(place, f"{mode!r} is no mode; {hint}")
+        else:
+            named.append((place, mode))
+    agreement = view.parsed(Duration, HERE, "agreement")
+    if agreement is not None and agreement.picoseconds == 0:
+        text = "two modes share no instant; write what every core needs to take up its new plan"
+        yield view.problem((HERE, "agreement"), text)
+    yield from _order(view)
+    yield from _tasks(view, list(dict.fromkeys(mode for _, mode in named)))
+
+
+def _order(view: View) -> Problems:
+    before: Duration | None = None
+    present = view.text(HERE, "start")
+    for index in range(len(view.sequence(HERE, "requests"))):
+        here = (HERE, "requests", index)
+        at = view.parsed(Duration, *here, "at")
+        if at is not None:
+            if before is not None and at <= before:
+                yield view.problem(
+                    (*here, "at"), f"the request before it comes at {before}; write a later one"
+                )
+            before = at
+        to = view.text(*here, "to")
+        if to is not None and to == present:
+            yield view.problem(
+                (*here, "to"), f"the mode is {to!r} already; name another, or remove the request"
+            )
+        present = to
+
+
+def _tasks(view: View, modes: list[str]) -> Problems:
+    released_by: dict[str, tuple[str, str]] = {}
+    said: set[str] = set()
+    for mode in modes:
+        active = view.sequence("modes", mode, "tasks") or view.tasks()
+        for task in view.tasks():
+            if task not in active:
+                continue
+            override = view.mapping("modes", mode, "overrides", task)
+            given = overridden(view.mapping("tasks", task), override)
+            for key, message in _kept_out(given):
+                if f"{task}.{key}" not in said:
+                    said.add(f"{task}.{key}")
+                    yield view.problem(_place(mode, task, key, override), message)
+            core = given.get("master") if given.get("execution") == "offloaded" else given.get("on")
+            if not isinstance(core, str):
+                continue
+            other, first = released_by.setdefault(task, (core, mode))
+            if core != other:
+                key = "master" if given.get("execution") == "offloaded" else "on"
+                yield view.problem(
+                    _place(mode, task, key, override),
+                    f"{task!r} is released by {core!r} in the mode {mode!r} and by {other!r} in {first!r}: a"
+                    " task keeps the core that releases it through changes of mode; name the same one",
+                )
+            yield from _supply(view, core, said)
+
+
+def _kept_out(task: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a task cannot be or do where modes change, by the key that says it."""
+    if task.get("execution") == "three-phase":
+        text = "three-phase cores run one table of slots, which no change of mode replaces; write local"
+        yield "execution", text + " or offloaded, or remove 'mode_changes'"
+    if "arrival" in task:
+        text = "where modes change, tasks are released by time: the blocks of a channel would not be counted"
+        yield "arrival", text + " in the modes in which the task rests; write 'min_interarrival' only"
+    if task.get("on_miss") == "stop":
+        text = "where modes change, no task stops the run: a change to a safe mode takes its place; write"
+        yield "on_miss", text + " hold-last-output or local-fallback"
+
+
+def _supply(view: View, core: str, said: set[str]) -> Problems:
+    for entry in (core, core.rpartition("-")[0]):
+        if entry in view.mapping("scheduling"):
+            if "supply" in view.mapping("scheduling", entry) and entry not in said:
+                said.add(entry)
+                yield view.problem(
+                    ("scheduling", entry, "supply"),
+                    f"{core!r} releases tasks of modes that change, which takes whole cores; remove 'supply',"
+                    " or 'mode_changes'",
+                )
+            return
+
+
+def _place(mode: str, task: str, key: str, override: dict[str, Any]) -> Location:
+    return ("modes", mode, "overrides", task, key) if key in override else ("tasks", task, key)

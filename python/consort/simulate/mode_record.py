@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A simulation with changes of mode as a run folder: a configuration for each stay in a mode, judged by the
+bounds of that mode, and the changes with theirs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from consort.analysis.mode_changes import ModeBounds
+from consort.judge import Bounds, judge
+from consort.model import Duration
+from consort.record import RunWriter
+from consort.record.scratch import scratch_folder
+from consort.record.store import Run
+from consort.report import PAGES
+from consort.simulate.modes import ModesSimulation
+from consort.simulate.record import write_raw
+
+
+def record_modes(
+    simulation: ModesSimulation, bounds: ModeBounds, *, name: str, root: Path, command: list[str]
+) -> Run:
+    """Writes the run folder of a run with a trace."""
+    file = simulation.prepared.system.file
+    with (
+        scratch_folder(root) as scratch,
+        RunWriter(name, "simulation", root, command=command, source=file, pages=PAGES) as writer,
+    ):
+        for number, stay in enumerate(simulation.segments):
+            jobs = stay.simulation.jobs
+            if jobs is None or not jobs.size:
+                continue
+            raw = write_raw(stay.simulation, scratch / f"stay-{number}")
+            verdict = judge(None, raw, Bounds.of(bounds.modes[stay.mode]))
+            label = f"simulated, mode {stay.mode} from {Duration(stay.start)}, seed {simulation.seed}"
+            writer.add_configuration(f"{number}-{stay.mode}", label, raw, verdict=verdict)
+        _changes(writer, simulation)
+        if file.is_file():
+            writer.add_description(file)
+    assert writer.run is not None
+    return writer.run
+
+
+def _changes(writer: RunWriter, simulation: ModesSimulation) -> None:
+    writer.add_section(
+        "Changes of mode",
+        "table",
+        columns=[
+            {"name": "from"},
+            {"name": "to"},
+            {"name": "requested", "unit": "us", "provenance": "simulated"},
+            {"name": "idle", "unit": "us", "provenance": "simulated"},
+            {"name": "released", "unit": "us", "provenance": "simulated"},
+            {"name": "latency", "unit": "us", "provenance": "simulated"},
+            {"name": "bound", "unit": "us", "provenance": "bound"},
+        ],
+        rows=[
+            [
+                change.old,
+                change.new,
+                change.requested / 1e6,
+                change.drained / 1e6,
+                change.released / 1e6,
+                change.latency / 1e6,
+                None if change.bound is None else change.bound / 1e6,
+            ]
+            for change in simulation.changes
+        ],
+    )
+    for change in simulation.late_changes:
+        assert change.bound is not None
+        writer.fail(
+            f"the change {change.old} -> {change.new} took {Duration(change.latency)}, above its bound"
+            f" {Duration(change.bound)}"
+        )

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulating a system that changes its mode: docs/explanation/mode-changes.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort import _engine
+from consort.analysis.mode_changes import ModeBounds, mode_plans, published_at_deadline
+from consort.model import Duration, System
+from consort.plan import Plan
+from consort.simulate.build import Discipline, Prepared, Waiting, prepare
+from consort.simulate.engine import Choice, Report, Simulation, figures_of, joined, watched
+from consort.simulate.rows import ABSENT, JOBS, SLICES, TIMES
+
+
+@dataclass(frozen=True)
+class PreparedModes:
+    """What the engine runs, and the modes' own systems; `tasks` and `cores` are those of all modes."""
+
+    system: System
+    modes: Mapping[str, Prepared]
+    engine: _engine.SimModes
+    tasks: list[str]
+    cores: list[str]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.modes)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of mode that was seen; instants in ps."""
+
+    old: str
+    new: str
+    requested: int
+    drained: int
+    released: int
+    requests: int
+    """That came before the idle instant: the last one counts."""
+    bound: int | None = None
+
+    @property
+    def latency(self) -> int:
+        """From the request to the new mode's release."""
+        return self.released - self.requested
+
+    @property
+    def kept(self) -> bool:
+        return self.bound is None or self.latency <= self.bound
+
+    def __str__(self) -> str:
+        return (
+            f"{self.old} -> {self.new}: requested at {Duration(self.requested)}, idle at"
+            f" {Duration(self.drained)}, released at {Duration(self.released)}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "from": self.old,
+            "to": self.new,
+            "requested_ps": self.requested,
+            "drained_ps": self.drained,
+            "released_ps": self.released,
+            "requests": self.requests,
+            "latency_ps": self.latency,
+            "bound_ps": self.bound,
+            "kept": self.kept,
+            "provenance": "simulated",
+        }
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What a run does in one mode without a break; its times count from its release."""
+
+    mode: str
+    start: int
+    simulation: Simulation
+
+
+@dataclass(frozen=True)
+class ModesSimulation:
+    """One run with changes of mode, or several taken together; then without segments."""
+
+    prepared: PreparedModes
+    duration: int
+    seed: int
+    runs: int
+    modes: Mapping[str, Simulation]
+    changes: list[Change]
+    """Of several runs those of the slowest change of each kind."""
+    segments: list[Segment] = field(default_factory=list, repr=False)
+
+    @property
+    def misses(self) -> int:
+        return sum(simulation.misses for simulation in self.modes.values())
+
+    @property
+    def late_changes(self) -> list[Change]:
+        return [change for change in self.changes if not change.kept]
+
+
+def prepare_modes(
+    system: System,
+    *,
+    dense: bool = False,
+    discipline: Discipline | None = None,
+    waiting: Waiting | None = None,
+) -> PreparedModes:
+    """A description with `mode_changes` for the engine; the options are those of `prepare`."""
+    given = system.mode_changes
+    assert given is not None
+    plans = mode_plans(system)
+    modes = {
+        name: prepare(made, dense=dense, discipline=discipline, waiting=waiting)
+        for name, made in plans.items()
+    }
+    tasks = [name for name in system.tasks if any(name in made.tasks for made in modes.values())]
+    cores = list(dict.fromkeys(core for made in modes.values() for core in made.cores))
+    systems = [_engine_system(plans[name], made, tasks, cores) for name, made in modes.items()]
+    names = list(modes)
+    engine = _engine.SimModes(
+        systems,
+        names.index(given.start),
+        given.agreement.picoseconds,
+        [(request.at.picoseconds, names.index(request.to)) for request in given.requests],
+    )
+    return PreparedModes(system, modes, engine, tasks, cores)
+
+
+def _engine_system(plan: Plan, made: Prepared, tasks: list[str], cores: list[str]) -> _engine.SimSystem:
+    """A mode's system with the tasks and cores of all modes; those of others rest."""
+    logical = published_at_deadline(plan)
+    all_tasks = []
+    for name in tasks:
+        if name not in made.tasks:
+            resting = _engine.SimTask()
+            resting.rests = True
+            all_tasks.append(resting)
+            continue
+        task = made.engine_tasks[made.tasks.index(name)]
+        task.core = cores.index(made.cores[task.core])
+        task.master = cores.index(made.cores[task.master])
+        task.until_deadline = name in logical
+        all_tasks.append(task)
+    all_cores = [
+        made.engine_cores[made.cores.index(name)] if name in made.cores else _engine.SimCore()
+        for name in cores
+    ]
+    return _engine.SimSystem(all_cores, [], all_tasks)
+
+
+def simulate_modes(
+    prepared: PreparedModes,
+    bounds: ModeBounds | None,
+    duration: int,
+    seed: int = 1,
+    *,
+    runs: int = 1,
+    choice: Choice = "uniform",
+    trace: bool = False,
+    report: Report | None = None,
+) -> ModesSimulation:
+    """Runs with the changes of mode that the description asks for; as `simulate` for one mode.
+
+    With `bounds` each change has the bound that it is held against.
+    """
+    if trace and runs != 1:
+        raise ValueError("a trace is kept of a single run")
+    total: ModesSimulation | None = None
+    for number in range(runs):
+        one = _single(prepared, bounds, duration, (seed + number) % 2**64, choice, trace, report)
+        total = one if total is None else _together(total, one)
+    assert total is not None
+    return total
+
+
+def _single(
+    prepared: PreparedModes,
+    bounds: ModeBounds | None,
+    duration: int,
+    seed: int,
+    choice: Choice,
+    trace: bool,
+    report: Report | None,
+) -> ModesSimulation:
+    progress = _engine.SimProgress()
+    arrival = "edges" if choice == "edges" else "uniform"
+    raw = watched(
+        lambda: _engine.sim_run_modes(prepared.engine, duration, seed, choice, arrival, trace, progress),
+        progress,
+        duration,
+        report,
+    )
+    names = prepared.names
+    modes = {}
+    for name, figures in zip(names, raw["modes"], strict=True):
+        of = dict(zip(prepared.tasks, figures, strict=True))
+        made = prepared.modes[name]
+        modes[name] = Simulation(made, duration, seed, 1, figures_of(made, of, seed))
+    changes = []
+    for found in raw["changes"]:
+        old, new = names[found.pop("source")], names[found.pop("target")]
+        bound = None if bounds is None else bounds.change(old, new).response
+        changes.append(Change(old, new, **found, bound=bound))
+    segments = _segments(prepared, raw, changes, modes, duration, seed) if trace else []
+    return ModesSimulation(prepared, duration, seed, 1, modes, changes, segments)
+
+
+def _segments(
+    prepared: PreparedModes,
+    raw: dict[str, Any],
+    changes: list[Change],
+    modes: Mapping[str, Simulation],
+    duration: int,
+    seed: int,
+) -> list[Segment]:
+    """The jobs and slices of a run by the mode that they are in, each counted from its release."""
+    jobs, slices = raw["jobs"].view(JOBS), raw["slices"].view(SLICES)
+    assert prepared.system.mode_changes is not None
+    entered = [(prepared.system.mode_changes.start, 0), *((c.new, c.released) for c in changes)]
+    ends = [*(c.released for c in changes), None]
+    # Until when jobs were released: a request that came before the mode's own release ended them there.
+    untils = [min(max(c.requested, s), duration) for c, (_, s) in zip(changes, entered, strict=False)]
+    found = []
+    for (mode, start), end, until in zip(entered, ends, [*untils, duration], strict=True):
+        made = prepared.modes[mode]
+        mine = _between(jobs, "release", start, end)
+        mine["task"] = _places(prepared.tasks, made.tasks)[mine["task"]]
+        for name in TIMES:
+            mine[name] -= np.where(mine[name] == ABSENT, 0, start)
+        spent = _between(slices, "begin", start, end)
+        spent["task"] = _places(prepared.tasks, made.tasks)[spent["task"]]
+        spent["core"] = _places(prepared.cores, made.cores)[spent["core"]]
+        for name in ("begin", "end"):
+            spent[name] -= start
+        simulation = Simulation(made, max(until - start, 0), seed, 1, modes[mode].figures, None, mine, spent)
+        found.append(Segment(mode, start, simulation))
+    return found
+
+
+def _between(rows: NDArray[np.void], key: str, start: int, end: int | None) -> NDArray[np.void]:
+    inside = rows[key] >= start
+    if end is not None:
+        inside &= rows[key] < end
+    return rows[inside].copy()
+
+
+def _places(all_names: list[str], names: list[str]) -> NDArray[np.uint32]:
+    """Where each of all tasks or cores stands in a mode's own list; one that is not there stands nowhere."""
+    places = [names.index(name) if name in names else len(names) for name in all_names]
+    return np.array(places, dtype=np.uint32)
+
+
+def _together(a: ModesSimulation, b: ModesSimulation) -> ModesSimulation:
+    slowest: dict[tuple[str, str], Change] = {}
+    for change in (*a.changes, *b.changes):
+        kind = (change.old, change.new)
+        if kind not in slowest or change.latency > slowest[kind].latency:
+            slowest[kind] = change
+    modes = {name: joined(one, b.modes[name]) for name, one in a.modes.items()}
+    return ModesSimulation(a.prepared, a.duration, a.seed, a.runs + 1, modes, list(slowest.values()))
