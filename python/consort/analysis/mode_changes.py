@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from consort.analysis.hand_over import hand_over
 from consort.analysis.offload import Waiting
 from consort.analysis.result import Bound, Steps, in_words, joined
 from consort.analysis.system import analyze_system
@@ -30,6 +31,7 @@ class ModeBounds:
     plans: Mapping[str, Plan]
     modes: Mapping[str, list[Bound]]
     changes: list[Bound]
+    """Of each change, and of each mode to which tasks bring their state from other cores."""
 
     @property
     def schedulable(self) -> bool:
@@ -67,13 +69,18 @@ def analyze_modes(
     modes = {mode: analyze_system(one, waiting=waiting, serving=serving) for mode, one in plans.items()}
     within = None if given.within is None else given.within.picoseconds
     agreement = given.agreement.picoseconds
+    moved: dict[str, Bound] = {}
+    for mode in plans:
+        bound = hand_over(mode, plans, given.state_through, agreement)
+        if bound is not None:
+            moved[mode] = bound
     changes = [
-        _change(old, new, plans[old], modes[old], agreement, within)
+        _change(old, new, plans[old], modes[old], moved.get(new), agreement, within)
         for old in plans
         for new in plans
         if old != new
     ]
-    return ModeBounds(plans, modes, changes)
+    return ModeBounds(plans, modes, [*changes, *moved.values()])
 
 
 def published_at_deadline(made: Plan) -> set[str]:
@@ -89,7 +96,13 @@ def published_at_deadline(made: Plan) -> set[str]:
 
 
 def _change(
-    old: str, new: str, made: Plan, bounds: Sequence[Bound], agreement: int, within: int | None
+    old: str,
+    new: str,
+    made: Plan,
+    bounds: Sequence[Bound],
+    moved: Bound | None,
+    agreement: int,
+    within: int | None,
 ) -> Bound:
     tasks = [bound for bound in bounds if bound.kind == "response time"]
     name = name_of(old, new)
@@ -98,6 +111,9 @@ def _change(
     if open_:
         text = f"rests on {open_[0].task} meeting its deadline in {old}, which is not shown"
         return Bound(name, None, within, SOURCE, notes=(text,), kind=KIND, missing=missing)
+    if moved is not None and not moved.schedulable:
+        text = "rests on the tasks' state being handed over within the agreement, which is not shown"
+        return Bound(name, None, within, SOURCE, notes=(text,), kind=KIND, missing=moved.missing)
     logical = published_at_deadline(made)
     last, longest = "", 0
     for bound in tasks:

@@ -15,7 +15,7 @@ from consort.commands.simulate import chains_above
 from consort.model import Duration, System
 from consort.record.store import Run, default_root
 from consort.simulate.build import Discipline, Waiting
-from consort.simulate.call import check_size, run_name, worst_seed
+from consort.simulate.call import check_size, run_name, worst_seed_of_modes
 from consort.simulate.chains import ChainFigures, measure_chains
 from consort.simulate.engine import Choice, Report
 from consort.simulate.mode_record import record_modes
@@ -51,7 +51,7 @@ def simulate_changes(
     if several:
         found = simulate_modes(prepared, bounds, duration, seed, runs=runs, choice=execution, report=report)
     if record_it:
-        chosen = _worst(found) if several else seed
+        chosen = worst_seed_of_modes(found) if several else seed
         one = simulate_modes(prepared, bounds, duration, chosen, choice=execution, trace=True, report=report)
         found = found if several else one
         chains = _chains(one)
@@ -71,18 +71,6 @@ def simulate_changes(
         for line in wrong:
             click.echo(line, err=True)
     return ok
-
-
-def _worst(found: ModesSimulation) -> int:
-    """The seed of the run that came closest to a deadline in any mode, or furthest past one."""
-    worst = [(worst_seed(one), one) for one in found.modes.values()]
-    return max(
-        worst,
-        key=lambda pair: max(
-            ((f.max_response or 0) / f.deadline for f in pair[1].figures.values() if f.seed == pair[0]),
-            default=0.0,
-        ),
-    )[0]
 
 
 def _chains(one: ModesSimulation) -> dict[str, dict[str, ChainFigures]]:

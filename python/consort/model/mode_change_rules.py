@@ -64,8 +64,10 @@ def _order(view: View) -> Problems:
 
 
 def _tasks(view: View, modes: list[str]) -> Problems:
-    released_by: dict[str, tuple[str, str]] = {}
+    computed_by: dict[str, tuple[str, str]] = {}
     said: set[str] = set()
+    through = "state_through" in view.mapping(HERE)
+    moves = False
     for mode in modes:
         active = view.sequence("modes", mode, "tasks") or view.tasks()
         for task in view.tasks():
@@ -77,18 +79,35 @@ def _tasks(view: View, modes: list[str]) -> Problems:
                 if f"{task}.{key}" not in said:
                     said.add(f"{task}.{key}")
                     yield view.problem(_place(mode, task, key, override), message)
-            core = given.get("master") if given.get("execution") == "offloaded" else given.get("on")
+            for key in ("on", "master"):
+                if isinstance(given.get(key), str):
+                    yield from _supply(view, given[key], said)
+            core = given.get("on")
             if not isinstance(core, str):
                 continue
-            other, first = released_by.setdefault(task, (core, mode))
-            if core != other:
-                key = "master" if given.get("execution") == "offloaded" else "on"
+            other, first = computed_by.setdefault(task, (core, mode))
+            moves = moves or core != other
+            if core != other and not through and f"{task}.on" not in said:
+                said.add(f"{task}.on")
                 yield view.problem(
-                    _place(mode, task, key, override),
-                    f"{task!r} is released by {core!r} in the mode {mode!r} and by {other!r} in {first!r}: a"
-                    " task keeps the core that releases it through changes of mode; name the same one",
+                    _place(mode, task, "on", override),
+                    f"{task!r} is computed by {core!r} in the mode {mode!r} and by {other!r} in {first!r}:"
+                    " its state has to go there; say through which memory with 'state_through' under"
+                    " 'mode_changes', or name the same core",
                 )
-            yield from _supply(view, core, said)
+    memory = view.text(HERE, "state_through")
+    if memory is None or view.platform is None:
+        return
+    here = (HERE, "state_through")
+    known = view.platform.memories
+    if memory not in known:
+        text = (
+            f"{memory!r} is no memory of platform {view.platform.name}; {nearest(memory, known, 'memories')}"
+        )
+        yield view.problem(here, text)
+    elif not moves:
+        text = "every task keeps its core in the modes that are named here: no state moves; remove it"
+        yield view.problem(here, text, at_key=True)
 
 
 def _kept_out(task: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -111,8 +130,8 @@ def _supply(view: View, core: str, said: set[str]) -> Problems:
                 said.add(entry)
                 yield view.problem(
                     ("scheduling", entry, "supply"),
-                    f"{core!r} releases tasks of modes that change, which takes whole cores; remove 'supply',"
-                    " or 'mode_changes'",
+                    f"{core!r} has tasks of modes that change, which takes whole cores; remove 'supply', or"
+                    " 'mode_changes'",
                 )
             return
 

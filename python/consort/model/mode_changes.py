@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, Strict
 
-from consort.model.base import Described, Name
+from consort.model.base import Described, Name, NonEmpty
 from consort.model.quantities import Duration
 
 
@@ -31,6 +31,12 @@ class ModeChanges(Described):
         default=None,
         description="The longest that a change may take, from the request to the new mode's first releases.",
         examples=["20ms"],
+    )
+    state_through: NonEmpty | None = Field(
+        default=None,
+        description="The memory through which the state of a task passes that is computed by different cores"
+        " in different modes.",
+        examples=["ddr"],
     )
     requests: Annotated[tuple[ModeRequest, ...], Strict(False)] = Field(
         description="The changes that are asked for, in order.",

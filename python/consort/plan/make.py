@@ -120,6 +120,7 @@ def _changes(system: System) -> PlannedChanges | None:
         given.start,
         given.agreement.picoseconds,
         None if given.within is None else given.within.picoseconds,
+        given.state_through,
         tuple((request.at.picoseconds, request.to) for request in given.requests),
     )
 

@@ -98,6 +98,8 @@ def _about(picoseconds: int | None) -> str:
 def _changes(changes: PlannedChanges) -> RenderableType:
     within = "" if changes.within_ps is None else f", within {Duration.spelled(changes.within_ps)}"
     lines = [("start", changes.start), ("agreement", Duration.spelled(changes.agreement_ps) + within)]
+    if changes.state_through is not None:
+        lines.append(("state passes through", changes.state_through))
     lines += [(f"requested at {Duration.spelled(at)}", to) for at, to in changes.requests]
     return _list("changes of mode (the plan of each mode: --mode)", lines)
 

@@ -303,6 +303,7 @@ class PlannedChanges:
     start: str
     agreement_ps: int
     within_ps: int | None
+    state_through: str | None
     requests: tuple[tuple[int, str], ...]
     """When [ps], and the mode that is to follow."""
 

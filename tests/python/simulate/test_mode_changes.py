@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import consort as consort_package
 import numpy as np
 import pytest
 import small
@@ -18,7 +19,7 @@ from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.system import analyze_system
 from consort.cli import main
 from consort.errors import BadInput
-from consort.model import System, load_system
+from consort.model import System, load_system, system_from_data
 from consort.simulate.build import prepare
 from consort.simulate.modes import prepare_modes, simulate_modes
 from consort.simulate.rows import JOBS
@@ -50,6 +51,7 @@ def changing(requests: list[tuple[str, str]], agreement: str = "2us", **more: An
             "master": "m-0",
             "execution": "offloaded",
             "dispatch": {"send": "1us", "receive": "1us"},
+            "footprint": {"data": "64B"},
             "priority": 1,
         },
     }
@@ -63,6 +65,7 @@ def changing(requests: list[tuple[str, str]], agreement: str = "2us", **more: An
     changes = {
         "start": "fast",
         "agreement": agreement,
+        "state_through": "free",
         "requests": [{"at": at, "to": to} for at, to in requests],
         **more,
     }
@@ -173,6 +176,7 @@ def systems(draw: st.DrawFn) -> System:
                 "bcet": {"w": {"offloaded": f"{task['bcet']}us"}, "m": {"local": f"{task['bcet']}us"}},
                 "dispatch": {"send": "1us", "receive": "1us"},
             }
+        task["footprint"] = {"data": "64B"}
         tasks[f"t{i}"] = task
     modes: dict[str, dict[str, Any]] = {}
     names = list(tasks)
@@ -182,6 +186,8 @@ def systems(draw: st.DrawFn) -> System:
         for name in active:
             if draw(st.booleans()):
                 overrides[name] = {"period": f"{draw(st.integers(8, 60))}us"}
+                if "master" not in tasks[name] and draw(st.booleans()):
+                    overrides[name] |= {"on": "m-2"}
                 if "master" in tasks[name] and draw(st.booleans()):
                     overrides[name] |= {"execution": "local", "on": tasks[name]["master"]}
         modes[mode] = {"tasks": active, **({"overrides": overrides} if overrides else {})}
@@ -191,6 +197,13 @@ def systems(draw: st.DrawFn) -> System:
         present = draw(st.sampled_from([mode for mode in modes if mode != present]))
         requests.append({"at": f"{at}us", "to": present})
     changes = {"start": "x", "agreement": f"{draw(st.integers(1, 9))}us", "requests": requests}
+    cores: dict[str, set[str]] = {}
+    for mode in {"x", *(request["to"] for request in requests)}:
+        for name in modes[mode]["tasks"]:
+            override = modes[mode].get("overrides", {}).get(name, {})
+            cores.setdefault(name, set()).add(override.get("on", tasks[name]["on"]))
+    if any(len(of) > 1 for of in cores.values()):
+        changes["state_through"] = "free"
     return small.system(tasks, modes=modes, mode_changes=changes)
 
 
@@ -243,13 +256,19 @@ mode_changes: {start: m, agreement: 10us, requests: [{at: 10ms, to: n}]}
             (
                 "{period: 2ms}}",
                 "{on: a72-1}}",
-                "modes.n.overrides.a.on: 'a' is released by 'a72-1' in the mode 'n'",
+                "modes.n.overrides.a.on: 'a' is computed by 'a72-1' in the mode 'n' and by 'a72-0' in 'm'",
             ),
+            (
+                "start: m",
+                "start: m, state_through: ddr",
+                "mode_changes.state_through: every task keeps its core",
+            ),
+            ("start: m", "start: m, state_through: dd", "mode_changes.state_through: 'dd' is no memory"),
             ("period: 1ms, wcet", "period: 1ms, on_miss: stop, wcet", "tasks.a.on_miss: where modes change"),
             (
                 "modes:",
                 "scheduling: {a72-0: {supply: {kind: tdma, budget: 2ms, period: 5ms}}}\nmodes:",
-                "scheduling.a72-0.supply: 'a72-0' releases tasks of modes that change",
+                "scheduling.a72-0.supply: 'a72-0' has tasks of modes that change",
             ),
             (
                 "on: a72-0}\n  b",
@@ -279,6 +298,54 @@ mode_changes: {start: m, agreement: 10us, requests: [{at: 10ms, to: n}]}
             assert status == 2 and "mode_changes: linux runs a system in one mode" in told
         with pytest.raises(BadInput, match="goes from mode to mode"):
             analyze_system(load_system(file))
+
+
+class TestMigration:
+    def system(self, **more: Any) -> System:
+        tasks = {
+            "mover": {"period": 10, "wcet": {"m": "1us", "w": "3us"}, "footprint": {"data": "172B"}},
+            "other": {"period": 10, "wcet": 1, "on": "m-1"},
+        }
+        modes = {
+            "here": {"tasks": ["mover", "other"]},
+            "away": {"tasks": ["mover", "other"], "overrides": {"mover": {"on": "w-0"}}},
+            "without": {"tasks": ["other"]},
+        }
+        requests = [{"at": f"{20 * k + 20}us", "to": to} for k, to in enumerate(["away", "without", "here"])]
+        changes = {"start": "here", "agreement": "2us", "state_through": "shm", "requests": requests, **more}
+        return small.system(tasks, modes=modes, mode_changes=changes)
+
+    def test_the_state_is_handed_over_within_the_agreement(self) -> None:
+        found = analyze_modes(self.system())
+        assert [bound.task for bound in found.changes if bound.kind == "hand-over of state"] == [
+            "to here",
+            "to away",
+        ]
+        # 172 bytes are written and read at 100ns + 1ns a byte; a word said once and looked at twice.
+        moved = next(bound for bound in found.changes if bound.task == "to away")
+        assert moved.response == (2 * (100 + 172) + 3 * (100 + 4)) * 1000
+        assert moved.deadline == 2 * US and found.schedulable
+        assert moved.explanation[0].note == "from m-0"
+
+    def test_a_change_that_is_too_short_for_the_state_has_no_bound(self) -> None:
+        found = analyze_modes(self.system(agreement="800ns"))
+        change = found.change("here", "away")
+        assert change.response is None and "handed over" in change.notes[0]
+        assert found.change("away", "without").response is not None
+
+    def test_a_state_of_unknown_size_is_missing(self) -> None:
+        system = self.system()
+        data = system.to_json()
+        del data["tasks"]["mover"]["footprint"]
+        found = analyze_modes(system_from_data(data, platform=small.PLATFORM))
+        assert found.change("here", "away").missing == ("tasks.mover.footprint.data",)
+
+    def test_jobs_run_on_their_modes_core(self) -> None:
+        system = self.system()
+        found = simulate_modes(prepare_modes(system), analyze_modes(system), 100 * US, trace=True)
+        assert [change.kept for change in found.changes] == [True] * 3
+        assert [stay.simulation.figures["mover"].core for stay in found.segments[:2]] == ["m-0", "w-0"]
+        assert found.segments[1].simulation.figures["mover"].min_response == 3 * US
 
 
 class TestCommands:
@@ -311,6 +378,13 @@ class TestCommands:
         assert found["changes"][0]["bound_ps"] == 30 * US and found["changes"][0]["kept"]
         run = json.loads((Path(found["path"]) / "run.json").read_text())
         assert [one["key"] for one in run["configurations"]] == ["0-m", "1-n"]
+
+    def test_from_python(self, file: Path) -> None:
+        run = consort_package.simulate(load_system(file), "30ms", root=file.parent / "runs", runs=2)
+        assert run.data["verdict"]["ok"] and [one["key"] for one in run.data["configurations"]] == [
+            "0-m",
+            "1-n",
+        ]
 
     def test_several_runs(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         status, out, _ = consort(capsys, "simulate", file, "--no-record", "--runs", "3")
