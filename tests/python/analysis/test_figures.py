@@ -27,7 +27,9 @@ MS = 10**9
 
 
 def each_mode(system: System) -> list[System]:
-    return [system, *(system.in_mode(mode) for mode in system.modes)]
+    # One that changes modes is never in none.
+    whole = [system] if system.mode_changes is None else []
+    return [*whole, *(system.in_mode(mode) for mode in system.modes)]
 
 
 def check(bound: Bound) -> None:

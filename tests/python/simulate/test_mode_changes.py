@@ -348,6 +348,22 @@ class TestMigration:
         assert found.segments[1].simulation.figures["mover"].min_response == 3 * US
 
 
+def test_a_hundred_changes_of_the_uav_miss_no_deadline() -> None:
+    data = load_system(ROOT / "examples/uav/system.yaml").to_json()
+    modes = ["cruise", "near-ground"]
+    data["mode_changes"]["requests"] = [
+        # At another instant of the periods each time.
+        {"at": f"{97 * k + 97}ms", "to": modes[k % 2]}
+        for k in range(100)
+    ]
+    system = system_from_data(data)
+    bounds = analyze_modes(system)
+    assert bounds.schedulable
+    found = simulate_modes(prepare_modes(system), bounds, 10 * 10**12, choice="edges")
+    assert len(found.changes) == 100
+    assert found.misses == 0 and found.late_changes == []
+
+
 class TestCommands:
     @pytest.fixture
     def file(self, tmp_path: Path) -> Path:
