@@ -63,7 +63,7 @@ package consort_remote_pkg;
     logic [1:0]         resp;
   } axi_b_t;
 
-  // Where an address leads, as axi_gate asks it.
+  // Where an address leads, as consort_axi_gate asks it.
   typedef struct packed {
     logic                 mapped;   // else the answer is DECERR
     logic                 allowed;  // else SLVERR

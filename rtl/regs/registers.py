@@ -235,7 +235,7 @@ def page(registers: list[Register]) -> str:
     """docs/reference/remote-registers.md."""
     lines = ["# Registers of the remote-memory blocks", "", f"<!-- {NOTE} -->", ""]
     lines += [
-        "32-bit registers behind an AXI-Lite port at each block (`rtl/cblock/cblock.sv`, `rtl/mblock/mblock.sv`); in C++",
+        "32-bit registers behind an AXI-Lite port at each block (`rtl/cblock/consort_cblock.sv`, `rtl/mblock/consort_mblock.sv`); in C++",
         "`include/consort/remote/registers.hpp`, with the driver `window.hpp` over it. Arrays are given at",
         "their longest; how long they are in a block is in its `shape`. A write to a read-only register, and",
         "any access where there is none, ends with SLVERR and changes nothing. Bits without a field read as",

@@ -59,8 +59,10 @@ struct Hops {
         };
         const auto data = [](const auto& beat, bool valid) { return valid && (beat[0] & 7) == kFrameData; };
         mark(0, write ? top.s_aw_valid_i[0] != 0 : top.s_ar_valid_i[0] != 0);
-        mark(1, data(root.remote_pair__DOT__c_tx[link], root.remote_pair__DOT__c_tx_valid[link]));
-        mark(2, data(root.remote_pair__DOT__m_rx[link], root.remote_pair__DOT__m_rx_valid[link]));
+        mark(1, data(root.consort_remote_pair__DOT__c_tx[link],
+                     root.consort_remote_pair__DOT__c_tx_valid[link]));
+        mark(2, data(root.consort_remote_pair__DOT__m_rx[link],
+                     root.consort_remote_pair__DOT__m_rx_valid[link]));
         bool asked = false;
         bool answered = false;
         for (unsigned m = 0; m < sim::kMemories; ++m) {
@@ -69,8 +71,10 @@ struct Hops {
         }
         mark(3, asked);
         mark(4, answered);
-        mark(5, data(root.remote_pair__DOT__m_tx[link], root.remote_pair__DOT__m_tx_valid[link]));
-        mark(6, data(root.remote_pair__DOT__c_rx[link], root.remote_pair__DOT__c_rx_valid[link]));
+        mark(5, data(root.consort_remote_pair__DOT__m_tx[link],
+                     root.consort_remote_pair__DOT__m_tx_valid[link]));
+        mark(6, data(root.consort_remote_pair__DOT__c_rx[link],
+                     root.consort_remote_pair__DOT__c_rx_valid[link]));
         mark(7, write ? top.s_b_valid_o[0] != 0 : top.s_r_valid_o[0] != 0);
     }
     [[nodiscard]] bool complete() const { return at[7] != 0; }

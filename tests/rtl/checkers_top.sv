@@ -44,9 +44,9 @@ module checkers_top
     input logic       take_i,
     input logic [4:0] give_i
 );
-  axi_checker i_axi (.*);
+  consort_axi_checker i_axi (.*);
 
-  stream_checker #(
+  consort_stream_checker #(
       .Width(8)
   ) i_stream (
       .clk_i,
@@ -57,7 +57,7 @@ module checkers_top
       .data_i(stream_data_i)
   );
 
-  link_checker i_link (
+  consort_link_checker i_link (
       .clk_i,
       .rst_ni,
       .up_o(up_i),
@@ -73,7 +73,7 @@ module checkers_top
       .rx_unit_ready_i(units_ready_i)
   );
 
-  credit_checker #(
+  consort_credit_checker #(
       .Max(16)
   ) i_credit (
       .clk_i,

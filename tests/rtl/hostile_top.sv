@@ -58,7 +58,7 @@ module hostile_top
 
   for (genvar l = 0; l < Links; l++) begin : gen_source
     assign m_ready[l] = 1'b1;
-    link #(
+    consort_link #(
         .Initiator(1'b1)
     ) i_link (
         .clk_i,
@@ -99,7 +99,7 @@ module hostile_top
     );
   end
 
-  mblock #(
+  consort_mblock #(
       .Links(Links)
   ) i_mblock (
       .clk_i,

@@ -21,7 +21,6 @@ CREDIT = (
     ("CONSORT_ADDR_WIDTH 40", "CONSORT_ADDR_WIDTH 24"),
     ("OffsetWidth = 28;", "OffsetWidth = 16;"),
 )
-SIMULATED = ("phy_model", "paper_wire", "remote_pair", "paper_pair", "remote_figure4")
 MOST = 40_000_000
 
 
@@ -45,12 +44,12 @@ def graph(folder: Path, top: str, sizes, changes=None, parameters: tuple[str, ..
     package = folder / "consort_remote_pkg.sv"
     package.write_text(replaced(build.source(ROOT, package.name).read_text(), sizes))
     files = [package]
-    for source in build.sources(ROOT):
+    for source in build.synthesised(ROOT):
         file = source
-        if changes and source.stem in changes:
+        if changes and build.short(source) in changes:
             file = folder / source.name
-            file.write_text(replaced(source.read_text(), (changes[source.stem],)))
-        if source.name != package.name and source.stem not in SIMULATED:
+            file.write_text(replaced(source.read_text(), (changes[build.short(source)],)))
+        if source.name != package.name:
             files.append(file)
     files.append(EXPLORE / f"{top}.sv")
     python = build.tools() / "bin" / "python"
@@ -293,4 +292,4 @@ def test_what_is_made_wrong_is_in_the_sources():
     changes = [("link", param.values[2]) for param in WRONG_LINKS]
     changes += [(param.values[0], param.values[1]) for param in WRONG_CREDITS]
     for module, right in changes:
-        assert build.source(ROOT, f"{module}.sv").read_text().count(right) == 1, right
+        assert build.module(ROOT, module).read_text().count(right) == 1, right

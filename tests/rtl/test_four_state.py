@@ -21,8 +21,8 @@ def simulated(folder: Path, pair: str, changes: dict[str, tuple[str, str]] | Non
     files = []
     for source in build.sources(ROOT):
         file = source
-        if changes and source.stem in changes:
-            right, wrong = changes[source.stem]
+        if changes and build.short(source) in changes:
+            right, wrong = changes[build.short(source)]
             text = source.read_text()
             assert text.count(right) == 1, right
             file = folder / source.name
@@ -45,7 +45,7 @@ def simulated(folder: Path, pair: str, changes: dict[str, tuple[str, str]] | Non
     return said
 
 
-@pytest.mark.parametrize("pair", ["remote_pair", "paper_pair"])
+@pytest.mark.parametrize("pair", ["consort_remote_pair", "consort_paper_pair"])
 def test_nothing_is_unknown_after_a_reset(tmp_path, pair):
     assert simulated(tmp_path, pair).strip().splitlines()[-1] == "PASSED"
 
@@ -64,4 +64,4 @@ def test_nothing_is_unknown_after_a_reset(tmp_path, pair):
     ],
 )
 def test_what_is_unknown_is_found(tmp_path, module, right, wrong):
-    assert "FAILED" in simulated(tmp_path, "remote_pair", {module: (right, wrong)})
+    assert "FAILED" in simulated(tmp_path, "consort_remote_pair", {module: (right, wrong)})

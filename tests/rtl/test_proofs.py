@@ -64,7 +64,7 @@ def proof(source: Path, module: str, folder: Path, *words: str) -> subprocess.Co
         source = folder / f"shallow_{module}.sv"
         source.write_text(text.replace(*SHALLOW[module]))
     python = build.tools() / "bin" / "python"
-    files = [package, *(build.source(ROOT, f"{part}.sv") for part in PARTS.get(module, ())), source]
+    files = [package, *(build.module(ROOT, part) for part in PARTS.get(module, ())), source]
     if module in SHARED:
         files.append(FORMAL / f"{SHARED[module]}.sv")
     top = f"{module}_check"
@@ -104,14 +104,14 @@ PROVEN = [
 
 @pytest.mark.parametrize(("module", "parameters"), PROVEN)
 def test_what_the_module_promises_is_proven(tmp_path, module, parameters):
-    result = proof(build.source(ROOT, f"{module}.sv"), module, tmp_path, *parameters)
+    result = proof(build.module(ROOT, module), module, tmp_path, *parameters)
     assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
     assert result.stdout.rstrip().endswith("proven")
 
 
 @pytest.mark.slow
 def test_no_run_of_twelve_cycles_breaks_what_the_guard_of_a_memory_promises(tmp_path):
-    result = proof(build.source(ROOT, "memory_guard.sv"), "memory_guard", tmp_path, "--refute")
+    result = proof(build.module(ROOT, "memory_guard"), "memory_guard", tmp_path, "--refute")
     assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
     assert result.stdout.rstrip().endswith("not refuted")
 
@@ -404,7 +404,7 @@ WRONG_VERSIONS = [
 @pytest.mark.parametrize(("module", "right", "wrong"), list(in_turn(WRONG_VERSIONS)))
 def test_of_a_wrong_module_a_run_is_found_that_breaks_a_promise(tmp_path, module, right, wrong):
     module, *parameters = module.split()
-    text = build.source(ROOT, f"{module}.sv").read_text()
+    text = build.module(ROOT, module).read_text()
     assert text.count(right) == 1
     broken = tmp_path / f"{module}.sv"
     broken.write_text(text.replace(right, wrong))

@@ -292,11 +292,11 @@ endmodule
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wrong")
-    sources = {file.stem: file for file in build.sources(ROOT)}
-    texts = {name: sources[name].read_text() for name in ("consort_remote_pkg", "remote_pair")}
+    sources = {build.short(file): file for file in build.sources(ROOT)}
+    texts = {name: sources[name].read_text() for name in ("remote_pkg", "remote_pair")}
     head = "package consort_remote_pkg;"
-    assert texts["consort_remote_pkg"].count(head) == 1
-    texts["consort_remote_pkg"] = texts["consort_remote_pkg"].replace(head, head + "\n  int chosen = 0;")
+    assert texts["remote_pkg"].count(head) == 1
+    texts["remote_pkg"] = texts["remote_pkg"].replace(head, head + "\n  int chosen = 0;")
     texts["remote_pair"] = texts["remote_pair"].rstrip().removesuffix("endmodule") + READS
     for number, wrong in enumerate(ALL, start=1):
         for right, instead in wrong.changes:
@@ -313,10 +313,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
             assert found == 1, (wrong.name, right)
     files = []
     for name, text in texts.items():
-        files.append(folder / f"{name}.sv")
+        files.append(folder / sources[name].name)
         files[-1].write_text(text)
     options = ("-Wno-fatal", "-Wno-lint", "-CFLAGS", "-O1")
-    return build.simulation("remote_pair", harness("remote.cpp"), None, options, tuple(files))
+    return build.simulation("consort_remote_pair", harness("remote.cpp"), None, options, tuple(files))
 
 
 def tried(program: Path, folder: Path, number: int, does: tuple[str, ...]) -> tuple[dict[str, Any], str]:

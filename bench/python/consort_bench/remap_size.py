@@ -23,7 +23,7 @@ def run(options: Options) -> BenchResult:
     for block, parameters in BLOCKS[:1] if options.quick else BLOCKS:
         of = ", ".join(f"{name}: {value}" for name, value in parameters.items())
         options.progress(f"{block} of one link, {of}", None)
-        cost = estimate(block, parameters)
+        cost = estimate(f"consort_{block}", parameters)
         rows.append(
             {
                 "block": block,

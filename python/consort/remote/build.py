@@ -53,6 +53,22 @@ def sources(root: Path) -> list[Path]:
     return packages + sorted(set(found) - set(packages))
 
 
+def synthesised(root: Path) -> list[Path]:
+    """The sources of the hardware itself, without the tops of simulations and the wire between two blocks."""
+    wire = module(root, "paper_wire")
+    return [path for path in sources(root) if path.parent.name != "tb" and path != wire]
+
+
+def module(root: Path, name: str) -> Path:
+    """The file of the module `consort_NAME`."""
+    return source(root, f"consort_{name}.sv")
+
+
+def short(path: Path) -> str:
+    """The name of the module of a file, without `consort_`."""
+    return path.stem.removeprefix("consort_")
+
+
 def source(root: Path, name: str) -> Path:
     """The file `name` of the synthesisable sources, whichever folder of rtl/ it lies in."""
     (path,) = (root / "rtl").glob(f"*/{name}")

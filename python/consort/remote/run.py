@@ -64,7 +64,7 @@ def soak(load: Soak) -> dict[str, Any]:
 def figure4(load: Soak) -> dict[str, Any]:
     """Random traffic between three cBlocks and two mBlocks, connected as the paper's Figure 4 has it."""
     program = simulation(
-        "remote_figure4",
+        "consort_remote_figure4",
         harness("figure4.cpp"),
         options=("-CFLAGS", "-DFIGURE4 -DPORTS=3 -DLINKS=2 -DMEMORIES=2"),
     )
@@ -115,7 +115,7 @@ def _of(load: Soak, paper: bool = False) -> Path:
 def _pair(
     shape: int = 1, phy_width: int = 128, paper: bool = False, addresses: int = 40, ids: int = 16
 ) -> Path:
-    top, source = ("paper_pair", "paper.cpp") if paper else ("remote_pair", "remote.cpp")
+    top, source = ("consort_paper_pair", "paper.cpp") if paper else ("consort_remote_pair", "remote.cpp")
     parameters: dict[str, int | str] = {}
     defines = ""
     if shape != 1:

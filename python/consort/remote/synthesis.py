@@ -78,11 +78,7 @@ def estimate(top: str, parameters: dict[str, int] | None = None) -> Cost:
         out = Path(folder) / "netlist.json"
         command = [str(python), str(root / "rtl" / "synth" / "synthesize.py"), top, str(out)]
         command += [f"{name}={value}" for name, value in sorted((parameters or {}).items())]
-        command += [
-            str(path)
-            for path in build.sources(root)
-            if path.stem not in ("phy_model", "paper_wire", "remote_pair", "paper_pair", "remote_figure4")
-        ]
+        command += map(str, build.synthesised(root))
         result = subprocess.run(command, cwd=root, env=build.environment(), capture_output=True, text=True)
         if result.returncode != 0 or not out.exists():
             raise SystemFails(f"synthesis of {top} fails: {(result.stdout + result.stderr).strip()[-1500:]}")

@@ -28,7 +28,7 @@ def program() -> Path:
     if not Path("/usr/include/lz4.h").exists():
         raise EnvironmentLacks("liblz4-dev is not installed", "install it: apt-get install liblz4-dev")
     options = ("--trace-fst", "rtl/tb/window.vlt", "-CFLAGS", f"-I{root / 'include'}")
-    return simulation("remote_pair", harness("window.cpp"), options=options)
+    return simulation("consort_remote_pair", harness("window.cpp"), options=options)
 
 
 def folder() -> Path:

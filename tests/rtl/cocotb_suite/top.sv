@@ -59,7 +59,7 @@ module top
     assign cut_of[l] = cut[l];
   end
 
-  remote_pair #(
+  consort_remote_pair #(
       .Ports(Ports),
       .Links(Links),
       .Memories(Memories)

@@ -48,7 +48,7 @@ module credit_world
 
   assign windows[0] = '{valid: 1'b1, readable: 1'b1, writable: 1'b1, link: '0, handle: '0, first: '0, last: '0};
 
-  port_write #(
+  consort_port_write #(
       .Windows(1),
       .Room(32),
       .Credits(Credits)

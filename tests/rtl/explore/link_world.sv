@@ -72,7 +72,7 @@ module link_world
     logic [31:0] bad_frames, replays, downs;
     assign replays_odd[e] = replays[0];
     logic drain, hunting;
-    link #(
+    consort_link #(
         .Initiator(e == 0),
         .RxDepth(4),
         .HeadDepth(2),

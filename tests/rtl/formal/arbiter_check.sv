@@ -14,7 +14,7 @@ module arbiter_check (
   logic past_valid = 1'b0;
   logic [1:0] who_q;
 
-  arbiter #(.N(N)) dut (.clk_i(clk), .rst_ni(rst_n), .request_i(request), .grant_o(grant), .taken_i(taken));
+  consort_arbiter #(.N(N)) dut (.clk_i(clk), .rst_ni(rst_n), .request_i(request), .grant_o(grant), .taken_i(taken));
 
   always_ff @(posedge clk) begin
     past_valid <= 1'b1;

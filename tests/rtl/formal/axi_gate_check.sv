@@ -45,7 +45,7 @@ module axi_gate_check
   logic aw_load, aw_passed, aw_refused, ar_load, ar_passed, ar_refused;
   logic past_valid = 1'b0;
 
-  axi_gate #(
+  consort_axi_gate #(
       .Most(Most),
       .Rename(Rename),
       .Id(Id)

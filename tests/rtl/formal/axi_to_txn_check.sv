@@ -28,7 +28,7 @@ module axi_to_txn_check
   txn_t txn;
   logic past_valid = 1'b0;
 
-  axi_to_txn #(
+  consort_axi_to_txn #(
       .Mif(Mif)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n),

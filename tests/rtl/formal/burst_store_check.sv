@@ -22,7 +22,7 @@ module burst_store_check
   axi_w_t w_out;
   logic past_valid = 1'b0;
 
-  burst_store #(
+  consort_burst_store #(
       .Room(4)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .aw_i(aw), .aw_to_i(aw_to), .aw_valid_i(aw_valid), .aw_ready_o(aw_ready), .w_i(w),

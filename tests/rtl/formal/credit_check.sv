@@ -13,7 +13,7 @@ module credit_check (
   logic [4:0] out_q;  // what is out, counted apart
   logic past_valid = 1'b0;
 
-  credit #(.Max(Max)) dut (
+  consort_credit #(.Max(Max)) dut (
       .clk_i(clk), .rst_ni(rst_n), .clear_i(1'b0), .want_i(want), .enough_o(enough), .take_i(take), .give_i(give)
   );
 

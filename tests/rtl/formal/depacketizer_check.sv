@@ -2,7 +2,7 @@
 // The depacketizer with beats as beat_grammar has them, those of two interfaces alternating: a transaction comes out with the
 // beat that ends it, with what its parts held, and with no other; it stays until it is taken. The FIFO in front, which is proven
 // apart, is a wire here: any beats may come out of it.
-module fifo #(
+module consort_fifo #(
     parameter type T = logic,
     parameter int unsigned Depth = 4
 ) (
@@ -34,7 +34,7 @@ module depacketizer_check
   txn_t txn;
   logic past_valid = 1'b0;
 
-  depacketizer #(
+  consort_depacketizer #(
       .Mifs(2)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .beat_i(beat), .beat_valid_i(beat_valid), .beat_ready_o(beat_ready), .txn_o(txn),

@@ -18,7 +18,7 @@ module failed_tags_check (
   assign used  = tail_q - head_q;
   assign ahead = place_q - head_q;
 
-  failed_tags #(
+  consort_failed_tags #(
       .Width(3),
       .Links(1)
   ) dut (

@@ -16,7 +16,7 @@ module fifo_ahead_check (
   logic [3:0] data_out;
   logic past_valid = 1'b0;
 
-  fifo_ahead #(
+  consort_fifo_ahead #(
       .T(logic [3:0]),
       .Depth(Depth)
   ) dut (

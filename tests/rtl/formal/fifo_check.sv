@@ -15,7 +15,7 @@ module fifo_check (
   logic [3:0] data_out;
   logic past_valid = 1'b0;
 
-  fifo #(
+  consort_fifo #(
       .T(logic [3:0]),
       .Depth(Depth)
   ) dut (

@@ -15,7 +15,7 @@ module fifo_head_check (
   logic [3:0] data_out;
   logic past_valid = 1'b0;
 
-  fifo_head #(
+  consort_fifo_head #(
       .T(logic [3:0]),
       .Depth(Depth)
   ) dut (

@@ -23,7 +23,7 @@ module lite_slave_check (
   logic [3:0] write_addr, read_addr;
   logic past_valid = 1'b0;
 
-  lite_slave #(
+  consort_lite_slave #(
       .Width(4)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n),

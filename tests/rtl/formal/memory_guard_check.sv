@@ -45,7 +45,7 @@ module memory_guard_check
   axi_r_t l_r;
   logic past_valid = 1'b0;
 
-  memory_guard #(
+  consort_memory_guard #(
       .Links(1),
       .ReadDepth(Depth),
       .WriteDepth(Depth),

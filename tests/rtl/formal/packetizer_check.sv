@@ -18,7 +18,7 @@ module packetizer_check
   logic [3:0] link;
   logic past_valid = 1'b0;
 
-  packetizer dut (
+  consort_packetizer dut (
       .clk_i(clk), .rst_ni(rst_n), .pipelined_i(pipelined), .fill_beat_i(fill_beat), .txn_i(txn), .txn_valid_i(txn_valid),
       .txn_ready_o(txn_ready), .beat_o(beat), .link_o(link), .beat_valid_o(beat_valid), .beat_ready_i(beat_ready)
   );

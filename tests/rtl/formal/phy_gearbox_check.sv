@@ -24,7 +24,7 @@ module phy_gearbox_check
   logic [WordWidth-1:0] phy_tx;
   logic past_valid = 1'b0;
 
-  phy_gearbox #(
+  consort_phy_gearbox #(
       .PhyWidth(PhyWidth)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .tx_beat_i(tx_beat), .tx_valid_i(tx_valid), .tx_ready_o(tx_ready), .rx_beat_o(rx_beat),
@@ -81,7 +81,7 @@ module phy_gearbox_check
     logic hunted_valid, unused_ready, unused_gap, unused_valid;
     logic [64:0] unused_word, word_q;
     logic found_q, second_q;   // the word before was the end of a ResyncBeat; a whole beat after that another begins
-    phy_gearbox #(
+    consort_phy_gearbox #(
         .PhyWidth(64)
     ) receiver (
         .clk_i(clk), .rst_ni(rst_n), .tx_beat_i('0), .tx_valid_i(1'b0), .tx_ready_o(unused_ready), .rx_beat_o(hunted),

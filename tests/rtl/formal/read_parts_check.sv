@@ -20,7 +20,7 @@ module read_parts_check
   logic [DataWidth-1:0] unit_out;
   logic past_valid = 1'b0;
 
-  read_parts dut (
+  consort_read_parts dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .r_i(r), .r_valid_i(r_valid), .r_ready_o(r_ready), .part_o(part),
       .part_units_o(part_units), .part_valid_o(part_valid), .part_ready_i(part_ready), .unit_o(unit_out),
       .unit_valid_o(unit_valid), .unit_ready_i(unit_ready)

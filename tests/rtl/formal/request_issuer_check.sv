@@ -43,7 +43,7 @@ module request_issuer_check
   logic aw_valid, w_valid, ar_valid;
   logic past_valid = 1'b0;
 
-  request_issuer #(
+  consort_request_issuer #(
       .Link(Link)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .idle_o(idle), .refused_o(refused), .request_i(request),

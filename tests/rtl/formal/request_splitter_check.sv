@@ -39,7 +39,7 @@ module request_splitter_check
     assign table_now[i] = segments[$bits(segment_t)*i+:$bits(segment_t)];
   end
 
-  request_splitter #(
+  consort_request_splitter #(
       .Segments(Segments)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .segments_i(table_now), .drain_i(drain), .frame_meta_i(frame_meta),

@@ -22,7 +22,7 @@ module response_parser_check
   logic [DataWidth-1:0] read_data;
   logic past_valid = 1'b0;
 
-  response_parser dut (
+  consort_response_parser dut (
       .clk_i(clk), .rst_ni(rst_n), .up_i(up), .frame_meta_i(frame_meta), .frame_valid_i(frame_valid),
       .frame_ready_o(frame_ready), .unit_i(unit), .unit_valid_i(unit_valid), .unit_ready_o(unit_ready),
       .read_kind_o(read_kind), .read_tag_o(read_tag), .read_resp_o(read_resp), .read_data_o(read_data),

@@ -15,7 +15,7 @@ module rr_switch_check (
   logic [3:0] data_out;
   logic past_valid = 1'b0;
 
-  rr_switch #(
+  consort_rr_switch #(
       .T(logic [3:0]),
       .N(N)
   ) dut (

@@ -15,7 +15,7 @@ module tag_flags_check (
   logic [1:0] who_q;
   logic [2:0] cycles_q;  // since the reset
 
-  tag_flags #(
+  consort_tag_flags #(
       .Width(2)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .swept_o(swept), .set_i(set), .set_index_i(set_index), .clear_i(clear),

@@ -26,7 +26,7 @@ module txn_to_axi_check
   txn_t rsp;
   logic past_valid = 1'b0;
 
-  txn_to_axi #(
+  consort_txn_to_axi #(
       .Mif (Mif),
       .Link(Link)
   ) dut (

@@ -26,7 +26,7 @@ module window_table_check
   assign windows[0] = windows_0;
   assign windows[1] = windows_1;
 
-  window_table #(
+  consort_window_table #(
       .Windows(Windows),
       .Links(Links),
       .Write(1'b1)

@@ -37,7 +37,7 @@ module write_acks_check
   assign start = wants_start && valid && may_start && !busy_q && !drain;
   assign done  = wants_done && busy_q;
 
-  write_acks dut (
+  consort_write_acks dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .tag_i(tag), .more_i(more), .valid_i(valid), .may_start_o(may_start),
       .several_o(several), .start_i(start), .good_i(good), .done_i(done), .done_tag_i(busy_tag_q), .done_more_i(busy_more_q),
       .done_several_i(busy_several_q), .done_good_i(busy_good_q), .b_i(b), .b_valid_i(b_valid), .b_ready_o(b_ready),

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cBlock in the paper's packetizations, b2b or pipelined, on the paper's link: nothing is lost there, and back-pressure is a
+// wire. AXI4 slaves, windows and registers are those of cblock. A link is up when it is enabled; registers of repetition and of
+// what was lost do nothing. On the link an address is a handle and an offset, as in compact: the base is the mBlock's to add.
+module consort_paper_cblock
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned Ports   = 1,
+    parameter int unsigned Links   = 1,
+    parameter int unsigned Windows = 8
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    // Constant while anything is under way.
+    input logic pipelined_i,
+    input logic fill_beat_i,
+
+    input  axi_a_t s_aw_i      [Ports],
+    input  logic   s_aw_valid_i[Ports],
+    output logic   s_aw_ready_o[Ports],
+    input  axi_w_t s_w_i       [Ports],
+    input  logic   s_w_valid_i [Ports],
+    output logic   s_w_ready_o [Ports],
+    output axi_b_t s_b_o       [Ports],
+    output logic   s_b_valid_o [Ports],
+    input  logic   s_b_ready_i [Ports],
+    input  axi_a_t s_ar_i      [Ports],
+    input  logic   s_ar_valid_i[Ports],
+    output logic   s_ar_ready_o[Ports],
+    output axi_r_t s_r_o       [Ports],
+    output logic   s_r_valid_o [Ports],
+    input  logic   s_r_ready_i [Ports],
+
+    input  logic [11:0] cfg_awaddr_i,
+    input  logic        cfg_awvalid_i,
+    output logic        cfg_awready_o,
+    input  logic [31:0] cfg_wdata_i,
+    input  logic        cfg_wvalid_i,
+    output logic        cfg_wready_o,
+    output logic [ 1:0] cfg_bresp_o,
+    output logic        cfg_bvalid_o,
+    input  logic        cfg_bready_i,
+    input  logic [11:0] cfg_araddr_i,
+    input  logic        cfg_arvalid_i,
+    output logic        cfg_arready_o,
+    output logic [31:0] cfg_rdata_o,
+    output logic [ 1:0] cfg_rresp_o,
+    output logic        cfg_rvalid_o,
+    input  logic        cfg_rready_i,
+
+    output logic [BeatWidth-1:0] phy_tx_o      [Links],
+    output logic                 phy_tx_valid_o[Links],
+    input  logic                 phy_tx_ready_i[Links],
+    input  logic [BeatWidth-1:0] phy_rx_i      [Links],
+    input  logic                 phy_rx_valid_i[Links],
+    output logic                 phy_rx_ready_o[Links]
+);
+  if (Ports < 1 || Ports > 4) begin : gen_check_ports
+    $error("consort_paper_cblock: Ports must be 1 to 4");
+  end
+  if (Links < 1 || Links > 4) begin : gen_check_links
+    $error("consort_paper_cblock: Links must be 1 to 4");
+  end
+  if (AddrWidth < OffsetWidth + $bits(handle_t) || AddrWidth > 44) begin : gen_check_addresses
+    $error("consort_paper_cblock: addresses must be of 36 to 44 bits");
+  end
+  if ($bits(axi_a_t) > 2 * PartPayload || $bits(axi_r_t) > 3 * PartPayload || $bits(axi_w_t) > 3 * PartPayload)
+  begin : gen_check_parts
+    $error("consort_paper_cblock: ids must be of 16 bits at most, for the parts of a transaction");
+  end
+
+  window_t windows[Ports][Windows];
+  logic [Windows-1:0] count_reads[Ports], count_writes[Ports];
+  logic [Links-1:0] enable;
+  logic [31:0] none[Links];
+  logic [Ports-1:0] fence, fenced_q;
+  logic [23:0] none_after[Links];
+  logic [39:0] unused;
+  assign none = '{default: '0};
+  assign none_after = '{default: '0};
+
+  consort_cblock_regs #(
+      .Ports(Ports),
+      .Links(Links),
+      .Windows(Windows)
+  ) i_regs (
+      .clk_i,
+      .rst_ni,
+      .cfg_awaddr_i,
+      .cfg_awvalid_i,
+      .cfg_awready_o,
+      .cfg_wdata_i,
+      .cfg_wvalid_i,
+      .cfg_wready_o,
+      .cfg_bresp_o,
+      .cfg_bvalid_o,
+      .cfg_bready_i,
+      .cfg_araddr_i,
+      .cfg_arvalid_i,
+      .cfg_arready_o,
+      .cfg_rdata_o,
+      .cfg_rresp_o,
+      .cfg_rvalid_o,
+      .cfg_rready_i,
+      .windows_o(windows),
+      .count_reads_i(count_reads),
+      .count_writes_i(count_writes),
+      .enable_o(enable),
+      .up_i(enable),
+      .ack_timeout_o(unused[39:24]),
+      .down_after_o(unused[23:0]),
+      .fence_o(fence),
+      .fenced_i(fenced_q | fence),
+      .bad_frames_i(none),
+      .replays_i(none),
+      .downs_i(none),
+      .peer_after_i(none_after)
+  );
+
+  logic [BeatWidth-1:0] beat[Ports];
+  logic [Ports-1:0] beat_for[Links], beat_taken[Links];
+  txn_t rsp[Links];
+  logic [Links-1:0] rsp_for[Ports], rsp_taken[Ports];
+
+  for (genvar p = 0; p < Ports; p++) begin : gen_port
+    place_t aw_place, ar_place;
+    logic aw_load, ar_load, aw_passed, ar_passed;
+    logic [Windows-1:0] aw_window, ar_window;
+    handle_t aw_handle, ar_handle;
+    logic [OffsetWidth-1:0] aw_offset, ar_offset;
+    logic [2*AddrWidth+1:0] unused_gate;
+    axi_a_t aw, ar;
+    axi_w_t w;
+    axi_b_t b;
+    axi_r_t r;
+    logic aw_valid, aw_ready, w_valid, w_ready, b_valid, b_ready, ar_valid, ar_ready, r_valid, r_ready;
+    logic [1:0] aw_to, ar_to;
+    logic [3:0] link;
+    txn_t req, answer;
+    logic req_valid, req_ready, answer_valid, answer_ready, beat_valid, beat_ready;
+
+    consort_window_table #(
+        .Windows(Windows),
+        .Links(Links),
+        .Write(1'b1)
+    ) i_write_table (
+        .clk_i,
+        .windows_i(windows[p]),
+        .up_i(4'(enable)),
+        .addr_i(s_aw_i[p].addr),
+        .load_i(aw_load),
+        .mapped_o(aw_place.mapped),
+        .allowed_o(aw_place.allowed),
+        .window_o(aw_window),
+        .link_o(aw_place.to),
+        .handle_o(aw_handle),
+        .offset_o(aw_offset)
+    );
+    consort_window_table #(
+        .Windows(Windows),
+        .Links(Links),
+        .Write(1'b0)
+    ) i_read_table (
+        .clk_i,
+        .windows_i(windows[p]),
+        .up_i(4'(enable)),
+        .addr_i(s_ar_i[p].addr),
+        .load_i(ar_load),
+        .mapped_o(ar_place.mapped),
+        .allowed_o(ar_place.allowed),
+        .window_o(ar_window),
+        .link_o(ar_place.to),
+        .handle_o(ar_handle),
+        .offset_o(ar_offset)
+    );
+    assign aw_place.addr = AddrWidth'({aw_handle, aw_offset});
+    assign ar_place.addr = AddrWidth'({ar_handle, ar_offset});
+    // Until nothing at all is under way at the port.
+    logic [8:0] under_way_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        under_way_q <= '0;
+        fenced_q[p] <= 1'b0;
+      end else begin
+        under_way_q <= under_way_q + 9'(s_ar_valid_i[p] && s_ar_ready_o[p]) + 9'(s_aw_valid_i[p] && s_aw_ready_o[p]) -
+            9'(s_r_valid_o[p] && s_r_ready_i[p] && s_r_o[p].last) - 9'(s_b_valid_o[p] && s_b_ready_i[p]);
+        if (fence[p]) fenced_q[p] <= 1'b1;
+        else if (under_way_q == '0) fenced_q[p] <= 1'b0;
+      end
+    end
+
+    assign count_writes[p] = aw_passed ? aw_window : '0;
+    assign count_reads[p] = ar_passed ? ar_window : '0;
+
+    consort_axi_gate i_gate (
+        .clk_i,
+        .rst_ni,
+        .s_aw_i(s_aw_i[p]),
+        .s_aw_valid_i(s_aw_valid_i[p]),
+        .s_aw_ready_o(s_aw_ready_o[p]),
+        .s_w_i(s_w_i[p]),
+        .s_w_valid_i(s_w_valid_i[p]),
+        .s_w_ready_o(s_w_ready_o[p]),
+        .s_b_o(s_b_o[p]),
+        .s_b_valid_o(s_b_valid_o[p]),
+        .s_b_ready_i(s_b_ready_i[p]),
+        .s_ar_i(s_ar_i[p]),
+        .s_ar_valid_i(s_ar_valid_i[p]),
+        .s_ar_ready_o(s_ar_ready_o[p]),
+        .s_r_o(s_r_o[p]),
+        .s_r_valid_o(s_r_valid_o[p]),
+        .s_r_ready_i(s_r_ready_i[p]),
+        .m_aw_o(aw),
+        .m_aw_to_o(aw_to),
+        .m_aw_valid_o(aw_valid),
+        .m_aw_ready_i(aw_ready),
+        .m_w_o(w),
+        .m_w_valid_o(w_valid),
+        .m_w_ready_i(w_ready),
+        .m_b_i(b),
+        .m_b_valid_i(b_valid),
+        .m_b_ready_o(b_ready),
+        .m_ar_o(ar),
+        .m_ar_to_o(ar_to),
+        .m_ar_valid_o(ar_valid),
+        .m_ar_ready_i(ar_ready),
+        .m_r_i(r),
+        .m_r_valid_i(r_valid),
+        .m_r_ready_o(r_ready),
+        .aw_load_o(aw_load),
+        .aw_look_o(unused_gate[AddrWidth-1:0]),
+        .aw_place_i(aw_place),
+        .aw_passed_o(aw_passed),
+        .aw_refused_o(unused_gate[2*AddrWidth]),
+        .ar_load_o(ar_load),
+        .ar_look_o(unused_gate[2*AddrWidth-1:AddrWidth]),
+        .ar_place_i(ar_place),
+        .ar_passed_o(ar_passed),
+        .ar_refused_o(unused_gate[2*AddrWidth+1])
+    );
+
+    consort_axi_to_txn #(
+        .Mif(p)
+    ) i_streamer (
+        .clk_i,
+        .rst_ni,
+        .aw_i(aw),
+        .aw_link_i(aw_to),
+        .aw_valid_i(aw_valid),
+        .aw_ready_o(aw_ready),
+        .w_i(w),
+        .w_valid_i(w_valid),
+        .w_ready_o(w_ready),
+        .b_o(b),
+        .b_valid_o(b_valid),
+        .b_ready_i(b_ready),
+        .ar_i(ar),
+        .ar_link_i(ar_to),
+        .ar_valid_i(ar_valid),
+        .ar_ready_o(ar_ready),
+        .r_o(r),
+        .r_valid_o(r_valid),
+        .r_ready_i(r_ready),
+        .txn_o(req),
+        .txn_valid_o(req_valid),
+        .txn_ready_i(req_ready),
+        .rsp_i(answer),
+        .rsp_valid_i(answer_valid),
+        .rsp_ready_o(answer_ready)
+    );
+
+    consort_packetizer i_egress (
+        .clk_i,
+        .rst_ni,
+        .pipelined_i,
+        .fill_beat_i,
+        .txn_i(req),
+        .txn_valid_i(req_valid),
+        .txn_ready_o(req_ready),
+        .beat_o(beat[p]),
+        .link_o(link),
+        .beat_valid_o(beat_valid),
+        .beat_ready_i(beat_ready)
+    );
+
+    always_comb begin
+      beat_ready = 1'b0;
+      for (int unsigned l = 0; l < Links; l++) beat_ready = beat_ready || beat_taken[l][p];
+    end
+    for (genvar l = 0; l < Links; l++) begin : gen_for
+      assign beat_for[l][p] = beat_valid && (Links == 1 || link == 4'(l));
+    end
+
+    consort_rr_switch #(
+        .T(txn_t),
+        .N(Links)
+    ) i_ingress_switch (
+        .clk_i,
+        .rst_ni,
+        .data_i(rsp),
+        .valid_i(rsp_for[p]),
+        .ready_o(rsp_taken[p]),
+        .data_o(answer),
+        .valid_o(answer_valid),
+        .ready_i(answer_ready)
+    );
+  end
+
+  for (genvar l = 0; l < Links; l++) begin : gen_link
+    logic rsp_valid, rsp_ready;
+
+    consort_rr_switch #(
+        .T(logic [BeatWidth-1:0]),
+        .N(Ports)
+    ) i_egress_switch (
+        .clk_i,
+        .rst_ni,
+        .data_i(beat),
+        .valid_i(beat_for[l]),
+        .ready_o(beat_taken[l]),
+        .data_o(phy_tx_o[l]),
+        .valid_o(phy_tx_valid_o[l]),
+        .ready_i(phy_tx_ready_i[l])
+    );
+
+    consort_depacketizer #(
+        .Mifs(Ports)
+    ) i_ingress (
+        .clk_i,
+        .rst_ni,
+        .beat_i(phy_rx_i[l]),
+        .beat_valid_i(phy_rx_valid_i[l]),
+        .beat_ready_o(phy_rx_ready_o[l]),
+        .txn_o(rsp[l]),
+        .txn_valid_o(rsp_valid),
+        .txn_ready_i(rsp_ready)
+    );
+
+    always_comb begin
+      rsp_ready = 1'b0;
+      for (int unsigned p = 0; p < Ports; p++) rsp_ready = rsp_ready || rsp_taken[p][l];
+    end
+    for (genvar p = 0; p < Ports; p++) begin : gen_to
+      assign rsp_for[p][l] = rsp_valid && (Ports == 1 || rsp[l].mif == 4'(p));
+    end
+  end
+endmodule

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the mBlock does for one of its links: requests are checked against the link's own segments, become AXI4 transactions,
+// and their answers frames.
+module consort_mblock_link
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned Link     = 0,
+    parameter int unsigned Segments = 16
+) (
+    input  logic     clk_i,
+    input  logic     rst_ni,
+    input  segment_t segments_i[Segments],
+    output logic     refused_o,  // a request was outside of the segments or against their permissions
+
+    output logic                 busy_o,     // something is under way at the memories
+    input  logic                 drain_i,
+    output logic                 drained_o,
+    input  logic                 rx_waited_i,
+    input  logic [MetaWidth-1:0] rx_arriving_meta_i,
+    input  logic [MetaWidth-1:0] rx_meta_i,
+    input  logic [4:0]           rx_units_i,
+    input  logic                 rx_valid_i,
+    output logic                 rx_ready_o,
+    input  logic [BeatWidth-1:0] rx_unit_i,
+    input  logic                 rx_unit_valid_i,
+    output logic                 rx_unit_ready_o,
+    output logic [MetaWidth-1:0] tx_meta_o,
+    output logic [4:0]           tx_units_o,
+    output logic                 tx_valid_o,
+    input  logic                 tx_ready_i,
+    output logic [BeatWidth-1:0] tx_unit_o,
+    output logic                 tx_unit_valid_o,
+    input  logic                 tx_unit_ready_i,
+
+    output axi_a_t     aw_o,
+    output logic [1:0] aw_memory_o,
+    output logic       aw_valid_o,
+    input  logic       aw_ready_i,
+    output axi_w_t     w_o,
+    output logic       w_valid_o,
+    input  logic       w_ready_i,
+    input  axi_b_t     b_i,
+    input  logic       b_valid_i,
+    output logic       b_ready_o,
+    output axi_a_t     ar_o,
+    output logic [1:0] ar_memory_o,
+    output logic       ar_valid_o,
+    input  logic       ar_ready_i,
+    input  axi_r_t     r_i,
+    input  logic       r_valid_i,
+    output logic       r_ready_o
+);
+  // ---- Requests ----
+
+  request_t request;
+  segment_t segment;
+  logic request_valid, request_taken, request_legal, data_valid, data_taken, data_none;
+  logic idle;  // nothing is under way towards the memories
+
+  consort_request_splitter #(
+      .Segments(Segments)
+  ) i_splitter (
+      .clk_i,
+      .rst_ni,
+      .segments_i,
+      .drain_i,
+      .frame_meta_i(rx_meta_i),
+      .frame_waited_i(rx_waited_i),
+      .arriving_meta_i(rx_arriving_meta_i),
+      .frame_units_i(rx_units_i),
+      .frame_valid_i(rx_valid_i),
+      .frame_ready_o(rx_ready_o),
+      .unit_i(rx_unit_i),
+      .unit_valid_i(rx_unit_valid_i),
+      .unit_ready_o(rx_unit_ready_o),
+      .request_o(request),
+      .segment_o(segment),
+      .legal_o(request_legal),
+      .request_valid_o(request_valid),
+      .request_taken_i(request_taken),
+      .data_valid_o(data_valid),
+      .data_taken_i(data_taken),
+      .data_none_o(data_none),
+      .data_idle_i(idle)
+  );
+
+  logic [TagWidth-1:0] error_tag, done_tag;
+  logic error_valid, error_taken;
+  logic may_start, several, start, start_good, done, done_more, done_several, done_good, reads;
+
+  consort_request_issuer #(
+      .Link(Link)
+  ) i_issuer (
+      .clk_i,
+      .rst_ni,
+      .drain_i,
+      .idle_o(idle),
+      .refused_o,
+      .request_i(request),
+      .segment_i(segment),
+      .legal_i(request_legal),
+      .request_valid_i(request_valid),
+      .request_taken_o(request_taken),
+      .data_i(rx_unit_i),
+      .data_valid_i(data_valid),
+      .data_taken_o(data_taken),
+      .data_none_i(data_none),
+      .error_tag_o(error_tag),
+      .error_valid_o(error_valid),
+      .error_taken_i(error_taken),
+      .may_start_i(may_start),
+      .several_i(several),
+      .start_o(start),
+      .start_good_o(start_good),
+      .done_o(done),
+      .done_tag_o(done_tag),
+      .done_more_o(done_more),
+      .done_several_o(done_several),
+      .done_good_o(done_good),
+      .reads_o(reads),
+      .aw_o,
+      .aw_memory_o,
+      .aw_valid_o,
+      .aw_ready_i,
+      .w_o,
+      .w_valid_o,
+      .w_ready_i,
+      .ar_o,
+      .ar_memory_o,
+      .ar_valid_o,
+      .ar_ready_i
+  );
+
+  // ---- Answers ----
+
+  ack_t ack;
+  response_t part;
+  logic [4:0] part_units;
+  logic ack_valid, ack_taken, part_valid, part_ready;
+
+  consort_write_acks i_acks (
+      .clk_i,
+      .rst_ni,
+      .drain_i,
+      .tag_i(request.tag),
+      .more_i(request.more),
+      .valid_i(request_valid && request.op != OpRead),
+      .may_start_o(may_start),
+      .several_o(several),
+      .start_i(start),
+      .good_i(start_good),
+      .done_i(done),
+      .done_tag_i(done_tag),
+      .done_more_i(done_more),
+      .done_several_i(done_several),
+      .done_good_i(done_good),
+      .b_i,
+      .b_valid_i,
+      .b_ready_o,
+      .ack_o(ack),
+      .ack_valid_o(ack_valid),
+      .ack_taken_i(ack_taken)
+  );
+
+  consort_read_parts i_parts (
+      .clk_i,
+      .rst_ni,
+      .drain_i,
+      .r_i,
+      .r_valid_i,
+      .r_ready_o,
+      .part_o(part),
+      .part_units_o(part_units),
+      .part_valid_o(part_valid),
+      .part_ready_i(part_ready),
+      .unit_o(tx_unit_o),
+      .unit_valid_o(tx_unit_valid_o),
+      .unit_ready_i(tx_unit_ready_i)
+  );
+
+  consort_response_framer i_framer (
+      .clk_i,
+      .rst_ni,
+      .drain_i,
+      .part_i(part),
+      .part_units_i(part_units),
+      .part_valid_i(part_valid),
+      .part_ready_o(part_ready),
+      .error_tag_i(error_tag),
+      .error_valid_i(error_valid),
+      .error_taken_o(error_taken),
+      .ack_i(ack),
+      .ack_valid_i(ack_valid),
+      .ack_taken_o(ack_taken),
+      .frame_meta_o(tx_meta_o),
+      .frame_units_o(tx_units_o),
+      .frame_valid_o(tx_valid_o),
+      .frame_ready_i(tx_ready_i),
+      .unit_taken_i(tx_unit_valid_o && tx_unit_ready_i)
+  );
+
+  // ---- Draining ----
+
+  logic [9:0] reads_q, writes_q;  // at the memories
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      reads_q   <= '0;
+      writes_q  <= '0;
+      drained_o <= 1'b0;
+      busy_o <= 1'b0;
+    end else begin
+      reads_q <= reads_q + 10'(reads) - 10'(r_valid_i && r_ready_o && r_i.last);
+      writes_q <= writes_q + 10'(start && start_good) - 10'(b_valid_i && b_ready_o);
+      busy_o <= reads_q != '0 || writes_q != '0 || !idle || request_valid;
+      // While it drains nothing starts.
+      drained_o <= drain_i && reads_q == '0 && writes_q == '0 && idle;
+    end
+  end
+endmodule

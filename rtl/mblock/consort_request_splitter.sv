@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mBlock's ingress controller of one link: frames into single requests, each with the segment that it names. The segment is
+// read a cycle before the request shows, and stays what it was then: a request that shows is under way.
+module consort_request_splitter
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned Segments = 16
+) (
+    input  logic                 clk_i,
+    input  logic                 rst_ni,
+    input  segment_t             segments_i[Segments],
+    input  logic                 drain_i,
+    input  logic [MetaWidth-1:0] frame_meta_i,
+    input  logic                 frame_waited_i,   // else it arrives now, and shows here too
+    input  logic [MetaWidth-1:0] arriving_meta_i,
+    input  logic [4:0]           frame_units_i,
+    input  logic                 frame_valid_i,
+    output logic                 frame_ready_o,
+    input  logic [BeatWidth-1:0] unit_i,
+    input  logic                 unit_valid_i,
+    output logic                 unit_ready_o,
+    output request_t             request_o,
+    output segment_t             segment_o,
+    output logic                 legal_o,          // what shows is a burst that AXI4 has
+    output logic                 request_valid_o,
+    input  logic                 request_taken_i,
+    // The unit that shows is of a request's data. They come in the order of the requests.
+    output logic                 data_valid_o,
+    input  logic                 data_taken_i,
+    output logic                 data_none_o,      // no more of them come for the requests that were taken
+    input  logic                 data_idle_i       // no request that was taken wants any
+);
+  request_meta_t meta, arrives;
+  request_t pushed, queued, looked;
+  logic [4:0] units_q, pairs_q;  // of the frame at hand, to come; those of requests in pairs come first
+  logic at_head, at_pairs, odd_q;
+  logic push, queue_ready, queue_empty, queue_valid, direct, free, drops;
+
+  assign meta = request_meta_t'(frame_meta_i);
+  assign at_head = units_q == '0;
+  assign at_pairs = pairs_q != '0 && !at_head;
+  assign frame_ready_o = at_head && queue_ready;
+  // Units that no request of their frame wants: its sender counts wrongly.
+  assign drops = !at_head && !at_pairs && queue_empty && !request_valid_o && data_idle_i;
+  assign unit_ready_o = data_taken_i || (odd_q && queue_ready) || drops;
+  // A write that wants data while requests of a frame wait for room is of a frame before that one: its data do not come.
+  assign data_none_o = at_head || (at_pairs && !queue_ready);
+  assign data_valid_o = unit_valid_i && !at_head && !at_pairs && !drain_i;
+
+  // A frame's first request goes past the queue where nothing waits.
+  assign direct = !request_valid_o && queue_empty && !frame_waited_i;
+  assign free = !request_valid_o || request_taken_i;
+
+  always_comb begin
+    pushed = meta.first;
+    push = at_head && frame_valid_i && !direct;
+    if (odd_q) begin
+      pushed = request_t'(unit_i[127:64]);
+      push = pushed.op != OpNone;
+    end else if (at_pairs) begin
+      pushed = request_t'(unit_i[63:0]);
+      push = unit_valid_i;
+    end
+  end
+
+  consort_fifo_ahead #(
+      .T(request_t),
+      .Depth(32)
+  ) i_queue (
+      .clk_i,
+      .rst_ni,
+      .clear_i(drain_i),
+      .data_i(pushed),
+      .valid_i(push),
+      .ready_o(queue_ready),
+      .empty_o(queue_empty),
+      .data_o(queued),
+      .valid_o(queue_valid),
+      .ready_i(free)
+  );
+
+  assign arrives = request_meta_t'(arriving_meta_i);
+  assign looked = queue_valid ? queued : arrives.first;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) request_valid_o <= 1'b0;
+    else if (drain_i) request_valid_o <= 1'b0;
+    else if (free) request_valid_o <= queue_valid || (direct && at_head && frame_valid_i);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (free) begin
+      request_o <= looked;
+      legal_o <= queue_valid ? legal(queued) : legal(arrives.first);
+      segment_o <= segments_i[looked.handle.index];
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      units_q <= '0;
+      pairs_q <= '0;
+      odd_q   <= 1'b0;
+    end else if (drain_i) begin
+      units_q <= '0;
+      pairs_q <= '0;
+      odd_q   <= 1'b0;
+    end else if (at_head) begin
+      if (frame_valid_i && queue_ready) begin
+        units_q <= frame_units_i;
+        pairs_q <= ({1'b0, meta.extra} + 5'd1) >> 1;
+      end
+    end else begin
+      if (unit_valid_i && unit_ready_o) units_q <= units_q - 5'd1;
+      if (odd_q && queue_ready) begin
+        odd_q   <= 1'b0;
+        pairs_q <= pairs_q - 5'd1;
+      end else if (at_pairs && unit_valid_i && queue_ready) begin
+        odd_q <= 1'b1;
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers of the cBlock. Their places come from remote.rdl through consort_remote_regs_pkg.
+module consort_cblock_regs
+  import consort_remote_pkg::*;
+  import consort_remote_regs_pkg::*;
+#(
+    parameter int unsigned Ports   = 1,
+    parameter int unsigned Links   = 1,
+    parameter int unsigned Windows = 8
+) (
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    input  logic [11:0] cfg_awaddr_i,
+    input  logic        cfg_awvalid_i,
+    output logic        cfg_awready_o,
+    input  logic [31:0] cfg_wdata_i,
+    input  logic        cfg_wvalid_i,
+    output logic        cfg_wready_o,
+    output logic [ 1:0] cfg_bresp_o,
+    output logic        cfg_bvalid_o,
+    input  logic        cfg_bready_i,
+    input  logic [11:0] cfg_araddr_i,
+    input  logic        cfg_arvalid_i,
+    output logic        cfg_arready_o,
+    output logic [31:0] cfg_rdata_o,
+    output logic [ 1:0] cfg_rresp_o,
+    output logic        cfg_rvalid_o,
+    input  logic        cfg_rready_i,
+
+    // Those of more than 2^OffsetWidth bytes are not valid: an address beyond would come out at another one.
+    output window_t            windows_o     [Ports][Windows],
+    input  logic [Windows-1:0] count_reads_i [Ports],
+    input  logic [Windows-1:0] count_writes_i[Ports],
+    output logic [  Links-1:0] enable_o,
+    input  logic [  Links-1:0] up_i,
+    output logic [       15:0] ack_timeout_o,
+    output logic [       23:0] down_after_o,
+    output logic [  Ports-1:0] fence_o,          // pulses
+    input  logic [  Ports-1:0] fenced_i,
+    input  logic [       31:0] bad_frames_i  [Links],
+    input  logic [       31:0] replays_i     [Links],
+    input  logic [       31:0] downs_i       [Links],
+    input  logic [       23:0] peer_after_i  [Links]
+);
+  localparam int unsigned WindowIndex = $clog2(CblockWindowStride);
+
+  logic write, write_good, read_good;
+  logic [11:0] write_addr, read_addr;
+  logic [31:0] write_data, read_data;
+  logic [31:0] reads_q[Ports][Windows], writes_q[Ports][Windows];
+  window_t windows_q[Ports][Windows];
+  logic [PageWidth-1:0] pages[Ports][Windows];
+  logic [Windows-1:0] fits_q[Ports];
+
+  for (genvar p = 0; p < Ports; p++) begin : gen_fits
+    for (genvar w = 0; w < Windows; w++) begin : gen_window
+      assign pages[p][w] = windows_q[p][w].last - windows_q[p][w].first;
+      always_comb begin
+        windows_o[p][w] = windows_q[p][w];
+        windows_o[p][w].valid = windows_q[p][w].valid && fits_q[p][w];
+      end
+      always_ff @(posedge clk_i) fits_q[p][w] <= pages[p][w][PageWidth-1:OffsetWidth-12] == '0;
+    end
+  end
+
+  consort_lite_slave i_lite (
+      .clk_i,
+      .rst_ni,
+      .awaddr_i(cfg_awaddr_i),
+      .awvalid_i(cfg_awvalid_i),
+      .awready_o(cfg_awready_o),
+      .wdata_i(cfg_wdata_i),
+      .wvalid_i(cfg_wvalid_i),
+      .wready_o(cfg_wready_o),
+      .bresp_o(cfg_bresp_o),
+      .bvalid_o(cfg_bvalid_o),
+      .bready_i(cfg_bready_i),
+      .araddr_i(cfg_araddr_i),
+      .arvalid_i(cfg_arvalid_i),
+      .arready_o(cfg_arready_o),
+      .rdata_o(cfg_rdata_o),
+      .rresp_o(cfg_rresp_o),
+      .rvalid_o(cfg_rvalid_o),
+      .rready_i(cfg_rready_i),
+      .write_o(write),
+      .write_addr_o(write_addr),
+      .write_data_o(write_data),
+      .write_good_i(write_good),
+      .read_addr_o(read_addr),
+      .read_data_i(read_data),
+      .read_good_i(read_good)
+  );
+
+  function automatic logic is_window(logic [11:0] addr, int unsigned port, int unsigned window);
+    logic [11:0] at;
+    at = CblockWindows + 12'(port) * CblockPortStride + 12'(window) * CblockWindowStride;
+    return addr[11:WindowIndex] == at[11:WindowIndex];
+  endfunction
+
+  // What an address means, a cycle after it.
+  logic write_enable_q, write_timeout_q, write_down_q, write_fence_q;
+  logic [Windows-1:0] write_first_q[Ports], write_last_q[Ports], write_control_q[Ports];
+  logic write_window_good_q;
+
+  always_ff @(posedge clk_i) begin
+    write_enable_q <= write_addr == CblockEnable;
+    write_timeout_q <= write_addr == CblockAckTimeout;
+    write_down_q <= write_addr == CblockDownAfter;
+    write_fence_q <= write_addr == CblockFence;
+    write_window_good_q <= 1'b0;
+    for (int unsigned p = 0; p < Ports; p++) begin
+      for (int unsigned w = 0; w < Windows; w++) begin
+        write_first_q[p][w] <= is_window(write_addr, p, w) && write_addr[WindowIndex-1:0] == CblockWindowFirst;
+        write_last_q[p][w] <= is_window(write_addr, p, w) && write_addr[WindowIndex-1:0] == CblockWindowLast;
+        write_control_q[p][w] <= is_window(write_addr, p, w) && write_addr[WindowIndex-1:0] == CblockWindowControl;
+        if (is_window(write_addr, p, w) &&
+            write_addr[WindowIndex-1:0] inside {CblockWindowFirst, CblockWindowLast, CblockWindowControl}) begin
+          write_window_good_q <= 1'b1;
+        end
+      end
+    end
+  end
+  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_fence_q || write_window_good_q;
+  assign fence_o = write && write_fence_q ? write_data[Ports-1:0] : '0;
+
+  logic [Windows-1:0] counted_reads_q[Ports], counted_writes_q[Ports];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      enable_o <= '0;
+      ack_timeout_o <= 16'(CblockAckTimeoutReset);
+      down_after_o <= 24'(CblockDownAfterReset);
+      for (int unsigned p = 0; p < Ports; p++) begin
+        counted_reads_q[p]  <= '0;
+        counted_writes_q[p] <= '0;
+        for (int unsigned w = 0; w < Windows; w++) begin
+          windows_q[p][w] <= '0;
+          reads_q[p][w]   <= '0;
+          writes_q[p][w]  <= '0;
+        end
+      end
+    end else begin
+      if (write) begin
+        if (write_enable_q) enable_o <= write_data[Links-1:0];
+        if (write_timeout_q) ack_timeout_o <= write_data[15:0];
+        if (write_down_q) down_after_o <= write_data[23:0];
+        for (int unsigned p = 0; p < Ports; p++) begin
+          for (int unsigned w = 0; w < Windows; w++) begin
+            if (write_first_q[p][w]) windows_q[p][w].first <= write_data[PageWidth-1:0];
+            if (write_last_q[p][w]) windows_q[p][w].last <= write_data[PageWidth-1:0];
+            if (write_control_q[p][w]) begin
+              {windows_q[p][w].handle, windows_q[p][w].link, windows_q[p][w].writable, windows_q[p][w].readable,
+                  windows_q[p][w].valid} <= write_data[12:0];
+            end
+          end
+        end
+      end
+      counted_reads_q  <= count_reads_i;
+      counted_writes_q <= count_writes_i;
+      for (int unsigned p = 0; p < Ports; p++) begin
+        for (int unsigned w = 0; w < Windows; w++) begin
+          reads_q[p][w]  <= reads_q[p][w] + 32'(counted_reads_q[p][w]);
+          writes_q[p][w] <= writes_q[p][w] + 32'(counted_writes_q[p][w]);
+        end
+      end
+    end
+  end
+
+  localparam int unsigned Sources = 7 + 4 * Links + 5 * Ports * Windows;
+  logic [31:0] values[Sources];
+  logic [11:0] places[Sources];
+
+  assign values[0] = CblockIdReset;
+  assign places[0] = CblockId;
+  assign values[1] = {8'd0, 8'(Windows), 8'(Links), 8'(Ports)};
+  assign places[1] = CblockShape;
+  assign values[2] = 32'(enable_o);
+  assign places[2] = CblockEnable;
+  assign values[3] = 32'(up_i);
+  assign places[3] = CblockUp;
+  assign values[4] = 32'(ack_timeout_o);
+  assign places[4] = CblockAckTimeout;
+  assign values[5] = 32'(down_after_o);
+  assign places[5] = CblockDownAfter;
+  assign values[6] = 32'(fenced_i);
+  assign places[6] = CblockFence;
+  for (genvar l = 0; l < Links; l++) begin : gen_link
+    localparam int unsigned First = 7 + 4 * l;
+    localparam logic [11:0] Place = CblockLinks + 12'(l) * CblockLinkStride;
+    assign values[First] = bad_frames_i[l];
+    assign places[First] = Place + 12'(CblockLinkBadFrames);
+    assign values[First+1] = replays_i[l];
+    assign places[First+1] = Place + 12'(CblockLinkReplays);
+    assign values[First+2] = downs_i[l];
+    assign places[First+2] = Place + 12'(CblockLinkDowns);
+    assign values[First+3] = 32'(peer_after_i[l]);
+    assign places[First+3] = Place + 12'(CblockLinkPeerAfter);
+  end
+  for (genvar p = 0; p < Ports; p++) begin : gen_port
+    for (genvar w = 0; w < Windows; w++) begin : gen_window
+      localparam int unsigned First = 7 + 4 * Links + 5 * (p * Windows + w);
+      localparam logic [11:0] Place = CblockWindows + 12'(p) * CblockPortStride + 12'(w) * CblockWindowStride;
+      window_t window;
+      assign window = windows_q[p][w];
+      assign values[First] = 32'(window.first);
+      assign places[First] = Place + 12'(CblockWindowFirst);
+      assign values[First+1] = 32'(window.last);
+      assign places[First+1] = Place + 12'(CblockWindowLast);
+      assign values[First+2] = 32'({window.handle, window.link, window.writable, window.readable, window.valid});
+      assign places[First+2] = Place + 12'(CblockWindowControl);
+      assign values[First+3] = reads_q[p][w];
+      assign places[First+3] = Place + 12'(CblockWindowReads);
+      assign values[First+4] = writes_q[p][w];
+      assign places[First+4] = Place + 12'(CblockWindowWrites);
+    end
+  end
+
+  consort_registers_read #(
+      .Sources(Sources)
+  ) i_read (
+      .clk_i,
+      .addr_i(read_addr),
+      .places_i(places),
+      .values_i(values),
+      .value_o(read_data),
+      .there_o(read_good)
+  );
+endmodule

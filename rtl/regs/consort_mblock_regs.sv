@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registers of the mBlock. Their places come from remote.rdl through consort_remote_regs_pkg.
+module consort_mblock_regs
+  import consort_remote_pkg::*;
+  import consort_remote_regs_pkg::*;
+#(
+    parameter int unsigned Links    = 1,
+    parameter int unsigned Memories = 1,
+    parameter int unsigned Segments = 16
+) (
+    input  logic        clk_i,
+    input  logic        rst_ni,
+    input  logic [11:0] cfg_awaddr_i,
+    input  logic        cfg_awvalid_i,
+    output logic        cfg_awready_o,
+    input  logic [31:0] cfg_wdata_i,
+    input  logic        cfg_wvalid_i,
+    output logic        cfg_wready_o,
+    output logic [ 1:0] cfg_bresp_o,
+    output logic        cfg_bvalid_o,
+    input  logic        cfg_bready_i,
+    input  logic [11:0] cfg_araddr_i,
+    input  logic        cfg_arvalid_i,
+    output logic        cfg_arready_o,
+    output logic [31:0] cfg_rdata_o,
+    output logic [ 1:0] cfg_rresp_o,
+    output logic        cfg_rvalid_o,
+    input  logic        cfg_rready_i,
+
+    output segment_t         segments_o   [Links][Segments],
+    output logic [Links-1:0] enable_o,
+    input  logic [Links-1:0] up_i,
+    output logic [     15:0] ack_timeout_o,
+    output logic [     23:0] down_after_o,
+    output logic [     23:0] answer_after_o,
+    input  logic [Memories-1:0] silent_i,
+    input  logic [Links-1:0] busy_i,
+    input  logic [     31:0] bad_frames_i [Links],
+    input  logic [     31:0] replays_i    [Links],
+    input  logic [     31:0] downs_i      [Links],
+    input  logic [     23:0] peer_after_i [Links],
+    input  logic [Links-1:0] refused_i
+);
+  logic write, write_good, read_good;
+  logic [11:0] write_addr, read_addr;
+  logic [31:0] write_data, read_data;
+  logic [31:0] refused_q[Links];
+
+  consort_lite_slave i_lite (
+      .clk_i,
+      .rst_ni,
+      .awaddr_i(cfg_awaddr_i),
+      .awvalid_i(cfg_awvalid_i),
+      .awready_o(cfg_awready_o),
+      .wdata_i(cfg_wdata_i),
+      .wvalid_i(cfg_wvalid_i),
+      .wready_o(cfg_wready_o),
+      .bresp_o(cfg_bresp_o),
+      .bvalid_o(cfg_bvalid_o),
+      .bready_i(cfg_bready_i),
+      .araddr_i(cfg_araddr_i),
+      .arvalid_i(cfg_arvalid_i),
+      .arready_o(cfg_arready_o),
+      .rdata_o(cfg_rdata_o),
+      .rresp_o(cfg_rresp_o),
+      .rvalid_o(cfg_rvalid_o),
+      .rready_i(cfg_rready_i),
+      .write_o(write),
+      .write_addr_o(write_addr),
+      .write_data_o(write_data),
+      .write_good_i(write_good),
+      .read_addr_o(read_addr),
+      .read_data_i(read_data),
+      .read_good_i(read_good)
+  );
+
+  function automatic logic is_segment(logic [11:0] addr, int unsigned link, int unsigned segment);
+    return addr[11:4] == 8'((MblockSegments + 12'(link) * MblockLinkSegmentsStride + 12'(segment) * MblockSegmentStride) >> 4);
+  endfunction
+
+  // What an address means, a cycle after it.
+  logic write_enable_q, write_timeout_q, write_down_q, write_answer_q, write_segment_good_q;
+  logic [Segments-1:0] write_base_q[Links], write_last_q[Links], write_control_q[Links];
+
+  always_ff @(posedge clk_i) begin
+    write_enable_q <= write_addr == MblockEnable;
+    write_timeout_q <= write_addr == MblockAckTimeout;
+    write_down_q <= write_addr == MblockDownAfter;
+    write_answer_q <= write_addr == MblockAnswerAfter;
+    write_segment_good_q <= 1'b0;
+    for (int unsigned l = 0; l < Links; l++) begin
+      for (int unsigned s = 0; s < Segments; s++) begin
+        write_base_q[l][s] <= is_segment(write_addr, l, s) && write_addr[3:0] == MblockSegmentBase;
+        write_last_q[l][s] <= is_segment(write_addr, l, s) && write_addr[3:0] == MblockSegmentLast;
+        write_control_q[l][s] <= is_segment(write_addr, l, s) && write_addr[3:0] == MblockSegmentControl;
+        if (is_segment(write_addr, l, s) &&
+            write_addr[3:0] inside {MblockSegmentBase, MblockSegmentLast, MblockSegmentControl}) begin
+          write_segment_good_q <= 1'b1;
+        end
+      end
+    end
+  end
+  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_answer_q || write_segment_good_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      enable_o <= '0;
+      ack_timeout_o <= 16'(MblockAckTimeoutReset);
+      down_after_o <= 24'(MblockDownAfterReset);
+      answer_after_o <= 24'(MblockAnswerAfterReset);
+      for (int unsigned l = 0; l < Links; l++) begin
+        refused_q[l] <= '0;
+        for (int unsigned s = 0; s < Segments; s++) segments_o[l][s] <= '0;
+      end
+    end else begin
+      if (write) begin
+        if (write_enable_q) enable_o <= write_data[Links-1:0];
+        if (write_timeout_q) ack_timeout_o <= write_data[15:0];
+        if (write_down_q) down_after_o <= write_data[23:0];
+        if (write_answer_q) answer_after_o <= write_data[23:0];
+        for (int unsigned l = 0; l < Links; l++) begin
+          for (int unsigned s = 0; s < Segments; s++) begin
+            if (write_base_q[l][s]) segments_o[l][s].base <= write_data[PageWidth-1:0];
+            if (write_last_q[l][s]) segments_o[l][s].last <= write_data[OffsetWidth-13:0];
+            if (write_control_q[l][s]) begin
+              {segments_o[l][s].generation, segments_o[l][s].memory, segments_o[l][s].writable, segments_o[l][s].readable,
+                  segments_o[l][s].valid} <= write_data[8:0];
+            end
+          end
+        end
+      end
+      for (int unsigned l = 0; l < Links; l++) refused_q[l] <= refused_q[l] + 32'(refused_i[l]);
+    end
+  end
+
+  localparam int unsigned Sources = 9 + 5 * Links + 3 * Links * Segments;
+  logic [31:0] values[Sources];
+  logic [11:0] places[Sources];
+
+  assign values[0] = MblockIdReset;
+  assign places[0] = MblockId;
+  assign values[1] = {8'd0, 8'(Segments), 8'(Links), 8'(Memories)};
+  assign places[1] = MblockShape;
+  assign values[2] = 32'(enable_o);
+  assign places[2] = MblockEnable;
+  assign values[3] = 32'(up_i);
+  assign places[3] = MblockUp;
+  assign values[4] = 32'(ack_timeout_o);
+  assign places[4] = MblockAckTimeout;
+  assign values[5] = 32'(down_after_o);
+  assign places[5] = MblockDownAfter;
+  assign values[6] = 32'(answer_after_o);
+  assign places[6] = MblockAnswerAfter;
+  assign values[7] = 32'(silent_i);
+  assign places[7] = MblockSilent;
+  assign values[8] = 32'(busy_i);
+  assign places[8] = MblockBusy;
+  for (genvar l = 0; l < Links; l++) begin : gen_link
+    localparam int unsigned First = 9 + 5 * l;
+    localparam logic [11:0] Place = MblockLinks + 12'(l) * MblockLinkStride;
+    assign values[First] = bad_frames_i[l];
+    assign places[First] = Place + 12'(MblockLinkBadFrames);
+    assign values[First+1] = replays_i[l];
+    assign places[First+1] = Place + 12'(MblockLinkReplays);
+    assign values[First+2] = downs_i[l];
+    assign places[First+2] = Place + 12'(MblockLinkDowns);
+    assign values[First+3] = refused_q[l];
+    assign values[First+4] = 32'(peer_after_i[l]);
+    assign places[First+4] = Place + 12'(MblockLinkPeerAfter);
+    assign places[First+3] = Place + 12'(MblockLinkRefused);
+    for (genvar s = 0; s < Segments; s++) begin : gen_segment
+      localparam int unsigned At = 9 + 5 * Links + 3 * (l * Segments + s);
+      localparam logic [11:0] Segment = MblockSegments + 12'(l) * MblockLinkSegmentsStride + 12'(s) * MblockSegmentStride;
+      segment_t segment;
+      assign segment = segments_o[l][s];
+      assign values[At] = 32'(segment.base);
+      assign places[At] = Segment + 12'(MblockSegmentBase);
+      assign values[At+1] = 32'(segment.last);
+      assign places[At+1] = Segment + 12'(MblockSegmentLast);
+      assign values[At+2] = 32'({segment.generation, segment.memory, segment.writable, segment.readable, segment.valid});
+      assign places[At+2] = Segment + 12'(MblockSegmentControl);
+    end
+  end
+
+  consort_registers_read #(
+      .Sources(Sources)
+  ) i_read (
+      .clk_i,
+      .addr_i(read_addr),
+      .places_i(places),
+      .values_i(values),
+      .value_o(read_data),
+      .there_o(read_good)
+  );
+endmodule

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cBlock and an mBlock with PHYs between them, for simulation. Link l of the one is link l of the other.
+module consort_remote_pair
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned Ports    = 1,
+    parameter int unsigned Links    = 1,
+    parameter int unsigned Memories = 1,
+    parameter int unsigned PhyWidth = 128,
+    localparam int unsigned WordWidth = word_width(PhyWidth)
+) (
+    input logic clk_i,
+    input logic rst_ni,
+
+    input  axi_a_t s_aw_i      [Ports],
+    input  logic   s_aw_valid_i[Ports],
+    output logic   s_aw_ready_o[Ports],
+    input  axi_w_t s_w_i       [Ports],
+    input  logic   s_w_valid_i [Ports],
+    output logic   s_w_ready_o [Ports],
+    output axi_b_t s_b_o       [Ports],
+    output logic   s_b_valid_o [Ports],
+    input  logic   s_b_ready_i [Ports],
+    input  axi_a_t s_ar_i      [Ports],
+    input  logic   s_ar_valid_i[Ports],
+    output logic   s_ar_ready_o[Ports],
+    output axi_r_t s_r_o       [Ports],
+    output logic   s_r_valid_o [Ports],
+    input  logic   s_r_ready_i [Ports],
+
+    output axi_a_t m_aw_o[Memories],
+    output logic m_aw_valid_o[Memories],
+    input logic m_aw_ready_i[Memories],
+    output axi_w_t m_w_o[Memories],
+    output logic m_w_valid_o[Memories],
+    input logic m_w_ready_i[Memories],
+    input axi_b_t m_b_i[Memories],
+    input logic m_b_valid_i[Memories],
+    output logic m_b_ready_o[Memories],
+    output axi_a_t m_ar_o[Memories],
+    output logic m_ar_valid_o[Memories],
+    input logic m_ar_ready_i[Memories],
+    input axi_r_t m_r_i[Memories],
+    input logic m_r_valid_i[Memories],
+    output logic m_r_ready_o[Memories],
+
+    input  logic [11:0] ccfg_awaddr_i,
+    input  logic        ccfg_awvalid_i,
+    output logic        ccfg_awready_o,
+    input  logic [31:0] ccfg_wdata_i,
+    input  logic        ccfg_wvalid_i,
+    output logic        ccfg_wready_o,
+    output logic [ 1:0] ccfg_bresp_o,
+    output logic        ccfg_bvalid_o,
+    input  logic        ccfg_bready_i,
+    input  logic [11:0] ccfg_araddr_i,
+    input  logic        ccfg_arvalid_i,
+    output logic        ccfg_arready_o,
+    output logic [31:0] ccfg_rdata_o,
+    output logic [ 1:0] ccfg_rresp_o,
+    output logic        ccfg_rvalid_o,
+    input  logic        ccfg_rready_i,
+
+    input  logic [11:0] mcfg_awaddr_i,
+    input  logic        mcfg_awvalid_i,
+    output logic        mcfg_awready_o,
+    input  logic [31:0] mcfg_wdata_i,
+    input  logic        mcfg_wvalid_i,
+    output logic        mcfg_wready_o,
+    output logic [ 1:0] mcfg_bresp_o,
+    output logic        mcfg_bvalid_o,
+    input  logic        mcfg_bready_i,
+    input  logic [11:0] mcfg_araddr_i,
+    input  logic        mcfg_arvalid_i,
+    output logic        mcfg_arready_o,
+    output logic [31:0] mcfg_rdata_o,
+    output logic [ 1:0] mcfg_rresp_o,
+    output logic        mcfg_rvalid_o,
+    input  logic        mcfg_rready_i,
+
+    input  logic [15:0] rate_i,
+    input  logic [ 9:0] latency_i,
+    input  logic [31:0] flip_chance_i,
+    input  logic [ 6:0] flip_span_i,
+    input  logic [31:0] drop_chance_i,
+    input  logic [31:0] repeat_chance_i,
+    input  logic        cut_i          [Links],
+    input  logic [ 7:0] stuck_i        [2*Links],  // a bit of the PHY, there and back
+    input  logic        c_reset_i,                 // of one block alone
+    input  logic        m_reset_i,
+    output logic [63:0] request_words_o [Links],  // of the PHY
+    output logic [63:0] response_words_o[Links],
+    output logic [63:0] corrupted_o        [2*Links]
+);
+  logic [WordWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
+  logic c_tx_valid[Links], c_tx_ready[Links], c_rx_valid[Links];
+  logic m_tx_valid[Links], m_tx_ready[Links], m_rx_valid[Links];
+
+  consort_cblock #(
+      .Ports(Ports),
+      .Links(Links),
+      .PhyWidth(PhyWidth)
+  ) i_cblock (
+      .clk_i,
+      .rst_ni(rst_ni && !c_reset_i),
+      .s_aw_i,
+      .s_aw_valid_i,
+      .s_aw_ready_o,
+      .s_w_i,
+      .s_w_valid_i,
+      .s_w_ready_o,
+      .s_b_o,
+      .s_b_valid_o,
+      .s_b_ready_i,
+      .s_ar_i,
+      .s_ar_valid_i,
+      .s_ar_ready_o,
+      .s_r_o,
+      .s_r_valid_o,
+      .s_r_ready_i,
+      .cfg_awaddr_i(ccfg_awaddr_i),
+      .cfg_awvalid_i(ccfg_awvalid_i),
+      .cfg_awready_o(ccfg_awready_o),
+      .cfg_wdata_i(ccfg_wdata_i),
+      .cfg_wvalid_i(ccfg_wvalid_i),
+      .cfg_wready_o(ccfg_wready_o),
+      .cfg_bresp_o(ccfg_bresp_o),
+      .cfg_bvalid_o(ccfg_bvalid_o),
+      .cfg_bready_i(ccfg_bready_i),
+      .cfg_araddr_i(ccfg_araddr_i),
+      .cfg_arvalid_i(ccfg_arvalid_i),
+      .cfg_arready_o(ccfg_arready_o),
+      .cfg_rdata_o(ccfg_rdata_o),
+      .cfg_rresp_o(ccfg_rresp_o),
+      .cfg_rvalid_o(ccfg_rvalid_o),
+      .cfg_rready_i(ccfg_rready_i),
+      .phy_tx_o(c_tx),
+      .phy_tx_valid_o(c_tx_valid),
+      .phy_tx_ready_i(c_tx_ready),
+      .phy_rx_i(c_rx),
+      .phy_rx_valid_i(c_rx_valid)
+  );
+
+  consort_mblock #(
+      .Links(Links),
+      .Memories(Memories),
+      .Ports(Ports),
+      .PhyWidth(PhyWidth)
+  ) i_mblock (
+      .clk_i,
+      .rst_ni(rst_ni && !m_reset_i),
+      .m_aw_o,
+      .m_aw_valid_o,
+      .m_aw_ready_i,
+      .m_w_o,
+      .m_w_valid_o,
+      .m_w_ready_i,
+      .m_b_i,
+      .m_b_valid_i,
+      .m_b_ready_o,
+      .m_ar_o,
+      .m_ar_valid_o,
+      .m_ar_ready_i,
+      .m_r_i,
+      .m_r_valid_i,
+      .m_r_ready_o,
+      .cfg_awaddr_i(mcfg_awaddr_i),
+      .cfg_awvalid_i(mcfg_awvalid_i),
+      .cfg_awready_o(mcfg_awready_o),
+      .cfg_wdata_i(mcfg_wdata_i),
+      .cfg_wvalid_i(mcfg_wvalid_i),
+      .cfg_wready_o(mcfg_wready_o),
+      .cfg_bresp_o(mcfg_bresp_o),
+      .cfg_bvalid_o(mcfg_bvalid_o),
+      .cfg_bready_i(mcfg_bready_i),
+      .cfg_araddr_i(mcfg_araddr_i),
+      .cfg_arvalid_i(mcfg_arvalid_i),
+      .cfg_arready_o(mcfg_arready_o),
+      .cfg_rdata_o(mcfg_rdata_o),
+      .cfg_rresp_o(mcfg_rresp_o),
+      .cfg_rvalid_o(mcfg_rvalid_o),
+      .cfg_rready_i(mcfg_rready_i),
+      .phy_tx_o(m_tx),
+      .phy_tx_valid_o(m_tx_valid),
+      .phy_tx_ready_i(m_tx_ready),
+      .phy_rx_i(m_rx),
+      .phy_rx_valid_i(m_rx_valid)
+  );
+
+  for (genvar l = 0; l < Links; l++) begin : gen_phy
+    consort_phy_model #(
+        .Seed(2*l+1),
+        .Width(WordWidth)
+    ) i_out (
+        .clk_i,
+        .rst_ni,
+        .rate_i,
+        .latency_i,
+        .flip_chance_i,
+        .flip_span_i,
+        .drop_chance_i,
+        .repeat_chance_i,
+        .cut_i(cut_i[l]),
+        .stuck_i(stuck_i[2*l]),
+        .tx_i(c_tx[l]),
+        .tx_valid_i(c_tx_valid[l]),
+        .tx_ready_o(c_tx_ready[l]),
+        .rx_o(m_rx[l]),
+        .rx_valid_o(m_rx_valid[l]),
+        .words_o(request_words_o[l]),
+        .corrupted_o(corrupted_o[2*l])
+    );
+    consort_phy_model #(
+        .Seed(2*l+2),
+        .Width(WordWidth)
+    ) i_back (
+        .clk_i,
+        .rst_ni,
+        .rate_i,
+        .latency_i,
+        .flip_chance_i,
+        .flip_span_i,
+        .drop_chance_i,
+        .repeat_chance_i,
+        .cut_i(cut_i[l]),
+        .stuck_i(stuck_i[2*l+1]),
+        .tx_i(m_tx[l]),
+        .tx_valid_i(m_tx_valid[l]),
+        .tx_ready_o(m_tx_ready[l]),
+        .rx_o(c_rx[l]),
+        .rx_valid_o(c_rx_valid[l]),
+        .words_o(response_words_o[l]),
+        .corrupted_o(corrupted_o[2*l+1])
+    );
+  end
+endmodule
