@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from consort.analysis.bandwidth import regulated_core
 from consort.analysis.cache_sets import cache_costs
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
@@ -78,6 +79,9 @@ def response_times(
                 raise NotAnalysable(f"{core} executes three-phase tasks, and nothing else may be on it")
             if planned.serves:
                 raise NotAnalysable(f"{core} is a worker, and nothing else may be on it")
+            if planned.bandwidth is not None:
+                found |= {bound.task: bound for bound in regulated_core(figures, core)}
+                continue
             masters[core], used[core] = _master(figures, core, names, waiting)
         except NotAnalysable as error:
             found |= {bound.task: bound for bound in _none(plan, names, error)}

@@ -61,6 +61,8 @@ def _core(system: System, core: str, report: Report) -> list[str]:
     values = [f"Type => {policy}"]
     if system.scheduling_of(core).supply is not None:
         report.leave("supply", core, "written with all of its time: bounds of MAST are too low")
+    if system.scheduling_of(core).bandwidth is not None:
+        report.leave("bandwidth", core, "written without stalls: bounds of MAST are too low")
     if policy == "Fixed_Priority":
         own = [_priority(system, task) for task in system.tasks_on(core)]
         values += [f"Max_Priority => {max(own)}", f"Min_Priority => {min(0, *own)}"]

@@ -47,6 +47,8 @@ def jobs_of(system: System, core: str, report: Report) -> tuple[list[Job], int]:
         raise BadInput(f"{core!r} is scheduled by three-phase, which no job set can say", file=system.file)
     if system.scheduling_of(core).supply is not None:
         raise BadInput(f"{core!r} has a supply, and a job set's processor all of its time", file=system.file)
+    if system.scheduling_of(core).bandwidth is not None:
+        raise BadInput(f"{core!r} has a bandwidth, and a job set's processor never stalls", file=system.file)
     if policy == "fixed-priority":
         report.change("policy", core, "preemptive; the analysis takes each job to run to its end")
     names = system.tasks_on(core)

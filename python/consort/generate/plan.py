@@ -123,6 +123,12 @@ def make_plan(system: System, options: PartitionOptions) -> Plan:
             "tasks", f"tasks take all {cpus} cores of '{group}'; the operating system needs one of its own"
         )
     for name in cores:
+        if system.scheduling_of(name).bandwidth is not None:
+            raise refuse(
+                f"scheduling.{system.scheduling_entry(name)}.bandwidth",
+                "the files that are written have no budget of accesses; remove 'bandwidth', or add it by hand"
+                " for a hypervisor that regulates them",
+            )
         if system.scheduling_of(name).supply is not None:
             raise refuse(
                 f"scheduling.{system.scheduling_entry(name)}.supply",

@@ -160,6 +160,33 @@ class Section(Sourced):
     )
 
 
+class Accesses(Sourced):
+    """How often a job accesses memory that cores share."""
+
+    most: Annotated[int, Field(ge=0, le=2**40)] = Field(
+        description="At most, misses, write-backs and those of its dispatch included.", examples=["1200"]
+    )
+
+
+class Bandwidth(Sourced):
+    """How a regulator keeps a core from memory: a budget of accesses in each period, then a stall."""
+
+    counts: ClassVar[bool] = False
+
+    budget: Annotated[int, Field(ge=1, le=2**40)] = Field(
+        description="Accesses in a period, with those that the regulator lets through before it stops the"
+        " core.",
+        examples=["1000"],
+    )
+    period: Duration = Field(description="From one replenishment to the next.", examples=["1ms"])
+    shortest: DurationFigure = Field(
+        description="The shortest time of an access when nothing else accesses memory.", examples=["40ns"]
+    )
+    longest: DurationFigure = Field(
+        description="The longest, when nothing else accesses memory.", examples=["200ns"]
+    )
+
+
 class CacheSets(Sourced):
     """The sets of its core's cache that a task uses, as a program analysis of its binary finds them."""
 
@@ -286,6 +313,11 @@ class Task(Sourced):
         default=None,
         description="The sets of its core's cache that it uses, where the core's scheduling has a cache.",
         examples=["{evicting: [0, 1, 2], useful: [1]}"],
+    )
+    accesses: Accesses | None = Field(
+        default=None,
+        description="How often a job accesses memory, where the core's scheduling has a bandwidth.",
+        examples=["{most: 1200}"],
     )
     reads: Bindings = Field(
         default=(),
@@ -505,6 +537,11 @@ class Scheduling(Sourced):
         default=None,
         description="Instead of cache_reload: the core's cache, whose sets the tasks say that they use.",
         examples=["{replacement: lru, ways: 2, block: 100ns}"],
+    )
+    bandwidth: Bandwidth | None = Field(
+        default=None,
+        description="The core's budget of memory accesses, where a regulator enforces one.",
+        examples=["{budget: 1000, period: 1ms, shortest: 40ns, longest: 200ns}"],
     )
     slot: Slot | None = Field(
         default=None,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from consort.errors import BadInput
+from consort.model.bandwidth_rules import check_bandwidth
 from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES
 from consort.model.channel_rules import CHANNEL_RULES
@@ -281,6 +282,7 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     check_supply,
     check_resources,
     check_caches,
+    check_bandwidth,
     _channel_names,
     _channel_memories,
     *FILE_RULES,

@@ -41,6 +41,7 @@ class _Refusals:
                 self._service,
                 self._supply,
                 self._resources,
+                self._bandwidth,
                 self._channels,
                 self._devices,
                 self._bindings,
@@ -416,6 +417,16 @@ class _Refusals:
                 " 'resources' are for the analysis and the simulation: remove it, or use a channel",
                 at_key=True,
             )
+
+    def _bandwidth(self) -> Iterator[BadInput]:
+        for name, core in self.plan.cores.items():
+            if core.bandwidth is not None:
+                yield self._at(
+                    ("scheduling", str(self.whole.scheduling_entry(name)), "bandwidth"),
+                    f"{self.target.name} regulates no core's memory accesses; 'bandwidth' is for the analysis"
+                    " of a system with a regulator: remove it",
+                    at_key=True,
+                )
 
     def _cpus(self) -> Iterator[BadInput]:
         for core in self.whole.run.cpus:

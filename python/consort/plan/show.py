@@ -140,6 +140,9 @@ def _policy(core: PlannedCore) -> Iterator[str]:
     if core.cache is not None:
         ways = f", {core.cache.ways} ways" if core.cache.ways > 1 else ""
         yield f"cache {core.cache.replacement}{ways}, {_time(core.cache.block_ps)} a block"
+    if core.bandwidth is not None:
+        given = core.bandwidth
+        yield f"{given}, each {_time(given.shortest_ps)} to {_time(given.longest_ps)}"
 
 
 def _resources(plan: Plan) -> RenderableType:
@@ -259,6 +262,8 @@ def _done(task: PlannedTask) -> Iterator[str]:
     if task.self_suspension_ps:
         times = f" in {task.suspensions} stretches" if task.suspensions > 1 else ""
         yield f"waits ≤ {_time(task.self_suspension_ps)}{times}"
+    if task.accesses is not None:
+        yield f"accesses memory {task.accesses} times"
     if task.cache_sets is not None:
         sets = task.cache_sets
         yield f"cache sets {_numbers(sets.evicting)}, useful {_numbers(sets.useful)}"

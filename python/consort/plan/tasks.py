@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from consort.model import Duration, System, Task
-from consort.model.description import STAND_IN, Cache, Communication, Supply
+from consort.model.description import STAND_IN, Bandwidth, Cache, Communication, Supply
 from consort.model.figures import Figure
 from consort.plan.channels import channel_communication
+from consort.plan.memory import PlannedBandwidth, PlannedCache, PlannedCacheSets
 from consort.plan.types import (
     Binding,
     CorePolicy,
-    PlannedCache,
-    PlannedCacheSets,
     PlannedCore,
     PlannedFootprint,
     PlannedResource,
@@ -148,6 +147,7 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         cache_sets=None
         if task.cache_sets is None
         else PlannedCacheSets(task.cache_sets.evicting, task.cache_sets.useful),
+        accesses=None if task.accesses is None else task.accesses.most,
     )
 
 
@@ -224,6 +224,7 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
             supply=_supply(scheduling.supply),
             cache_reload_ps=_picoseconds(scheduling.cache_reload),
             cache=_cache(scheduling.cache),
+            bandwidth=_bandwidth(scheduling.bandwidth),
             slot_missing=missing.get(name, ""),
         )
     return cores
@@ -233,6 +234,13 @@ def _cache(given: Cache | None) -> PlannedCache | None:
     if given is None:
         return None
     return PlannedCache(given.replacement, given.ways, given.block.value.picoseconds)
+
+
+def _bandwidth(given: Bandwidth | None) -> PlannedBandwidth | None:
+    if given is None:
+        return None
+    times = (given.period, given.shortest.value, given.longest.value)
+    return PlannedBandwidth(given.budget, *(time.picoseconds for time in times))
 
 
 def _supply(given: Supply | None) -> PlannedSupply | None:

@@ -17,7 +17,6 @@ from consort.model.description import (
     Execution,
     Locking,
     OnMiss,
-    Replacement,
     Service,
     TimeBase,
     Types,
@@ -26,6 +25,7 @@ from consort.model.description import (
 from consort.model.references import StepReference
 from consort.model.sources import FileInput, FunctionInput, Golden
 from consort.model.textvalue import TextValue
+from consort.plan.memory import PlannedBandwidth, PlannedCache, PlannedCacheSets
 
 CorePolicy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf", "worker", "three-phase"]
 Release = Literal["periodic", "sporadic", "arrival"]
@@ -79,28 +79,6 @@ class PlannedSupply:
 
 
 @dataclass(frozen=True)
-class PlannedCache:
-    """The cache of a core whose tasks say which of its sets they use."""
-
-    replacement: Replacement
-    ways: int
-    block_ps: int
-
-    @property
-    def per_set_ps(self) -> int:
-        """What a job loads again at most of a set in which it lost something."""
-        return self.ways * self.block_ps
-
-
-@dataclass(frozen=True)
-class PlannedCacheSets:
-    """The sets of its core's cache that a task touches, and those in which it uses a block again."""
-
-    evicting: tuple[int, ...]
-    useful: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class PlannedCore:
     """What one core does."""
 
@@ -128,6 +106,7 @@ class PlannedCore:
     cache_reload_ps: int | None = None
     """How much longer a job executes each time it was preempted; None: that is in its WCET."""
     cache: PlannedCache | None = None
+    bandwidth: PlannedBandwidth | None = None
     slot_missing: str = ""
     """Of a three-phase core without a slot: which figure is missing, and how to give it."""
 
@@ -216,6 +195,8 @@ class PlannedTask:
     sections: tuple[PlannedSection, ...] = ()
     """The resources that a job holds, one after another."""
     cache_sets: PlannedCacheSets | None = None
+    accesses: int | None = None
+    """How often a job accesses memory at most."""
 
     @property
     def computed_on(self) -> str:

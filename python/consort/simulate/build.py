@@ -66,6 +66,10 @@ def prepare(
         made = _engine.SimCore("worker" if planned.serves else planned.policy)
         if planned.tasks:
             made.context_switch = _context_switch(figures, planned.name, problems)
+        if planned.bandwidth is not None:
+            place = f"scheduling.{plan.system.scheduling_entry(planned.name)}.bandwidth"
+            text = "a simulation has no single accesses and stalls no core; remove it to simulate, or analyze"
+            problems.append(_problem(plan, place, text))
         made.cache_reload = planned.cache_reload_ps or 0
         made.set_reload = 0 if planned.cache is None else planned.cache.per_set_ps
         # Only a core that has all of its time, and whose jobs hold nothing, is kept for one that waits.

@@ -28,7 +28,7 @@ from consort.plan.show import text_of
 from ruamel.yaml import YAML
 
 WALK = Path(__file__).parent / "walk"
-DESCRIPTIONS = ("stand_ins", "steps", "arrival", "supply", "resources", "cache", "mode_changes")
+DESCRIPTIONS = ("stand_ins", "steps", "arrival", "supply", "resources", "cache", "bandwidth", "mode_changes")
 SCHEMA = system_schema()
 # Keys that only describe, by the part of the schema that has them. They must be printed.
 SOURCES = ("published", "derived", "measured", "counted", "bound", "simulated", "assumed")
@@ -48,6 +48,8 @@ DESCRIPTIVE = {
             "Section",
             "Cache",
             "CacheSets",
+            "Bandwidth",
+            "Accesses",
             "Dispatch",
             "Footprint",
             "SystemDevice",
@@ -291,7 +293,7 @@ def planned(folder: Path) -> dict[str, list[Any]]:
 def test_the_descriptions_are_planned(planned: dict[str, list[Any]]) -> None:
     for name in ("stand_ins", "steps", "stand_ins in its modes"):
         assert all(found.startswith("{") for found in planned[name]), name
-    for name in ("arrival", "supply", "resources", "cache", "mode_changes"):
+    for name in ("arrival", "supply", "resources", "cache", "bandwidth", "mode_changes"):
         assert any(found.startswith("{") for found in planned[name]), name
 
 

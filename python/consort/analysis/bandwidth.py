@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores whose memory accesses are regulated: a budget of accesses in each period, and then a stall.
+
+docs/explanation/analyses.md, theorem 22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
+from consort.analysis.result import UNSOURCED, Bound, Step, Steps, Used, in_words, joined
+
+SOURCE = "docs/explanation/analyses.md, theorem 22 (Yun et al. 2012; Mancuso et al. 2015), with theorem 1"
+# Evaluations of a window before the search gives up.
+_STEPS = 50_000
+_LONGEST = 1 << 62
+
+
+@dataclass(frozen=True)
+class Regulated:
+    """A task of a regulated core; `execution` is a job's time when nothing else accesses memory [ps]."""
+
+    name: str
+    execution: int
+    accesses: int
+    period: int
+    deadline: int
+    jitter: int = 0
+
+
+@dataclass(frozen=True)
+class Regulator:
+    """A budget of accesses in each period [ps], and what one access takes when nothing else accesses [ps]."""
+
+    budget: int
+    period: int
+    shortest: int = 0
+    longest: int = 0
+
+    @property
+    def stall(self) -> int:
+        """The longest stall: an access that began in the period before may end as this one begins."""
+        return max(0, self.period - (self.budget - 1) * self.shortest)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a window holds."""
+
+    length: int
+    jobs: tuple[int, ...]
+    stalls: int
+    waiting: int
+
+
+def stalls_in(own: Regulator, accesses: int, length: int) -> int:
+    """How often a core stalls at most in a window: the first time perhaps for what came before it."""
+    return min(1 + accesses // own.budget, -(-length // own.period) + 1)
+
+
+def waiting_in(own: Regulator, others: Sequence[Regulator | None], accesses: int, length: int) -> int:
+    """How long a core's accesses wait at most for those of others, one each; None: not regulated."""
+    counts = (
+        accesses if k is None else min(accesses, (-(-length // k.period) + 1) * k.budget) for k in others
+    )
+    return own.longest * sum(counts)
+
+
+def window_of(
+    tasks: Sequence[Regulated],
+    index: int,
+    earlier: int,
+    own: Regulator,
+    others: Sequence[Regulator | None],
+    blocking: int,
+    steps: list[int],
+) -> Window | None:
+    """The busy window up to the end of the job after so many of its own; None where no end was found."""
+    task = tasks[index]
+    length = blocking + (earlier + 1) * task.execution
+    while steps[0] > 0 and length < _LONGEST:
+        steps[0] -= 1
+        jobs = tuple(-(-(length + k.jitter) // k.period) for k in tasks[:index])
+        work = (earlier + 1) * task.execution
+        accesses = (earlier + 1) * task.accesses
+        for count, other in zip(jobs, tasks, strict=False):
+            work += count * other.execution
+            accesses += count * other.accesses
+        stalls = stalls_in(own, accesses, length)
+        waiting = waiting_in(own, others, accesses, length)
+        after = blocking + work + stalls * own.stall + waiting
+        if after == length:
+            return Window(length, jobs, stalls, waiting)
+        length = after
+    return None
+
+
+def regulated(
+    tasks: Sequence[Regulated],
+    own: Regulator,
+    others: Sequence[Regulator | None],
+    *,
+    context_switch: int = 0,
+    core: str = "",
+) -> list[Bound]:
+    """Worst-case response times under preemptive fixed priorities, the most urgent first."""
+    found = []
+    charged = [
+        Regulated(t.name, t.execution + 2 * context_switch, t.accesses, t.period, t.deadline, t.jitter)
+        for t in tasks
+    ]
+    for index, task in enumerate(charged):
+        last = index == len(charged) - 1
+        # A less urgent job's access under way, which waits for one of each other core, and a switch.
+        blocking = 0 if last else own.longest * (1 + len(others)) + context_switch
+        worst: tuple[int, int, Window] | None = None
+        earlier, steps = 0, [_STEPS]
+        while True:
+            window = window_of(charged, index, earlier, own, others, blocking, steps)
+            if window is None:
+                worst = None
+                break
+            response = window.length + task.jitter - earlier * task.period
+            if worst is None or response > worst[0]:
+                worst = (response, earlier, window)
+            if window.length + task.jitter <= (earlier + 1) * task.period:
+                break
+            earlier += 1
+        found.append(_bound(charged, index, worst, own, others, blocking, core))
+    return found
+
+
+def _bound(
+    tasks: Sequence[Regulated],
+    index: int,
+    worst: tuple[int, int, Window] | None,
+    own: Regulator,
+    others: Sequence[Regulator | None],
+    blocking: int,
+    core: str,
+) -> Bound:
+    task = tasks[index]
+    free = sum(k is None for k in others)
+    return Bound(
+        task=task.name,
+        response=None if worst is None else worst[0],
+        deadline=task.deadline,
+        source=SOURCE,
+        assumptions=(
+            "one core, preemptive fixed priorities; no job suspends itself",
+            "releases at any moment: offsets between tasks are not made use of",
+            "an execution time is that of a job that nothing preempts while nothing else accesses memory",
+            f"the core stalls when {own.budget} accesses have ended in a period of {in_words(own.period)},"
+            " until its end; what a regulator lets through beyond that is in the budgets",
+            f"an access waits for at most one of each of {len(others)} other cores that the description uses,"
+            f" {free} of them without a budget; write-backs count as accesses; nothing else accesses memory",
+        ),
+        explanation=() if worst is None else _explain(tasks, index, worst, own, blocking),
+        notes=("with its stalls and waits it and the tasks before it never come to an end",)
+        if worst is None
+        else (),
+        core=core,
+    )
+
+
+def _explain(
+    tasks: Sequence[Regulated], index: int, worst: tuple[int, int, Window], own: Regulator, blocking: int
+) -> tuple[Step, ...]:
+    task, (_, earlier, window) = tasks[index], worst
+    steps = Steps(-earlier * task.period)
+    steps.put("jitter", f"{task.name} comes late", task.jitter)
+    steps.put("blocking", "an access, or a switch, under way", blocking)
+    for count, other in zip(window.jobs, tasks, strict=False):
+        steps.put("interference", f"{count} x {other.name}", count * other.execution, count)
+    steps.put("supply", "the core is stalled", window.stalls * own.stall, window.stalls)
+    steps.put("interference", "accesses of other cores", window.waiting)
+    steps.put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
+    steps.put("own", task.name, task.execution)
+    return steps.done()
+
+
+def regulated_core(figures: Figures, core: str) -> list[Bound]:
+    """The bounds of a core with a budget of accesses."""
+    plan = figures.plan
+    planned = plan.cores[core]
+    here = f"scheduling.{plan.system.scheduling_entry(core)}.bandwidth"
+    if planned.policy != "fixed-priority":
+        raise NotAnalysable(
+            f"{here}: a budget of accesses has bounds under fixed-priority, not {planned.policy}"
+        )
+    if planned.supply or planned.cache or planned.cache_reload_ps is not None:
+        raise NotAnalysable(f"{here}: beside a supply or a cost of preemption there is no bound")
+    budgets = {name: _regulator(figures, name) for name in plan.cores}
+    own = budgets.pop(core)
+    assert own is not None
+    switch, late = figures.context_switch(core), figures.lateness(core)
+    used = [switch.used, late.used]
+    for name in plan.cores:
+        if budgets.get(name) is not None or name == core:
+            used.append(_used(figures, name))
+    tasks = []
+    for name in planned.tasks:
+        task = plan.tasks[name]
+        if task.worker is not None or task.self_suspension_ps or task.sections:
+            raise NotAnalysable(f"{here}: a job of {name} waits or holds a resource, and has no bound there")
+        if task.accesses is None:
+            raise MissingFigure(f"tasks.{name}.accesses", f"how often a job of {name} accesses memory")
+        wcet = figures.wcet(name)
+        described = plan.system.tasks[name].accesses
+        source = None if described is None else described.provenance
+        kind, text = (UNSOURCED, "") if source is None else (source.kind, source.source)
+        used += [wcet.used, (Used(f"tasks.{name}.accesses", str(task.accesses), kind, text),)]
+        tasks.append(
+            Regulated(
+                name, wcet.ps, task.accesses, task.period_ps, task.deadline_ps, task.jitter_ps + late.ps
+            )
+        )
+    rests = joined(*used)
+    bounds = regulated(tasks, own, list(budgets.values()), context_switch=switch.ps, core=core)
+    return [replace(bound, figures=rests) for bound in bounds]
+
+
+def _regulator(figures: Figures, core: str) -> Regulator | None:
+    given = figures.plan.cores[core].bandwidth
+    if given is None:
+        return None
+    return Regulator(given.budget, given.period_ps, given.shortest_ps, given.longest_ps)
+
+
+def _used(figures: Figures, core: str) -> tuple[Used, ...]:
+    """The regulator is a choice, which it enforces; what an access takes is a figure."""
+    here = f"scheduling.{figures.system.scheduling_entry(core)}.bandwidth"
+    text = str(figures.plan.cores[core].bandwidth)
+    places = [f"{here}.{key}" for key in ("shortest", "longest")]
+    return (Used(here, text, UNSOURCED, ""), *(figures.used(place) for place in places))
