@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,7 @@ class Processors {
         bool goes_on{};  // or the next part follows at once: a section begins or ends
         bool holds{};    // it holds a resource
         Time ceiling{};  // the key of that resource's most urgent user
+        std::uint32_t resource{};
     };
 
     struct TaskState {
@@ -90,8 +92,11 @@ class Processors {
         Releases releases;
         Phase phase = Phase::idle;
         bool running = false;
-        bool reloads = false;    // it was preempted, and what it goes on with is not in the cache
-        std::vector<bool> lost;  // since then, by its useful sets
+        bool reloads = false;        // it was preempted, and what it goes on with is not in the cache
+        bool held = false;           // it holds a resource
+        std::uint32_t resource = 0;  // which
+        Time holds = never;          // under EDF: the ceiling of the resource that it holds
+        std::vector<bool> lost;      // since then, by its useful sets
         bool late_answer = false;
         std::uint32_t part = 0;  // counts parts: tells entries of parts given up from the present one
         Time key = 0;
@@ -194,8 +199,10 @@ class Processors {
         for (const std::uint32_t t : mine) {
             for (const Section& section : system_.tasks[t].sections) {
                 ceilings_.resize(std::max<std::size_t>(ceilings_.size(), section.resource + 1), never);
+                const bool edf = system_.cores[system_.tasks[t].master].policy == Policy::edf;
                 ceilings_[section.resource] =
-                    std::min(ceilings_[section.resource], -system_.tasks[t].priority);
+                    std::min(ceilings_[section.resource],
+                             edf ? system_.tasks[t].deadline : -system_.tasks[t].priority);
             }
         }
         for (std::uint32_t c = 0; c < cores.size(); ++c) {
@@ -227,6 +234,8 @@ class Processors {
             state.releases = Releases(release_rule(task), state.draw, settings_.arrival);
             state.phase = Phase::idle;
             state.running = state.reloads = state.late_answer = false;
+            state.holds = never;
+            state.held = false;
             state.part = 0;
             wait_for_release(t, 0);
         }
@@ -331,7 +340,8 @@ class Processors {
                 const Time most = std::min(section.length, rest);
                 const Time length = draw(cuts_.size())(settings_.execution, Choice::suspension, job, 0, most);
                 rest -= length;
-                cuts_.push_back({length, 0, false, true, true, ceilings_[section.resource]});
+                cuts_.push_back(
+                    {length, 0, false, true, true, ceilings_[section.resource], section.resource});
             }
         }
         // `away` is the instant of what is no section at which one begins, until the job is cut.
@@ -360,8 +370,49 @@ class Processors {
     void take_resource(CoreState& core, Time now) {
         const TaskState& s = tasks_[core.running.task];
         if (!s.parts.empty() && s.parts[s.at].holds && now > core.begins) {
-            core.running.key = std::min(s.key, s.parts[s.at].ceiling);
+            hold(core, s.parts[s.at]);
         }
+    }
+
+    // Under fixed priorities the running job has the ceiling's priority. Under EDF (stack resource policy) it
+    // keeps its deadline, and no job begins whose relative deadline is not below the ceiling.
+    void hold(CoreState& core, const Part& part) {
+        TaskState& s = tasks_[core.running.task];
+        for (const TaskState& other : tasks_) {
+            if (&other != &s && other.held && other.resource == part.resource) {
+                throw std::logic_error("two jobs hold one resource");
+            }
+        }
+        s.held = true;
+        s.resource = part.resource;
+        if (core.policy == Policy::edf) {
+            s.holds = part.ceiling;
+        } else {
+            core.running.key = std::min(s.key, part.ceiling);
+        }
+    }
+
+    [[nodiscard]] bool kept_from_beginning(const CoreState& core, const TaskState& s) const {
+        return core.policy == Policy::edf && s.job.start == absent &&
+               std::any_of(tasks_.begin(), tasks_.end(), [&](const TaskState& other) {
+                   return &other != &s && &cores_[other.core] == &core && s.task->deadline >= other.holds;
+               });
+    }
+
+    // Puts the most urgent job that has begun in front of those that may not begin.
+    void let_begun_go_on(CoreState& core, Time now) {
+        auto best = core.ready.end();
+        for (auto entry = core.ready.begin(); entry != core.ready.end(); ++entry) {
+            const TaskState& s = tasks_[entry->task];
+            if (entry->part == s.part && s.job.start != absent &&
+                (best == core.ready.end() || *best < *entry)) {
+                best = entry;
+            }
+        }
+        const Ready begun = *best;
+        core.ready.erase(best);
+        std::make_heap(core.ready.begin(), core.ready.end());
+        start(core, begun, now);
     }
 
     // The running job begins its next part, with the next section or without the one that ended.
@@ -372,7 +423,12 @@ class Processors {
         const Part& part = s.parts[++s.at];
         s.remaining = part.length;
         // Who waited for what it gives back goes before the next section.
-        core.running.key = part.holds && !gives_back ? std::min(s.key, part.ceiling) : s.key;
+        core.running.key = s.key;
+        s.holds = never;
+        s.held = false;
+        if (part.holds && !gives_back) {
+            hold(core, part);
+        }
         core.since = core.begins = now;
         core.switching = 0;
         core.completes = core.supply.on() ? add(now, part.length) : never;
@@ -523,6 +579,8 @@ class Processors {
     void finish(std::uint32_t t, Time now) {
         TaskState& s = tasks_[t];
         s.job.finish = now;
+        s.holds = never;
+        s.held = false;
         idle_ = std::max(idle_, now);
         if (s.task->until_deadline && (s.job.status & Status::output_held) == 0) {
             idle_ = std::max(idle_, s.job.deadline);
@@ -698,6 +756,12 @@ class Processors {
             }
             if (core.busy && now < core.begins) {
                 core.look_again = core.begins;  // a switch under way is not interrupted
+                return;
+            }
+            if (kept_from_beginning(core, tasks_[core.ready.front().task])) {
+                if (!core.busy) {
+                    let_begun_go_on(core, now);
+                }
                 return;
             }
             const std::uint32_t next = core.ready.front().task;

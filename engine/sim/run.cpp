@@ -28,8 +28,9 @@ void check_sections(const System& system, const Task& task, const std::string& w
         return;
     }
     const Core& core = system.cores[task.master];
-    require(core.policy == Policy::preemptive || core.policy == Policy::non_preemptive, where,
-            "a job that holds resources needs fixed priorities");
+    require(core.policy == Policy::preemptive || core.policy == Policy::non_preemptive ||
+                core.policy == Policy::edf,
+            where, "a job that holds resources needs fixed priorities or earliest deadline first");
     require(!core.keeps, where, "a core whose jobs hold resources is not kept");
     for (const Section& section : task.sections) {
         require(section.resource < system.tasks.size(), where,

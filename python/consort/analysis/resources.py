@@ -19,6 +19,7 @@ class Held:
 
     task: str
     rank: int
+    """The larger, the more urgent; under earliest deadline first the relative deadline, negated."""
     resource: str
     length: int
     ceiling: int
@@ -30,9 +31,31 @@ def sections_of(plan: Plan, core: str) -> list[Held]:
     for name in plan.cores[core].tasks:
         task = plan.tasks[name]
         for section in task.sections:
-            ceiling = plan.resources[section.resource].ceiling
-            found.append(Held(name, task.rank, section.resource, section.length_ps, ceiling))
+            users = plan.resources[section.resource].users
+            ceiling = max(level_of(plan, user) for user in users)
+            found.append(Held(name, level_of(plan, name), section.resource, section.length_ps, ceiling))
     return found
+
+
+def level_of(plan: Plan, name: str) -> int:
+    """How urgent a task is to those that hold resources on its core."""
+    task = plan.tasks[name]
+    return -task.deadline_ps if plan.cores[task.core].policy == "edf" else task.rank
+
+
+def longest_under_edf(held: Iterable[Held], level: int) -> Held | None:
+    """As `longest_blocking`, of a section that a task of a shorter deadline than its own may want."""
+    blocking = (one for one in held if one.rank < level and one.ceiling > one.rank)
+    return max(blocking, key=lambda one: one.length, default=None)
+
+
+def blocking_of(plan: Plan, held: Sequence[Held], name: str) -> Held | None:
+    """The section that blocks a task for the longest time."""
+    policy = plan.cores[plan.tasks[name].core].policy
+    if policy == "fixed-priority-non-preemptive":
+        return None  # nothing wants a resource while it is held
+    longest = longest_under_edf if policy == "edf" else longest_blocking
+    return longest(held, level_of(plan, name))
 
 
 def longest_blocking(held: Iterable[Held], rank: int) -> Held | None:
@@ -49,8 +72,11 @@ def check_resources(plan: Plan, core: str) -> None:
         return
     for task in users:
         here = f"tasks.{task.name}.sections"
-        if plan.cores[core].policy == "edf":
-            raise NotAnalysable(f"{here}: resources have bounds under fixed priorities, and {core} has edf")
+        late = plan.cores[core].timer_lateness_ps or any(plan.tasks[name].jitter_ps for name in names)
+        if plan.cores[core].policy == "edf" and late:
+            raise NotAnalysable(
+                f"{here}: under edf resources have bounds without jitter, and {core} has some"
+            )
         for section in task.sections:
             cores = plan.resources[section.resource].cores
             if len(cores) > 1:
@@ -84,7 +110,12 @@ def with_resources(plan: Plan, bound: Bound) -> Bound:
         "a job that holds a resource has the priority of its most urgent user (immediate priority ceiling);"
         " it holds one at a time"
     )
-    found = longest_blocking(held, plan.tasks[bound.task].rank)
+    if core.policy == "edf":
+        rule = (
+            "while a job holds a resource, none begins whose relative deadline is not below those of all its"
+            " users (stack resource policy); it holds one at a time"
+        )
+    found = blocking_of(plan, held, bound.task)
     notes = bound.notes
     if found is not None:
         length = in_words(found.length)

@@ -16,8 +16,8 @@ from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, W
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.preemption import check_reload, with_reloads
 from consort.analysis.resources import (
+    blocking_of,
     check_resources,
-    longest_blocking,
     sections_of,
     used_by,
     with_resources,
@@ -178,8 +178,7 @@ def _master(
             )
         if execution + suspension == 0 and remote is None:
             raise NotAnalysable(f"tasks.{name}.wcet: an execution time of 0 cannot be analysed")
-        # Without preemption nothing wants a resource while it is held.
-        blocking = None if planned.policy != "fixed-priority" else longest_blocking(held, task.rank)
+        blocking = blocking_of(plan, held, name)
         tasks.append(
             MasterTask(
                 name,

@@ -119,12 +119,14 @@ def _of_a_task(view: View, task: str, held: int) -> Problems:
         return
     _, policy = view.policy(core)
     if policy == "edf":
-        yield view.problem(
-            here,
-            f"the core {core!r} is scheduled by edf, and the bounds of resources are for fixed priorities;"
-            " write 'policy: fixed-priority' for it, or remove 'sections'",
-            at_key=True,
-        )
+        for other in view.tasks():
+            jitter = view.parsed(Duration, "tasks", other, "jitter")
+            if jitter is not None and jitter.value and view.text("tasks", other, "on") == core:
+                text = (
+                    f"{core!r} is scheduled by edf, where resources have bounds without jitter; remove it, or"
+                )
+                text += " write 'policy: fixed-priority' for the core"
+                yield view.problem(("tasks", other, "jitter"), text)
     for other in view.tasks():
         ends = (view.text("tasks", other, "on"), view.text("tasks", other, "master"))
         waits = "self_suspension" in view.mapping("tasks", other) or view.offloaded(other)

@@ -316,12 +316,6 @@ def test_the_plan_has_the_ceiling_and_prints_it() -> None:
         (changed("middle", self_suspension="1us"), BUS, {}, "jobs of 'middle' wait on 'm4-0'"),
         (TASKS, {"bus": {"protocol": "none"}}, {}, "priority-ceiling"),
         (TASKS, {"bus": {}}, {}, "protocol"),
-        (
-            {k: {a: b for a, b in v.items() if a != "priority"} for k, v in TASKS.items()},
-            BUS,
-            {"policy": "edf"},
-            "scheduled by edf, and the bounds of resources are for fixed priorities",
-        ),
     ],
 )
 def test_what_no_resource_can_be_is_refused(tasks: Any, resources: Any, more: Any, words: str) -> None:
@@ -351,12 +345,10 @@ def test_what_becomes_of_it_elsewhere_has_no_bound_and_no_simulation(change: Any
         simulate(prepare(system), 1_000 * US)
 
 
-def test_edf_of_a_changed_description_has_none_either() -> None:
-    system = described()
+def test_edf_with_jitter_in_a_changed_description_has_none() -> None:
+    system = described(changed("low", jitter="1us"))
     edf = system.model_copy(update={"scheduling": {"m4-0": Scheduling(policy="edf")}})
-    assert "under fixed priorities, and m4-0 has edf" in response_times(edf)[0].verdict()
-    with pytest.raises(BadInput, match="fixed priorities"):
-        simulate(prepare(edf), 1_000 * US)
+    assert "under edf resources have bounds without jitter" in response_times(edf)[0].verdict()
 
 
 @pytest.mark.parametrize("target", ["linux", "virtual"])
