@@ -78,8 +78,9 @@ def _core(system: System, core: str, report: Report) -> list[str]:
 def _resources(system: System, tasks: list[str]) -> list[str]:
     """The resources of these tasks, each with the priority of its most urgent user."""
     parts = []
+    locking = [name for name in tasks if _locks(system, name)]
     for resource in system.resources:
-        users = [_priority(system, name) for name in tasks if resource in system.tasks[name].sections]
+        users = [_priority(system, name) for name in locking if resource in system.tasks[name].sections]
         if users:
             parts.append(
                 f'Shared_Resource (\n  Type => Immediate_Ceiling_Resource,\n  Name => "{_name(resource)}",\n'
@@ -88,13 +89,21 @@ def _resources(system: System, tasks: list[str]) -> list[str]:
     return parts
 
 
+def _locks(system: System, name: str) -> bool:
+    """Whether a task's resources are written: under EDF MAST has other ones, with levels of their own."""
+    task = system.tasks[name]
+    return bool(task.sections) and system.scheduling_of(task.on).policy != "edf"
+
+
 def _operation(system: System, name: str, report: Report) -> list[str]:
     """What a job executes: one operation, or what holds a resource and what does not one after another."""
     task = system.tasks[name]
     wcet, bcet = system.wcet(name), system.bcet(name)
     assert wcet is not None and bcet is not None
     title = _name(name)
-    if not task.sections:
+    if not _locks(system, name):
+        for resource in task.sections:
+            report.leave("resource", f"{name}, {resource}", "only written for fixed priorities")
         return [_simple(title, _time(name, wcet, report), _time(name, bcet, report), "")]
     parts, listed, rest = [], [], wcet.value
     for resource, section in task.sections.items():

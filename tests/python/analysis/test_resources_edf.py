@@ -12,6 +12,8 @@ from consort import _engine
 from consort.analysis.resources import Held, longest_under_edf
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, edf
+from consort.exchange.mast import export_mast
+from consort.exchange.report import Report
 from consort.model import BadDescription
 from consort.simulate.build import prepare
 from consort.simulate.check import simulate_against_bounds
@@ -111,6 +113,12 @@ def test_a_description_gets_its_bound() -> None:
     assert bounds[0].response - plain[0].response == 8 * US
     assert "theorem 20" in bounds[0].source and any("stack resource" in a for a in bounds[0].assumptions)
     simulate_against_bounds(prepare(system), bounds, 10_000 * US, runs=10)
+
+
+def test_mast_says_that_they_are_left_out() -> None:
+    report = Report()
+    assert "Shared_Resource" not in export_mast(described(EDF, BUS, policy="edf"), report)
+    assert "only written for fixed priorities" in report.text()
 
 
 def test_jitter_is_refused() -> None:
