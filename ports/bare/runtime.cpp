@@ -4,13 +4,16 @@
 #include <cstdint>
 
 #include "consort/bare/program.hpp"
+#include "consort/bare/stack.hpp"
 
 extern "C" {
 
-// A processor exception: `what` and where, on the console and on the core's control block, for good.
+// A processor exception: `what` and where, on the console and on the core's control block, for good. Where
+// the stack was too short, that is the cause.
 [[noreturn]] void consort_exception(const char* what, std::uint64_t at, std::uint64_t syndrome,
                                     std::uint64_t address) {
     using namespace consort::bare;
+    check_stack();
     Text<160> text;
     text.add("consort: ").add(this_core).add(": ").add(what);
     text.add(" at ").hex(at, 8).add(", syndrome ").hex(syndrome, 8).add(", address ").hex(address, 8);

@@ -13,6 +13,11 @@
 
     .weak   consort_dispatch
 
+    // What the processor stores with floating-point state (26 words, and one of alignment), what PendSV pushes and makes
+    // up, and what the processor stores again where SysTick comes before PendSV has returned.
+    .global consort_interrupt_frame
+    .set    consort_interrupt_frame, 108 + 8 + 32 + 108
+
     .section .text.preempt, "ax"
     .global consort_pendsv
     .thumb_func

@@ -33,6 +33,9 @@ park:
     .equ    integers, 16
     .equ    frame_bytes, 8 * (integers + 3 + 20 + 1)
 
+    .global consort_interrupt_frame
+    .set    consort_interrupt_frame, frame_bytes
+
     // What a C function may change, where the interrupt came, and the state before it: on the one stack.
     .macro  each_integer do
     .set    at, 0

@@ -17,6 +17,10 @@ park:
     wfi
     b       park
 
+    // The return and state that srs stores, six registers, up to 4 bytes of alignment, two words and eight doubles.
+    .global consort_interrupt_frame
+    .set    consort_interrupt_frame, 8 + 24 + 4 + 8 + 64
+
     // In supervisor mode, in which all runs: what a C function may change, and where the interrupt came, on the one
     // stack, which a C function finds at a multiple of 8.
 timer_interrupt:

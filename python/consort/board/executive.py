@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board import rtlinux
-from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS
+from consort.board import rtlinux, stack
+from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
 from consort.board.data_flow import DataFlow
 from consort.board.description import CoreSpec
 from consort.board.exchange import LINUX_SECONDS
@@ -42,6 +42,8 @@ REGION_BYTES, WORKER_BYTES, TASK_BYTES = 4096, 512, 4096
 COPIES, LEAF_BYTES = 8, 64
 # A channel's entry in the region, and what its blocks have beside their values.
 OBJECT_BYTES, NUMBERED_LEAVES = 512, 4
+# Of a core: how much of its stack was used (consort/bare/stack.hpp).
+STACK_RESULT = RESULTS - 1
 # Of an answer that is awaited however long it takes [ticks].
 FOREVER = 1 << 62
 
@@ -313,4 +315,15 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
             outputs[task] = kept
             lost += int.from_bytes(ring[record["ring"]["lost"] :][:4], "little")
     found = [np.concatenate(parts) for parts in (jobs, operations, events)]
-    return Recorded(found[0], found[2], outputs, lost, preemptions, found[1])
+    used = {name: board.control_blocks[core.place].results[STACK_RESULT] for name, core in where.bare.items()}
+    stacks = request.programs.stacks
+    return Recorded(
+        found[0],
+        found[2],
+        outputs,
+        lost,
+        preemptions,
+        found[1],
+        findings=tuple(stack.excess(stacks, used)),
+        sections=(stack.section(stacks, used),) if stacks else (),
+    )

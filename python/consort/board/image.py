@@ -16,6 +16,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.enums import ENUM_E_MACHINE
 from elftools.elf.sections import ARMAttributesSection
 
+from consort.board.call_graph import CallGraph, read_call_graph
 from consort.board.description import BoardSpec, CoreSpec
 from consort.board.memory_map import generated_folder
 from consort.builds import digest, kept
@@ -38,6 +39,8 @@ COMMON = (
 )
 BARE = ("-ffreestanding", "-fno-threadsafe-statics", "-ffunction-sections", "-fdata-sections")
 LINK = ("-nostdlib", "-static", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments")
+# The compiler writes a call graph beside each object; that of an image lies beside it.
+GRAPHS, CALLS = "-fcallgraph-info=su", "calls.json"
 
 # e_machine of an ELF header.
 MACHINES = {3: "i386", 21: "ppc64", 40: "Arm", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
@@ -82,7 +85,10 @@ def compile_options(core: CoreSpec) -> CompileOptions:
         core.compiler,
         (*core.flags, *COMMON, *BARE),
         (root / "include", root / "ports/bare/include", port / "include", own, port, generated, root),
-        (*(own / s for s in core.sources), *(root / "ports/bare" / n for n in ("runtime.cpp", "memory.cpp"))),
+        (
+            *(own / s for s in core.sources),
+            *(root / "ports/bare" / n for n in ("runtime.cpp", "memory.cpp", "stack.cpp")),
+        ),
         (generated / f"{core.name}-memory.ld", own / core.linker_script),
     )
 
@@ -93,10 +99,12 @@ def build_image(
     *flags: str,
     beside: Sequence[Path] = (),
     scripts: Sequence[Path] = (),
+    calls: bool = False,
 ) -> Path:
     """A program's image for a core, built if it is not cached; `BadInput` carries the compiler's words.
 
-    `beside`: further sources of the program; `scripts`: of the linker, before the core's own.
+    `beside`: further sources of the program; `scripts`: of the linker, before the core's own; `calls`: its
+    call graph is wanted (`call_graph_of`).
     """
     if shutil.which(core.compiler) is None:
         raise EnvironmentLacks(
@@ -113,7 +121,13 @@ def build_image(
         [*LINK, *(word for s in linked for word in ("-T", str(s))), "-lgcc"],
         f"{source.stem}-{core.name}.elf",
         *linked,
+        tools=core.tools if calls else None,
     )
+
+
+def call_graph_of(image: Path) -> CallGraph:
+    """Of an image that was built with `calls`."""
+    return CallGraph.read(image.parent / CALLS)
 
 
 def board_program(
@@ -143,22 +157,49 @@ def build(
     link: Sequence[str],
     name: str,
     *also: Path,
+    tools: str | None = None,
 ) -> Path:
-    """Compiles and links `sources` into a file kept under the hash of all that it is made of."""
-    command = [compiler, *flags, *(f"-I{i}" for i in includes)]
+    """Compiles and links `sources` into a file kept under the hash of all that it is made of.
+
+    `tools`: the prefix of the tools that read its call graph, which is kept beside it.
+    """
+    command = [compiler, *flags, *([GRAPHS] if tools is not None else []), *(f"-I{i}" for i in includes)]
+    preprocessed: list[str] = []
 
     def make(target: Path, scratch: Path) -> None:
-        objects = [str(scratch / f"{number}.o") for number in range(len(sources))]
-        for source, made in zip(sources, objects, strict=True):
-            _said(compiled([*command, "-c", str(source), "-o", made], scratch), name)
-        _said(run_tool([*command, *objects, *link, "-o", str(target)], scratch), name)
+        image = target
+        if tools is None:
+            objects = [scratch / f"{number}.o" for number in range(len(sources))]
+            for source, made in zip(sources, objects, strict=True):
+                _said(compiled([*command, "-c", str(source), "-o", str(made)], scratch), name)
+        else:
+            target.mkdir()
+            image = target / name
+            objects = [_object(command, *one, name) for one in zip(sources, preprocessed, strict=True)]
+        _said(run_tool([*command, *map(str, objects), *link, "-o", str(image)], scratch), name)
+        if tools is not None:
+            read_call_graph(image, objects, tools).write(target / CALLS)
 
     with tempfile.TemporaryDirectory(prefix="consort-build-") as scratch:
         folder = Path(scratch)
         parts: list[str | bytes] = [*command, *link, _said(run_tool([compiler, "--version"], folder), name)]
-        parts += [_said(run_tool([*command, "-E", "-P", str(source)], folder), name) for source in sources]
-    parts += [file.read_bytes() for file in also]
-    return kept("boards", digest(parts), name, make)
+        preprocessed += [
+            _said(run_tool([*command, "-E", "-P", str(source)], folder), name) for source in sources
+        ]
+    parts += [*preprocessed, *(file.read_bytes() for file in also)]
+    if tools is None:
+        return kept("boards", digest(parts), name, make)
+    return kept("boards", digest(parts), "image", make) / name
+
+
+def _object(command: Sequence[str], source: Path, preprocessed: str, name: str) -> Path:
+    """An object with the compiler's call graph beside it, which ccache would not keep."""
+
+    def make(target: Path, scratch: Path) -> None:
+        target.mkdir()
+        _said(run_tool([*command, "-c", str(source), "-o", str(target / "made.o")], scratch), name)
+
+    return kept("objects", digest([*command, preprocessed]), "object", make) / "made.o"
 
 
 def _said(done: subprocess.CompletedProcess[str], name: str) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 
 from consort.board import rtlinux
 from consort.board.data_flow import DataFlow, object_name
-from consort.board.image import build_image
+from consort.board.image import build_image, call_graph_of
 from consort.board.placement import POLICIES, Placement
 from consort.board.process import PROCESSES, build_process
+from consort.board.stack import StackBound, stack_bound
 from consort.model import StepReference
 from consort.plan import PlannedTask
 from consort.progress import Progress
@@ -37,11 +38,13 @@ TEMPLATES = Templates("consort.board")
 
 @dataclass
 class Programs:
-    """What was built: images by the board's core, commands by control block, the program of its Linux."""
+    """What was built: images by the board's core, commands by control block, the program of its Linux; and
+    what each of the plan's bare-metal cores may need of its stack."""
 
     images: dict[str, Path] = field(default_factory=dict)
     commands: dict[int, list[str]] = field(default_factory=dict)
     linux: Path | None = None
+    stacks: dict[str, StackBound] = field(default_factory=dict)
 
 
 def program_source(where: Placement, core: str) -> str:
@@ -102,6 +105,7 @@ def _task(where: Placement, task: PlannedTask) -> dict[str, Any]:
         "type": task_type(task),
         "step": task.step.function,
         "object": object_name("t", list(plan.tasks).index(task.name), task.name),
+        "number": list(plan.tasks).index(task.name),
         "worker": None if task.worker is None else list(plan.cores).index(task.worker),
     }
 
@@ -120,14 +124,16 @@ def _worker(where: Placement, name: str) -> dict[str, Any]:
 
 def build(where: Placement, progress: Progress) -> Programs:
     """Builds the program of each of the plan's cores, and idle images for others that start at once."""
-    made = Programs()
+    made, plan = Programs(), where.plan
     with tempfile.TemporaryDirectory(prefix="consort-board-") as folder:
         source = Path(folder) / "application.cpp"
         for name in (*where.masters, *where.workers):
             progress(f"building for {where.sides[name]}", None)
             source.write_text(program_source(where, name), encoding="utf-8")
             if name in where.bare:
-                made.images[where.sides[name]] = build_image(where.bare[name], source)
+                core = where.bare[name]
+                image = made.images[where.sides[name]] = build_image(core, source, calls=True)
+                made.stacks[name] = stack_bound(plan, name, core, call_graph_of(image))
             elif name == where.linux_core:
                 made.linux = rtlinux.program(where.board, source, "-DCONSORT_BARE_ACCESS=Device")
             else:
@@ -135,7 +141,7 @@ def build(where: Placement, progress: Progress) -> Programs:
         idle = Path(folder) / "idle.cpp"
         idle.write_text(IDLE, encoding="utf-8")
         linux = where.board.linux.core if made.linux is not None and where.board.linux is not None else None
-        for core in where.board.cores:
-            if core.starts and core.name not in made.images and core.name != linux:
-                made.images[core.name] = build_image(core, idle)
+        for other in where.board.cores:
+            if other.starts and other.name not in made.images and other.name != linux:
+                made.images[other.name] = build_image(other, idle)
     return made

@@ -123,6 +123,12 @@ class Footprint(Sourced):
     data: SizeFigure | None = Field(default=None, description="Its state and constants.")
     inputs: SizeFigure | None = Field(default=None, description="Its inputs.")
     outputs: SizeFigure | None = Field(default=None, description="Its outputs.")
+    stack: SizeFigure | None = Field(
+        default=None,
+        description="Of a board's stack, what calls in its step take that the compiler cannot bound:"
+        " recursion, calls through pointers.",
+        examples=["2KiB"],
+    )
 
     def _bytes(self, *parts: SizeFigure | None) -> int:
         return sum(part.value.bytes for part in parts if part is not None)

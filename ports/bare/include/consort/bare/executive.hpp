@@ -19,6 +19,7 @@
 #include "consort/app/executive.hpp"
 #include "consort/bare/data_flow.hpp"
 #include "consort/bare/polling.hpp"
+#include "consort/bare/stack.hpp"
 #include "consort/bare/tasks.hpp"
 
 namespace consort::bare {
@@ -113,8 +114,9 @@ class CoreExecutive {
         return value_at(block_, static_cast<std::uint32_t>(Core::count) +
                                     tasks * static_cast<std::uint32_t>(Of::count) + place);
     }
-    // Results: 0 jobs, 1 ticks a second, 2 and 3 the tick of the run's start, 4 preemptions.
+    // Results: 0 jobs, 1 ticks a second, 2 and 3 the tick of the run's start, 4 preemptions, and the stack's.
     void report(ControlBlock& block) const noexcept {
+        report_stack(block);
         block.result(0, finished_);
         block.result(1, static_cast<std::uint32_t>(ThisPort::ticks_per_second()));
         block.result(2, static_cast<std::uint32_t>(start_));
@@ -175,6 +177,7 @@ class CoreExecutive {
             runners_[task].skip(start_ + static_cast<Ticks>(job.release),
                                 start_ + static_cast<Ticks>(job.ready), job.seq);
         }
+        check_stack();
         preemptions_ += job.preemptions;
         block_.progress(++finished_);
     }

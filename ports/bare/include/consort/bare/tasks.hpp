@@ -31,8 +31,9 @@ class Storage {
     alignas(T) std::byte memory_[sizeof(T)];
 };
 
-// A step on the core that releases it.
-template <class T>
+// A step on the core that releases it. `number`: the task's in the plan, which tells the functions of its job
+// from those of others (python/consort/board/stack.py).
+template <class T, unsigned number>
 class LocalTask {
   public:
     using Type = T;
@@ -69,7 +70,7 @@ class LocalTask {
 
 // A step on a worker, seen from the core that releases it. Its job waits on the core's stack for the answer,
 // as a spinning master does in the analysis; what is more urgent preempts it where there is an interrupt.
-template <class T>
+template <class T, unsigned number>
 class OffloadedTask {
   public:
     using Type = T;

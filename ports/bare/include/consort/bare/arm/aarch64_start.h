@@ -112,6 +112,8 @@
 
     // Calls a function without arguments; it may enable interrupts, and others come on top.
     .macro  interrupt_handler name, el, function
+    .global consort_interrupt_frame
+    .set    consort_interrupt_frame, frame_bytes
 \name:
     sub     sp, sp, #frame_bytes
     each_integer stp

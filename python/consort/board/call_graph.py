@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who calls whom in a board's image, and what each function takes of the stack: as the compiler says it, and
+for what it has not compiled (its own library) as the instructions say it.
+
+Of each object the compiler writes a call graph (-fcallgraph-info=su). What it cannot know is read from the
+object: whose address is taken, which a call through a pointer may reach, and what assembly calls.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import SymbolTableSection
+
+from consort.board.disassembly import stack_of_library
+
+# Symbols: the stack's ends, and the bytes that an interrupt puts on it.
+BOTTOM, TOP, FRAME = "stack_bottom", "stack_top", "consort_interrupt_frame"
+# The compiler's name of whatever a pointer leads to.
+POINTER = "__indirect_call"
+_ITEM = re.compile(r"^(node|edge): \{ (.*) \}$")
+_KEY = re.compile(r'(\w+) ?: "((?:[^"\\]|\\.)*)"')
+_STACK = re.compile(r"^(\d+) bytes \(([a-z,]+)\)$")
+# Relocations of calls and branches, by machine: their targets are not addresses that a program keeps.
+_CALLS = {
+    "EM_ARM": {10, 28, 29, 30, 51, 102, 103},
+    "EM_AARCH64": {279, 280, 282, 283},
+    "EM_RISCV": {16, 17, 18, 19, 44, 45},
+}
+# Tables for unwinding name each function.
+_UNWINDING = (".ARM.exidx", ".ARM.extab", ".eh_frame")
+
+
+@dataclass
+class Function:
+    """A function of an image."""
+
+    title: str
+    place: str = ""
+    bytes: int | None = 0
+    """What it takes of the stack beside what it calls; None: its size is known only when it runs."""
+    calls: dict[str, str] = field(default_factory=dict)
+    """What it calls, `POINTER` for a call through a pointer, and where."""
+
+
+@dataclass(frozen=True)
+class CallGraph:
+    """An image's functions by their keys: a name, and of a local one the object before it."""
+
+    functions: dict[str, Function]
+    taken: frozenset[str]
+    """Whose address is taken."""
+    entered: frozenset[str]
+    """What assembly calls: the program, and what interrupts call."""
+    symbols: dict[str, int]
+    """What the linker script and start.S say of the stack (`BOTTOM`, `TOP`, `FRAME`)."""
+
+    def write(self, file: Path) -> None:
+        parts = {**asdict(self), "taken": sorted(self.taken), "entered": sorted(self.entered)}
+        file.write_text(json.dumps(parts), encoding="utf-8")
+
+    @classmethod
+    def read(cls, file: Path) -> CallGraph:
+        parts = json.loads(file.read_text(encoding="utf-8"))
+        functions = {key: Function(**made) for key, made in parts["functions"].items()}
+        return cls(functions, frozenset(parts["taken"]), frozenset(parts["entered"]), parts["symbols"])
+
+
+def read_call_graph(image: Path, objects: Sequence[Path], tools: str) -> CallGraph:
+    """Of an image and the objects it was linked from; the compiler's graph lies beside each (.ci).
+
+    `tools`: the prefix of the cross tools.
+    """
+    symbols, names = _symbols(image)
+    functions: dict[str, Function] = {}
+    taken: set[str] = set()
+    entered: set[str] = set()
+    local = [_local(made) for made in objects]
+    for number, made in enumerate(objects):
+        graph = made.with_suffix(".ci")
+        if graph.is_file():
+            _compiled(graph.read_text(encoding="utf-8"), number, local[-1], functions)
+    for number, made in enumerate(objects):
+        found = (_key(number, name, local[number]) for name in _addresses(made))
+        if made.with_suffix(".ci").is_file():
+            taken.update(found)
+        else:
+            entered.update(_key(number, name, local[number]) for name in _references(made))
+    there = {key for key in functions if key.rpartition(":")[2] in names}
+    _library(image, tools, functions, symbols)
+    return CallGraph(
+        functions,
+        frozenset(taken & there),
+        frozenset(entered & there),
+        {name: symbols[name] for name in (BOTTOM, TOP, FRAME) if name in symbols},
+    )
+
+
+def _key(number: int, name: str, local: set[str]) -> str:
+    return f"{number}:{name}" if name in local else name
+
+
+def _compiled(text: str, number: int, local: set[str], functions: dict[str, Function]) -> None:
+    """Adds what the compiler says of one object."""
+    nodes: list[dict[str, str]] = []
+    edges: list[dict[str, str]] = []
+    for line in text.splitlines():
+        if match := _ITEM.match(line):
+            (nodes if match[1] == "node" else edges).append(dict(_KEY.findall(match[2])))
+    for node in nodes:
+        title, *more = node["label"].split("\\n")
+        stack = _STACK.match(more[-1]) if more else None
+        if stack is None:
+            continue
+        # A function that other objects do not see has its file before it: "step.cpp:_ZL4helpv".
+        key = _key(number, node["title"].rpartition(":")[2], local)
+        known = functions.setdefault(key, Function(title, more[0]))
+        took = int(stack[1]) if stack[2] != "dynamic" else None
+        # One that several objects have, of which the linker keeps any.
+        known.bytes = None if known.bytes is None or took is None else max(known.bytes, took)
+    for edge in edges:
+        caller, callee = (
+            _key(number, edge[end].rpartition(":")[2], local) for end in ("sourcename", "targetname")
+        )
+        functions[caller].calls.setdefault(callee, edge.get("label", ""))
+
+
+def _library(image: Path, tools: str, functions: dict[str, Function], symbols: Mapping[str, int]) -> None:
+    """Adds what the compiler's library has of it, as far as it is called."""
+    wanted = {c for f in functions.values() for c in f.calls if c != POINTER and c not in functions}
+    if not wanted:
+        return
+    for name, (took, calls) in stack_of_library(image, tools, wanted, symbols).items():
+        functions.setdefault(name, Function(name, "the compiler's library", took, dict.fromkeys(calls, "")))
+
+
+def _symbols(image: Path) -> tuple[dict[str, int], set[str]]:
+    """Values of all symbols, and the names of all functions that the linker has kept."""
+    values, names = {}, set()
+    with image.open("rb") as stream:
+        for symbol in _table(ELFFile(stream)):
+            if symbol["st_shndx"] != "SHN_UNDEF":
+                values[symbol.name] = int(symbol["st_value"])
+            if symbol["st_info"]["type"] == "STT_FUNC":
+                names.add(symbol.name)
+    return values, names
+
+
+def _local(made: Path) -> set[str]:
+    """Functions that only the object itself sees."""
+    with made.open("rb") as stream:
+        return {
+            symbol.name
+            for symbol in _table(ELFFile(stream))
+            if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_info"]["bind"] == "STB_LOCAL"
+        }
+
+
+def _table(elf: ELFFile) -> Iterable[Any]:
+    table = elf.get_section_by_name(".symtab")
+    return table.iter_symbols() if isinstance(table, SymbolTableSection) else ()
+
+
+def _references(made: Path) -> set[str]:
+    """What an object names in code and data."""
+    return {name for name, _ in _relocations(made)}
+
+
+def _addresses(made: Path) -> set[str]:
+    """The same but for what it calls."""
+    return {name for name, is_call in _relocations(made) if not is_call}
+
+
+def _relocations(made: Path) -> Iterator[tuple[str, bool]]:
+    with made.open("rb") as stream:
+        elf = ELFFile(stream)
+        calls = _CALLS[elf.header["e_machine"]]
+        # A local function is named by its section, in which it is alone (-ffunction-sections).
+        alone: dict[tuple[int, int], str] = {}
+        for symbol in _table(elf):
+            if symbol["st_info"]["type"] == "STT_FUNC":
+                alone[symbol["st_shndx"], symbol["st_value"] & ~1] = symbol.name
+        for section in elf.iter_sections():
+            if not isinstance(section, RelocationSection):
+                continue
+            of = elf.get_section(section["sh_info"])
+            if not of["sh_flags"] & 2 or of.name.startswith(_UNWINDING):
+                continue
+            symbols: Any = elf.get_section(section["sh_link"])
+            for entry in section.iter_relocations():
+                symbol = symbols.get_symbol(entry["r_info_sym"])
+                name = symbol.name
+                if symbol["st_info"]["type"] == "STT_SECTION":
+                    addend = entry["r_addend"] if section.is_RELA() else 0
+                    name = alone.get((symbol["st_shndx"], addend), "")
+                if name:
+                    yield name, entry["r_info_type"] in calls
