@@ -19,6 +19,7 @@ from consort.model import load_system
 PREEMPTIVE = [
     ("stm32mp157", "m4-0", "m4"),
     ("riscv-virt", "rv64-0", "rv64"),
+    ("riscv-virt32", "rv32-0", "rv32"),
     ("versal", "a72-0", "a72"),
     ("vexpress-r5f", "r5f-0", "r5f"),
     ("zynq-ultrascale-plus", "a53-1", "a53"),

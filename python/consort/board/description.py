@@ -69,6 +69,11 @@ class CoreSpec(Described):
         description="The linker script's memories, and the ranges of the map that they are.",
         examples=["{ddr: r5f_image}"],
     )
+    compiler_library: bool = Field(
+        default=True,
+        description="Whether the compiler brings its library (libgcc) for this core; else its sources define"
+        " what is called of it.",
+    )
     machine: ElfMachine = Field(description="For whom its images are.", examples=["Arm"])
     profile: Literal["A", "R", "M"] | None = Field(default=None, description="Arm: the profile.")
     starts_on_cpu: Annotated[int, Field(ge=0)] | None = Field(

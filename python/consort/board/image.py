@@ -118,7 +118,11 @@ def build_image(
         [*options.flags, *flags],
         options.includes,
         [*options.sources, *beside, source],
-        [*LINK, *(word for s in linked for word in ("-T", str(s))), "-lgcc"],
+        [
+            *LINK,
+            *(word for s in linked for word in ("-T", str(s))),
+            *(["-lgcc"] if core.compiler_library else []),
+        ],
         f"{source.stem}-{core.name}.elf",
         *linked,
         tools=core.tools if calls else None,

@@ -4,13 +4,13 @@
 #pragma once
 
 #include "consort/bare/console.hpp"
-#include "consort/riscv_virt/rv64.hpp"
-#include "consort/riscv_virt/timer.hpp"
+#include "consort/bare/riscv/clint.hpp"
+#include "consort/board/memory_map.hpp"
 
 namespace consort::bare {
 
-using ThisPort = riscv_virt::Rv64;
-using CoreTimer = riscv_virt::Timer;
+using ThisPort = riscv::Core<board::mtime, board::clock_of_rv64>;
+using CoreTimer = riscv::Timer<board::mtimecmp>;
 inline constexpr const char* this_core = board::title_of_rv64;
 inline constexpr std::uint32_t this_place = board::control_block_of_rv64;
 
@@ -22,7 +22,7 @@ inline unsigned char* on_chip() noexcept {
     return nullptr;
 }
 inline void print(const char* text) noexcept {
-    print_line<riscv_virt::Uart>(text);
+    print_line<riscv::Uart<board::uart0>>(text);
 }
 
 inline void start_up() noexcept {}
