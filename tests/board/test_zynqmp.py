@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Zynq UltraScale+: two Cortex-A53 and two Cortex-R5F at once, and what the papers compute on them."""
+"""The Zynq UltraScale+: four Cortex-A53 and two Cortex-R5F at once, and what the papers compute on them."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_its_cores_are_as_described() -> None:
     done = consort("board", "check", "zynqmp", "--json")
     assert done.returncode == 0, done.stderr
     found = {core["core"]: core for core in json.loads(done.stdout)["cores"]}
-    assert list(found) == ["a53-0", "r5f-0", "a53-1", "r5f-1"]
+    assert list(found) == ["a53-0", "r5f-0", "a53-1", "r5f-1", "a53-2", "a53-3"]
     assert all(core["problems"] == [] and core["on_chip_bytes"] == 4096 for core in found.values())
-    assert len({core["core_id"] for core in found.values()}) == 4
+    assert len({core["core_id"] for core in found.values()}) == 6
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,23 @@ def test_two_counted_runs_of_two_cores_are_the_same() -> None:
     assert len(first.jobs) == 802 and first.jobs.tobytes() == second.jobs.tobytes()
     assert first.operations.tobytes() == second.operations.tobytes()
     assert all(first.outputs[name].tobytes() == second.outputs[name].tobytes() for name in first.outputs)
+
+
+@pytest.mark.slow
+def test_all_four_a53_are_cores_of_a_plan(tmp_path: Path) -> None:
+    board("zynqmp")
+    steps = (ROOT / "tests/board/tasks/step.hpp").read_text(encoding="utf-8")
+    (tmp_path / "step.hpp").write_text(steps, encoding="utf-8")
+    lines = [f"  t{n}: {{step: 'step.hpp::middle::step', on: a53-{n}, period: 1ms}}\n" for n in range(4)]
+    file = tmp_path / "system.yaml"
+    text = f"consort: 1\nplatform: zynq-ultrascale-plus\ntasks:\n{''.join(lines)}run: {{iterations: 10}}\n"
+    file.write_text(text, encoding="utf-8")
+    made = prepare_board(load_system(file), silent)
+    assert made.where.masters == [f"a53-{n}" for n in range(4)]
+    first, second = (run(made.request(10 * 10**9, counted=True)) for _ in range(2))
+    assert len(first.jobs) == 40 and set(first.jobs["core"]) == set(range(4))
+    assert first.jobs.tobytes() == second.jobs.tobytes() and first.findings == ()
+    assert len({rows.tobytes() for rows in first.outputs.values()}) == 1
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ Identifiers = Annotated[tuple[Identifier, ...], Strict(False)]
 ElfMachine = Literal["Arm", "AArch64", "RISC-V"]
 
 # Control blocks at the beginning of the window; of the others some are processes', the last is Linux's.
-CONTROL_BLOCKS = 8
-FIRST_PROCESS = 4
+CONTROL_BLOCKS = 16
+FIRST_PROCESS = 8
 
 
 class MemoryRange(Described):

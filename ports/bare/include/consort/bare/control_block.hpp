@@ -97,7 +97,7 @@ class ControlBlock {
 };
 
 // The shared window begins with control blocks; everything else comes behind them.
-inline constexpr std::uint32_t control_blocks = 8;
+inline constexpr std::uint32_t control_blocks = 16;
 inline constexpr std::size_t control_blocks_bytes = control_blocks * ControlBlock::bytes;
 
 }  // namespace consort::bare

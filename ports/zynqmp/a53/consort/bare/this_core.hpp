@@ -13,14 +13,17 @@
 
 namespace consort::bare {
 
-static_assert(CONSORT_CORE == 0 || CONSORT_CORE == 1);
+static_assert(CONSORT_CORE >= 0 && CONSORT_CORE <= 3);
 inline constexpr bool is_first = CONSORT_CORE == 0;
+inline constexpr const char* titles[] = {board::title_of_a53_0, board::title_of_a53_1, board::title_of_a53_2,
+                                         board::title_of_a53_3};
+inline constexpr std::uint32_t places[] = {board::control_block_of_a53_0, board::control_block_of_a53_1,
+                                           board::control_block_of_a53_2, board::control_block_of_a53_3};
 
 using ThisPort = arm::AArch64;
 using CoreTimer = zynqmp::Timer;
-inline constexpr const char* this_core = is_first ? board::title_of_a53_0 : board::title_of_a53_1;
-inline constexpr std::uint32_t this_place =
-    is_first ? board::control_block_of_a53_0 : board::control_block_of_a53_1;
+inline constexpr const char* this_core = titles[CONSORT_CORE];
+inline constexpr std::uint32_t this_place = places[CONSORT_CORE];
 
 inline unsigned char* window() noexcept {
     return reinterpret_cast<unsigned char*>(board::window);

@@ -19,6 +19,8 @@ struct OtherCore {
 
 inline constexpr OtherCore other_cores[] = {
     {board::control_block_of_a53_1, 1, board::a53_1_image},
+    {board::control_block_of_a53_2, 2, board::a53_2_image},
+    {board::control_block_of_a53_3, 3, board::a53_3_image},
     {board::control_block_of_r5f_0, 4, board::r5f_0_vectors},
     {board::control_block_of_r5f_1, 5, board::r5f_1_vectors},
 };
