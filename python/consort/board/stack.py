@@ -187,8 +187,8 @@ def _levels(policy: str, tasks: Sequence[PlannedTask]) -> Iterator[list[PlannedT
 
 
 def _stated(plan: Plan, task: str) -> int | None:
-    footprint = plan.system.tasks[task].footprint
-    return None if footprint is None or footprint.stack is None else footprint.stack.value.bytes
+    footprint = plan.tasks[task].footprint
+    return None if footprint is None else footprint.stack
 
 
 def _of_board(core: CoreSpec, key: str, says: str) -> BadInput:

@@ -178,9 +178,9 @@ def _footprint(system: System, task: Task) -> PlannedFootprint | None:
         load, unload = (engines[0].picoseconds(size) for size in (given.load_bytes, given.unload_bytes))
     if load is None or unload is None:
         load = unload = None
-    parts = (given.code, given.data, given.inputs, given.outputs)
-    code, data, inputs, outputs = (None if part is None else part.value.bytes for part in parts)
-    return PlannedFootprint(code, data, inputs, outputs, load, unload)
+    parts = (given.code, given.data, given.inputs, given.outputs, given.stack)
+    code, data, inputs, outputs, stack = (None if part is None else part.value.bytes for part in parts)
+    return PlannedFootprint(code, data, inputs, outputs, load, unload, stack)
 
 
 def plan_resources(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedResource]:

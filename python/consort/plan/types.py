@@ -122,6 +122,8 @@ class PlannedFootprint:
     load_ps: int | None
     """None: the platform has not one DMA engine with a rate."""
     unload_ps: int | None
+    stack: int | None
+    """What calls in its step that nobody can bound take of a board's stack."""
 
 
 @dataclass(frozen=True)
