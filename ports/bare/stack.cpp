@@ -18,7 +18,9 @@ constexpr std::uint32_t paint = 0x57ac4ed0U;
 // The words below the bottom that are looked at after each job. What a frame leaves out there is found at the
 // end.
 constexpr int watched = 4;
-bool painted = false;
+// Sixteen bytes, so that a program's own data keep the alignment that copies go by: counted figures depend on
+// it.
+alignas(16) std::uint32_t painted[4];
 
 }  // namespace
 
@@ -28,7 +30,7 @@ void consort_paint_stack() noexcept {
     for (volatile std::uint32_t* word = stack_guard; reinterpret_cast<std::uintptr_t>(word) < end; ++word) {
         *word = paint;
     }
-    painted = true;
+    painted[0] = 1;
 }
 
 std::uint32_t consort_stack_used() noexcept {
@@ -46,7 +48,7 @@ bool consort_stack_overflowed() noexcept {
     asm("" : "+r"(bottom));
     for (int i = 1; i <= watched; ++i) {
         if (bottom[-i] != paint) {
-            return painted;
+            return painted[0] != 0;
         }
     }
     return false;
