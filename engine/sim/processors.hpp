@@ -13,14 +13,13 @@
 #include <vector>
 
 #include "sim/draw.hpp"
+#include "sim/parts.hpp"
 #include "sim/record.hpp"
 #include "sim/windows.hpp"
 
 namespace consort::engine::sim {
 
-// The draws of critical sections, apart from those of stretches of suspension.
-inline constexpr std::uint64_t section_choices = std::uint64_t{1} << 40;
-// And those of what a preempted job loads again.
+// The draws of what a preempted job loads again, apart from all others.
 inline constexpr std::uint64_t reload_choices = std::uint64_t{1} << 41;
 
 template <bool traced>
@@ -28,7 +27,7 @@ class Processors {
   public:
     // `mine`: the tasks to simulate, in the order of the system's. Releases end at `until`.
     Processors(const System& system, const Settings& settings, Sink<traced>& sink)
-        : system_(system), settings_(settings), sink_(sink) {}
+        : system_(system), settings_(settings), sink_(sink), division_(settings) {}
 
     // Returns when a task whose policy is `stop` missed its deadline, or `never`.
     Time run(std::span<const std::uint32_t> mine, std::span<const std::uint32_t> cores, Time until) {
@@ -71,17 +70,6 @@ class Processors {
   private:
     // first: until a job waits for the first time, or its request is sent; second: after that.
     enum class Phase : std::uint8_t { idle, first, away, second, fallback };
-
-    // What a job executes on the core that released it before it waits, or ends.
-    struct Part {
-        Time length;
-        Time away;       // how long it suspends itself then
-        bool asks;       // or it sends its request and waits for the answer
-        bool goes_on{};  // or the next part follows at once: a section begins or ends
-        bool holds{};    // it holds a resource
-        Time ceiling{};  // the key of that resource's most urgent user
-        std::uint32_t resource{};
-    };
 
     struct TaskState {
         const Task* task = nullptr;
@@ -195,16 +183,7 @@ class Processors {
         tasks_.resize(mine.size());
         cores_.resize(cores.size());
         index_.assign(system_.cores.size(), 0);
-        ceilings_.clear();
-        for (const std::uint32_t t : mine) {
-            for (const Section& section : system_.tasks[t].sections) {
-                ceilings_.resize(std::max<std::size_t>(ceilings_.size(), section.resource + 1), never);
-                const bool edf = system_.cores[system_.tasks[t].master].policy == Policy::edf;
-                ceilings_[section.resource] =
-                    std::min(ceilings_[section.resource],
-                             edf ? system_.tasks[t].deadline : -system_.tasks[t].priority);
-            }
-        }
+        division_.prepare(system_, mine);
         for (std::uint32_t c = 0; c < cores.size(); ++c) {
             const Core& core = system_.cores[cores[c]];
             CoreState& state = cores_[c];
@@ -288,81 +267,6 @@ class Processors {
     // The next job of a task that skips releases could begin too late only.
     [[nodiscard]] static bool cannot_begin(const TaskState& s, Time now) {
         return s.task->skip && now > app::begin_limit(s.releases.nominal(), s.task->period, s.task->deadline);
-    }
-
-    // Cuts a job where it waits: anywhere in what its own core executes, also at its very beginning or end.
-    void divide(const TaskState& s, Time execution, std::vector<Part>& parts) {
-        const Task& task = *s.task;
-        const std::uint64_t job = s.releases.job();
-        if (!task.sections.empty() && execution != 0) {
-            divide_by_sections(s, execution, parts);
-            return;
-        }
-        const Time own = task.offloaded ? add(task.send, task.receive) : execution;
-        cuts_.clear();
-        Time rest = task.suspension == 0
-                        ? 0
-                        : s.draw(settings_.execution, Choice::suspension, job, 0, task.suspension);
-        for (std::uint32_t k = 0; task.suspension != 0 && k < task.stretches; ++k) {
-            // The first stretch has the choices of the task itself.
-            const Draw draw = k == 0 ? s.draw : Draw(app::mix(settings_.seed + k), s.id);
-            const Time at = draw(settings_.arrival, Choice::split, job, 0, own);
-            const bool last = k + 1 == task.stretches;
-            const Time away = last ? rest : draw(settings_.arrival, Choice::suspension, job, 0, rest);
-            rest -= away;
-            cuts_.push_back({at, away, false});
-        }
-        if (task.offloaded) {
-            cuts_.push_back({task.send, 0, true});
-        }
-        // `length` is the instant of the cut so far.
-        std::stable_sort(cuts_.begin(), cuts_.end(),
-                         [](const Part& a, const Part& b) { return a.length < b.length; });
-        parts.clear();
-        Time before = 0;
-        for (const Part& cut : cuts_) {
-            parts.push_back({cut.length - before, cut.away, cut.asks});
-            before = cut.length;
-        }
-        parts.push_back({own - before, 0, false});
-    }
-
-    // Where a job holds resources: its sections one after another, anywhere in what it executes.
-    void divide_by_sections(const TaskState& s, Time execution, std::vector<Part>& parts) {
-        const std::uint64_t job = s.releases.job();
-        const auto draw = [&](std::size_t n) {
-            return Draw(app::mix(settings_.seed + section_choices + n), s.id);
-        };
-        cuts_.clear();
-        Time rest = execution;
-        for (const Section& section : s.task->sections) {
-            for (std::uint32_t k = 0; k < section.times; ++k) {
-                const Time most = std::min(section.length, rest);
-                const Time length = draw(cuts_.size())(settings_.execution, Choice::suspension, job, 0, most);
-                rest -= length;
-                cuts_.push_back(
-                    {length, 0, false, true, true, ceilings_[section.resource], section.resource});
-            }
-        }
-        // `away` is the instant of what is no section at which one begins, until the job is cut.
-        for (std::size_t n = 0; n < cuts_.size(); ++n) {
-            cuts_[n].away = draw(n)(settings_.arrival, Choice::split, job, 0, rest);
-        }
-        std::stable_sort(cuts_.begin(), cuts_.end(),
-                         [](const Part& a, const Part& b) { return a.away < b.away; });
-        parts.clear();
-        Time before = 0;
-        const auto append = [&parts](const Part& part) {
-            if (part.length != 0) {
-                parts.push_back(part);
-            }
-        };
-        for (Part cut : cuts_) {
-            append({cut.away - before, 0, false, true, false, 0});
-            before = std::exchange(cut.away, 0);
-            append(cut);
-        }
-        append({rest - before, 0, false, true, false, 0});
     }
 
     // The running job holds the resource of its part from when it executes the part: what came before that,
@@ -496,7 +400,7 @@ class Processors {
         s.late_answer = false;
         s.key = cores_[s.core].policy == Policy::edf ? deadline : -task.priority;
         s.phase = Phase::first;
-        divide(s, execution, s.parts);
+        division_.divide(*s.task, s.id, s.draw, r.job(), execution, s.parts);
         s.at = 0;
         if (task.offloaded) {
             const Time patience =
@@ -855,8 +759,7 @@ class Processors {
     std::vector<TaskState> tasks_;
     std::vector<CoreState> cores_;
     std::vector<std::uint32_t> index_;
-    std::vector<Part> cuts_;         // scratch of `divide`
-    std::vector<Time> ceilings_;     // by resource: the key of its most urgent user
+    Division division_;
     std::vector<Event> events_;      // a heap
     std::vector<Release> releases_;  // a heap
 };

@@ -147,8 +147,8 @@ TEST(Mailbox, TwoPlacesShareNoLine) {
     using Large = std::array<unsigned char, 100>;
     using M = Mailbox<Large>;
     static_assert(M::parameter == 2, "more than a line, in memory that is coherent");
-    static_assert(Mailbox<std::array<unsigned char, 64>>::parameter == 1);
-    static_assert(Mailbox<Large, consort::access::WholeLines<consort::access::Coherent>>::parameter == 1);
+    static_assert(Mailbox<std::array<unsigned char, 64>>::parameter == 0);
+    static_assert(Mailbox<Large, consort::access::WholeLines<consort::access::Coherent>>::parameter == 0);
     Storage<M> s;
     const auto first = line_of(s.shared.payload.at(0).bytes);
     const auto second = line_of(s.shared.payload.at(1).bytes);

@@ -98,7 +98,7 @@ class Mailbox {
     using Value = T;
     using Access = A;
     static constexpr std::uint32_t kind = 1;
-    static constexpr std::uint32_t parameter = Slots;
+    static constexpr std::uint32_t parameter = Slots == 1 ? 0 : Slots;
     static constexpr Form form = A::shares_lines ? Form::shared_lines : Form::whole_lines;
 
     using Shared = detail::MailboxLines<T, A, Slots, A::shares_lines && Slots == 1>;

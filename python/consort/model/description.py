@@ -22,6 +22,7 @@ from consort.model.modes import overridden
 from consort.model.platform import Core, Device, Platform, figures_in
 from consort.model.quantities import Duration, Energy, Size
 from consort.model.references import CppName, StepReference
+from consort.model.sharing import Accesses, Bandwidth, Cache, CacheSets, Resource, Section
 from consort.model.sources import Golden, Input, SystemDevice
 from consort.model.textvalue import WrongValue, kind_of
 
@@ -36,9 +37,6 @@ TimeBase = Literal["spin", "sleep", "hybrid"]
 Wait = Literal["spin", "sleep"]
 Service = Literal["priority", "fifo"]
 SupplyKind = Literal["periodic-server", "tdma"]
-Locking = Literal["priority-ceiling"]
-Replacement = Literal["direct-mapped", "lru"]
-CacheSet = Annotated[int, Field(ge=0, le=65535)]
 Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
 # Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
@@ -151,84 +149,6 @@ class Dispatch(Sourced):
 
     send: DurationFigure | None = Field(default=None, description="Before the worker begins.")
     receive: DurationFigure | None = Field(default=None, description="After the worker has answered.")
-
-
-class Section(Sourced):
-    """How a task's jobs hold a resource."""
-
-    length: DurationFigure = Field(
-        description="The longest that a job holds it at a time, from taking it to giving it back; part of the"
-        " wcet.",
-        examples=["20us"],
-    )
-    times: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=1, description="How often a job takes it at most."
-    )
-
-
-class Accesses(Sourced):
-    """How often a job accesses memory that cores share."""
-
-    most: Annotated[int, Field(ge=0, le=2**40)] = Field(
-        description="At most, misses, write-backs and those of its dispatch included.", examples=["1200"]
-    )
-
-
-class Bandwidth(Sourced):
-    """How a regulator keeps a core from memory: a budget of accesses in each period, then a stall."""
-
-    counts: ClassVar[bool] = False
-
-    budget: Annotated[int, Field(ge=1, le=2**40)] = Field(
-        description="Accesses in a period, with those that the regulator lets through before it stops the"
-        " core.",
-        examples=["1000"],
-    )
-    period: Duration = Field(description="From one replenishment to the next.", examples=["1ms"])
-    shortest: DurationFigure = Field(
-        description="The shortest time of an access when nothing else accesses memory.", examples=["40ns"]
-    )
-    longest: DurationFigure = Field(
-        description="The longest, when nothing else accesses memory.", examples=["200ns"]
-    )
-
-
-class CacheSets(Sourced):
-    """The sets of its core's cache that a task uses, as a program analysis of its binary finds them."""
-
-    counts: ClassVar[bool] = False
-
-    evicting: Annotated[tuple[CacheSet, ...], Strict(False)] = Field(
-        description="The sets that a job accesses: there it evicts what others have (ECB).",
-        examples=["[0, 1, 2]"],
-    )
-    useful: Annotated[tuple[CacheSet, ...], Strict(False)] = Field(
-        description="Those of them in which it may use a block again that it has there already (UCB).",
-        examples=["[1]"],
-    )
-
-
-class Cache(Sourced):
-    """The cache of a core, as far as what preempted jobs lose of it can be bounded by sets."""
-
-    replacement: Replacement = Field(
-        description="direct-mapped, or lru. By sets nothing is bounded for FIFO, pseudo-LRU and random"
-        " replacement: write 'cache_reload' for those.",
-    )
-    ways: Annotated[int, Field(ge=1, le=64)] = Field(
-        default=1, description="Blocks of a set, one of a direct-mapped cache."
-    )
-    block: DurationFigure = Field(
-        description="The longest that it takes to load one block again.", examples=["100ns"]
-    )
-
-
-class Resource(Described):
-    """What tasks of one core use one at a time: a device, or data that no channel carries."""
-
-    protocol: Locking = Field(
-        description="priority-ceiling: a job that holds it has the priority of its most urgent user.",
-    )
 
 
 class Task(Sourced):

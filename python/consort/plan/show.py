@@ -7,16 +7,15 @@ from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
-from consort.model.quantities import Duration, Energy, Size
+from consort.model.quantities import Duration, Energy
+from consort.plan import data_flow
+from consort.plan.tables import about, line, listing, table_of, time_text
 from consort.plan.targets import BOARD, TARGETS
-from consort.plan.types import Binding, Plan, PlannedChanges, PlannedChannel, PlannedCore, PlannedTask
+from consort.plan.types import Binding, Plan, PlannedChanges, PlannedCore, PlannedTask
 
 WIDTH = 80
-# Longer names break within their column.
-_LONGEST_WHOLE = 20
 
 
 def show(plan: Plan, console: Console) -> None:
@@ -52,47 +51,20 @@ def _parts(plan: Plan) -> Iterator[RenderableType]:
     for core in plan.cores.values():
         yield from _dispatch(plan, core)
     if plan.channels:
-        yield _channels(plan)
+        yield data_flow.channels(plan)
     if plan.devices:
-        yield _devices(plan)
+        yield data_flow.devices(plan)
     if plan.chains:
-        yield _chains(plan)
+        yield data_flow.chains(plan)
     if plan.resources:
         yield _resources(plan)
-    yield Group(*(_line("run", text) for text in _run(plan)))
+    yield Group(*(line("run", text) for text in _run(plan)))
     if plan.sources:
-        yield _list(
+        yield listing(
             "figures and their sources", ((f"{s.place} {s.value}".rstrip(), s.source) for s in plan.sources)
         )
     for note in plan.notes:
-        yield _line("note", note)
-
-
-def _line(head: str, text: str) -> RenderableType:
-    return Text(f"{head}: {text}")
-
-
-def _table(title: str, names: Iterable[str], *heads: tuple[str, str]) -> Table:
-    """A table whose first column has names: whole ones where the longest leaves room for the rest."""
-    table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False, box=None)
-    whole = max((len(name) for name in names), default=0) <= _LONGEST_WHOLE
-    for number, (head, side) in enumerate(heads):
-        table.add_column(head, justify=side, overflow="fold", no_wrap=whole and number == 0)  # type: ignore[arg-type]
-    return table
-
-
-def _list(title: str, lines: Iterable[tuple[str, str]]) -> RenderableType:
-    parts = [Padding(Text(f"{name}: {text}"), (0, 0, 0, 2)) for name, text in lines]
-    return Group(Text(title, style="bold"), *parts) if title else Group(*parts)
-
-
-def _time(picoseconds: int | None, without: str = "-") -> str:
-    return without if picoseconds is None else Duration.spelled(picoseconds)
-
-
-def _about(picoseconds: int | None) -> str:
-    """A computed time, to the nanosecond above."""
-    return "-" if picoseconds is None else Duration.spelled(-(-picoseconds // 1000) * 1000)
+        yield line("note", note)
 
 
 def _changes(changes: PlannedChanges) -> RenderableType:
@@ -101,11 +73,11 @@ def _changes(changes: PlannedChanges) -> RenderableType:
     if changes.state_through is not None:
         lines.append(("state passes through", changes.state_through))
     lines += [(f"requested at {Duration.spelled(at)}", to) for at, to in changes.requests]
-    return _list("changes of mode (the plan of each mode: --mode)", lines)
+    return listing("changes of mode (the plan of each mode: --mode)", lines)
 
 
 def _cores(plan: Plan) -> RenderableType:
-    table = _table(
+    table = table_of(
         "cores",
         plan.cores,
         ("core", "left"),
@@ -125,7 +97,7 @@ def _cores(plan: Plan) -> RenderableType:
             "; ".join(_policy(core)),
             core.time_base if core.tasks else "-",
             core.wait if _is_master(plan, core) else "-",
-            _time(core.context_switch_ps, "no figure"),
+            time_text(core.context_switch_ps, "no figure"),
             str(len(core.tasks) + len(core.serves)),
         )
     return table
@@ -136,17 +108,17 @@ def _policy(core: PlannedCore) -> Iterator[str]:
     if core.supply is not None:
         yield str(core.supply)
     if core.cache_reload_ps is not None:
-        yield f"reload ≤ {_time(core.cache_reload_ps)} a preemption"
+        yield f"reload ≤ {time_text(core.cache_reload_ps)} a preemption"
     if core.cache is not None:
         ways = f", {core.cache.ways} ways" if core.cache.ways > 1 else ""
-        yield f"cache {core.cache.replacement}{ways}, {_time(core.cache.block_ps)} a block"
+        yield f"cache {core.cache.replacement}{ways}, {time_text(core.cache.block_ps)} a block"
     if core.bandwidth is not None:
         given = core.bandwidth
-        yield f"{given}, each {_time(given.shortest_ps)} to {_time(given.longest_ps)}"
+        yield f"{given}, each {time_text(given.shortest_ps)} to {time_text(given.longest_ps)}"
 
 
 def _resources(plan: Plan) -> RenderableType:
-    table = _table(
+    table = table_of(
         "resources",
         plan.resources,
         ("resource", "left"),
@@ -158,7 +130,7 @@ def _resources(plan: Plan) -> RenderableType:
     for name, resource in plan.resources.items():
         sections = {t: s for t in resource.users for s in plan.tasks[t].sections if s.resource == name}
         held = (
-            f"{task} {_time(s.length_ps)}" + (f" {s.times} times" if s.times > 1 else "")
+            f"{task} {time_text(s.length_ps)}" + (f" {s.times} times" if s.times > 1 else "")
             for task, s in sections.items()
         )
         table.add_row(
@@ -174,7 +146,7 @@ def _is_master(plan: Plan, core: PlannedCore) -> bool:
 def _dispatch(plan: Plan, core: PlannedCore) -> Iterator[RenderableType]:
     doing = "releases" if core.tasks else "computes for its masters"
     names = core.tasks or core.serves
-    table = _table(
+    table = table_of(
         f"{core.name} {doing}, the most urgent first",
         names,
         ("task", "left"),
@@ -191,24 +163,24 @@ def _dispatch(plan: Plan, core: PlannedCore) -> Iterator[RenderableType]:
         table.add_row(
             name,
             str(task.rank if core.tasks else task.worker_rank),
-            f"≥ {_time(task.period_ps)}" if task.sporadic else _time(task.period_ps),
-            "-" if task.sporadic else _time(task.offset_ps),
-            _time(task.jitter_ps) if task.jitter_ps else "-",
-            _time(task.deadline_ps),
+            f"≥ {time_text(task.period_ps)}" if task.sporadic else time_text(task.period_ps),
+            "-" if task.sporadic else time_text(task.offset_ps),
+            time_text(task.jitter_ps) if task.jitter_ps else "-",
+            time_text(task.deadline_ps),
             _execution(task),
             task.execution if core.tasks else f"for {task.core}",
         )
     yield table
     if core.tasks:
-        yield _list("", ((name, "; ".join(_done(plan.tasks[name]))) for name in names))
+        yield listing("", ((name, "; ".join(_done(plan.tasks[name]))) for name in names))
     else:
-        yield _list("", ((name, _step(plan.tasks[name])) for name in names))
+        yield listing("", ((name, _step(plan.tasks[name])) for name in names))
     if core.slot is not None:
         slot = core.slot
         yield Padding(
             Text(
-                f"loads and unloads by {slot.arbitration}: {_about(slot.length_ps)} from"
-                f" {_about(slot.phase_ps)} of each {_about(slot.round_ps)}; {slot.partitions} partitions"
+                f"loads and unloads by {slot.arbitration}: {about(slot.length_ps)} from"
+                f" {about(slot.phase_ps)} of each {about(slot.round_ps)}; {slot.partitions} partitions"
             ),
             (0, 0, 0, 2),
         )
@@ -218,8 +190,8 @@ def _execution(task: PlannedTask) -> str:
     if task.wcet_ps is None:
         return "not known"
     if task.bcet_ps == task.wcet_ps:
-        return _time(task.wcet_ps)
-    return f"{_time(task.bcet_ps)} to {_time(task.wcet_ps)}"
+        return time_text(task.wcet_ps)
+    return f"{time_text(task.bcet_ps)} to {time_text(task.wcet_ps)}"
 
 
 def _step(task: PlannedTask) -> str:
@@ -238,12 +210,14 @@ def _done(task: PlannedTask) -> Iterator[str]:
     if task.worker is not None:
         yield f"sends to {task.worker}"
         costs = [
-            f"{word} {_time(v)}" for word, v in (("send", task.send_ps), ("receive", task.receive_ps)) if v
+            f"{word} {time_text(v)}"
+            for word, v in (("send", task.send_ps), ("receive", task.receive_ps))
+            if v
         ]
         if costs:
             yield ", ".join(costs)
         yield f"on a miss {task.on_miss}" + (
-            f" after {_time(task.give_up_ps)}" if task.give_up_ps is not None else ""
+            f" after {time_text(task.give_up_ps)}" if task.give_up_ps is not None else ""
         )
         if task.restart_worker:
             yield "restarts the worker"
@@ -251,7 +225,7 @@ def _done(task: PlannedTask) -> Iterator[str]:
         if task.execution == "three-phase":
             transfers = task.footprint
             if transfers is not None and transfers.load_ps is not None:
-                yield f"load {_about(transfers.load_ps)}, unload {_about(transfers.unload_ps)}"
+                yield f"load {about(transfers.load_ps)}, unload {about(transfers.unload_ps)}"
             else:
                 yield "load, unload"
         yield _step(task)
@@ -261,7 +235,7 @@ def _done(task: PlannedTask) -> Iterator[str]:
         yield f"writes {', '.join(map(_binding, task.writes))}"
     if task.self_suspension_ps:
         times = f" in {task.suspensions} stretches" if task.suspensions > 1 else ""
-        yield f"waits ≤ {_time(task.self_suspension_ps)}{times}"
+        yield f"waits ≤ {time_text(task.self_suspension_ps)}{times}"
     if task.accesses is not None:
         yield f"accesses memory {task.accesses} times"
     if task.cache_sets is not None:
@@ -280,85 +254,6 @@ def _numbers(values: Iterable[int]) -> str:
 def _binding(binding: Binding) -> str:
     source = f"{binding.source}.{binding.part}" if binding.part else binding.source
     return f"{binding.member} = {source}" if binding.member else source
-
-
-def _channels(plan: Plan) -> RenderableType:
-    table = _table(
-        "channels",
-        plan.channels,
-        ("channel", "left"),
-        ("held in", "left"),
-        ("blocks", "right"),
-        ("of", "right"),
-        ("memory", "left"),
-        ("from and to", "left"),
-    )
-    for channel in plan.channels.values():
-        table.add_row(
-            channel.name,
-            channel.implementation + (", LET" if channel.communication == "let" else ""),
-            "-" if channel.capacity is None else str(channel.capacity),
-            "its type" if channel.bytes is None else Size.spelled(channel.bytes),
-            channel.memory or "any",
-            " → ".join(_ends(channel)),
-        )
-    return table
-
-
-def _ends(channel: PlannedChannel) -> tuple[str, str]:
-    if channel.exchange_of is not None:
-        return str(channel.writer_core), str(channel.reader_cores[0])
-    writer = channel.writer
-    if channel.flow is not None:
-        writer += f", flow {channel.flow}"
-    if channel.min_interarrival_ps is not None:
-        writer += f", ≥ {_time(channel.min_interarrival_ps)} apart"
-    return writer, ", ".join(channel.readers)
-
-
-def _devices(plan: Plan) -> RenderableType:
-    table = _table(
-        "devices",
-        plan.devices,
-        ("device", "left"),
-        ("what", "left"),
-        ("read by", "left"),
-        ("written by", "left"),
-    )
-    for device in plan.devices.values():
-        parts: list[str] = [device.kind]
-        if device.reference is not None:
-            parts.append(str(getattr(device.reference, "file", device.reference)))
-        if device.arguments:
-            parts.append(", ".join(f"{key}={value}" for key, value in device.arguments.items()))
-        if device.period_ps is not None:
-            parts.append(f"every {_time(device.period_ps)}")
-        parts += [part for part in (device.is_a, device.rate, device.description) if part]
-        table.add_row(
-            device.name, "; ".join(parts), ", ".join(device.readers) or "-", ", ".join(device.writers) or "-"
-        )
-    return table
-
-
-def _chains(plan: Plan) -> RenderableType:
-    table = _table(
-        "chains",
-        plan.chains,
-        ("chain", "left"),
-        ("path", "left"),
-        ("reaction", "right"),
-        ("age", "right"),
-        ("communication", "left"),
-    )
-    for chain in plan.chains.values():
-        table.add_row(
-            chain.name,
-            " → ".join(chain.path),
-            _time(chain.reaction_ps),
-            _time(chain.age_ps),
-            chain.communication,
-        )
-    return table
 
 
 def _run(plan: Plan) -> Iterator[str]:

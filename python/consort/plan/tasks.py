@@ -7,17 +7,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from consort.model import Duration, System, Task
-from consort.model.description import STAND_IN, Bandwidth, Cache, Communication, Supply
+from consort.model.description import STAND_IN, Communication, Supply
 from consort.model.figures import Figure
+from consort.model.sharing import Bandwidth, Cache
 from consort.plan.channels import channel_communication
-from consort.plan.memory import PlannedBandwidth, PlannedCache, PlannedCacheSets
+from consort.plan.sharing import (
+    PlannedBandwidth,
+    PlannedCache,
+    PlannedCacheSets,
+    PlannedResource,
+    PlannedSection,
+)
 from consort.plan.types import (
     Binding,
     CorePolicy,
     PlannedCore,
     PlannedFootprint,
-    PlannedResource,
-    PlannedSection,
     PlannedSupply,
     PlannedTask,
     Release,

@@ -15,7 +15,6 @@ from consort.model.description import (
     Arbitration,
     Communication,
     Execution,
-    Locking,
     OnMiss,
     Service,
     TimeBase,
@@ -25,7 +24,13 @@ from consort.model.description import (
 from consort.model.references import StepReference
 from consort.model.sources import FileInput, FunctionInput, Golden
 from consort.model.textvalue import TextValue
-from consort.plan.memory import PlannedBandwidth, PlannedCache, PlannedCacheSets
+from consort.plan.sharing import (
+    PlannedBandwidth,
+    PlannedCache,
+    PlannedCacheSets,
+    PlannedResource,
+    PlannedSection,
+)
 
 CorePolicy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf", "worker", "three-phase"]
 Release = Literal["periodic", "sporadic", "arrival"]
@@ -124,28 +129,6 @@ class PlannedFootprint:
     unload_ps: int | None
     stack: int | None
     """What calls in its step that nobody can bound take of a board's stack."""
-
-
-@dataclass(frozen=True)
-class PlannedSection:
-    """How a job holds a resource: at most so long at a time, at most so often."""
-
-    resource: str
-    length_ps: int
-    times: int
-
-
-@dataclass(frozen=True)
-class PlannedResource:
-    """What tasks use one at a time."""
-
-    protocol: Locking
-    users: tuple[str, ...]
-    """The most urgent first."""
-    cores: tuple[str, ...]
-    """Where its users are; there is a bound and a simulation only of one."""
-    ceiling: int
-    """The rank of its most urgent user, which a job has that holds it."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan says of caches and memory accesses: plain, frozen data."""
+"""What a plan says of resources, caches and memory accesses: plain, frozen data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from consort.model import Duration
-from consort.model.description import Replacement
+from consort.model.sharing import Locking, Replacement
 
 
 @dataclass(frozen=True)
@@ -42,3 +42,25 @@ class PlannedCacheSets:
 
     evicting: tuple[int, ...]
     useful: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class PlannedSection:
+    """How a job holds a resource: at most so long at a time, at most so often."""
+
+    resource: str
+    length_ps: int
+    times: int
+
+
+@dataclass(frozen=True)
+class PlannedResource:
+    """What tasks use one at a time."""
+
+    protocol: Locking
+    users: tuple[str, ...]
+    """The most urgent first."""
+    cores: tuple[str, ...]
+    """Where its users are; there is a bound and a simulation only of one."""
+    ceiling: int
+    """The rank of its most urgent user, which a job has that holds it."""

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a job executes between the places at which it waits, and between its critical sections.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "sim/draw.hpp"
+#include "sim/model.hpp"
+
+namespace consort::engine::sim {
+
+// The draws of critical sections, apart from those of stretches of suspension.
+inline constexpr std::uint64_t section_choices = std::uint64_t{1} << 40;
+
+// What a job executes on the core that released it before it waits, or ends.
+struct Part {
+    Time length;
+    Time away;       // how long it suspends itself then
+    bool asks;       // or it sends its request and waits for the answer
+    bool goes_on{};  // or the next part follows at once: a section begins or ends
+    bool holds{};    // it holds a resource
+    Time ceiling{};  // the key of that resource's most urgent user
+    std::uint32_t resource{};
+};
+
+// Cuts jobs into their parts.
+class Division {
+  public:
+    explicit Division(const Settings& settings) : settings_(settings) {}
+
+    // For the jobs of these tasks of the system.
+    void prepare(const System& system, std::span<const std::uint32_t> mine) {
+        ceilings_.clear();
+        for (const std::uint32_t t : mine) {
+            const Task& task = system.tasks[t];
+            const bool edf = system.cores[task.master].policy == Policy::edf;
+            for (const Section& section : task.sections) {
+                ceilings_.resize(std::max<std::size_t>(ceilings_.size(), section.resource + 1), never);
+                ceilings_[section.resource] =
+                    std::min(ceilings_[section.resource], edf ? task.deadline : -task.priority);
+            }
+        }
+    }
+
+    // Cuts a job where it waits: anywhere in what its own core executes, also at its very beginning or end.
+    void divide(const Task& task, std::uint32_t id, const Draw& own_draw, std::uint64_t job, Time execution,
+                std::vector<Part>& parts) {
+        if (!task.sections.empty() && execution != 0) {
+            divide_by_sections(task, id, job, execution, parts);
+            return;
+        }
+        const Time own = task.offloaded ? add(task.send, task.receive) : execution;
+        cuts_.clear();
+        Time rest = task.suspension == 0
+                        ? 0
+                        : own_draw(settings_.execution, Choice::suspension, job, 0, task.suspension);
+        for (std::uint32_t k = 0; task.suspension != 0 && k < task.stretches; ++k) {
+            // The first stretch has the choices of the task itself.
+            const Draw draw = k == 0 ? own_draw : Draw(app::mix(settings_.seed + k), id);
+            const Time at = draw(settings_.arrival, Choice::split, job, 0, own);
+            const bool last = k + 1 == task.stretches;
+            const Time away = last ? rest : draw(settings_.arrival, Choice::suspension, job, 0, rest);
+            rest -= away;
+            cuts_.push_back({at, away, false});
+        }
+        if (task.offloaded) {
+            cuts_.push_back({task.send, 0, true});
+        }
+        // `length` is the instant of the cut so far.
+        std::stable_sort(cuts_.begin(), cuts_.end(),
+                         [](const Part& a, const Part& b) { return a.length < b.length; });
+        parts.clear();
+        Time before = 0;
+        for (const Part& cut : cuts_) {
+            parts.push_back({cut.length - before, cut.away, cut.asks});
+            before = cut.length;
+        }
+        parts.push_back({own - before, 0, false});
+    }
+
+  private:
+    // Where a job holds resources: its sections one after another, anywhere in what it executes.
+    void divide_by_sections(const Task& task, std::uint32_t id, std::uint64_t job, Time execution,
+                            std::vector<Part>& parts) {
+        const auto draw = [&](std::size_t n) {
+            return Draw(app::mix(settings_.seed + section_choices + n), id);
+        };
+        cuts_.clear();
+        Time rest = execution;
+        for (const Section& section : task.sections) {
+            for (std::uint32_t k = 0; k < section.times; ++k) {
+                const Time most = std::min(section.length, rest);
+                const Time length = draw(cuts_.size())(settings_.execution, Choice::suspension, job, 0, most);
+                rest -= length;
+                cuts_.push_back(
+                    {length, 0, false, true, true, ceilings_[section.resource], section.resource});
+            }
+        }
+        // `away` is the instant of what is no section at which one begins, until the job is cut.
+        for (std::size_t n = 0; n < cuts_.size(); ++n) {
+            cuts_[n].away = draw(n)(settings_.arrival, Choice::split, job, 0, rest);
+        }
+        std::stable_sort(cuts_.begin(), cuts_.end(),
+                         [](const Part& a, const Part& b) { return a.away < b.away; });
+        parts.clear();
+        Time before = 0;
+        const auto append = [&parts](const Part& part) {
+            if (part.length != 0) {
+                parts.push_back(part);
+            }
+        };
+        for (Part cut : cuts_) {
+            append({cut.away - before, 0, false, true, false, 0});
+            before = std::exchange(cut.away, 0);
+            append(cut);
+        }
+        append({rest - before, 0, false, true, false, 0});
+    }
+
+    const Settings& settings_;
+    std::vector<Part> cuts_;      // scratch
+    std::vector<Time> ceilings_;  // by resource: the key of its most urgent user
+};
+
+}  // namespace consort::engine::sim
