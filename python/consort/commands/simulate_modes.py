@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 from consort.analysis.mode_changes import ModeBounds, analyze_modes
+from consort.analysis.result import in_words
 from consort.commands.simulate import chains_above
-from consort.model import Duration, System
+from consort.model import System
 from consort.record.store import Run, default_root
 from consort.simulate.build import Discipline, Waiting
 from consort.simulate.call import check_size, run_name, worst_seed_of_modes
@@ -99,13 +100,13 @@ def _above(
             seen = figures.max_response
             if seen is not None and seen > bound.response:
                 lines.append(
-                    f"{bound.task} in {mode}: simulated response {Duration(seen)} is above its bound"
-                    f" {Duration(bound.response)} ({bound.source}); seed {figures.seed}"
+                    f"{bound.task} in {mode}: simulated response {in_words(seen)} is above its bound"
+                    f" {in_words(bound.response)} ({bound.source}); seed {figures.seed}"
                 )
         lines += [f"in {mode}: {line}" for line in chains_above(chains.get(mode, {}), bounds.modes[mode])]
     for change in found.late_changes:
         assert change.bound is not None
-        took = f"{Duration(change.latency)} after its request, above its bound {Duration(change.bound)}"
+        took = f"{in_words(change.latency)} after its request, above its bound {in_words(change.bound)}"
         lines.append(f"{change}: {took}")
     return lines
 
@@ -152,11 +153,11 @@ def _print(
     what = "changes of mode" if found.runs == 1 else "slowest change of mode of each kind"
     click.echo(f"{what}:" if found.changes else "no change of mode was asked for in this time")
     for change in found.changes:
-        bound = "none" if change.bound is None else str(Duration(change.bound))
+        bound = "none" if change.bound is None else in_words(change.bound)
         click.echo(f"  {change.old} -> {change.new}")
-        idle = Duration(change.drained - change.requested)
-        click.echo(f"    requested at {Duration(change.requested)}, idle {idle} later")
-        click.echo(f"    released after {Duration(change.latency)}, bound {bound}")
+        idle = in_words(change.drained - change.requested)
+        click.echo(f"    requested at {in_words(change.requested)}, idle {idle} later")
+        click.echo(f"    released after {in_words(change.latency)}, bound {bound}")
     if found.misses:
         click.echo(f"{found.misses} deadline misses")
     else:

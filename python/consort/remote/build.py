@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -114,7 +115,13 @@ def simulation(
         command += [*given, *options, *map(str, controls), *map(str, files), str(harness), "-o", target.name]
         result = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
         if result.returncode != 0:
-            raise ConsortError(f"building {top} failed:\n{(result.stdout + result.stderr).strip()[-3000:]}")
+            raise ConsortError(f"building {top} failed:\n{_reasons(result.stdout + result.stderr)}")
         (scratch / "obj" / target.name).rename(target)
 
     return kept("rtl", f"{top}-{harness.stem}-{digest(parts)}", "simulation", make, root=root / "build")
+
+
+def _reasons(said: str) -> str:
+    """The lines of a failed build that say why; the commands around them are longer than all of these."""
+    errors = [line[:500] for line in said.splitlines() if re.search(r"\berror\b", line, re.IGNORECASE)]
+    return "\n".join(errors[:20]) or said.strip()[-3000:]
