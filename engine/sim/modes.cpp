@@ -5,14 +5,17 @@
 #include <stdexcept>
 #include <string>
 
+#include "sim/limits.hpp"
+
 namespace consort::engine::sim {
 
 namespace {
 
-void require(bool holds, const char* what, std::size_t index, const char* problem) {
-    if (!holds) {
-        throw std::invalid_argument(what + (" " + std::to_string(index)) + ": " + problem);
-    }
+std::string named(const char* what, std::size_t index) {
+    std::string text = what;
+    text += ' ';
+    text += std::to_string(index);
+    return text;
 }
 
 void add_figures(Figures& sum, const Figures& more) {
@@ -47,8 +50,7 @@ void append(Trace& all, const Trace& mode, Time start) {
 }  // namespace
 
 void check(const Modes& given, const Settings& settings) {
-    require(given.first < given.modes.size(), "mode", given.first, "there is no such mode");
-    constexpr Time largest_time = Time{1} << 60;
+    require(given.first < given.modes.size(), named("mode", given.first), "there is no such mode");
     // Two modes share no instant.
     if (given.agreement <= 0 || given.agreement >= largest_time) {
         throw std::invalid_argument("the agreement must be above 0 and below 2^60");
@@ -56,24 +58,26 @@ void check(const Modes& given, const Settings& settings) {
     Time before = 0;
     for (std::size_t r = 0; r < given.requests.size(); ++r) {
         const ModeRequest& request = given.requests[r];
-        require(request.to < given.modes.size(), "request", r, "there is no such mode");
-        require(request.at >= before && request.at < largest_time, "request", r,
+        const std::string where = named("request", r);
+        require(request.to < given.modes.size(), where, "there is no such mode");
+        require(request.at >= before && request.at < largest_time, where,
                 "requests must be 0 or more, in order, below 2^60");
         before = request.at;
     }
     for (std::size_t m = 0; m < given.modes.size(); ++m) {
         const System& mode = given.modes[m];
+        const std::string where = named("mode", m);
         require(mode.cores.size() == given.modes[0].cores.size() &&
                     mode.tasks.size() == given.modes[0].tasks.size(),
-                "mode", m, "all modes have the same cores and tasks");
+                where, "all modes have the same cores and tasks");
         check(mode, settings);
         for (const Core& core : mode.cores) {
-            require(core.policy != Policy::three_phase, "mode", m, "a three-phase core changes no mode");
-            require(core.supply.period == 0, "mode", m, "a core with a supply changes no mode");
+            require(core.policy != Policy::three_phase, where, "a three-phase core changes no mode");
+            require(core.supply.period == 0, where, "a core with a supply changes no mode");
         }
         for (const Task& task : mode.tasks) {
-            require(task.releases.empty(), "mode", m, "releases that are given belong to no mode");
-            require(task.rests || !task.offloaded || task.on_miss != OnMiss::stop, "mode", m,
+            require(task.releases.empty(), where, "releases that are given belong to no mode");
+            require(task.rests || !task.offloaded || task.on_miss != OnMiss::stop, where,
                     "a task that stops the run belongs to no mode");
         }
     }

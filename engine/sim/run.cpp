@@ -6,21 +6,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "sim/limits.hpp"
 #include "sim/processors.hpp"
 #include "sim/three_phase.hpp"
 
 namespace consort::engine::sim {
 
 namespace {
-
-// A sum of a few of these stays within 63 bits; what a run adds up is checked as it goes.
-constexpr Time largest_time = Time{1} << 60;
-
-void require(bool holds, const std::string& where, const char* what) {
-    if (!holds) {
-        throw std::invalid_argument(where + ": " + what);
-    }
-}
 
 // A resource is of one core with fixed priorities, on which no job waits.
 void check_sections(const System& system, const Task& task, const std::string& where) {

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from consort.record.store import Run
     from consort.simulate.chains import ChainFigures
     from consort.simulate.engine import Report, Simulation
+    from consort.simulate.modes import ModesSimulation
 
 # A bar that is gone at once only flickers.
 BAR_AFTER_S = 2.0
@@ -210,6 +211,15 @@ def chains_above(chains: dict[str, ChainFigures], bounds: list[Bound]) -> list[s
     return lines
 
 
+@contextmanager
+def files_as_input() -> Iterator[None]:
+    """What cannot be written was named by the user."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(f"{error.strerror or error}", file=error.filename) from None
+
+
 def _record(
     one: Simulation,
     several: Simulation | None,
@@ -225,7 +235,7 @@ def _record(
     from consort.simulate.export import write_csv
     from consort.simulate.record import record
 
-    try:
+    with files_as_input():
         run = record(
             one,
             bounds,
@@ -238,9 +248,20 @@ def _record(
             write(run, trace, limit=None)
         if csv_folder is not None:
             write_csv(one, csv_folder)
-    except OSError as error:
-        raise BadInput(f"{error.strerror or error}", file=error.filename) from None
     return run
+
+
+def json_head(found: Simulation | ModesSimulation, run: Run | None, ok: bool) -> dict[str, Any]:
+    """What the output says of the runs, whether or not they change modes."""
+    return {
+        "ok": ok,
+        "run": None if run is None else run.data["id"],
+        "path": None if run is None else str(run.path),
+        "verdict": None if run is None else run.data["verdict"],
+        "duration_ps": found.duration,
+        "seed": found.seed,
+        "runs": found.runs,
+    }
 
 
 def _json(
@@ -252,13 +273,7 @@ def _json(
     ok: bool,
 ) -> dict[str, Any]:
     return {
-        "ok": ok,
-        "run": None if run is None else run.data["id"],
-        "path": None if run is None else str(run.path),
-        "verdict": None if run is None else run.data["verdict"],
-        "duration_ps": found.duration,
-        "seed": found.seed,
-        "runs": found.runs,
+        **json_head(found, run, ok),
         "stopped_ps": found.stopped,
         "tasks": [figures.to_json() for figures in found.figures.values()],
         "chains": [chain.to_json() for chain in chains.values()],

@@ -10,17 +10,17 @@ from typing import Any
 
 import click
 
-from consort.analysis.mode_changes import ModeBounds, analyze_modes
+from consort.analysis.mode_changes import ModeBounds
 from consort.analysis.result import in_words
-from consort.commands.simulate import chains_above
+from consort.commands.simulate import chains_above, files_as_input, json_head
 from consort.model import System
-from consort.record.store import Run, default_root
+from consort.record.store import Run
 from consort.simulate.build import Discipline, Waiting
-from consort.simulate.call import check_size, run_name, worst_seed_of_modes
+from consort.simulate.call import run_with_changes
 from consort.simulate.chains import ChainFigures, measure_chains
+from consort.simulate.check import excesses_of
 from consort.simulate.engine import Choice, Report
-from consort.simulate.mode_record import record_modes
-from consort.simulate.modes import ModesSimulation, prepare_modes, simulate_modes
+from consort.simulate.modes import ModesSimulation
 from consort.simulate.show import simulated_lines
 
 
@@ -41,29 +41,26 @@ def simulate_changes(
     report: Report | None,
 ) -> bool:
     """Simulates, records and prints; whether every deadline, chain and bound held."""
-    prepared = prepare_modes(system, dense=dense, discipline=worker_serves, waiting=master_waits)
-    if record_it:
-        for made in prepared.modes.values():
-            check_size(made.plan.system, duration, "shorten --duration, or add --no-record")
-    bounds = analyze_modes(system, waiting=master_waits, serving=worker_serves)
-    chains: dict[str, dict[str, ChainFigures]] = {}
-    run: Run | None = None
-    several = runs > 1 or not record_it
-    if several:
-        found = simulate_modes(prepared, bounds, duration, seed, runs=runs, choice=execution, report=report)
-    if record_it:
-        chosen = worst_seed_of_modes(found) if several else seed
-        one = simulate_modes(prepared, bounds, duration, chosen, choice=execution, trace=True, report=report)
-        found = found if several else one
-        chains = _chains(one)
-        run = record_modes(
-            one,
-            bounds,
-            name=name or run_name(system),
-            root=root if root is not None else default_root(),
+    with files_as_input():
+        changed = run_with_changes(
+            system,
+            duration,
+            seed,
+            runs=runs,
+            execution=execution,
+            dense=dense,
+            worker_serves=worker_serves,
+            master_waits=master_waits,
+            name=name,
+            root=root,
+            remedy="shorten --duration, or add --no-record",
             command=["consort", *sys.argv[1:]],
+            record_it=record_it,
+            report=report,
         )
-    wrong = [*_above(found, bounds, chains)]
+    found, bounds, run = changed.found, changed.bounds, changed.run
+    chains = {} if changed.one is None else _chains(changed.one)
+    wrong = _above(found, bounds, chains)
     ok = not (found.misses or wrong or any(not c.kept for of in chains.values() for c in of.values()))
     if as_json:
         click.echo(json.dumps(_json(found, chains, wrong, run, ok), indent=1))
@@ -93,21 +90,9 @@ def _above(
     """What took longer than its bound: a defect of Consort, or a figure that is wrong."""
     lines = []
     for mode, simulation in found.modes.items():
-        for bound in bounds.modes[mode]:
-            if bound.kind != "response time" or bound.response is None or not bound.schedulable:
-                continue
-            figures = simulation.figures[bound.task]
-            seen = figures.max_response
-            if seen is not None and seen > bound.response:
-                lines.append(
-                    f"{bound.task} in {mode}: simulated response {in_words(seen)} is above its bound"
-                    f" {in_words(bound.response)} ({bound.source}); seed {figures.seed}"
-                )
+        lines += [f"in {mode}: {excess}" for excess in excesses_of(bounds.modes[mode], simulation)]
         lines += [f"in {mode}: {line}" for line in chains_above(chains.get(mode, {}), bounds.modes[mode])]
-    for change in found.late_changes:
-        assert change.bound is not None
-        took = f"{in_words(change.latency)} after its request, above its bound {in_words(change.bound)}"
-        lines.append(f"{change}: {took}")
+    lines += [change.excess for change in found.late_changes]
     return lines
 
 
@@ -119,13 +104,7 @@ def _json(
     ok: bool,
 ) -> dict[str, Any]:
     return {
-        "ok": ok,
-        "run": None if run is None else run.data["id"],
-        "path": None if run is None else str(run.path),
-        "verdict": None if run is None else run.data["verdict"],
-        "duration_ps": found.duration,
-        "seed": found.seed,
-        "runs": found.runs,
+        **json_head(found, run, ok),
         "modes": [
             {
                 "mode": mode,

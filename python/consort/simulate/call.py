@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from consort.analysis.mode_changes import analyze_modes
+from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.system import analyze_system
 from consort.errors import BadInput
 from consort.model import Duration, System
@@ -15,7 +17,7 @@ from consort.plan import Plan, plan_of
 from consort.record.store import Run, default_root
 from consort.simulate import engine
 from consort.simulate.build import Discipline, Waiting, prepare
-from consort.simulate.engine import Choice, Simulation
+from consort.simulate.engine import Choice, Report, Simulation
 from consort.simulate.mode_record import record_modes
 from consort.simulate.modes import ModesSimulation, prepare_modes, simulate_modes
 from consort.simulate.record import record
@@ -54,18 +56,21 @@ def simulate(
     if length.picoseconds == 0:
         raise BadInput("jobs are released for more than 0s", field="duration")
     if isinstance(system, System) and system.mode_changes is not None:
-        return _with_changes(
+        changed = run_with_changes(
             system,
             length.picoseconds,
             seed,
-            runs,
-            execution,
-            dense,
-            worker_serves,
-            master_waits,
-            name or run_name(system),
-            default_root() if root is None else Path(root),
+            runs=runs,
+            execution=execution,
+            dense=dense,
+            worker_serves=worker_serves,
+            master_waits=master_waits,
+            name=name,
+            root=None if root is None else Path(root),
+            remedy="shorten 'duration'",
         )
+        assert changed.run is not None
+        return changed.run
     planned = plan_of(system)
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     check_size(planned.system, length.picoseconds, "shorten 'duration'")
@@ -84,28 +89,60 @@ def simulate(
     )
 
 
-def _with_changes(
+@dataclass(frozen=True)
+class Changed:
+    """What was simulated of a system that changes its mode."""
+
+    found: ModesSimulation
+    """All runs taken together."""
+    bounds: ModeBounds
+    one: ModesSimulation | None = None
+    """The run that was recorded, and where."""
+    run: Run | None = None
+
+
+def run_with_changes(
     system: System,
     duration: int,
     seed: int,
+    *,
     runs: int,
     execution: Choice,
     dense: bool,
     worker_serves: Discipline | None,
     master_waits: Waiting | None,
-    name: str,
-    root: Path,
-) -> Run:
+    name: str | None,
+    root: Path | None,
+    remedy: str,
+    command: Sequence[str] = (),
+    record_it: bool = True,
+    report: Report | None = None,
+) -> Changed:
+    """Simulates a system with `mode_changes`; records and judges it where that is wanted.
+
+    `remedy`: what to do where too many jobs would be recorded.
+    """
     prepared = prepare_modes(system, dense=dense, discipline=worker_serves, waiting=master_waits)
-    for made in prepared.modes.values():
-        check_size(made.system, duration, "shorten 'duration'")
+    if record_it:
+        for made in prepared.modes.values():
+            check_size(made.system, duration, remedy)
     bounds = analyze_modes(system, waiting=master_waits, serving=worker_serves)
-    if runs > 1:
-        seed = worst_seed_of_modes(
-            simulate_modes(prepared, bounds, duration, seed, runs=runs, choice=execution)
-        )
-    one = simulate_modes(prepared, bounds, duration, seed, choice=execution, trace=True)
-    return record_modes(one, bounds, name=name, root=root, command=[])
+    several = None
+    if runs > 1 or not record_it:
+        several = simulate_modes(prepared, bounds, duration, seed, runs=runs, choice=execution, report=report)
+        if not record_it:
+            return Changed(several, bounds)
+        seed = worst_seed_of_modes(several)
+    one = simulate_modes(prepared, bounds, duration, seed, choice=execution, trace=True, report=report)
+    run = record_modes(
+        one,
+        bounds,
+        name=name or run_name(system),
+        root=default_root() if root is None else root,
+        command=list(command),
+        all_runs=several,
+    )
+    return Changed(several or one, bounds, one, run)
 
 
 def worst_seed_of_modes(several: ModesSimulation) -> int:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from consort.analysis.result import Bound
 from consort.errors import SystemFails
@@ -25,14 +25,15 @@ class Excess:
     bound: Bound
     response: int
     seed: int
-    schedule: str
+    schedule: str = ""
 
     def __str__(self) -> str:
         assert self.bound.response is not None
-        return (
+        said = (
             f"{self.task}: simulated response {Duration(self.response)} is above its bound"
-            f" {Duration(self.bound.response)} ({self.bound.source}); seed {self.seed}\n{self.schedule}"
+            f" {Duration(self.bound.response)} ({self.bound.source}); seed {self.seed}"
         )
+        return f"{said}\n{self.schedule}" if self.schedule else said
 
 
 class BoundExceeded(SystemFails):
@@ -79,6 +80,24 @@ def above_bounds(
     late_too: bool = False,
 ) -> list[Excess]:
     """The tasks that took longer than their bounds, as `simulate_against_bounds` counts them."""
+    return [
+        replace(
+            excess,
+            schedule=_schedule(
+                prepared,
+                found.duration,
+                excess.seed,
+                choice,
+                excess.task,
+                found.figures[excess.task].worst_job,
+            ),
+        )
+        for excess in excesses_of(bounds, found, late_too=late_too)
+    ]
+
+
+def excesses_of(bounds: Iterable[Bound], found: Simulation, *, late_too: bool = False) -> list[Excess]:
+    """The same without the schedules that show it."""
     excesses = []
     for bound in bounds:
         if bound.kind != "response time" or bound.response is None:
@@ -88,10 +107,7 @@ def above_bounds(
             continue
         given_up = bound.schedulable and figures.held + figures.fallbacks > 0
         if figures.max_response > bound.response or given_up:
-            schedule = _schedule(
-                prepared, found.duration, figures.seed, choice, bound.task, figures.worst_job
-            )
-            excesses.append(Excess(bound.task, bound, figures.max_response, figures.seed, schedule))
+            excesses.append(Excess(bound.task, bound, figures.max_response, figures.seed))
     return excesses
 
 

@@ -101,13 +101,29 @@ def simulate(
     Several runs have the seeds from `seed` on; a trace is kept of a single one. The same arguments give the
     same result everywhere.
     """
+
+    def single(seed: int, share: Report | None) -> Simulation:
+        return _single(prepared, duration, seed, choice, trace, share)
+
+    return repeated(single, joined, seed, runs=runs, trace=trace, report=report)
+
+
+def repeated(
+    single: Callable[[int, Report | None], T],
+    together: Callable[[T, T], T],
+    seed: int,
+    *,
+    runs: int,
+    trace: bool,
+    report: Report | None,
+) -> T:
+    """Runs with the seeds from `seed` on, taken together; a trace is kept of a single one only."""
     if trace and runs != 1:
         raise ValueError("a trace is kept of a single run")
-    total: Simulation | None = None
+    total: T | None = None
     for number in range(runs):
-        share = report and _part(report, number, runs)
-        one = _single(prepared, duration, (seed + number) % 2**64, choice, trace, share)
-        total = one if total is None else joined(total, one)
+        one = single((seed + number) % 2**64, report and _part(report, number, runs))
+        total = one if total is None else together(total, one)
     assert total is not None
     return total
 
@@ -120,9 +136,10 @@ def _single(
     prepared: Prepared, duration: int, seed: int, choice: Choice, trace: bool, report: Report | None
 ) -> Simulation:
     progress = _engine.SimProgress()
-    arrival = "edges" if choice == "edges" else "uniform"
     raw = watched(
-        lambda: _engine.sim_run(prepared.engine, duration, seed, choice, arrival, trace, progress),
+        lambda: _engine.sim_run(
+            prepared.engine, duration, seed, choice, arrivals_of(choice), trace, progress
+        ),
         progress,
         duration,
         report,
@@ -137,6 +154,11 @@ def _single(
         raw["jobs"].view(JOBS) if trace else None,
         raw["slices"].view(SLICES) if trace else None,
     )
+
+
+def arrivals_of(choice: Choice) -> Choice:
+    """How releases are chosen where execution times are chosen so."""
+    return "edges" if choice == "edges" else "uniform"
 
 
 def figures_of(prepared: Prepared, found: dict[str, dict[str, Any]], seed: int) -> dict[str, TaskFigures]:

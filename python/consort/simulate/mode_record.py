@@ -14,13 +14,19 @@ from consort.record.scratch import scratch_folder
 from consort.record.store import Run
 from consort.report import PAGES
 from consort.simulate.modes import ModesSimulation
-from consort.simulate.record import write_raw
+from consort.simulate.record import fail_for_misses, write_raw
 
 
 def record_modes(
-    simulation: ModesSimulation, bounds: ModeBounds, *, name: str, root: Path, command: list[str]
+    simulation: ModesSimulation,
+    bounds: ModeBounds,
+    *,
+    name: str,
+    root: Path,
+    command: list[str],
+    all_runs: ModesSimulation | None = None,
 ) -> Run:
-    """Writes the run folder of a run with a trace."""
+    """Writes the run folder of a run with a trace; `all_runs` are those that it was chosen from."""
     file = simulation.prepared.system.file
     with (
         scratch_folder(root) as scratch,
@@ -35,6 +41,9 @@ def record_modes(
             label = f"simulated, mode {stay.mode} from {Duration(stay.start)}, seed {simulation.seed}"
             writer.add_configuration(f"{number}-{stay.mode}", label, raw, verdict=verdict)
         _changes(writer, simulation)
+        for change in (all_runs or simulation).late_changes:
+            writer.fail(change.excess)
+        fail_for_misses(writer, simulation, all_runs)
         if file.is_file():
             writer.add_description(file)
     assert writer.run is not None
@@ -67,9 +76,3 @@ def _changes(writer: RunWriter, simulation: ModesSimulation) -> None:
             for change in simulation.changes
         ],
     )
-    for change in simulation.late_changes:
-        assert change.bound is not None
-        writer.fail(
-            f"the change {change.old} -> {change.new} took {Duration(change.latency)}, above its bound"
-            f" {Duration(change.bound)}"
-        )

@@ -12,10 +12,20 @@ from numpy.typing import NDArray
 
 from consort import _engine
 from consort.analysis.mode_changes import ModeBounds, mode_plans, published_at_deadline
-from consort.model import Duration, System
+from consort.analysis.result import in_words
+from consort.model import System
 from consort.plan import Plan
 from consort.simulate.build import Discipline, Prepared, Waiting, prepare
-from consort.simulate.engine import Choice, Report, Simulation, figures_of, joined, watched
+from consort.simulate.engine import (
+    Choice,
+    Report,
+    Simulation,
+    arrivals_of,
+    figures_of,
+    joined,
+    repeated,
+    watched,
+)
 from consort.simulate.rows import ABSENT, JOBS, SLICES, TIMES
 
 
@@ -56,11 +66,12 @@ class Change:
     def kept(self) -> bool:
         return self.bound is None or self.latency <= self.bound
 
-    def __str__(self) -> str:
-        return (
-            f"{self.old} -> {self.new}: requested at {Duration(self.requested)}, idle at"
-            f" {Duration(self.drained)}, released at {Duration(self.released)}"
-        )
+    @property
+    def excess(self) -> str:
+        """What is said of a change that was not kept."""
+        assert self.bound is not None
+        took, bound = in_words(self.latency), in_words(self.bound)
+        return f"the change {self.old} -> {self.new} took {took}, above its bound {bound}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -173,14 +184,11 @@ def simulate_modes(
 
     With `bounds` each change has the bound that it is held against.
     """
-    if trace and runs != 1:
-        raise ValueError("a trace is kept of a single run")
-    total: ModesSimulation | None = None
-    for number in range(runs):
-        one = _single(prepared, bounds, duration, (seed + number) % 2**64, choice, trace, report)
-        total = one if total is None else _together(total, one)
-    assert total is not None
-    return total
+
+    def single(seed: int, share: Report | None) -> ModesSimulation:
+        return _single(prepared, bounds, duration, seed, choice, trace, share)
+
+    return repeated(single, _together, seed, runs=runs, trace=trace, report=report)
 
 
 def _single(
@@ -193,9 +201,10 @@ def _single(
     report: Report | None,
 ) -> ModesSimulation:
     progress = _engine.SimProgress()
-    arrival = "edges" if choice == "edges" else "uniform"
     raw = watched(
-        lambda: _engine.sim_run_modes(prepared.engine, duration, seed, choice, arrival, trace, progress),
+        lambda: _engine.sim_run_modes(
+            prepared.engine, duration, seed, choice, arrivals_of(choice), trace, progress
+        ),
         progress,
         duration,
         report,

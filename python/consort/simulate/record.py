@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,21 @@ _CLOCK = {
 }
 
 
+class Counted(Protocol):
+    """A simulation, or several taken together."""
+
+    @property
+    def misses(self) -> int: ...
+    @property
+    def runs(self) -> int: ...
+
+
+def fail_for_misses(writer: RunWriter, simulation: Counted, all_runs: Counted | None) -> None:
+    """Other runs than the recorded one count in its verdict, too."""
+    if all_runs is not None and all_runs.misses and not simulation.misses:
+        writer.fail(f"{all_runs.misses} deadline misses in {all_runs.runs} runs")
+
+
 def record(
     simulation: Simulation,
     bounds: Iterable[Bound],
@@ -51,8 +67,7 @@ def record(
         verdict = judge(None, raw, Bounds.of(bounds))
         writer.add_configuration(KEY, f"simulated, seed {simulation.seed}", raw, verdict=verdict)
         _sections(writer, all_runs or simulation)
-        if all_runs is not None and all_runs.misses and not simulation.misses:
-            writer.fail(f"{all_runs.misses} deadline misses in {all_runs.runs} runs")
+        fail_for_misses(writer, simulation, all_runs)
         if file.is_file():
             writer.add_description(file)
     assert writer.run is not None

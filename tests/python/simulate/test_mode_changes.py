@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from consort.cli import main
 from consort.errors import BadInput
 from consort.model import System, load_system, system_from_data
 from consort.simulate.build import prepare
+from consort.simulate.mode_record import record_modes
 from consort.simulate.modes import prepare_modes, simulate_modes
 from consort.simulate.rows import JOBS
 from effort import PATIENCE, examples
@@ -416,6 +418,30 @@ class TestCommands:
         status, out, _ = consort(capsys, "analyze", file, "--json")
         change = json.loads(out)["changes"][0]
         assert status == 1 and change["response_ps"] is None and change["missing"] == ["tasks.a.wcet"]
+
+    def test_a_run_that_is_not_recorded_counts_in_the_verdict(self, file: Path) -> None:
+        system = load_system(file)
+        bounds, prepared = analyze_modes(system), prepare_modes(system)
+        one = simulate_modes(prepared, bounds, 30_000 * US, trace=True)
+        worse = replace(one.modes["m"], figures={"a": replace(one.modes["m"].figures["a"], misses=3)})
+        late = [replace(change, bound=1) for change in one.changes]
+        run = record_modes(
+            one,
+            bounds,
+            name="some",
+            root=file.parent / "runs",
+            command=[],
+            all_runs=replace(one, runs=7, modes={"m": worse}, changes=late),
+        )
+        reasons = " ".join(run.data["verdict"]["reasons"])
+        assert not run.data["verdict"]["ok"]
+        assert "3 deadline misses in 7 runs" in reasons and "the change m -> n took" in reasons
+
+    def test_where_nothing_can_be_written(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        taken = file.parent / "taken"
+        taken.write_text("")
+        status, _, told = consort(capsys, "simulate", file, "--duration", "30ms", "--root", taken / "runs")
+        assert status == 2 and str(taken) in told and "Traceback" not in told
 
 
 MUTANTS = {
