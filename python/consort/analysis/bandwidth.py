@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.result import UNSOURCED, Bound, Step, Steps, Used, in_words, joined
+from consort.plan.sharing import PlannedBandwidth
 
 SOURCE = "docs/explanation/analyses.md, theorem 22 (Yun et al. 2012; Mancuso et al. 2015), with theorem 1"
 # Evaluations of a window before the search gives up.
@@ -31,21 +32,6 @@ class Regulated:
 
 
 @dataclass(frozen=True)
-class Regulator:
-    """A budget of accesses in each period [ps], and what one access takes when nothing else accesses [ps]."""
-
-    budget: int
-    period: int
-    shortest: int = 0
-    longest: int = 0
-
-    @property
-    def stall(self) -> int:
-        """The longest stall: an access that began in the period before may end as this one begins."""
-        return max(0, self.period - (self.budget - 1) * self.shortest)
-
-
-@dataclass(frozen=True)
 class Window:
     """What a window holds."""
 
@@ -55,25 +41,27 @@ class Window:
     waiting: int
 
 
-def stalls_in(own: Regulator, accesses: int, length: int) -> int:
+def stalls_in(own: PlannedBandwidth, accesses: int, length: int) -> int:
     """How often a core stalls at most in a window: the first time perhaps for what came before it."""
-    return min(1 + accesses // own.budget, -(-length // own.period) + 1)
+    return min(1 + accesses // own.budget, -(-length // own.period_ps) + 1)
 
 
-def waiting_in(own: Regulator, others: Sequence[Regulator | None], accesses: int, length: int) -> int:
+def waiting_in(
+    own: PlannedBandwidth, others: Sequence[PlannedBandwidth | None], accesses: int, length: int
+) -> int:
     """How long a core's accesses wait at most for those of others, one each; None: not regulated."""
     counts = (
-        accesses if k is None else min(accesses, (-(-length // k.period) + 1) * k.budget) for k in others
+        accesses if k is None else min(accesses, (-(-length // k.period_ps) + 1) * k.budget) for k in others
     )
-    return own.longest * sum(counts)
+    return own.longest_ps * sum(counts)
 
 
 def window_of(
     tasks: Sequence[Regulated],
     index: int,
     earlier: int,
-    own: Regulator,
-    others: Sequence[Regulator | None],
+    own: PlannedBandwidth,
+    others: Sequence[PlannedBandwidth | None],
     blocking: int,
     steps: list[int],
 ) -> Window | None:
@@ -90,7 +78,7 @@ def window_of(
             accesses += count * other.accesses
         stalls = stalls_in(own, accesses, length)
         waiting = waiting_in(own, others, accesses, length)
-        after = blocking + work + stalls * own.stall + waiting
+        after = blocking + work + stalls * own.stall_ps + waiting
         if after == length:
             return Window(length, jobs, stalls, waiting)
         length = after
@@ -99,22 +87,19 @@ def window_of(
 
 def regulated(
     tasks: Sequence[Regulated],
-    own: Regulator,
-    others: Sequence[Regulator | None],
+    own: PlannedBandwidth,
+    others: Sequence[PlannedBandwidth | None],
     *,
     context_switch: int = 0,
     core: str = "",
 ) -> list[Bound]:
     """Worst-case response times under preemptive fixed priorities, the most urgent first."""
     found = []
-    charged = [
-        Regulated(t.name, t.execution + 2 * context_switch, t.accesses, t.period, t.deadline, t.jitter)
-        for t in tasks
-    ]
+    charged = [replace(task, execution=task.execution + 2 * context_switch) for task in tasks]
     for index, task in enumerate(charged):
         last = index == len(charged) - 1
         # A less urgent job's access under way, which waits for one of each other core, and a switch.
-        blocking = 0 if last else own.longest * (1 + len(others)) + context_switch
+        blocking = 0 if last else own.longest_ps * (1 + len(others)) + context_switch
         worst: tuple[int, int, Window] | None = None
         earlier, steps = 0, [_STEPS]
         while True:
@@ -136,8 +121,8 @@ def _bound(
     tasks: Sequence[Regulated],
     index: int,
     worst: tuple[int, int, Window] | None,
-    own: Regulator,
-    others: Sequence[Regulator | None],
+    own: PlannedBandwidth,
+    others: Sequence[PlannedBandwidth | None],
     blocking: int,
     core: str,
 ) -> Bound:
@@ -152,7 +137,7 @@ def _bound(
             "one core, preemptive fixed priorities; no job suspends itself",
             "releases at any moment: offsets between tasks are not made use of",
             "an execution time is that of a job that nothing preempts while nothing else accesses memory",
-            f"the core stalls when {own.budget} accesses have ended in a period of {in_words(own.period)},"
+            f"the core stalls when {own.budget} accesses have ended in a period of {in_words(own.period_ps)},"
             " until its end; what a regulator lets through beyond that is in the budgets",
             f"an access waits for at most one of each of {len(others)} other cores that the description uses,"
             f" {free} of them without a budget; write-backs count as accesses; nothing else accesses memory",
@@ -166,7 +151,11 @@ def _bound(
 
 
 def _explain(
-    tasks: Sequence[Regulated], index: int, worst: tuple[int, int, Window], own: Regulator, blocking: int
+    tasks: Sequence[Regulated],
+    index: int,
+    worst: tuple[int, int, Window],
+    own: PlannedBandwidth,
+    blocking: int,
 ) -> tuple[Step, ...]:
     task, (_, earlier, window) = tasks[index], worst
     steps = Steps(-earlier * task.period)
@@ -174,7 +163,7 @@ def _explain(
     steps.put("blocking", "an access, or a switch, under way", blocking)
     for count, other in zip(window.jobs, tasks, strict=False):
         steps.put("interference", f"{count} x {other.name}", count * other.execution, count)
-    steps.put("supply", "the core is stalled", window.stalls * own.stall, window.stalls)
+    steps.put("supply", "the core is stalled", window.stalls * own.stall_ps, window.stalls)
     steps.put("interference", "accesses of other cores", window.waiting)
     steps.put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
     steps.put("own", task.name, task.execution)
@@ -192,7 +181,7 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
         )
     if planned.supply or planned.cache or planned.cache_reload_ps is not None:
         raise NotAnalysable(f"{here}: beside a supply or a cost of preemption there is no bound")
-    budgets = {name: _regulator(figures, name) for name in plan.cores}
+    budgets = {name: described.bandwidth for name, described in plan.cores.items()}
     own = budgets.pop(core)
     assert own is not None
     switch, late = figures.context_switch(core), figures.lateness(core)
@@ -203,7 +192,7 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
     tasks = []
     for name in planned.tasks:
         task = plan.tasks[name]
-        if task.worker is not None or task.self_suspension_ps or task.sections:
+        if task.waits or task.sections:
             raise NotAnalysable(f"{here}: a job of {name} waits or holds a resource, and has no bound there")
         if task.accesses is None:
             raise MissingFigure(f"tasks.{name}.accesses", f"how often a job of {name} accesses memory")
@@ -220,13 +209,6 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
     rests = joined(*used)
     bounds = regulated(tasks, own, list(budgets.values()), context_switch=switch.ps, core=core)
     return [replace(bound, figures=rests) for bound in bounds]
-
-
-def _regulator(figures: Figures, core: str) -> Regulator | None:
-    given = figures.plan.cores[core].bandwidth
-    if given is None:
-        return None
-    return Regulator(given.budget, given.period_ps, given.shortest_ps, given.longest_ps)
 
 
 def _used(figures: Figures, core: str) -> tuple[Used, ...]:

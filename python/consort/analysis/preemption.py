@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from consort.analysis.figures import NotAnalysable
-from consort.analysis.result import Bound
+from consort.analysis.result import Bound, with_theorem
 from consort.plan import Plan
 
 STATED = "docs/explanation/analyses.md, theorem 21 (a stated cost of each preemption), with "
@@ -26,8 +26,7 @@ def check_reload(plan: Plan, core: str) -> None:
         text = "has a supply, and what a hypervisor runs meanwhile takes the caches, too"
         raise NotAnalysable(f"{here}: {core} {text}")
     for name in planned.tasks:
-        task = plan.tasks[name]
-        if task.worker is not None or task.self_suspension_ps:
+        if plan.tasks[name].waits:
             text = f"jobs of {name} wait on {core}, and what they load again then is in no figure"
             raise NotAnalysable(f"{here}: {text}")
 
@@ -38,4 +37,4 @@ def with_reloads(plan: Plan, bound: Bound) -> Bound:
     if (core.cache_reload_ps is None and core.cache is None) or bound.response is None:
         return bound
     source = STATED if core.cache is None else SETS
-    return replace(bound, source=source + bound.source.partition("analyses.md, ")[2])
+    return replace(bound, source=with_theorem(source, bound))

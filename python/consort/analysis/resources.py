@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from consort.analysis.figures import Figures, NotAnalysable
-from consort.analysis.result import Bound, Used, in_words, joined
-from consort.plan import Plan, PlannedTask
+from consort.analysis.result import Bound, Used, in_words, joined, with_theorem
+from consort.plan import Plan
 
 SOURCE = "docs/explanation/analyses.md, theorem 20 (Sha, Rajkumar & Lehoczky 1990; Baker 1991), with "
 
@@ -83,13 +83,9 @@ def check_resources(plan: Plan, core: str) -> None:
                 text = f"is shared by {' and '.join(cores)}, for which there is no bound"
                 raise NotAnalysable(f"resources.{section.resource}: {text}")
     for name in names:
-        if _waits(plan.tasks[name]):
+        if plan.tasks[name].waits:
             text = f"jobs of {name} wait on {core}, where others hold resources: there is no bound"
             raise NotAnalysable(f"tasks.{users[0].name}.sections: {text}")
-
-
-def _waits(task: PlannedTask) -> bool:
-    return task.worker is not None or bool(task.self_suspension_ps)
 
 
 def used_by(figures: Figures, held: Sequence[Held]) -> tuple[Used, ...]:
@@ -122,7 +118,7 @@ def with_resources(plan: Plan, bound: Bound) -> Bound:
         notes = (*notes, f"blocked at most once, by {found.task}, which holds {found.resource} for {length}")
     return replace(
         bound,
-        source=SOURCE + bound.source.partition("analyses.md, ")[2],
+        source=with_theorem(SOURCE, bound),
         assumptions=(*bound.assumptions, rule),
         notes=notes,
     )

@@ -170,6 +170,11 @@ def least(bounds: Iterable[Bound]) -> Bound:
     return min(bounds, key=lambda bound: (bound.response is None, bound.response or 0))
 
 
+def with_theorem(source: str, bound: Bound) -> str:
+    """The source of a bound to which one more theorem was applied; `source` ends with "with"."""
+    return source + bound.source.partition("analyses.md, ")[2]
+
+
 def in_words(picoseconds: int) -> str:
     """A time, exactly, in the largest unit in which it is at least 1."""
     sign, value = ("-", -picoseconds) if picoseconds < 0 else ("", picoseconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from consort.analysis.result import Bound, Step, in_words
+from consort.analysis.result import Bound, Step, in_words, with_theorem
 from consort.plan.types import PlannedSupply
 
 SOURCE = "docs/explanation/analyses.md, theorem 18 (Shin & Lee 2003), with "
@@ -37,7 +37,7 @@ def under(bound: Bound, supply: PlannedSupply | None) -> Bound:
         notes = (*notes, f"the supply is {share:.6g} of it, of which less than all may be asked for")
     return replace(
         bound,
-        source=SOURCE + bound.source.partition("analyses.md, ")[2],
+        source=with_theorem(SOURCE, bound),
         assumptions=(*bound.assumptions, text),
         explanation=_with_gaps(bound),
         notes=notes,

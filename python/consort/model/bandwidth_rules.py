@@ -21,7 +21,7 @@ def check_bandwidth(view: View) -> Problems:
         core = view.core(task)
         if core is None or not view.mapping("tasks", task, "accesses"):
             continue
-        if not any(view.mapping("scheduling", entry, "bandwidth") for entry in (core.name, core.group)):
+        if not view.scheduled(core.name, "bandwidth"):
             yield view.problem(
                 ("tasks", task, "accesses"),
                 f"{core.name!r} has no budget of accesses; add 'bandwidth' for it under 'scheduling', or"

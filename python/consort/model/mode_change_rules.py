@@ -124,16 +124,14 @@ def _kept_out(task: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _supply(view: View, core: str, said: set[str]) -> Problems:
-    for entry in (core, core.rpartition("-")[0]):
-        if entry in view.mapping("scheduling"):
-            if "supply" in view.mapping("scheduling", entry) and entry not in said:
-                said.add(entry)
-                yield view.problem(
-                    ("scheduling", entry, "supply"),
-                    f"{core!r} has tasks of modes that change, which takes whole cores; remove 'supply', or"
-                    " 'mode_changes'",
-                )
-            return
+    entry = view.scheduling_entry(core)
+    if entry is not None and entry not in said and view.scheduled(core, "supply"):
+        said.add(entry)
+        yield view.problem(
+            ("scheduling", entry, "supply"),
+            f"{core!r} has tasks of modes that change, which takes whole cores; remove 'supply', or"
+            " 'mode_changes'",
+        )
 
 
 def _place(mode: str, task: str, key: str, override: dict[str, Any]) -> Location:

@@ -63,7 +63,7 @@ def check_caches(view: View) -> Problems:
         core = view.core(task)
         if core is None or not view.mapping("tasks", task, "cache_sets"):
             continue
-        if not any(view.mapping("scheduling", entry, "cache") for entry in (core.name, core.group)):
+        if not view.scheduled(core.name, "cache"):
             yield view.problem(
                 ("tasks", task, "cache_sets"),
                 f"nothing is said of the cache of {core.name!r}; add 'cache' for it under 'scheduling', or"

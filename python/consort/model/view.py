@@ -93,11 +93,20 @@ class View:
 
     def policy(self, core: str) -> tuple[Location, str]:
         """How a core is scheduled, and where that is said."""
-        for name in (core, core.rpartition("-")[0]):
-            if name in self.mapping("scheduling"):
-                here = ("scheduling", name, "policy")
-                return here, self.text(*here) or "fixed-priority"
-        return ("scheduling",), "fixed-priority"
+        name = self.scheduling_entry(core)
+        if name is None:
+            return ("scheduling",), "fixed-priority"
+        here = ("scheduling", name, "policy")
+        return here, self.text(*here) or "fixed-priority"
+
+    def scheduling_entry(self, core: str) -> str | None:
+        """Whose entry under `scheduling` says how a core is scheduled: its own, else its group's."""
+        return next((n for n in (core, core.rpartition("-")[0]) if n in self.mapping("scheduling")), None)
+
+    def scheduled(self, core: str, key: str) -> bool:
+        """Whether something is said under `key` of how a core is scheduled."""
+        entry = self.scheduling_entry(core)
+        return entry is not None and self.get("scheduling", entry, key) is not None
 
     def runs(self, task: str) -> bool:
         """Whether a task is to be run: one without inputs is analysed only."""

@@ -32,6 +32,11 @@ class PlannedBandwidth:
     shortest_ps: int
     longest_ps: int
 
+    @property
+    def stall_ps(self) -> int:
+        """The longest stall: an access that began in the period before may end as this one begins."""
+        return max(0, self.period_ps - (self.budget - 1) * self.shortest_ps)
+
     def __str__(self) -> str:
         return f"{self.budget} accesses in each {Duration(self.period_ps)}"
 

@@ -189,6 +189,11 @@ class PlannedTask:
         return self.worker if self.worker is not None else self.core
 
     @property
+    def waits(self) -> bool:
+        """Whether its jobs give their core up before they end: for a worker, or for what is not modelled."""
+        return self.worker is not None or bool(self.self_suspension_ps)
+
+    @property
     def sporadic(self) -> bool:
         return self.release != "periodic"
 

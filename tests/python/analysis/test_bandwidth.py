@@ -11,7 +11,7 @@ import free
 import pytest
 import regulated as memory
 from consort.analysis import bandwidth
-from consort.analysis.bandwidth import Regulated, Regulator, regulated
+from consort.analysis.bandwidth import Regulated, regulated
 from consort.analysis.system import response_times
 from consort.errors import BadInput
 from consort.exchange.mast import export_mast
@@ -21,6 +21,7 @@ from consort.generate.plan import PartitionOptions, make_plan
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.model.description import Scheduling
 from consort.plan import plan
+from consort.plan.sharing import PlannedBandwidth
 from consort.plan.show import text_of
 from consort.simulate.build import prepare
 
@@ -31,11 +32,11 @@ def attack(seed: int, runs: int = 3) -> tuple[int, int, int]:
     shortest = random.randint(1, 3)
     longest = random.choice((shortest, shortest, shortest + random.randint(0, 3)))
     period = random.choice((10, 12, 20, 30))
-    own = Regulator(random.randint(1, max(1, period // shortest)), period, shortest, longest)
-    others: list[Regulator | None] = []
+    own = PlannedBandwidth(random.randint(1, max(1, period // shortest)), period, shortest, longest)
+    others: list[PlannedBandwidth | None] = []
     for _ in range(random.choice((0, 1, 1, 2))):
         beside = random.choice((period, 8, 15, 40))
-        others.append(random.choice((None, Regulator(random.randint(1, 4), beside))))
+        others.append(random.choice((None, PlannedBandwidth(random.randint(1, 4), beside, 0, 0))))
     programs = [
         "".join(random.choice(("c", "a", "ca", "aa")) for _ in range(random.randint(1, 6)))
         for _ in range(random.randint(1, 3))
@@ -43,8 +44,8 @@ def attack(seed: int, runs: int = 3) -> tuple[int, int, int]:
     if seed % 3 == 0:
         # Waiting alone: no stall, and another core whose budgets of two periods come one after another.
         programs, longest = ["a" * random.randint(1, 8)], shortest
-        own = Regulator(1_000, period, shortest, longest)
-        others = [Regulator(random.randint(1, 3), random.choice((20, 40)))]
+        own = PlannedBandwidth(1_000, period, shortest, longest)
+        others = [PlannedBandwidth(random.randint(1, 3), random.choice((20, 40)), 0, 0)]
     tasks = []
     for i, program in enumerate(programs):
         accesses = program.count("a")
@@ -56,8 +57,8 @@ def attack(seed: int, runs: int = 3) -> tuple[int, int, int]:
         ports = [
             memory.Port(
                 None if one is None else one.budget,
-                1_000 if one is None else one.period,
-                random.randrange(1_000 if one is None else one.period),
+                1_000 if one is None else one.period_ps,
+                random.randrange(1_000 if one is None else one.period_ps),
                 random.random() < 0.5,
             )
             for one in (own, *others)
@@ -86,30 +87,30 @@ def test_the_memory_never_exceeds_the_bound_on_many_systems() -> None:
     assert violated == 0 and held > 28_000
 
 
-def shorter_stall(self: Regulator) -> int:
-    return max(0, self.period - self.budget * self.shortest)
+def shorter_stall(self: PlannedBandwidth) -> int:
+    return max(0, self.period_ps - self.budget * self.shortest_ps)
 
 
 MUTANTS: dict[str, tuple[Any, str, Any]] = {
-    "no access that began before the period": (Regulator, "stall", property(shorter_stall)),
+    "no access that began before the period": (PlannedBandwidth, "stall_ps", property(shorter_stall)),
     "no stall for what came before": (
         bandwidth,
         "stalls_in",
-        lambda own, accesses, length: min(accesses // own.budget, -(-length // own.period) + 1),
+        lambda own, accesses, length: min(accesses // own.budget, -(-length // own.period_ps) + 1),
     ),
     "no stall": (bandwidth, "stalls_in", lambda own, accesses, length: 0),
     "no waiting": (bandwidth, "waiting_in", lambda own, others, accesses, length: 0),
     "waiting for one other core only": (
         bandwidth,
         "waiting_in",
-        lambda own, others, accesses, length: own.longest * accesses * bool(others),
+        lambda own, others, accesses, length: own.longest_ps * accesses * bool(others),
     ),
     "another core's budget without its period under way": (
         bandwidth,
         "waiting_in",
         lambda own, others, accesses, length: (
-            own.longest
-            * sum(min(accesses, -(-length // k.period) * k.budget) if k else accesses for k in others)
+            own.longest_ps
+            * sum(min(accesses, -(-length // k.period_ps) * k.budget) if k else accesses for k in others)
         ),
     ),
 }
@@ -124,11 +125,13 @@ def test_a_lower_bound_is_refuted(where: Any, what: str, wrong: Any, monkeypatch
 def test_by_hand() -> None:
     """3 accesses of 2 in a budget of 2 for each 10: two stalls of 8, each access behind one other's."""
     task = Regulated("t", 6, 3, 100, 100)
-    assert Regulator(2, 10, 2, 2).stall == 8
-    assert [b.response for b in regulated([task], Regulator(2, 10, 2, 2), [])] == [22]
-    assert [b.response for b in regulated([task], Regulator(2, 10, 2, 2), [None])] == [28]
-    assert [b.response for b in regulated([task], Regulator(5, 10, 2, 2), [Regulator(1, 100)])] == [12]
-    found = regulated([Regulated("t", 10, 9, 10, 10)], Regulator(1, 20, 1, 1), [])[0]
+    assert PlannedBandwidth(2, 10, 2, 2).stall_ps == 8
+    assert [b.response for b in regulated([task], PlannedBandwidth(2, 10, 2, 2), [])] == [22]
+    assert [b.response for b in regulated([task], PlannedBandwidth(2, 10, 2, 2), [None])] == [28]
+    assert [
+        b.response for b in regulated([task], PlannedBandwidth(5, 10, 2, 2), [PlannedBandwidth(1, 100, 0, 0)])
+    ] == [12]
+    found = regulated([Regulated("t", 10, 9, 10, 10)], PlannedBandwidth(1, 20, 1, 1), [])[0]
     assert found.response is None and "never come to an end" in found.verdict()
 
 
@@ -193,6 +196,14 @@ def test_a_task_without_accesses_leaves_its_core_without_bounds() -> None:
 def test_what_no_budget_can_be_is_refused(tasks: Any, scheduling: Any, words: str) -> None:
     with pytest.raises(BadDescription, match=words):
         described(tasks, **scheduling)
+
+
+def test_an_entry_of_its_group_says_nothing_of_a_core_with_its_own() -> None:
+    data = {"consort": 1, "platform": "board", "tasks": TASKS}
+    every = {"a53": {"bandwidth": BUDGET}}
+    with pytest.raises(BadDescription, match="'a53-0' has no budget of accesses"):
+        system_from_data(data | {"scheduling": every | {"a53-0": {}}}, platform=BOARD)
+    system_from_data(data | {"scheduling": every}, platform=BOARD)
 
 
 @pytest.mark.parametrize(

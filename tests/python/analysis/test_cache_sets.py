@@ -246,6 +246,14 @@ def test_what_no_sets_can_be_is_refused(tasks: Any, scheduling: Any, words: str)
         described(tasks, scheduling)
 
 
+def test_an_entry_of_its_group_says_nothing_of_a_core_with_its_own() -> None:
+    data = {"consort": 1, "platform": "board", "tasks": TASKS}
+    scheduling = {"a72": CACHE, "a72-0": {"policy": "fixed-priority"}}
+    with pytest.raises(BadDescription, match="nothing is said of the cache of 'a72-0'"):
+        system_from_data(data | {"scheduling": scheduling}, platform=BOARD)
+    system_from_data(data | {"scheduling": {"a72": CACHE}}, platform=BOARD)
+
+
 def test_edf_of_a_changed_description_has_no_bound() -> None:
     scheduling = {"a72-0": Scheduling.model_validate(CACHE | {"policy": "edf"})}
     bound = response_times(described().model_copy(update={"scheduling": scheduling}))[0]
