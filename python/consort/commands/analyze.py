@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from consort.model import System
 
 
+# Rows of one table, unless all are asked for.
+ROWS = 200
+
+
 @click.command(
     "analyze",
     epilog="Example: consort analyze system.yaml --explain brake",
@@ -33,6 +37,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     metavar="OUT",
     help="With --explain: draw it as a timeline.",
+)
+@click.option(
+    "--all",
+    "all_rows",
+    is_flag=True,
+    help=f"Show every bound; without it at most {ROWS} of a kind: first what does not hold, then what is"
+    " nearest to what is allowed.",
 )
 @click.option("--no-advice", is_flag=True, help="Do not search for changes that would make a bound hold.")
 @click.option(
@@ -49,6 +60,7 @@ def command(
     mode: str | None,
     explain: str | None,
     svg: Path | None,
+    all_rows: bool,
     no_advice: bool,
     advice_time: float,
     as_json: bool,
@@ -63,7 +75,7 @@ def command(
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")
     system = load_system(file)
     if mode is None and system.mode_changes is not None:
-        _modes(system, file, explain, svg, as_json)
+        _modes(system, file, explain, svg, all_rows, as_json)
         return
     planned = plan(system, "analysis", mode=mode)
     system = planned.system
@@ -75,7 +87,7 @@ def command(
     if explain is not None and not as_json:
         _explain(chosen)
     elif not as_json:
-        _table(bounds)
+        _table(bounds, all_rows)
     advice: list[Advice] = []
     if not schedulable and explain is None and not no_advice:
         # The bounds stand before the search begins.
@@ -91,7 +103,9 @@ def command(
         sys.exit(1)
 
 
-def _modes(system: System, file: Path, explain: str | None, svg: Path | None, as_json: bool) -> None:
+def _modes(
+    system: System, file: Path, explain: str | None, svg: Path | None, all_rows: bool, as_json: bool
+) -> None:
     """Each mode that a system goes through, and each change between two of them."""
     from consort.analysis.mode_changes import analyze_modes
 
@@ -122,9 +136,9 @@ def _modes(system: System, file: Path, explain: str | None, svg: Path | None, as
     elif explain is None:
         for mode, bounds in found.modes.items():
             click.echo(f"in the mode {mode}:")
-            _table(bounds)
+            _table(bounds, all_rows)
         click.echo("changes of mode, from the request to the new mode's first releases:")
-        _table(found.changes)
+        _table(found.changes, all_rows)
         if not found.schedulable:
             click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
     if not found.schedulable:
@@ -165,7 +179,8 @@ def _as_object(name: str, bounds: Sequence[Bound], advice: Sequence[Advice]) -> 
     }
 
 
-def _table(bounds: Sequence[Bound]) -> None:
+def _table(bounds: Sequence[Bound], all_rows: bool) -> None:
+    """Prints a table for each kind of bound, and what is to be known of the bounds in them."""
     from rich.console import Console
     from rich.table import Table
 
@@ -173,9 +188,17 @@ def _table(bounds: Sequence[Bound]) -> None:
 
     console = Console()
     console = console if console.is_terminal else Console(width=150)
+    shown: list[Bound] = []
     for kind in dict.fromkeys(bound.kind for bound in bounds):
+        of_kind = [bound for bound in bounds if bound.kind == kind]
         # What does not hold comes first.
-        of_kind = sorted((b for b in bounds if b.kind == kind), key=lambda bound: bound.schedulable)
+        if all_rows or len(of_kind) <= ROWS:
+            of_kind.sort(key=lambda bound: bound.schedulable)
+            left = []
+        else:
+            of_kind.sort(key=_room)
+            of_kind, left = of_kind[:ROWS], of_kind[ROWS:]
+        shown += of_kind
         table = Table(title=kind, title_justify="left")
         for head, side in (("core", "left"), ("name", "left"), ("at most", "right"), ("allowed", "right")):
             table.add_column(head, justify=side)  # type: ignore[arg-type]
@@ -193,13 +216,24 @@ def _table(bounds: Sequence[Bound]) -> None:
         if not any(bound.core for bound in of_kind):
             table.columns.pop(0)
         console.print(table)
-    for bound in bounds:
+        if left:
+            failing = sum(not bound.schedulable for bound in left)
+            verdict = f"{failing} of them do not hold" if failing else "all of them hold"
+            console.print(f"{len(left)} more rows, --all shows them: {verdict}", highlight=False)
+    for bound in shown:
         for note in bound.notes:
             console.print(f"{bound.task}, {bound.kind}: {note}", markup=False, highlight=False)
     sources = dict.fromkeys(bound.source for bound in bounds)
     for source in sources:
         console.print(f"source: {source}", markup=False, highlight=False)
     console.print("--explain NAME shows how a bound comes about and what it rests on", highlight=False)
+
+
+def _room(bound: Bound) -> tuple[bool, bool, float]:
+    """Sorts what does not hold first, and then what is nearest to what is allowed."""
+    if bound.slack is None or not bound.deadline:
+        return bound.schedulable, True, 0.0
+    return bound.schedulable, False, bound.slack / bound.deadline
 
 
 def _explain(bounds: Sequence[Bound]) -> None:

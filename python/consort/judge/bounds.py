@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from consort.analysis.result import Bound, in_words
@@ -70,14 +71,24 @@ class Bounds:
 
     def bound(self, subject: str, quantity: Quantity) -> Limit:
         """The bound of a quantity; one without a figure, which says so, where there is none."""
-        return self._find(self.bounds, subject, quantity) or Limit(
-            subject, quantity, None, "", "nothing was analysed"
-        )
+        nothing = Limit(subject, quantity, None, "", "nothing was analysed")
+        return self._bounds.get((subject, quantity), nothing)
 
     def maximum(self, subject: str, quantity: Quantity) -> Limit | None:
         """The simulated maximum, or None."""
-        return self._find(self.simulated, subject, quantity)
+        return self._simulated.get((subject, quantity))
 
-    @staticmethod
-    def _find(limits: Iterable[Limit], subject: str, quantity: Quantity) -> Limit | None:
-        return next((m for m in limits if (m.subject, m.quantity) == (subject, quantity)), None)
+    @cached_property
+    def _bounds(self) -> dict[tuple[str, str], Limit]:
+        return _first_of_each(self.bounds)
+
+    @cached_property
+    def _simulated(self) -> dict[tuple[str, str], Limit]:
+        return _first_of_each(self.simulated)
+
+
+def _first_of_each(limits: Iterable[Limit]) -> dict[tuple[str, str], Limit]:
+    found: dict[tuple[str, str], Limit] = {}
+    for limit in limits:
+        found.setdefault((limit.subject, limit.quantity), limit)
+    return found

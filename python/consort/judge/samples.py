@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from consort.errors import BadInput
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE, unended
 from consort.record.description import Described
+from consort.record.grouped import rows_by
 from consort.record.raw import MANIFEST, RawRun, RawTable
 from consort.record.status import OPERATIONS
 
@@ -63,16 +64,12 @@ class Samples:
     def response(self) -> NDArray[np.float64]:
         """Of each job, in ns; inf where it did not end."""
         ticks = self.jobs["finish"].astype(np.int64) - self.jobs["release"].astype(np.int64)
-        return np.where(unended(self.table), np.inf, ticks / self.ticks_per_ns)
+        return np.where(unended(self.jobs), np.inf, ticks / self.ticks_per_ns)
 
     @cached_property
-    def _by_task(self) -> dict[int, NDArray[np.int64]]:
-        order = np.lexsort((self.jobs["seq"], self.jobs["task"]))
-        tasks = self.jobs["task"][order]
-        return {
-            number: order[np.searchsorted(tasks, number) : np.searchsorted(tasks, number, side="right")]
-            for number in range(len(self.system.tasks))
-        }
+    def _by_task(self) -> list[NDArray[np.int64]]:
+        order = np.argsort(self.jobs["seq"], kind="stable")
+        return [order[rows] for rows in rows_by(self.jobs["task"][order], len(self.system.tasks))]
 
     def rows_of(self, task: int) -> NDArray[np.int64]:
         """The rows of a task's jobs, in the order of their numbers."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from consort.errors import BadInput
 from consort.record.description import Described
+from consort.record.grouped import rows_by
 from consort.record.raw import Clock, RawTable
 from consort.record.status import (
     CAUSES,
@@ -51,12 +52,11 @@ class Column:
     absent: Mask | None = None
     names: tuple[str, ...] | None = None
 
-    def present(self, rows: Mask | None = None) -> NDArray[Any]:
-        """The values that there are, of all rows or of the chosen ones."""
+    def present(self, rows: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """The values that there are, of all rows or of those at the given positions."""
         if self.absent is None:
             return self.values if rows is None else self.values[rows]
-        keep = ~self.absent
-        return self.values[keep if rows is None else keep & rows]
+        return self.values[~self.absent if rows is None else rows[~self.absent[rows]]]
 
     def arrow(self) -> pa.Array:
         if self.names is None:
@@ -69,14 +69,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Metric:
-    """A quantity to summarise: the column that holds its samples, and which rows count (None: all).
+    """A quantity to summarise: the column that holds its samples, and which rows count
+    (their positions; None: all).
 
     `task` names the task whose jobs these are; `quantity` is what is measured of them (response, …).
     """
 
     name: str
     column: Column
-    rows: Mask | None = None
+    rows: NDArray[np.int64] | None = None
     task: str | None = None
     quantity: str = ""
 
@@ -205,7 +206,7 @@ def _job_metrics(table: RawTable, clock: Clock) -> list[Column]:
     status = table.rows["status"]
     held = (status & STATUS["outputs_held"]) != 0
     fallback = (status & STATUS["local_fallbacks"]) != 0
-    endless = unended(table)
+    endless = unended(table.rows)
     # A held output was not computed in time; a late answer may still have brought its computing time.
     nothing_computed = (held & (t["compute"] == 0)) | (endless & (t["compute"] == 0))
     # After a fallback `compute` is the master's own, so it says nothing about the way to the worker.
@@ -226,19 +227,20 @@ def _job_metrics(table: RawTable, clock: Clock) -> list[Column]:
     ]
 
 
-def unended(table: RawTable) -> Mask:
+def unended(jobs: NDArray[np.void]) -> Mask:
     """The releases whose job did not end: those that were skipped, and jobs that were aborted or cut off."""
-    skipped = (table.rows["status"] & STATUS["unserved"]) != 0
-    found: Mask = skipped | (table.rows["finish"] == 0)
+    skipped = (jobs["status"] & STATUS["unserved"]) != 0
+    found: Mask = skipped | (jobs["finish"] == 0)
     return found
 
 
 def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], system: Described | None) -> list[Metric]:
     """Each quantity of each task that has samples; of all jobs together where no tasks are described."""
     found = []
-    tasks: list[tuple[str | None, Mask | None]] = [(None, None)]
+    tasks: list[tuple[str | None, NDArray[np.int64] | None]] = [(None, None)]
     if system is not None:
-        tasks = [(name, table.rows["task"] == n) for n, name in enumerate(system.task_names)]
+        of_task = rows_by(table.rows["task"], len(system.tasks))
+        tasks = list(zip(system.task_names, of_task, strict=True))
     for task, rows in tasks:
         for column in derived:
             quantity = column.name.removesuffix("_ns")
@@ -249,14 +251,14 @@ def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], system: Describ
     return found
 
 
-def job_counts(table: RawTable, rows: Mask | None = None) -> dict[str, Any]:
+def job_counts(jobs: NDArray[np.void]) -> dict[str, Any]:
     """How many jobs there were, how many carry each bit of the status word, and how they ended.
 
     `on_time`, `late` and `unserved` add up to `jobs`: a job that started but never ended counts as unserved.
     `causes`: why deadlines were missed, each miss once.
     """
-    status = table.rows["status"] if rows is None else table.rows["status"][rows]
-    endless = unended(table) if rows is None else unended(table)[rows]
+    status = jobs["status"]
+    endless = unended(jobs)
     counts: dict[str, Any] = {name: int(np.count_nonzero(status & bit)) for name, bit in STATUS.items()}
     missed = ((status & STATUS["deadline_misses"]) != 0) | endless
     counts["unserved"] = int(np.count_nonzero(endless))

@@ -6,6 +6,7 @@ All times are those of the clock that the system ran on: with a time scale they 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -111,7 +112,7 @@ def described(config: Any, *, file: object = None) -> Described | None:
         ("cores", found.core_names),
         ("channels", found.channel_names),
     ):
-        twice = {name for name in names if names.count(name) > 1}
+        twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
             raise BadInput(
                 f"{', '.join(sorted(twice))} is listed twice", file=str(file) if file else None, field=what

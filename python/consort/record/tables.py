@@ -23,6 +23,7 @@ from consort.record.columns import (
 )
 from consort.record.description import Described
 from consort.record.events import summarised
+from consort.record.grouped import rows_by
 from consort.record.judgement import Judgement
 from consort.record.outputs import beside_expected, task_of
 from consort.record.raw import RawRun, RawTable
@@ -95,7 +96,7 @@ def add_tables(
         if name == ACTIVITY:
             entry["interference"] = achieved(converted, clock.provenance, end)
         if name == JOBS:
-            entry["jobs"] = job_counts(table)
+            entry["jobs"] = job_counts(table.rows)
             if system is not None:
                 entry["tasks"] = _by_task(table, system)
             finished = converted.column("finish_ns").present()
@@ -115,10 +116,11 @@ def _with_bits(table: RawTable, verdict: Judgement | None) -> RawTable:
 
 def _by_task(table: RawTable, system: Described) -> dict[str, dict[str, Any]]:
     """For each task what it is and how its jobs ended."""
+    of_task = rows_by(table.rows["task"], len(system.tasks))
+    jobs = np.ascontiguousarray(table.rows[["status", "finish"]])
     return {
-        task.name: task.model_dump(exclude={"name"})
-        | {"jobs": job_counts(table, table.rows["task"] == number)}
-        for number, task in enumerate(system.tasks)
+        task.name: task.model_dump(exclude={"name"}) | {"jobs": job_counts(jobs[rows])}
+        for task, rows in zip(system.tasks, of_task, strict=True)
     }
 
 

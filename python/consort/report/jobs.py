@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from consort.record.columns import JOBS
+from consort.record.grouped import rows_by
 from consort.record.status import LABELS, STATUS
 from consort.record.store import Run
 
@@ -67,9 +69,15 @@ class Jobs:
         """The last time stamp of all."""
         return max((int(column.max()) for column in self.times.values() if column.size), default=0)
 
+    @cached_property
+    def ended_by_task(self) -> Sequence[NDArray[np.int64]]:
+        """For each task its jobs that ended."""
+        ended = np.flatnonzero(np.isfinite(self.response) & (self.task >= 0))
+        return [ended[rows] for rows in rows_by(self.task[ended], len(self.tasks))]
+
     def worst(self, task: int) -> int | None:
         """The job of a task with the longest response time that ended; None where none did."""
-        mine = np.flatnonzero((self.task == task) & np.isfinite(self.response))
+        mine = self.ended_by_task[task]
         return int(mine[np.argmax(self.response[mine])]) if mine.size else None
 
 
@@ -160,7 +168,7 @@ def select(jobs: Jobs) -> Selection:
 
 def _longest(jobs: Jobs, task: int, count: int) -> NDArray[np.int64]:
     """The jobs of a task with the longest response times; releases that were not served have none."""
-    mine = np.flatnonzero((jobs.task == task) & np.isfinite(jobs.response))
+    mine = jobs.ended_by_task[task]
     if mine.size <= count:
         return mine
     found: NDArray[np.int64] = mine[np.argpartition(jobs.response[mine], mine.size - count)[-count:]]

@@ -20,6 +20,9 @@ from consort.report.units import duration, figure_unit, microseconds, number
 
 # Pictures of worst jobs in one configuration: those of the tasks that came nearest to their deadlines.
 TIMELINES = 4
+# Of many tasks those whose distributions are drawn, and of many chains those whose longest reactions are:
+# those that came nearest to what is allowed.
+DRAWN = 12
 # Outputs that are drawn beside the expected ones: so many jobs of so many members.
 OUTPUT_JOBS, OUTPUT_MEMBERS = 300, 4
 # Clocks that say nothing of the time of hardware.
@@ -138,7 +141,7 @@ def trace_text(jobs: Jobs | None) -> str:
 
 
 def chains(configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
-    """The longest reaction of each chain, drawn through the jobs that carried it."""
+    """The longest reactions of chains, drawn through the jobs that carried them."""
     verdict = configuration.get("verdict") or {}
     bounds = {
         row["subject"]: row
@@ -146,7 +149,8 @@ def chains(configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
         if (row["kind"], row["quantity"]) == ("chain", "reaction")
     }
     made: list[dict[str, Any]] = []
-    for place, way in enumerate(verdict.get("ways", [])):
+    ways = sorted(verdict.get("ways", []), key=lambda way: _nearness(bounds[way["chain"]]))
+    for place, way in enumerate(ways[:DRAWN]):
         row = bounds[way["chain"]]
         made.append(
             {
@@ -156,6 +160,12 @@ def chains(configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
             }
         )
     return made
+
+
+def _nearness(row: dict[str, Any]) -> float:
+    """Sorts by how near the largest time seen came to what is allowed, or else to its bound."""
+    limit = row["required"] or row["bound"]
+    return -row["seen"] / limit if limit and row["seen"] is not None else 0.0
 
 
 def outputs(run: Run, configuration: dict[str, Any], index: int) -> list[dict[str, Any]]:
@@ -199,9 +209,17 @@ def _wrong_rows(run: Run, configuration: dict[str, Any], task: str, rows: Any) -
 
 
 def distributions(run: Run) -> list[dict[str, Any]]:
-    """Response (and, of offloaded tasks, communication) of each task: a curve for each configuration."""
+    """Response (and, of offloaded tasks, communication) of tasks: a curve for each configuration.
+
+    Of many tasks the DRAWN that came nearest to their deadlines, in the order of the description.
+    """
     made: list[dict[str, Any]] = []
-    names = list(dict.fromkeys(task for c in run.configurations for task in c.get("tasks", {})))
+    names = tasks_of(run)
+    if len(names) > DRAWN:
+        nearest = set(
+            sorted(names, key=lambda task: min(_to_deadline(c, task) for c in run.configurations))[:DRAWN]
+        )
+        names = [task for task in names if task in nearest]
     for task in names:
         for quantity in ("response", "communication"):
             metric = f"{task}.{quantity}"
@@ -222,6 +240,21 @@ def distributions(run: Run) -> list[dict[str, Any]]:
                 }
             )
     return made
+
+
+def tasks_of(run: Run) -> list[str]:
+    """The tasks of all configurations, each once."""
+    return list(dict.fromkeys(task for c in run.configurations for task in c.get("tasks", {})))
+
+
+def _to_deadline(configuration: dict[str, Any], task: str) -> float:
+    """Sorts by how near a task's worst job came to its deadline; a release that was not served is past it."""
+    summary = configuration["summary"].get(f"{task}.response")
+    facts = configuration.get("tasks", {}).get(task)
+    if summary is None or facts is None:
+        return 0.0
+    limit = facts["deadline_ns"] or facts["period_ns"] or 1.0
+    return -float("inf") if summary["max"] is None else -summary["max"] / limit
 
 
 def event_rows(configuration: dict[str, Any]) -> list[dict[str, Any]]:

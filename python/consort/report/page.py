@@ -53,6 +53,8 @@ def render(run: Run) -> str:
         caveats=_caveats(run),
         verdicts=[v for c in run.configurations if (v := judged.verdict_of(c)) is not None],
         by_task=judged.distributions(run),
+        tasks=len(judged.tasks_of(run)),
+        drawn=judged.DRAWN,
         outcome=outcome(run),
         timed=any(c["clock"]["provenance"] in ("measured", "simulated") for c in run.configurations),
         untimed=any(c["clock"]["provenance"] in judged.UNTIMED for c in run.configurations),
@@ -185,6 +187,7 @@ def _configuration(run: Run, configuration: dict[str, Any], index: int) -> dict[
         ],
         "event_table": configuration["tables"].get("events"),
         "chains": judged.chains(configuration, index),
+        "more_chains": max(0, len((configuration.get("verdict") or {}).get("ways", [])) - judged.DRAWN),
         "outputs": judged.outputs(run, configuration, index),
         "timelines": judged.timelines(configuration, jobs, index) or _timeline(configuration, jobs, index),
         "trace": judged.trace_text(jobs),
@@ -256,7 +259,7 @@ def _timeline(configuration: dict[str, Any], jobs: Jobs | None, index: int) -> l
             "task": "",
             "seq": number(int(jobs.seq[worst])),
             "response": f"{microseconds(float(jobs.response[worst]))}"
-            " {figure_unit(configuration['clock']).split(',')[0]}",
+            f" {figure_unit(configuration['clock']).split(',')[0]}",
             "labels": ", ".join(labels) if labels else "no deadline missed and no fault",
         }
     ]

@@ -61,17 +61,20 @@ def _chosen(
     shown = np.zeros(total, dtype=np.bool_)
     shown[: limit // 2] = True
     left = limit - limit // 2
+    whole = 0
     for number in range(len(jobs.tasks)):
+        if left <= 0:
+            break
         worst = jobs.worst(number)
         if worst is None or jobs.times["finish"][worst] == ABSENT:
             continue
         first, last = jobs.times["release"][worst], jobs.times["finish"][worst]
-        around = np.flatnonzero((end >= first) & (begin <= last) & ~shown)[:left]
-        shown[around] = True
+        around = np.flatnonzero((end >= first) & (begin <= last) & ~shown)
+        shown[around[:left]] = True
+        whole += around.size <= left
         left -= around.size
     text = (
-        f"{int(shown.sum())} of {total} slices: the first {limit // 2}, and those during the worst job of"
-        " each"
-        " task. The Parquet files hold all of them."
+        f"{int(shown.sum())} of {total} slices: the first {limit // 2}, and those during the worst jobs of"
+        f" {whole} of {len(jobs.tasks)} tasks. The Parquet files hold all of them."
     )
     return np.flatnonzero(shown), text

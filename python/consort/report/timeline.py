@@ -7,13 +7,14 @@ Where a job lasted for many periods the time axis is broken: its beginning and i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
 
 from consort.report.figures import RC, SERIES, TEXT, inline, vertical
 from consort.report.jobs import ABSENT, Jobs
@@ -23,23 +24,26 @@ from consort.report.units import duration
 AROUND, WHOLE, PART = 1.0, 10.0, 3.0
 # Bars narrower than a pixel say no more: at most so many of a task are drawn in one part of the axis.
 BARS = 400
+# Rows of one picture: those of the worst job's core and worker, then those of other cores.
+ROWS = 40
 _ROW = 0.36
 
 
 def timeline_svg(
     jobs: Jobs, worst: int, period_ns: float | None, deadline_ns: float | None, ident: str
 ) -> str:
-    """The worst job and all that ran on any core meanwhile: a row for each core and task."""
+    """The worst job and what ran on any core meanwhile: a row for each core and task, at most ROWS."""
     release, finish = (int(jobs.times[name][worst]) for name in ("release", "finish"))
     parts = _parts(release, finish, period_ns)
     rows = _rows(jobs, parts)
+    drawn = _nearest(jobs, worst, rows)
     with mpl.rc_context(RC):
-        figure = Figure(figsize=(9.2, 1.1 + _ROW * len(rows)), layout="constrained")
+        figure = Figure(figsize=(9.2, 1.1 + _ROW * len(drawn)), layout="constrained")
         widths = [end - begin for begin, end in parts]
         axes = figure.subplots(1, len(parts), sharey=True, squeeze=False, width_ratios=widths)[0]
         for place, (axis, (begin, end)) in enumerate(zip(axes, parts, strict=True)):
-            for row, (_, task, core, computing) in enumerate(rows):
-                _draw(axis, jobs, worst, row, (task, core, computing), (begin, end), release)
+            for number, row in enumerate(drawn):
+                _draw(axis, jobs, worst, number, row, row.bars[place], release)
             axis.set_xlim((begin - release) / 1e3, (end - release) / 1e3)
             axis.grid(axis="y", visible=False)
             axis.locator_params(axis="x", nbins=5)
@@ -49,11 +53,13 @@ def timeline_svg(
             if place:
                 axis.spines["left"].set_visible(False)
                 axis.tick_params(axis="y", length=0)
-        axes[0].set_yticks(range(len(rows)), [row[0] for row in rows])
-        axes[0].set_ylim(len(rows) - 0.4, -0.75)
+        axes[0].set_yticks(range(len(drawn)), [row.label for row in drawn])
+        axes[0].set_ylim(len(drawn) - 0.4, -0.75)
         label = "time since the worst job's release [µs]"
         if len(parts) > 1:
             label += f"; {duration(parts[1][0] - parts[0][1])} between the two parts are left out"
+        if len(rows) > len(drawn):
+            label += f"; {len(rows) - len(drawn)} more rows are not drawn"
         figure.supxlabel(label, fontsize=9)
         return inline(figure, ident)
 
@@ -69,33 +75,63 @@ def _parts(release: int, finish: int, period_ns: float | None) -> list[tuple[int
     return [(release - margin, release + part), (finish - part, finish + margin)]
 
 
-def _rows(jobs: Jobs, parts: Sequence[tuple[int, int]]) -> list[tuple[str, int, int, bool]]:
-    """Label, task, core and whether it computes there for another core; only what ran in a drawn stretch."""
-    found: list[tuple[str, int, int, bool]] = []
+@dataclass(frozen=True)
+class _Row:
+    """A task on a core, and its jobs that have a bar there in each of the drawn parts."""
+
+    label: str
+    task: int
+    core: str
+    computing: bool
+    """Whether it computes there for another core."""
+    bars: list[NDArray[np.int64]]
+
+
+def _rows(jobs: Jobs, parts: Sequence[tuple[int, int]]) -> list[_Row]:
+    """What ran in a drawn part, by core; and what another core computed for a task, in the run or not."""
+    own = [_within(jobs, "start", "finish", part) for part in parts]
+    computed = [_within(jobs, "worker_receive", "worker_send", part) for part in parts]
+    found = []
     for core, core_name in enumerate(jobs.cores):
-        for task, task_name in enumerate(jobs.tasks):
-            for computing in (False, True):
-                if computing and jobs.workers[task] != core_name:
-                    continue
-                if any(_bars(jobs, (task, core, computing), part).size for part in parts):
-                    found.append((f"{core_name}: {task_name}", task, core, computing))
+        here = [bars[jobs.core[bars] == core] for bars in own]
+        ran = {int(task) for bars in here for task in np.unique(jobs.task[bars])}
+        served = {
+            int(task)
+            for bars in computed
+            for task in np.unique(jobs.task[bars])
+            if jobs.workers[task] == core_name
+        }
+        for task in sorted(ran | served):
+            for computing, bars, has in ((False, here, task in ran), (True, computed, task in served)):
+                if has:
+                    found.append(_row(jobs, core_name, task, computing, bars))
     named = {worker for worker in jobs.workers if worker is not None and worker not in jobs.cores}
     for worker in sorted(named):
-        for task, task_name in enumerate(jobs.tasks):
+        for task in range(len(jobs.tasks)):
             if jobs.workers[task] == worker:
-                found.append((f"{worker}: {task_name}", task, -1, True))
+                found.append(_row(jobs, worker, task, True, computed))
     return found
 
 
-def _bars(jobs: Jobs, row: tuple[int, int, bool], part: tuple[int, int]) -> np.ndarray[Any, Any]:
-    """The jobs that have a bar in a row."""
-    task, core, computing = row
-    begin, end = ("worker_receive", "worker_send") if computing else ("start", "finish")
+def _row(jobs: Jobs, core: str, task: int, computing: bool, bars: Sequence[NDArray[np.int64]]) -> _Row:
+    mine = [some[jobs.task[some] == task] for some in bars]
+    return _Row(f"{core}: {jobs.tasks[task]}", task, core, computing, mine)
+
+
+def _nearest(jobs: Jobs, worst: int, rows: Sequence[_Row]) -> list[_Row]:
+    """The rows of one picture, in their order: the worst job's, then those of its core and its worker."""
+    if len(rows) <= ROWS:
+        return list(rows)
+    task = int(jobs.task[worst])
+    cores = {jobs.cores[int(jobs.core[worst])], jobs.workers[task]}
+    order = sorted(range(len(rows)), key=lambda n: (rows[n].task != task, rows[n].core not in cores, n))
+    return [rows[n] for n in sorted(order[:ROWS])]
+
+
+def _within(jobs: Jobs, begin: str, end: str, part: tuple[int, int]) -> NDArray[np.int64]:
+    """The jobs that have a bar between two of their times in a part of the axis."""
     first, last = jobs.times[begin], jobs.times[end]
-    mine = (jobs.task == task) & (first != ABSENT) & (last != ABSENT) & (last >= part[0]) & (first <= part[1])
-    if not computing:
-        mine &= jobs.core == core
-    return np.flatnonzero(mine)
+    return np.flatnonzero((first != ABSENT) & (last != ABSENT) & (last >= part[0]) & (first <= part[1]))
 
 
 def _draw(
@@ -103,30 +139,32 @@ def _draw(
     jobs: Jobs,
     worst: int,
     row: int,
-    what: tuple[int, int, bool],
-    part: tuple[int, int],
+    what: _Row,
+    bars: NDArray[np.int64],
     zero: int,
 ) -> None:
-    task, _, computing = what
+    task, computing = what.task, what.computing
     begin, end = ("worker_receive", "worker_send") if computing else ("start", "finish")
     colour = SERIES[task % len(SERIES)]
-    for index in _bars(jobs, what, part)[:BARS].tolist():
-        # A core that waits for an answer is lighter than one that computes.
-        mine = index == worst
-        alpha = 1.0 if mine else 0.45
-        if not computing and jobs.workers[task] is not None and jobs.times["sent"][index] != ABSENT:
-            alpha *= 0.55
-        left = (int(jobs.times[begin][index]) - zero) / 1e3
-        width = (int(jobs.times[end][index]) - int(jobs.times[begin][index])) / 1e3
-        edge = TEXT if mine else "none"
-        axis.add_patch(
-            Rectangle(
-                (left, row - 0.3), width, 0.6, facecolor=colour, alpha=alpha, edgecolor=edge, linewidth=0.8
-            )
-        )
-        released = int(jobs.times["release"][index])
-        if mine and not computing and released != ABSENT:
-            axis.plot([(released - zero) / 1e3, left], [row, row], color=colour, linewidth=2, alpha=0.8)
+    bars = bars[:BARS]
+    left = (jobs.times[begin][bars] - zero) / 1e3
+    width = (jobs.times[end][bars] - jobs.times[begin][bars]) / 1e3
+    # A core that waits for an answer is lighter than one that computes.
+    waits = not computing and jobs.workers[task] is not None
+    faint = [0.55 if waits and sent != ABSENT else 1.0 for sent in jobs.times["sent"][bars]]
+    axis.broken_barh(
+        list(zip(left.tolist(), width.tolist(), strict=True)),
+        (row - 0.3, 0.6),
+        facecolors=[
+            (colour, (1.0 if index == worst else 0.45) * of) for index, of in zip(bars, faint, strict=True)
+        ],
+        edgecolors=[TEXT if index == worst else "none" for index in bars],
+        linewidths=0.8,
+    )
+    released = int(jobs.times["release"][worst])
+    if not computing and worst in bars and released != ABSENT:
+        start = float(left[bars == worst][0])
+        axis.plot([(released - zero) / 1e3, start], [row, row], color=colour, linewidth=2, alpha=0.8)
 
 
 def _mark(axis: Axes, at: float, name: str, begin: float, end: float) -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from consort.judge.chains import simulated_operations
 from consort.judge.system import chains_of
 from consort.record.description import ChainFacts, Described
+from consort.record.grouped import rows_by
 from consort.record.status import NONE, SLICES, STATUS
 from consort.simulate.engine import Simulation
 from consort.simulate.links import arrivals_over_links
@@ -89,10 +90,11 @@ def jobs_of(simulation: Simulation) -> NDArray[np.void]:
 
 def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Described) -> NDArray[np.void]:
     """The rows of table `operations`: what the jobs of each channel's tasks wrote and read."""
-    names = system.task_names
+    places = {name: number for number, name in enumerate(system.task_names)}
+    moments_of = _Moments(simulation, jobs)
 
     def written_by(task: str) -> Times:
-        _, _, times = _moments(simulation, jobs, names.index(task), let=False)
+        _, _, times = moments_of(places[task], let=False)
         return times[times > 0]
 
     arrivals = arrivals_over_links(simulation.prepared.plan, written_by)
@@ -100,9 +102,9 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
     for number, channel in enumerate(system.channels):
         assert channel.writer is not None
         let = channel.communication == "let"
-        writer = names.index(channel.writer)
-        readers = [names.index(reader) for reader in channel.readers]
-        moments = {task: _moments(simulation, jobs, task, let) for task in (writer, *readers)}
+        writer = places[channel.writer]
+        readers = [places[reader] for reader in channel.readers]
+        moments = {task: moments_of(task, let) for task in (writer, *readers)}
         reads = {task: (seq, read) for task, (seq, read, _) in moments.items()}
         seq, _, written = moments[writer]
         wrote = written > 0
@@ -115,10 +117,9 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
                 {} if arrives is None else {number: arrives},
             )
         )
-    for task in range(len(names)):
-        # What a task reads from outside of the system, at the moment at which it reads everything.
-        seq, read, _ = _moments(simulation, jobs, task, let=False)
-        parts.append(simulated_operations({NONE: (-1, [task])}, {task: (seq, read)}, {}))
+    # What a task reads from outside of the system, at the moment at which it reads everything.
+    outside = {task: moments_of(task, let=False)[:2] for task in places.values()}
+    parts.append(simulated_operations({NONE: (-1, list(outside))}, outside, {}))
     return np.concatenate(parts)
 
 
@@ -141,23 +142,29 @@ def _channels(simulation: Simulation) -> tuple[list[dict[str, Any]], list[ChainF
     return list(channels.values()), chains
 
 
-def _moments(
-    simulation: Simulation, jobs: NDArray[np.void], task: int, let: bool
-) -> tuple[NDArray[np.int64], Times, Times]:
+class _Moments:
     """The numbers of a task's jobs, when each read and when it wrote; 0 for a job that wrote nothing."""
-    mine = jobs[jobs["task"] == task]
-    mine = mine[np.argsort(mine["seq"], kind="stable")]
-    seq = mine["seq"].astype(np.int64)
-    described = simulation.prepared.plan.system.tasks[simulation.prepared.tasks[task]]
-    wrote = (mine["status"] & STATUS["outputs_held"]) == 0
-    if let:
-        due = mine["release"].astype(np.int64)
-        return seq, due, np.where(wrote, due + described.deadline.picoseconds, 0)
-    reads = mine["start"].astype(np.int64)
-    if described.execution == "three-phase":
+
+    def __init__(self, simulation: Simulation, jobs: NDArray[np.void]) -> None:
+        self._tasks = [simulation.prepared.plan.system.tasks[name] for name in simulation.prepared.tasks]
+        self._jobs = jobs
+        self._rows = rows_by(jobs["task"], len(self._tasks))
         assert simulation.slices is not None
-        s = simulation.slices
-        loads = s[(s["task"] == task) & (s["doing"] == SLICES.index("load"))]
-        # Both in the order of the jobs.
-        reads = np.ascontiguousarray(loads["begin"])[np.argsort(loads["seq"], kind="stable")] + FIRST_TICK
-    return seq, reads, np.where(wrote, mine["finish"].astype(np.int64), 0)
+        loads = simulation.slices[simulation.slices["doing"] == SLICES.index("load")]
+        self._loads = [loads[rows] for rows in rows_by(loads["task"], len(self._tasks))]
+
+    def __call__(self, task: int, let: bool) -> tuple[NDArray[np.int64], Times, Times]:
+        mine = self._jobs[self._rows[task]]
+        mine = mine[np.argsort(mine["seq"], kind="stable")]
+        seq = mine["seq"].astype(np.int64)
+        described = self._tasks[task]
+        wrote = (mine["status"] & STATUS["outputs_held"]) == 0
+        if let:
+            due = mine["release"].astype(np.int64)
+            return seq, due, np.where(wrote, due + described.deadline.picoseconds, 0)
+        reads = mine["start"].astype(np.int64)
+        if described.execution == "three-phase":
+            loads = self._loads[task]
+            # Both in the order of the jobs.
+            reads = np.ascontiguousarray(loads["begin"])[np.argsort(loads["seq"], kind="stable")] + FIRST_TICK
+        return seq, reads, np.where(wrote, mine["finish"].astype(np.int64), 0)

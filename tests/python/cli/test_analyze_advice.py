@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from consort.cli import main
+from consort.commands.analyze import ROWS
 
 
 @dataclass
@@ -45,6 +46,24 @@ def test_what_fails_comes_first_and_says_what_it_rests_on(tmp_path: Path) -> Non
     assert "hog" in rows[0] and " no " in rows[0] and " t0 " in rows[1]
     assert "rests on" in done.stdout and "assumed" in rows[0]
     assert "  wcet:" not in done.stdout
+
+
+def test_of_many_bounds_the_nearest_to_what_is_allowed_are_shown(tmp_path: Path) -> None:
+    # The response time of each task is allowed to be 400 - i times as long; that of the last is too long.
+    lines = ["consort: 1", "platform: linux-host", "assumed: made up", "tasks:"]
+    for i in range(ROWS + 51):
+        deadline = (i + 1) * (400 - i) if i < ROWS + 50 else 2
+        task = f"period: 100s, deadline: {deadline}ms, wcet: 1ms, priority: {1000 - i}, on: master-0"
+        lines.append(f"  t{i}: {{{task}}}")
+    file = tmp_path / "system.yaml"
+    file.write_text("\n".join(lines) + "\n")
+    shown = consort("analyze", "--no-advice", file).stdout
+    rows = [line.split()[3] for line in shown.splitlines() if line.startswith("│")]
+    assert rows == [f"t{ROWS + 50 - n}" for n in range(ROWS)]
+    assert "51 more rows, --all shows them: all of them hold" in shown
+    whole = consort("analyze", "--no-advice", "--all", file).stdout
+    assert len([line for line in whole.splitlines() if line.startswith("│")]) == ROWS + 51
+    assert "more rows" not in whole
 
 
 def test_advice_follows_the_bounds(tmp_path: Path) -> None:
