@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "bindings.hpp"
 #include "rta/bulk.hpp"
+#include "rta/lanes.hpp"
 
 namespace nb = nanobind;
 
@@ -55,13 +57,37 @@ auto fp_responses(const Table& c, const Table& t, const Table& d, const std::opt
     return array(std::move(out), {all.sets, all.n});
 }
 
+nb::list names_of_units() {
+    nb::list names;
+    for (const VectorUnit& unit : vector_units()) {
+        names.append(unit.name);
+    }
+    return names;
+}
+
+std::optional<VectorUnit> unit_of(const std::optional<std::string>& name) {
+    if (name == "none") {
+        return std::nullopt;
+    }
+    for (const VectorUnit& unit : vector_units()) {
+        if (!name || *name == unit.name) {
+            return unit;
+        }
+    }
+    if (name) {
+        throw std::invalid_argument("this processor has no vector unit '" + *name + "'");
+    }
+    return std::nullopt;
+}
+
 auto fp_schedulable(const Table& c, const Table& t, const Table& d, const std::optional<Table>& j,
-                    const std::optional<Table>& b, bool preemptive) {
+                    const std::optional<Table>& b, bool preemptive, const std::optional<std::string>& unit) {
     const TaskSets all = tables(c, t, d, j, b);
+    const std::optional<VectorUnit> chosen = unit_of(unit);
     auto out = std::make_unique<bool[]>(all.sets);
     {
         const nb::gil_scoped_release free;
-        schedulable(all, preemptive, out.get());
+        schedulable(all, preemptive, chosen ? &*chosen : nullptr, out.get());
     }
     return array(std::move(out), {all.sets});
 }
@@ -86,7 +112,11 @@ void bind_bulk(nb::module_& module) {
                "Response times of many task sets (rows), -1 where one exceeds its deadline.");
     module.def("fp_schedulable", &fp_schedulable, nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"),
                nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
-               nb::arg("preemptive") = true, "Whether every task of each set meets its deadline.");
+               nb::arg("preemptive") = true, nb::arg("unit").none() = nb::none(),
+               "Whether every task of each set meets its deadline. `unit`: one of vector_units() or 'none'; "
+               "without it the widest.");
+    module.def("vector_units", &names_of_units,
+               "The vector units of this processor that fp_schedulable is written for, the widest first.");
     module.def("edf_schedulable", &edf_schedulable_of, nb::kw_only(), nb::arg("c"), nb::arg("t"),
                nb::arg("d"), nb::arg("jitter").none() = nb::none(), nb::arg("blocking").none() = nb::none(),
                nb::arg("preemptive") = true, "Whether EDF meets every deadline of each set.");

@@ -2,12 +2,14 @@
 #include "rta/bulk.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "rta/edf.hpp"
 #include "rta/fixed_priority.hpp"
+#include "rta/lanes.hpp"
 
 namespace consort::engine {
 
@@ -141,9 +143,18 @@ void responses(const TaskSets& all, bool preemptive, Time* out) {
     }
 }
 
-void schedulable(const TaskSets& all, bool preemptive, bool* out) {
+void schedulable(const TaskSets& all, bool preemptive, const VectorUnit* unit, bool* out) {
     std::vector<Counted> counted;
+    std::optional<Lanes> lanes;
+    if (unit != nullptr && preemptive && all.j == nullptr && all.b == nullptr) {
+        lanes.emplace(all.n, *unit);
+    }
     for (std::size_t s = 0; s < all.sets; ++s) {
+        if (lanes && s % Lanes::width == 0 && s + Lanes::width <= all.sets &&
+            lanes->schedulable(all, s, out + s)) {
+            s += Lanes::width - 1;
+            continue;
+        }
         const TaskSet set = all.row(s);
         check_row(set, s);
         bool good = true;

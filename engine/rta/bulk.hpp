@@ -29,8 +29,12 @@ struct TaskSets {
 // first -1 of a set are computed all the same. Bad values throw std::invalid_argument that names the set.
 void responses(const TaskSets& all, bool preemptive, Time* out);
 
+struct VectorUnit;
+
 // Whether every task of a set meets its deadline under fixed priorities. Stops at the first that does not.
-void schedulable(const TaskSets& all, bool preemptive, bool* out);
+// `unit` (rta/lanes.hpp), if not null, analyses many sets at once where they allow it; the verdicts are the
+// same.
+void schedulable(const TaskSets& all, bool preemptive, const VectorUnit* unit, bool* out);
 
 // Whether EDF meets every deadline of each set.
 void edf_schedulable(const TaskSets& all, bool preemptive, bool* out);

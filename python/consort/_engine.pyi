@@ -120,7 +120,9 @@ def fp_schedulable(
     jitter: Times | None = ...,
     blocking: Times | None = ...,
     preemptive: bool = ...,
+    unit: str | None = ...,
 ) -> NDArray[np.bool_]: ...
+def vector_units() -> list[str]: ...
 def edf_response(
     *,
     c: list[int],
