@@ -148,9 +148,11 @@ nb::object many(Times executions, Times periods, Time round, Time slot, const st
         const nb::gil_scoped_release release;
         std::vector<spm::Task> tasks(n);
         for (std::size_t s = 0; s < sets; ++s) {
+            const Time* const execution = executions.data() + std::int64_t(s) * executions.stride(0);
+            const Time* const period = periods.data() + std::int64_t(s) * periods.stride(0);
             for (std::size_t i = 0; i < n; ++i) {
-                const Time period = periods(s, i);
-                tasks[i] = {executions(s, i), period, period};
+                const Time every = period[std::int64_t(i) * periods.stride(1)];
+                tasks[i] = {execution[std::int64_t(i) * executions.stride(1)], every, every};
             }
             verdicts[s] = spm::schedulable(tasks, {round, slot}, options);
         }

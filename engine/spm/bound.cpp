@@ -2,7 +2,9 @@
 #include "spm/bound.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 #include "spm/lengths.hpp"
 #include "spm/sized_operations.hpp"
@@ -17,6 +19,15 @@ class Analysis {
   public:
     Analysis(std::span<const Task> tasks, Tdma tdma, const Options& options)
         : tasks_(tasks), lengths_(tdma, options), options_(options) {
+        start(tasks, tdma, options);
+    }
+
+    // Takes another set, in the memory of the one before.
+    void start(std::span<const Task> tasks, Tdma tdma, const Options& options) {
+        tasks_ = tasks;
+        lengths_ = Lengths(tdma, options);
+        options_ = options;
+        least_ = {};
         // The two longest of the tasks below each, from the lowest upwards.
         Pair longest{Worst::none, Worst::none};
         below_.resize(tasks.size());
@@ -29,7 +40,18 @@ class Analysis {
                 longest.second = index;
             }
         }
-        start_.resize(tasks.size(), 0);
+        longest_ = longest;
+        start_.assign(tasks.size(), 0);
+        counted_.assign(tasks.size(), {});
+        middle_.clear();
+        for (int k = 0; k < static_cast<int>(tasks.size()); ++k) {
+            if (is_middle(execution(k))) {
+                middle_.push_back(k);
+            }
+        }
+        std::sort(middle_.begin(), middle_.end(),
+                  [this](int a, int b) { return execution(a) > execution(b); });
+        sizes_.reset();
         if (sized()) {
             sizes_.emplace(tasks, tdma.slot);
             counts_.resize(tasks.size());
@@ -38,20 +60,14 @@ class Analysis {
 
     // The bound of task i; those of all tasks above it have been computed.
     Time respond(std::size_t i, Worst& worst) {
-        i_ = static_cast<int>(i);
-        final_ = final(i);
-        const Time deadline = tasks_[i].deadline;
-        limit_ = deadline > unbounded / 4 / options_.limit_factor ? unbounded / 4
-                                                                  : deadline * options_.limit_factor;
-        best_ = -1;
-        full_at_ = -1;
-        worst_ = {};
+        begin(i);
         const Pair below = below_[i];
         const int second = options_.lower_may_overrun ? below.first : below.second;
         consider(below.first, second);
         if (best_ <= limit_) {
             consider(second, below.first);
         }
+        misses_behind_lower_ = best_ > limit_;
         if (options_.method != Method::literal && best_ <= limit_) {
             consider_above(below.first, second);
         }
@@ -60,17 +76,67 @@ class Analysis {
         return best_;
     }
 
+    // Whether task i meets its deadline even if the longest of all tasks both blocked it and waited, and no
+    // interfering job came later for being in flight before. The response time that follows is not below that
+    // of respond(): the executions in H only grow with x, and a task in flight is released again no earlier
+    // than others (early() > 0). Where it is known of tasks above instead of theirs, respond() finds no less
+    // than the bound, for early() falls with it.
+    bool surely_meets(std::size_t i) {
+        begin(i);
+        std::optional<Time> h = most_behind(longest_.first, longest_.first, least_[0]);
+        if (!h && !options_.lower_may_overrun) {
+            // One of the two is no longer than the second longest.
+            h = most_behind(longest_.first, longest_.second, least_[1]);
+            const auto other = h ? most_behind(longest_.second, longest_.first, least_[2]) : std::nullopt;
+            h = other ? std::optional(std::max(*h, *other)) : std::nullopt;
+        }
+        if (h) {
+            start_[i] = *h + (options_.lemmas.start_jitter ? own_jitter() : 0);
+        }
+        return h.has_value();
+    }
+
+    // Of the task of the last respond(): whether it misses its deadline behind the two longest tasks below
+    // it, whatever is known of the tasks above.
+    [[nodiscard]] bool misses_behind_lower() const { return misses_behind_lower_; }
+
     [[nodiscard]] Time window_jobs(int j, Time window, int u, int x) const {
         const auto& task = tasks_[static_cast<std::size_t>(j)];
         // What is due up to its jitter before the window may be released in it.
-        Time from = options_.lemmas.window_jitter ? -task.jitter : 0;
-        if (j == u || j == x) {
-            from = early(j, u, x);
-        }
+        const Time from = j == u || j == x                ? early(j, u, x)
+                          : options_.lemmas.window_jitter ? -task.jitter
+                                                          : 0;
         return window > std::max<Time>(from, 0) ? ceil_div(window - from, task.period) : 0;
     }
 
   private:
+    // B and H behind u and x, where the task meets its deadline then; see surely_meets(). `least`: what H of
+    // a task above was found to be, whose jobs are among these.
+    [[nodiscard]] std::optional<Time> most_behind(int u, int x, Time& least) const {
+        const Time blocking = this->blocking(u, x);
+        while (blocking + least + final_ + own_jitter() <= limit_) {
+            Jobs jobs = due_in(blocking + least - lengths_.window_sub, Worst::none, Worst::none);
+            jobs.add(execution(x), 1, lengths_);
+            const Time next = most(jobs);
+            if (next == least) {
+                return blocking + least;
+            }
+            least = next;
+        }
+        return std::nullopt;
+    }
+
+    void begin(std::size_t i) {
+        i_ = static_cast<int>(i);
+        final_ = final(i);
+        const Time deadline = tasks_[i].deadline;
+        limit_ = deadline > unbounded / 4 / options_.limit_factor ? unbounded / 4
+                                                                  : deadline * options_.limit_factor;
+        best_ = -1;
+        full_at_ = -1;
+        worst_ = {};
+    }
+
     // The pairs in which a task above, or the task itself, is in flight.
     void consider_above(int first, int second) {
         // One that is no longer than the second longest below is outdone by that one, whose next release
@@ -120,11 +186,8 @@ class Analysis {
     [[nodiscard]] const Jobs& full() {
         if (full_at_ != best_) {
             full_at_ = best_;
-            full_ = {};
             full_window_ = best_ - final_ - own_jitter() - lengths_.window_sub;
-            for (int j = 0; j < i_; ++j) {
-                full_.add(execution(j), window_jobs(j, full_window_, Worst::none, Worst::none), lengths_);
-            }
+            full_ = due_in(full_window_, Worst::none, Worst::none);
         }
         return full_;
     }
@@ -151,22 +214,27 @@ class Analysis {
         jobs.add(execution(x), 1, lengths_);
         const Time blocking = sized() ? std::max(execution(u), sizes_->slot())
                                       : std::max(execution(u), lengths_.blocking_min) - lengths_.blocking_sub;
-        // The executions between the threshold and L are taken as L.
-        const Time h = jobs.long_sum + (jobs.count - jobs.long_count) * lengths_.after_io +
-                       std::min(jobs.count - jobs.long_count,
-                                lengths_.extra_waste + jobs.long_count + jobs.middle_count) *
-                           (lengths_.after_cpu - lengths_.after_io) +
-                       jobs.middle_count * (lengths_.after_cpu - lengths_.after_io);
-        return blocking + h + final_ + own_jitter() <= best_;
+        return blocking + most(jobs) + final_ + own_jitter() <= best_;
+    }
+
+    // Not below H of these jobs: the executions between the threshold and L are taken as L.
+    [[nodiscard]] Time most(const Jobs& jobs) const {
+        const Time more = lengths_.after_cpu - lengths_.after_io;
+        const Time others = jobs.count - jobs.long_count;
+        return jobs.long_sum + others * lengths_.after_io +
+               std::min(others, lengths_.extra_waste + jobs.long_count + jobs.middle_count) * more +
+               jobs.middle_count * more;
     }
 
     struct Pair {
         int first;
         int second;
     };
-    struct Run {
-        Time execution;
-        Time count;
+    // The number of a task's jobs in each window longer than `above` and no longer than `until`.
+    struct Counted {
+        Time jobs = 0;
+        Time above = unbounded;
+        Time until = 0;
     };
 
     [[nodiscard]] Time execution(int k) const {
@@ -210,7 +278,7 @@ class Analysis {
 
     // H of the jobs that the window holds: the sum of the n largest of their n executions and n DMA times. No
     // pairing of executions with DMA times gives more.
-    [[nodiscard]] Time interference(const Jobs& jobs, Time window, int u, int x) {
+    [[nodiscard]] Time interference(const Jobs& jobs, Time window, int u, int x) const {
         const Time n = jobs.count;
         const Time wasted = std::min(n, lengths_.extra_waste + jobs.long_count + jobs.middle_count);
         Time left = n - jobs.long_count;
@@ -223,34 +291,52 @@ class Analysis {
         return dma + longest_middle(left, window, u, x);
     }
 
-    [[nodiscard]] Time longest_middle(Time n, Time window, int u, int x) {
-        middle_.clear();
-        const auto is_middle = [this](Time c) { return c > lengths_.threshold && c <= lengths_.after_cpu; };
-        if (is_middle(execution(x))) {
-            middle_.push_back({execution(x), 1});
-        }
-        for (int j = 0; j < i_; ++j) {
-            if (is_middle(execution(j))) {
-                middle_.push_back({execution(j), window_jobs(j, window, u, x)});
+    [[nodiscard]] Time longest_middle(Time n, Time window, int u, int x) const {
+        Time sum = 0;
+        // The waiting job of x stands before others that are no longer.
+        Time waiting = is_middle(execution(x)) ? execution(x) : 0;
+        for (const int j : middle_) {
+            if (waiting >= execution(j) && n > 0) {
+                sum += std::exchange(waiting, 0);
+                --n;
+            }
+            if (j < i_) {
+                const Time take = std::min(n, window_jobs(j, window, u, x));
+                sum += take * execution(j);
+                n -= take;
             }
         }
-        std::sort(middle_.begin(), middle_.end(),
-                  [](const Run& a, const Run& b) { return a.execution > b.execution; });
-        Time sum = 0;
-        for (const Run& run : middle_) {
-            const Time take = std::min(n, run.count);
-            sum += take * run.execution;
-            n -= take;
-        }
-        return sum;
+        return sum + (n > 0 ? waiting : 0);
     }
 
-    [[nodiscard]] Jobs jobs_in(Time window, int u, int x) const {
+    [[nodiscard]] bool is_middle(Time c) const { return c > lengths_.threshold && c <= lengths_.after_cpu; }
+
+    // The jobs that are due in the window; those of u and x are next released as early() says.
+    [[nodiscard]] Jobs due_in(Time window, int u, int x) const {
         Jobs jobs;
-        jobs.add(execution(x), 1, lengths_);
         for (int j = 0; j < i_; ++j) {
-            jobs.add(execution(j), window_jobs(j, window, u, x), lengths_);
+            const Time n = j == u || j == x ? window_jobs(j, window, u, x) : window_jobs(j, window);
+            jobs.add(execution(j), n, lengths_);
         }
+        return jobs;
+    }
+
+    // The jobs of a task that is not in flight. Most windows hold as many as the last one that was looked at.
+    [[nodiscard]] Time window_jobs(int j, Time window) const {
+        Counted& known = counted_[static_cast<std::size_t>(j)];
+        if (window <= known.above || window > known.until) {
+            const auto& task = tasks_[static_cast<std::size_t>(j)];
+            const Time jobs = window_jobs(j, window, Worst::none, Worst::none);
+            const Time until = jobs * task.period - (options_.lemmas.window_jitter ? task.jitter : 0);
+            known = {jobs, jobs == 0 ? unbounded : std::max<Time>(until - task.period, 0), until};
+        }
+        return known.jobs;
+    }
+
+    // Those, and the one of x that waits.
+    [[nodiscard]] Jobs jobs_in(Time window, int u, int x) const {
+        Jobs jobs = due_in(window, u, x);
+        jobs.add(execution(x), 1, lengths_);
         return jobs;
     }
 
@@ -323,18 +409,22 @@ class Analysis {
     Options options_;
     std::vector<Pair> below_;
     std::vector<Time> start_;  // R - F of each task above
+    mutable std::vector<Counted> counted_;
+    Pair longest_{Worst::none, Worst::none};
+    std::array<Time, 3> least_{};  // not above H in surely_meets() for the next task
     std::vector<int> running_;
     std::vector<int> loading_;
     Jobs full_;
     Time full_at_ = -1;
     Time full_window_ = 0;
-    std::vector<Run> middle_;
+    std::vector<int> middle_;   // the tasks between the threshold and L, the longest first
     std::vector<Time> counts_;  // jobs of each task above in a window
     std::optional<SizedOperations> sizes_;
     int i_ = 0;
     Time final_ = 0;
     Time limit_ = 0;
     Time best_ = -1;
+    bool misses_behind_lower_ = false;
     Worst worst_;
 };
 
@@ -374,7 +464,24 @@ std::size_t responses(std::span<const Task> tasks, Tdma tdma, const Options& opt
 
 bool schedulable(std::span<const Task> tasks, Tdma tdma, const Options& options) {
     check(tasks, tdma);
-    Analysis analysis(tasks, tdma, options);
+    // Asked for millions of sets in a row.
+    static thread_local Analysis analysis({}, {1, 1}, {});
+    analysis.start(tasks, tdma, options);
+    if (options.method == Method::corrected && options.limit_factor == 1) {
+        // Most sets are far from the border: bounds that are larger, or smaller, say which side they are on.
+        Worst ignored;
+        std::size_t i = 0;
+        while (i < tasks.size() &&
+               (analysis.surely_meets(i) || analysis.respond(i, ignored) <= tasks[i].deadline)) {
+            ++i;
+        }
+        if (i == tasks.size()) {
+            return true;
+        }
+        if (analysis.misses_behind_lower()) {
+            return false;
+        }
+    }
     Worst worst;
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         if (analysis.respond(i, worst) > tasks[i].deadline) {

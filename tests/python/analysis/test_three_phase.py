@@ -295,15 +295,17 @@ class TestProperties:
             return
         assert all(r <= found[task] for task, r in responses(jobs).items())
 
-    def test_verdicts_of_many_sets_are_those_of_one(self):
-        rng = np.random.default_rng(4)
-        periods = np.sort(rng.integers(300, 4000, size=(400, 4)), axis=1)
-        executions = rng.integers(5, 200, size=(400, 4))
+    @pytest.mark.parametrize(("tasks", "longest"), [(1, 2500), (2, 500), (4, 200), (9, 700), (12, 300)])
+    def test_verdicts_of_many_sets_are_those_of_one(self, tasks, longest):
+        """A verdict needs no exact bound where a set is far from the border."""
+        rng = np.random.default_rng(tasks * longest)
+        periods = np.sort(rng.integers(300, 4000 * tasks, size=(400, tasks)), axis=1)
+        executions = rng.integers(5, longest, size=(400, tasks))
         verdicts = _engine.spm_schedulable(executions, periods, 2 * SIGMA, SIGMA)
-        assert 20 < verdicts.sum() < 380
+        assert 0 < verdicts.sum() < 400
         for e, p, verdict in zip(executions, periods, verdicts, strict=True):
             found = bounds([(int(c), int(t), int(t)) for c, t in zip(e, p, strict=True)], 2, "corrected", 1)
-            assert verdict == (len(found) == 4 and found[-1] is not None)
+            assert verdict == (len(found) == tasks and found[-1] is not None)
 
 
 class TestPython:

@@ -27,6 +27,10 @@ def test_analysis_goals():
         "sim_traced_jobs_per_s",
         "soundness_violations",
         "figure7_s",
+        "rta_vector_over_scalar",
+        "large_check_s",
+        "large_analyze_s",
+        "large_simulate_s",
     }
     for name in ("soundness_violations", "rta_different_answers", "sim_different_answers"):
         assert goals[name]["value"] == 0, name
