@@ -5,6 +5,7 @@ What a script or a notebook needs, each imported when it is used first (docs/ref
     load      a system description, checked
     plan      what each core of a target will do
     analyze   bounds of response times, channels and chains
+    place     where each task is best run
     simulate  a run in exact simulated time, recorded and judged
     run       a run on this machine, recorded and judged
     load_run  a run that was recorded before
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from consort.analysis.system import analyze_system as analyze
     from consort.model.load import load_system as load
+    from consort.place.call import place
     from consort.plan.make import plan
     from consort.record.store import load_run
     from consort.run.call import run
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__", "analyze", "load", "load_run", "plan", "run", "simulate"]
+__all__ = ["__version__", "analyze", "load", "load_run", "place", "plan", "run", "simulate"]
 
 _FUNCTIONS = {
     "analyze": ("consort.analysis.system", "analyze_system"),
@@ -33,7 +35,7 @@ _FUNCTIONS = {
     "load_run": ("consort.record.store", "load_run"),
 }
 # Packages of the same name, which can be called (callable_package.py).
-_PACKAGES = ("plan", "run", "simulate")
+_PACKAGES = ("place", "plan", "run", "simulate")
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ that reads a description today needs to change for it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -678,7 +679,7 @@ class System(Sourced):
 
     def changed(self, changes: dict[str, dict[str, Any]]) -> System:
         """The system with other values for some keys of tasks, as the overrides of a mode have them."""
-        data = self._given()
+        data = self.to_given()
         for name, change in changes.items():
             data["tasks"][name] = overridden(data["tasks"][name], change)
         channels = data.get("channels", {})
@@ -702,13 +703,42 @@ class System(Sourced):
     def in_mode(self, mode: str) -> System:
         """The system as it is in a mode: without the tasks that rest, and with what differs."""
         described = self.modes[mode]
-        data = self._given()
+        data = self.to_given()
         tasks = data["tasks"]
         for name, override in described.overrides.items():
             changed = override.model_dump(mode="json", by_alias=True, exclude_none=True)
             tasks[name] = overridden(tasks[name], changed)
         if described.tasks is not None:
             data["tasks"] = tasks = {name: tasks[name] for name in self.tasks if name in described.tasks}
+        self._with_both_ends(data)
+        del data["modes"]
+        data.pop("mode_changes", None)
+        return self._of(data)
+
+    def without(self, names: Collection[str]) -> System:
+        """The system without some of its tasks, and without channels and chains that need these."""
+        data = self.to_given()
+        data["tasks"] = {name: task for name, task in data["tasks"].items() if name not in names}
+        self._with_both_ends(data)
+        users = {name for task in data["tasks"].values() for name in task.get("sections", {})}
+        if "resources" in data:
+            data["resources"] = {name: r for name, r in data["resources"].items() if name in users}
+        for mode in data.get("modes", {}).values():
+            if "tasks" in mode:
+                mode["tasks"] = [name for name in mode["tasks"] if name not in names]
+            overrides = mode.pop("overrides", {})
+            left = {name: change for name, change in overrides.items() if name not in names}
+            if left:
+                mode["overrides"] = left
+        modes = data.get("modes", {})
+        data["modes"] = {name: mode for name, mode in modes.items() if mode and mode.get("tasks") != []}
+        if data["modes"].keys() != modes.keys():
+            data.pop("mode_changes", None)
+        return self._of(data)
+
+    def _with_both_ends(self, data: dict[str, Any]) -> None:
+        """Leaves channels, devices and chains only where the tasks in `data` have all their ends."""
+        tasks = data["tasks"]
         data["channels"] = self._channels_of(tasks, data.pop("channels", {}))
         for task in tasks.values():
             for key in ("reads", "writes"):
@@ -729,9 +759,6 @@ class System(Sourced):
         }
         chains = data.pop("chains", {})
         data["chains"] = {name: chain for name, chain in chains.items() if set(chain["path"]) <= set(tasks)}
-        del data["modes"]
-        data.pop("mode_changes", None)
-        return self._of(data)
 
     def _kept(self, bound: list[str] | dict[str, str], channels: dict[str, Any]) -> Any:
         """What a task reads or writes, without the channels that a mode does not have."""
@@ -782,7 +809,8 @@ class System(Sourced):
 
     def to_yaml(self, path: str | Path, comment: str = "") -> None:
         """Writes the description, without what was left out of it, as a file that reads back as the same."""
-        write_yaml(Path(path), self._given(), comment)
+        write_yaml(Path(path), self.to_given(), comment)
 
-    def _given(self) -> dict[str, Any]:
+    def to_given(self) -> dict[str, Any]:
+        """The description without what was left out of it, as plain data."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_unset=True)

@@ -68,7 +68,7 @@ def test_a_name_is_a_package_and_a_function_whatever_was_imported_first(order: t
 
 
 def test_every_function_is_there_and_has_a_signature_and_words() -> None:
-    assert set(FUNCTIONS) == {"analyze", "load", "load_run", "plan", "run", "simulate"}
+    assert set(FUNCTIONS) == {"analyze", "load", "load_run", "place", "plan", "run", "simulate"}
     for name in FUNCTIONS:
         assert inspect.signature(getattr(consort, name)).parameters
         assert name in dir(consort)

@@ -198,7 +198,7 @@ class TestEdits:
         assert self.made(description, found) == first
 
     def test_a_task_on_one_line_is_refused(self, description: Path) -> None:
-        description.write_text(json.dumps(load_system(description)._given()))
+        description.write_text(json.dumps(load_system(description).to_given()))
         with pytest.raises(BadInput, match="one key a line"):
             self.made(description, Proposal("first", "host", 1000, 1000, Fraction(0), (observation(),)))
 

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A placement, chosen: what `consort place` and `consort.place` do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from consort.errors import BadInput
+from consort.model import System
+from consort.model.problems import nearest
+from consort.place.evaluate import Evaluator, bounds_of, failing_of
+from consort.place.goals import GOALS, Bounds, Goal
+from consort.place.problem import Choice, Problem, problem_of
+from consort.place.search import Found, Search
+from consort.place.settle import settled, value_of
+from consort.progress import Progress, silent
+
+SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What was found for a description."""
+
+    problem: Problem
+    found: Found
+    moves: Found | None
+    """Of placements as good as the best: the one that moves the fewest tasks. None: not looked for."""
+    before: Bounds
+    system: System
+    """The description with the places and priorities that were chosen; as it was where there are none."""
+    after: Bounds
+    rounds: int
+    value: int = 0
+    """The objective's value, by the bounds of `system`."""
+
+    @property
+    def best(self) -> Found:
+        """What was chosen."""
+        return self.found if self.moves is None or self.moves.outcome is None else self.moves
+
+    def value_of(self, choice: Choice, bounds: Bounds, goal: Goal) -> int:
+        """An objective's value of a placement with these bounds."""
+        return value_of(Evaluator(self.problem), choice, bounds, goal)
+
+
+def place(
+    system: System,
+    best: Goal = "slack",
+    *,
+    keep: Collection[str] = (),
+    moves: int | None = None,
+    in_modes: bool = False,
+    seconds: float = SECONDS,
+    progress: Progress = silent,
+) -> Placement:
+    """Chooses where each task runs so that everything holds and an objective is best.
+
+    The search ends after `seconds`; what it says is optimal is proven so. The parameters are the options of
+    `consort place`. `BadInput` where the description leaves nothing to choose, or lacks a figure.
+    """
+    if best not in GOALS:
+        raise BadInput(f"{best!r} is no objective; {nearest(best, GOALS, 'objectives')}", field="--best")
+    problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes)
+    search = Search(problem, seconds, progress)
+    found = search.best(best)
+    fewest = None
+    if found.outcome is not None and found.outcome.values["moves"] < 0:
+        fewest = search.best("moves", {best: found.value})
+    before = bounds_of(problem, system)
+    chosen = found if fewest is None or fewest.outcome is None else fewest
+    if chosen.outcome is None:
+        return Placement(problem, found, fewest, before, system, before, search.rounds)
+    made, after = settled(search.evaluator, chosen.outcome, best)
+    failing = list(failing_of(problem, after))
+    value = value_of(search.evaluator, chosen.outcome.choice, after, best)
+    if failing or value < found.value:
+        raise AssertionError(f"the placement is not what the search took it for: {failing or value}")
+    return Placement(problem, found, fewest, before, made, after, search.rounds, value)
+
+
+def front(
+    system: System,
+    first: Goal,
+    second: Goal,
+    *,
+    points: int = 20,
+    keep: Collection[str] = (),
+    moves: int | None = None,
+    in_modes: bool = False,
+    seconds: float = SECONDS,
+    progress: Progress = silent,
+) -> tuple[Problem, list[tuple[Found, Found]], bool]:
+    """The placements of which none is better in one of two objectives and as good in the other.
+
+    From the best in `first` on; and whether the front is whole, not cut off after `points` or by the time.
+    """
+    for goal in (first, second):
+        if goal not in GOALS:
+            raise BadInput(
+                f"{goal!r} is no objective; {nearest(goal, GOALS, 'objectives')}", field="--pareto"
+            )
+    if first == second:
+        raise BadInput("a front has two objectives; name two different ones", field="--pareto")
+    problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes)
+    search = Search(problem, seconds, progress)
+    front: list[tuple[Found, Found]] = []
+    floors: dict[Goal, int] = {}
+    while len(front) < points:
+        one = search.best(first, floors)
+        if one.outcome is None:
+            return problem, front, one.status == "infeasible"
+        other = search.best(second, {**floors, first: one.value})
+        if other.outcome is None:
+            return problem, front, False
+        front.append((one, other))
+        if one.status != "optimal" or other.status != "optimal":
+            return problem, front, False
+        floors[second] = other.value + 1
+    return problem, front, False

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a placement is worth, by the analyses that `consort analyze` prints; each part is analysed once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from consort.analysis.mode_changes import analyze_modes
+from consort.analysis.result import Bound
+from consort.analysis.system import analyze_system, response_times
+from consort.model import BadDescription, System
+from consort.place import goals
+from consort.place.apply import Order, part, placed
+from consort.place.goals import Bounds, Goal
+from consort.place.problem import Choice, Decision, Place, Problem
+from consort.place.ranks import (
+    audsley,
+    deadline_order,
+    given_order,
+    least,
+    ranked,
+    slack_at,
+    takes_audsley,
+)
+from consort.plan import Plan, plan
+
+CHANGES = "changes of mode"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Tasks that share cores, directly or through others: nothing else says how long they take."""
+
+    cores: frozenset[str]
+    places: Mapping[Decision, Place]
+    slack: int | None
+    """The least share of a deadline that is left; None: one is not met."""
+    order: Order
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A placement: whether all holds, its values, and the bounds that say so."""
+
+    choice: Choice
+    parts: tuple[Part, ...]
+    system: System | None = None
+    bounds: Bounds = field(default_factory=dict)
+    values: Mapping[Goal, int] = field(default_factory=dict)
+    reactions: Mapping[str, int] = field(default_factory=dict)
+    failing: tuple[Bound, ...] = ()
+    why: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.values)
+
+    def moved(self, problem: Problem) -> list[str]:
+        """The tasks that it moves."""
+        return problem.moved(self.choice)
+
+
+class Evaluator:
+    """Analyses placements of a problem, and remembers their parts."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.analyses = 0
+        self._parts: dict[frozenset[tuple[Decision, Place]], Part] = {}
+        self._outcomes: dict[Choice, Outcome] = {}
+        self._alone: dict[tuple[Decision, Place], Mapping[str | None, Bound]] = {}
+        self._together = any(
+            problem.system.scheduling_of(core).bandwidth is not None
+            for core in problem.system.platform_description.core_names()
+        )
+
+    def outcome(self, choice: Choice) -> Outcome:
+        if choice not in self._outcomes:
+            self._outcomes[choice] = self._judge(choice)
+        return self._outcomes[choice]
+
+    def parts(self, choice: Choice) -> Iterator[Part]:
+        for cores, places in self.split(choice):
+            yield self.part(cores, places)
+
+    def split(self, choice: Choice) -> list[tuple[frozenset[str], dict[Decision, Place]]]:
+        """The parts of a placement: cores that masters, workers or the DMA engine join, and their tasks."""
+        root: dict[str, str] = {}
+
+        def top(core: str) -> str:
+            while root.setdefault(core, core) != core:
+                core = root[core]
+            return core
+
+        places = dict(zip(self.problem.decisions, self.problem.places(choice), strict=True))
+        first: dict[str, str] = {}
+        for decision, place in places.items():
+            # What a task's one priority, the one DMA engine, and the one memory bus have to do with.
+            joined = [*place.cores, first.setdefault(f"task {decision.task}", place.on)]
+            if place.execution == "three-phase":
+                joined.append(first.setdefault("dma", place.on))
+            if self._together:
+                joined.append(first.setdefault("bus", place.on))
+            for core in joined:
+                root[top(core)] = top(joined[0])
+        found: dict[str, tuple[set[str], dict[Decision, Place]]] = {}
+        for decision, place in places.items():
+            cores, mine = found.setdefault(top(place.on), (set(), {}))
+            cores.update(place.cores)
+            mine[decision] = place
+        return [(frozenset(cores), mine) for cores, mine in found.values()]
+
+    def part(self, cores: frozenset[str], places: Mapping[Decision, Place]) -> Part:
+        """The slack of a part; cores of one class stand for each other."""
+        core = next(iter(cores))
+        seen = dict(places)
+        if len(cores) == 1:
+            first = self.problem.alike(core)[0]
+            seen = {decision: replace(place, on=first) for decision, place in places.items()}
+        key = frozenset(seen.items())
+        if key not in self._parts:
+            self._parts[key] = self._analysed(seen)
+        return replace(self._parts[key], cores=cores, places=dict(places))
+
+    def alone(self, decision: Decision, place: Place) -> Mapping[str | None, Bound]:
+        """The bound of a task that has its core, or its master and its worker, for itself, by mode.
+
+        Empty where the description with this task alone breaks a rule: that says nothing of others.
+        """
+        key = (
+            decision,
+            replace(place, on=self.problem.alike(place.on)[0]) if place.master is None else place,
+        )
+        if key not in self._alone:
+            found: dict[str | None, Bound] = {}
+            try:
+                system = part(self.problem, {decision: key[1]}, {decision.task: None})
+                for view in self._views(system, {decision}):
+                    found[view] = response_times(plan(system, "analysis", mode=view))[0]
+            except BadDescription:
+                found = {}
+            self._alone[key] = found
+        return self._alone[key]
+
+    def _views(self, system: System, decisions: Collection[Decision]) -> list[str | None]:
+        """The modes in which some decisions count."""
+        own = {self.problem.decisions.index(decision) for decision in decisions}
+        return [
+            view
+            for view, active in self.problem.active.items()
+            if own & set(active.values()) and (view is None or view in system.modes)
+        ]
+
+    def _analysed(self, places: Mapping[Decision, Place]) -> Part:
+        cores = frozenset(core for place in places.values() for core in place.cores)
+        names = [n for n in self.problem.system.tasks if any(d.task == n for d in places)]
+        unnumbered = any(self.problem.policy(core) == "edf" for core in cores)
+        deadline = deadline_order(self.problem, names)
+        first = dict.fromkeys(names) if unnumbered else numbers(deadline)
+        self.analyses += 1
+        try:
+            system = part(self.problem, places, first)
+            plans = {v: plan(system, "analysis", mode=v) for v in self._views(system, places)}
+        except BadDescription as error:
+            return Part(cores, places, None, None, error.problems[0].message)
+        best = self._slack(plans, None)
+        if unnumbered:
+            return self._part(cores, places, best, None)
+        order: tuple[str, ...] = deadline
+        given = given_order(self.problem, names)
+        if given is not None and given != deadline:
+            value = self._slack(plans, given)
+            if value[0] is not None and (best[0] is None or value[0] >= best[0]):
+                best, order = value, given
+        if len(names) > 1 and len(cores) == 1 and takes_audsley(self.problem, next(iter(cores))):
+            chosen = audsley(names, lambda urgent, task: slack_at(plans, urgent, task), order)
+            if chosen is not None and chosen != order:
+                value = self._slack(plans, chosen)
+                if value[0] is not None and (best[0] is None or value[0] > best[0]):
+                    best, order = value, chosen
+        return self._part(cores, places, best, order)
+
+    def _part(
+        self,
+        cores: frozenset[str],
+        places: Mapping[Decision, Place],
+        best: tuple[int | None, str],
+        order: Order,
+    ) -> Part:
+        return Part(cores, places, best[0], order, best[1])
+
+    def _slack(self, plans: Mapping[str | None, Plan], order: Order) -> tuple[int | None, str]:
+        """The least slack of some tasks in all modes, and what fails if it is none."""
+        slacks = []
+        for one in plans.values():
+            bounds = response_times(one if order is None else ranked(one, order))
+            slacks.append(goals.slack_of(bounds))
+            if slacks[-1] is None:
+                bad = next(b for b in bounds if not b.schedulable)
+                return None, bad.verdict()
+        return least(slacks) if slacks else goals.BILLION, ""
+
+    def _judge(self, choice: Choice) -> Outcome:
+        parts = tuple(self.parts(choice))
+        bad = [one for one in parts if one.slack is None]
+        if bad:
+            return Outcome(choice, parts, why=bad[0].why)
+        try:
+            system = placed(self.problem, self.problem.places(choice), ranks_of(parts))
+            bounds = bounds_of(self.problem, system)
+        except BadDescription as error:
+            return Outcome(choice, parts, why=str(error.problems[0]))
+        self.analyses += 1
+        failing = tuple(failing_of(self.problem, bounds))
+        if failing:
+            return Outcome(choice, parts, system, bounds, failing=failing, why=failing[0].verdict())
+        times = goals.reactions(self.problem, bounds)
+        values = self.values(choice, parts)
+        if times is not None:
+            values["reaction"] = -sum(times.values())
+        return Outcome(choice, parts, system, bounds, values, times or {})
+
+    def values(self, choice: Choice, parts: Sequence[Part]) -> dict[Goal, int]:
+        """The objectives that do not rest on chains; energy only where all of it is known."""
+        places = self.problem.places(choice)
+        return {
+            "slack": least([one.slack for one in parts]) or 0,
+            "cores": -len({core for place in places for core in place.cores}),
+            "moves": self.problem.stay(choice),
+        }
+
+    def energy(self, choice: Choice) -> int:
+        """The energy of all jobs in a second, in the mode that takes most, as a value (negative)."""
+        total: dict[str | None, int] = {}
+        pairs = zip(self.problem.decisions, self.problem.places(choice), strict=True)
+        for decision, place in pairs:
+            for view, used in goals.power(self.problem, decision, place).items():
+                total[view] = total.get(view, 0) + used
+        return -max(total.values())
+
+
+def numbers(order: Sequence[str]) -> dict[str, int | None]:
+    """Priorities that put tasks in an order."""
+    return {name: len(order) - at for at, name in enumerate(order)}
+
+
+def ranks_of(parts: Iterable[Part]) -> dict[str, int | None]:
+    """Priorities for all tasks by the orders of their parts."""
+    found: dict[str, int | None] = {}
+    for one in parts:
+        names = [decision.task for decision in one.places]
+        found |= dict.fromkeys(names) if one.order is None else numbers(one.order)
+    return found
+
+
+def bounds_of(problem: Problem, system: System) -> Bounds:
+    """All bounds of a description, in each of its modes, as `consort analyze` has them."""
+    if system.mode_changes is not None:
+        found = analyze_modes(system)
+        bounds: dict[str | None, list[Bound]] = {CHANGES: list(found.changes)}
+        bounds.update((mode, list(some)) for mode, some in found.modes.items())
+        return bounds
+    return {view: analyze_system(plan(system, "analysis", mode=view)) for view in problem.views}
+
+
+def failing_of(problem: Problem, bounds: Bounds) -> Iterator[Bound]:
+    for some in bounds.values():
+        for bound in some:
+            if not bound.schedulable and bound.task not in problem.waived:
+                yield bound

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a placement is to be best in: a whole number for each objective, the larger the better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from consort.analysis.result import Bound, in_words
+from consort.errors import BadInput
+from consort.place.problem import Decision, Place, Problem
+
+Goal = Literal["slack", "cores", "reaction", "energy", "moves"]
+GOALS: tuple[Goal, ...] = tuple(goal for goal in get_args(Goal) if goal != "moves")
+# Slack is counted in parts of a billion of the deadline.
+BILLION = 10**9
+_SECOND = 10**12
+# The bounds of a description, by the mode that they hold in; "changes" are those between modes.
+Bounds = Mapping[str | None, list[Bound]]
+
+
+@dataclass(frozen=True)
+class Words:
+    """How an objective is said: what it is, and a value of it."""
+
+    what: str
+    value: Callable[[int], str]
+
+
+WORDS: dict[Goal, Words] = {
+    "slack": Words(
+        "the least share of its deadline that a task's bound leaves", lambda v: f"{v / BILLION:.4%}"
+    ),
+    "cores": Words("cores that tasks take time of", lambda v: str(-v)),
+    "reaction": Words("the sum of the chains' reaction times", lambda v: in_words(-v)),
+    "energy": Words("energy of the jobs in a second", lambda v: f"{-v / _SECOND:.6g}J"),
+    "moves": Words("tasks and places that change", str),
+}
+
+
+def slack_of(bounds: Iterable[Bound]) -> int | None:
+    """The least share that a bound leaves of its deadline, rounded down; None where one does not hold."""
+    least = BILLION
+    for bound in bounds:
+        if not bound.schedulable:
+            return None
+        assert bound.response is not None and bound.deadline is not None
+        least = min(least, (bound.deadline - bound.response) * BILLION // bound.deadline)
+    return least
+
+
+def chains_of(problem: Problem) -> dict[str, tuple[str | None, ...]]:
+    """The chains whose reaction time depends on the placement, with the modes in which they are.
+
+    Under logical execution time it does not, as long as all deadlines hold; with a sporadic task there is
+    none.
+    """
+    found: dict[str, list[str | None]] = {}
+    for view, system in problem.systems.items():
+        for name, chain in system.chains.items():
+            if chain.communication != "let" and not any(system.tasks[t].sporadic for t in chain.path):
+                found.setdefault(name, []).append(view)
+    return {name: tuple(views) for name, views in found.items()}
+
+
+def slack_in(bounds: Bounds) -> int | None:
+    """The least slack of all tasks in all modes; None where a deadline is not met."""
+    return slack_of(b for some in bounds.values() for b in some if b.kind == "response time")
+
+
+def term_of(chain: str, view: str | None = None, step: int | None = None) -> str:
+    """What a chain's reaction time, or what one of its tasks adds to it, is called in a cut."""
+    return f"reaction {chain}" if step is None else f"reaction {chain} {step} {view or ''}"
+
+
+def reactions(problem: Problem, bounds: Bounds) -> dict[str, int] | None:
+    """By chain its longest reaction time in any mode [ps]; None where one has no bound."""
+    found = {}
+    for name, views in chains_of(problem).items():
+        longest = 0
+        for view in views:
+            known = [b.response for b in bounds[view] if b.task == name and b.kind == "reaction time"]
+            if not known or known[0] is None:
+                return None
+            longest = max(longest, known[0])
+        found[name] = longest
+    return found
+
+
+def power(problem: Problem, decision: Decision, place: Place) -> dict[str | None, int]:
+    """The energy of a decision's jobs in a second, in each mode that it counts in [pJ], rounded up."""
+    found = {}
+    for view, active in problem.active.items():
+        if problem.decisions[active[decision.task]] is not decision if decision.task in active else True:
+            continue
+        task = problem.systems[view].tasks[decision.task]
+        kind = problem.system.platform_description.core(place.on).processor_name
+        energy = task.energy_on(kind, place.execution)
+        if energy is None:
+            way = "" if place.execution == "local" else f" by {place.execution} execution"
+            raise BadInput(
+                f"a job of {decision.task} on {kind}{way} has no energy, and nothing is 0 because nobody"
+                f" gave it; add it, for example 'energy: {{{kind}: {{value: 1mJ, assumed: why}}}}', or keep"
+                f" the task where its energy is known (--keep {decision.task})",
+                file=problem.system.file,
+                field=f"tasks.{decision.task}.energy",
+            )
+        interval = task.interval.picoseconds
+        found[view] = -(-energy.picojoules * _SECOND // interval)
+    return found
+
+
+def check_goal(problem: Problem, goal: Goal) -> None:
+    """`BadInput` where the description cannot be placed for an objective."""
+    if goal == "reaction" and not chains_of(problem):
+        raise BadInput(
+            "no chain has a reaction time that a placement changes: each is under logical execution time, or"
+            " has a sporadic task; choose another objective",
+            file=problem.system.file,
+            field="chains",
+        )
+    if goal == "energy":
+        for decision in problem.decisions:
+            places = decision.places
+            if decision.task in problem.kept:
+                places = (places[decision.given],)
+            for place in places:
+                power(problem, decision, place)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The placement as a problem of whole numbers, for CP-SAT: what holds of any placement, and the cuts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ortools.sat.python import cp_model
+
+from consort.analysis.result import Bound
+from consort.place import goals
+from consort.place.cuts import Cut, Literal
+from consort.place.evaluate import Evaluator
+from consort.place.goals import BILLION, Goal
+from consort.place.problem import Choice, Place, Problem
+from consort.place.ranks import plain
+
+SEED = 1
+# More than any time or energy of a description, and far from where the solver's integers end.
+_MOST = 10**17
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the solver says: a placement, and what no placement exceeds; no placement: there is none."""
+
+    choice: Choice | None
+    bound: int
+    known: bool = True
+    """Whether the solver came to an answer before its time was over."""
+
+
+def _in_order(literal: Literal) -> tuple[int, int]:
+    return literal.decision, literal.place
+
+
+def _sum(terms: Iterable[cp_model.LinearExpr]) -> cp_model.LinearExpr:
+    total: cp_model.LinearExpr = cp_model.LinearExpr.sum(list(terms))
+    return total
+
+
+class Model:
+    """All placements that are not known to fail, with an objective."""
+
+    def __init__(
+        self, problem: Problem, evaluator: Evaluator, goal: Goal, floors: Mapping[Goal, int]
+    ) -> None:
+        self.problem = problem
+        self.evaluator = evaluator
+        self.goal = goal
+        self.model = cp_model.CpModel()
+        self.at = [
+            [self.model.new_bool_var(f"{decision} {place}") for place in decision.places]
+            for decision in problem.decisions
+        ]
+        for row in self.at:
+            self.model.add_exactly_one(row)
+        self.terms: dict[str, cp_model.LinearExpr] = {}
+        self._given()
+        self._alone()
+        self._roles()
+        self._loads()
+        self._resources()
+        for one in dict.fromkeys([goal, *floors]):
+            expression = getattr(self, f"_{one}")()
+            if one in floors:
+                self.model.add(expression >= floors[one])
+            if one == goal:
+                self.model.maximize(expression)
+
+    def literal(self, one: Literal) -> cp_model.LiteralT:
+        variable = self.at[one.decision][one.place]
+        return variable if one.positive else ~variable
+
+    def add(self, cuts: Iterable[Cut]) -> None:
+        for cut in cuts:
+            literals = [self.literal(one) for one in sorted(cut.literals, key=_in_order)]
+            if cut.term is None:
+                self.model.add_bool_or([~literal for literal in literals])
+            elif cut.term in self.terms:
+                term = self.terms[cut.term]
+                self.model.add(term <= cut.at_most).only_enforce_if(literals)
+
+    def solve(self, seconds: float, hint: Choice | None) -> Answer:
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        solver.parameters.random_seed = SEED
+        solver.parameters.max_time_in_seconds = max(seconds, 0.01)
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
+        if hint is not None:
+            for row, chosen in zip(self.at, hint, strict=True):
+                for i, variable in enumerate(row):
+                    self.model.add_hint(variable, i == chosen)
+        status = solver.solve(self.model)
+        if status == cp_model.INFEASIBLE:
+            return Answer(None, 0)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Answer(None, _MOST, known=False)
+        choice = tuple(
+            next(i for i, variable in enumerate(row) if solver.boolean_value(variable)) for row in self.at
+        )
+        value, bound = round(solver.objective_value), solver.best_objective_bound
+        return Answer(choice, value if status == cp_model.OPTIMAL else int(bound // 1))
+
+    def _given(self) -> None:
+        """Tasks that are kept, and how many may move."""
+        moved: dict[str, cp_model.IntVar] = {}
+        for decision, row in zip(self.problem.decisions, self.at, strict=True):
+            if decision.task in self.problem.kept:
+                self.model.add(row[decision.given] == 1)
+            elsewhere = moved.setdefault(decision.task, self.model.new_bool_var(f"{decision.task} moves"))
+            self.model.add_implication(~row[decision.given], elsewhere)
+        self.moved = list(moved.values())
+        if self.problem.moves is not None:
+            self.model.add(_sum(self.moved) <= self.problem.moves)
+
+    def _alone(self) -> None:
+        """A task that has no bound, or a later one than it may, where it is alone does not go there."""
+        for variable, bounds in self._bounds_alone():
+            if goals.slack_of(bounds) is None:
+                self.model.add(variable == 0)
+
+    def _bounds_alone(self) -> Iterator[tuple[cp_model.IntVar, Collection[Bound]]]:
+        """For each place of a task its bounds there without all others (placement.md, lemma 1)."""
+        for decision, row in zip(self.problem.decisions, self.at, strict=True):
+            for place, variable in zip(decision.places, row, strict=True):
+                if place.execution != "three-phase":
+                    yield variable, self.evaluator.alone(decision, place).values()
+
+    def _roles(self) -> None:
+        """Nothing else is on a worker."""
+        cores = self.problem.system.platform_description.core_names()
+        for view, active in self.problem.active.items():
+            worker = {core: self.model.new_bool_var(f"{core} serves in {view}") for core in cores}
+            for index in active.values():
+                for place, variable in zip(self.problem.decisions[index].places, self.at[index], strict=True):
+                    if place.master is None:
+                        self.model.add_implication(variable, ~worker[place.on])
+                    else:
+                        self.model.add_implication(variable, worker[place.on])
+                        self.model.add_implication(variable, ~worker[place.master])
+
+    def _loads(self) -> None:
+        """No core has a bound for tasks that ask for more time than there is."""
+        platform = self.problem.system.platform_description
+        for view, active in self.problem.active.items():
+            system = self.problem.systems[view]
+            loads: dict[str, list[cp_model.LinearExpr]] = {}
+            for name, index in active.items():
+                task = system.tasks[name]
+                for place, variable in zip(self.problem.decisions[index].places, self.at[index], strict=True):
+                    wcet = task.wcet_on(platform.core(place.on).processor_name, place.execution)
+                    if place.execution == "local" and wcet is not None:
+                        share = wcet.picoseconds * BILLION // task.interval.picoseconds
+                        loads.setdefault(place.on, []).append(share * variable)
+            for terms in loads.values():
+                self.model.add(_sum(terms) <= BILLION)
+
+    def _resources(self) -> None:
+        """The tasks that use a resource are on one core."""
+        for resource in self.problem.system.resources:
+            users = [
+                i
+                for i, decision in enumerate(self.problem.decisions)
+                if resource in self.problem.system.tasks[decision.task].sections
+            ]
+            for first, second in pairwise(users):
+                cores = self.problem.system.platform_description.core_names()
+                for core in cores:
+                    self.model.add(_sum(self._on(first, core)) == _sum(self._on(second, core)))
+
+    def _on(self, index: int, core: str) -> list[cp_model.IntVar]:
+        places = self.problem.decisions[index].places
+        return [variable for place, variable in zip(places, self.at[index], strict=True) if place.on == core]
+
+    def _slack(self) -> cp_model.LinearExpr:
+        """At most what each task has where it is alone on its core."""
+        least = self.model.new_int_var(0, BILLION, "slack")
+        self.terms["slack"] = least
+        for variable, bounds in self._bounds_alone():
+            slack = goals.slack_of(bounds)
+            if slack is not None:
+                self.model.add(least <= slack).only_enforce_if(variable)
+        return least
+
+    def _cores(self) -> cp_model.LinearExpr:
+        used = {
+            core: self.model.new_bool_var(f"{core} is used")
+            for core in self.problem.system.platform_description.core_names()
+        }
+        for decision, row in zip(self.problem.decisions, self.at, strict=True):
+            for place, variable in zip(decision.places, row, strict=True):
+                for core in place.cores:
+                    self.model.add_implication(variable, used[core])
+        return -_sum(used.values())
+
+    def _moves(self) -> cp_model.LinearExpr:
+        """As `Problem.stay` has it."""
+        stay = [row[decision.given] for decision, row in zip(self.problem.decisions, self.at, strict=True)]
+        count = len(stay)
+        return _sum(stay) - count - (count + 1) * _sum(self.moved)
+
+    def _energy(self) -> cp_model.LinearExpr:
+        most = self.model.new_int_var(0, _MOST, "energy")
+        by_view: dict[str | None, list[cp_model.LinearExpr]] = {}
+        for decision, row in zip(self.problem.decisions, self.at, strict=True):
+            for i, (place, variable) in enumerate(zip(decision.places, row, strict=True)):
+                if decision.task in self.problem.kept and i != decision.given:
+                    continue
+                for view, used in goals.power(self.problem, decision, place).items():
+                    by_view.setdefault(view, []).append(used * variable)
+        for terms in by_view.values():
+            self.model.add(most >= _sum(terms))
+        return -most
+
+    def _reaction(self) -> cp_model.LinearExpr:
+        """The sum of the chains' reaction times, each the longest of its modes."""
+        times = []
+        for chain, views in goals.chains_of(self.problem).items():
+            time = self.model.new_int_var(0, _MOST, f"reaction of {chain}")
+            self.terms[goals.term_of(chain)] = -time
+            times.append(time)
+            for view in views:
+                self.model.add(time >= self._least_reaction(chain, view))
+        return -_sum(times)
+
+    def _least_reaction(self, chain: str, view: str | None) -> cp_model.LinearExpr:
+        """Theorem 11, with at least the response times of tasks that are alone (placement.md, lemma 5)."""
+        system = self.problem.systems[view]
+        path = system.chains[chain].path
+        decisions = [self.problem.active[view][name] for name in path]
+        periods = sum(system.tasks[name].interval.picoseconds for name in path)
+        waits = [self.model.new_int_var(0, _MOST, f"{chain} {view} {step}") for step in range(len(path))]
+        for step, decision in enumerate(decisions):
+            self.terms[goals.term_of(chain, view, step)] = -waits[step]
+            after = decisions[step + 1 : step + 3]
+            for place, variable in zip(
+                self.problem.decisions[decision].places, self.at[decision], strict=True
+            ):
+                least = self._alone_at(decision, place, view)
+                beside: list[cp_model.IntVar] = []
+                if after and self.problem.policy(place.on) != "edf":
+                    # Before a less urgent task of the same core a task counts with its lateness only.
+                    beside = self._on(after[0], place.on)
+                apart = [~other for other in beside]
+                self.model.add(waits[step] >= least).only_enforce_if([variable, *apart])
+                if beside and plain(self.problem, place.on):
+                    # Whichever is the more urgent, the other one waits for it.
+                    there = Place("local", place.on)
+                    both = least + self._alone_at(after[0], there, view)
+                    ends = [~other for other in (self._on(after[1], place.on) if len(after) > 1 else ())]
+                    self.model.add(waits[step] + waits[step + 1] >= both).only_enforce_if(
+                        [variable, beside[0], *ends]
+                    )
+        return _sum(waits) + periods
+
+    def _alone_at(self, decision: int, place: Place, view: str | None) -> int:
+        """At least how long a task takes at a place [ps]."""
+        task = self.problem.systems[view].tasks[self.problem.decisions[decision].task]
+        kind = self.problem.system.platform_description.core(place.on).processor_name
+        wcet = task.wcet_on(kind, place.execution)
+        if place.execution != "three-phase":
+            alone = self.evaluator.alone(self.problem.decisions[decision], place).get(view)
+            if alone is not None and alone.response is not None:
+                return alone.response
+        return 0 if wcet is None else wcet.picoseconds

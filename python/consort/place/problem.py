@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What there is to choose: for each task, and in each mode that places it anew, the places it may have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from consort.errors import BadInput
+from consort.model import System, Task
+from consort.model.costs import EnergyByExecution, TimeByExecution
+from consort.model.description import Execution, Policy
+from consort.model.platform import Core
+from consort.model.problems import nearest
+
+# The keys of a task, and of what differs for it in a mode, that say where it runs.
+PLACING = ("on", "execution", "master")
+# The index of a place, for each decision of a problem.
+Choice = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A core, and how the task executes there."""
+
+    execution: Execution
+    on: str
+    master: str | None = None
+
+    @property
+    def cores(self) -> tuple[str, ...]:
+        """The cores that it takes time of."""
+        return (self.on,) if self.master is None else (self.on, self.master)
+
+    def __str__(self) -> str:
+        where = self.on if self.master is None else f"{self.on} for {self.master}"
+        return where if self.execution == "local" else f"{where} ({self.execution})"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Where a task runs: in every mode that says nothing else (`mode` None), or in one mode."""
+
+    task: str
+    mode: str | None
+    places: tuple[Place, ...]
+    # The index of the place that the description gives.
+    given: int
+
+    def __str__(self) -> str:
+        return self.task if self.mode is None else f"{self.task} in mode {self.mode}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A description, and what of its placement may change.
+
+    `kept` tasks stay where they are, what is required of `waived` chains need not hold, and at most `moves`
+    tasks change their place.
+    """
+
+    system: System
+    views: tuple[str | None, ...]
+    """The situations that are analysed: the description as it stands (None) and its modes."""
+    decisions: tuple[Decision, ...]
+    kept: frozenset[str] = frozenset()
+    waived: frozenset[str] = frozenset()
+    moves: int | None = None
+
+    @cached_property
+    def systems(self) -> Mapping[str | None, System]:
+        return systems_of(self.system, self.views)
+
+    @cached_property
+    def active(self) -> Mapping[str | None, Mapping[str, int]]:
+        """For each view the tasks that are active in it, and the decision that says where each runs."""
+        index = {(decision.task, decision.mode): i for i, decision in enumerate(self.decisions)}
+        return {
+            view: {name: index.get((name, view), index[name, None]) for name in system.tasks}
+            for view, system in self.systems.items()
+        }
+
+    @property
+    def given(self) -> Choice:
+        return tuple(decision.given for decision in self.decisions)
+
+    def places(self, choice: Choice) -> list[Place]:
+        return [decision.places[i] for decision, i in zip(self.decisions, choice, strict=True)]
+
+    def moved(self, choice: Choice) -> list[str]:
+        """The tasks whose place differs from that of the description, in any mode."""
+        pairs = zip(self.decisions, choice, strict=True)
+        return list(dict.fromkeys(d.task for d, i in pairs if i != d.given))
+
+    def stay(self, choice: Choice) -> int:
+        """The larger, the fewer tasks move, and of as many tasks the fewer of their places in modes."""
+        places = sum(i != d.given for d, i in zip(self.decisions, choice, strict=True))
+        return -(len(self.moved(choice)) * (len(self.decisions) + 1) + places)
+
+    def class_of(self, core: str) -> str:
+        """What cores have in common that no analysis can tell apart: their group, where nothing singles them
+        out."""
+        return core if core in self.system.scheduling else core.rpartition("-")[0]
+
+    def alike(self, core: str) -> list[str]:
+        """The cores of a class, in the platform's order."""
+        platform, wanted = self.system.platform_description, self.class_of(core)
+        return [name for name in platform.core_names() if self.class_of(name) == wanted]
+
+    def policy(self, core: str) -> Policy:
+        return self.system.scheduling_of(core).policy
+
+
+def problem_of(
+    system: System,
+    *,
+    keep: Collection[str] = (),
+    waived: Collection[str] = (),
+    moves: int | None = None,
+    in_modes: bool = False,
+) -> Problem:
+    """What there is to choose in a description; `BadInput` where it cannot be chosen.
+
+    `in_modes`: the places that modes give are chosen, too; else they stay.
+    """
+    for name in keep:
+        if name not in system.tasks:
+            text = f"{name!r} is no task; {nearest(name, system.tasks, 'tasks')}"
+            raise BadInput(text, file=system.file, field="--keep")
+    for mode, described in system.modes.items():
+        for task, override in described.overrides.items():
+            if override.priority is not None:
+                raise BadInput(
+                    "priorities that differ by mode are not chosen; give the task one priority for all modes",
+                    file=system.file,
+                    field=f"modes.{mode}.overrides.{task}.priority",
+                )
+    changes = system.mode_changes
+    views = (None, *system.modes) if changes is None else tuple(changes.entered())
+    systems = systems_of(system, views)
+    decisions = []
+    for name in system.tasks:
+        own = {mode for mode in views if mode is not None and _places_anew(system, mode, name)}
+        inherits = [view for view in views if name in systems[view].tasks and view not in own]
+        decisions.append(_decision(system, name, None, [systems[view].tasks[name] for view in inherits]))
+        for mode in (view for view in views if view in own):
+            decisions.append(_decision(system, name, mode, [systems[mode].tasks[name]], stays=not in_modes))
+    return Problem(system, views, tuple(decisions), frozenset(keep), frozenset(waived), moves)
+
+
+def systems_of(system: System, views: Sequence[str | None]) -> dict[str | None, System]:
+    return {view: system if view is None else system.in_mode(view) for view in views}
+
+
+def _places_anew(system: System, mode: str, task: str) -> bool:
+    override = system.modes[mode].overrides.get(task)
+    return override is not None and any(getattr(override, key) is not None for key in PLACING)
+
+
+def _decision(
+    system: System, name: str, mode: str | None, as_in: Sequence[Task], *, stays: bool = False
+) -> Decision:
+    """`as_in`: the task as it is in each mode that the decision counts in; none: it stays where it is."""
+    task = as_in[0] if as_in else system.tasks[name]
+    given = Place(task.execution, task.on, task.master)
+    places = dict.fromkeys(place for place in _places(system, task) if _costs_known(system, as_in, place))
+    every = tuple(places) if given in places else (given, *places)
+    if stays or not as_in:
+        every = (given,)
+    return Decision(name, mode, every, every.index(given))
+
+
+def _costs_known(system: System, as_in: Sequence[Task], place: Place) -> bool:
+    kind = system.platform_description.core(place.on).processor_name
+    if any(task.wcet_on(kind, place.execution) is None for task in as_in):
+        return False
+    if place.master is None or as_in[0].on_miss != "local-fallback":
+        return True
+    kind = system.platform_description.core(place.master).processor_name
+    return all(task.wcet_on(kind, "local") is not None for task in as_in)
+
+
+def _places(system: System, task: Task) -> Iterator[Place]:
+    platform = system.platform_description
+    cores = [platform.core(name) for name in platform.core_names()]
+    three_phase = {core.name for core in cores if system.scheduling_of(core.name).policy == "three-phase"}
+    ordinary = [core for core in cores if core.name not in three_phase]
+    for core in ordinary:
+        yield Place("local", core.name)
+    for core in cores:
+        if core.name in three_phase and _says(task, core, "three-phase") and task.footprint is not None:
+            yield Place("three-phase", core.name)
+    # What a master computes for a job is known of the kind of core that releases the task now.
+    kind = platform.core(task.released_by).processor_name
+    masters = [core for core in ordinary if core.processor_name == kind]
+    for core in ordinary:
+        if _says(task, core, "offloaded"):
+            for master in masters:
+                if master.name != core.name:
+                    yield Place("offloaded", core.name, master.name)
+
+
+def _says(task: Task, core: Core, execution: Execution) -> bool:
+    """Whether the description speaks of this way of executing the task: it does so now, or has a figure."""
+    if task.execution == execution:
+        return True
+    cost = task.wcet.get(core.processor_name) if isinstance(task.wcet, dict) else None
+    if not isinstance(cost, TimeByExecution | EnergyByExecution):
+        return False
+    return getattr(cost, execution.replace("-", "_")) is not None

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search: CP-SAT proposes the best placement that is not known to fail, the analyses judge it, until no
+placement can be better than the best one that holds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from consort.place.cuts import Cut, Cuts
+from consort.place.evaluate import Evaluator, Outcome
+from consort.place.goals import Goal, check_goal
+from consort.place.model import Model
+from consort.place.problem import Choice, Problem
+from consort.progress import Progress, silent
+
+# optimal: proven; feasible: the time was over; infeasible: proven; unknown: the time was over before either.
+Status = Literal["optimal", "feasible", "infeasible", "unknown"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best placement that was found, and what no placement exceeds."""
+
+    status: Status
+    goal: Goal
+    outcome: Outcome | None
+    value: int
+    bound: int
+
+    @property
+    def gap(self) -> int:
+        return max(self.bound - self.value, 0)
+
+
+class Search:
+    """Placements of one problem; what it learns for one objective serves the next."""
+
+    def __init__(self, problem: Problem, seconds: float, progress: Progress = silent) -> None:
+        self.problem = problem
+        self.until = time.monotonic() + seconds
+        self.progress = progress
+        self.evaluator = Evaluator(problem)
+        self.learner = Cuts(problem, self.evaluator)
+        self.cuts: dict[Cut, None] = {}
+        self.rounds = 0
+        self._known: dict[Choice, Outcome] = {}
+
+    def best(
+        self, goal: Goal, floors: Mapping[Goal, int] | None = None, *, any_will_do: bool = False
+    ) -> Found:
+        """The best placement for an objective, of those that are at least so good in others.
+
+        With `any_will_do` the first one that holds.
+        """
+        floors = floors or {}
+        for one in (goal, *floors):
+            check_goal(self.problem, one)
+        model = Model(self.problem, self.evaluator, goal, floors)
+        model.add(self.cuts)
+        self._judge(self.problem.given)
+        known = [one for one in self._known.values() if one.holds and self._reaches(one, floors)]
+        allowed = [one for one in known if self._allowed(one.choice)]
+        incumbent = max(allowed, key=lambda one: self.value(one, goal), default=None)
+        while True:
+            best = None if incumbent is None else self.value(incumbent, goal)
+            if any_will_do and incumbent is not None:
+                return Found("feasible", goal, incumbent, best or 0, 0)
+            left = self.until - time.monotonic()
+            self.progress(f"{self.rounds} placements analysed", None)
+            answer = model.solve(left, None if incumbent is None else incumbent.choice)
+            if answer.choice is None and answer.known:
+                if incumbent is None:
+                    return Found("infeasible", goal, None, 0, 0)
+                raise AssertionError("a cut excludes a placement that holds")
+            if answer.choice is None or left <= 0:
+                status: Status = "unknown" if incumbent is None else "feasible"
+                return Found(status, goal, incumbent, best or 0, answer.bound)
+            if best is not None and answer.bound <= best:
+                return Found("optimal", goal, incumbent, best, best)
+            outcome = self._judge(answer.choice)
+            if outcome.holds and self._reaches(outcome, floors):
+                value = self.value(outcome, goal)
+                if best is None or value > best:
+                    incumbent, best = outcome, value
+                if value == answer.bound:
+                    return Found("optimal", goal, incumbent, value, value)
+            if not self._learn(model, outcome, goal, floors, best):
+                raise AssertionError("no cut excludes a placement that is not what it was taken for")
+
+    def _learn(
+        self, model: Model, outcome: Outcome, goal: Goal, floors: Mapping[Goal, int], best: int | None
+    ) -> bool:
+        """Cuts without which the same placement would be proposed again; whether there are any."""
+        target: int | None = None
+        if goal == "slack":
+            target = best or 0
+        elif "slack" in floors:
+            target = floors["slack"] - 1
+        reactions = "reaction" in (goal, *floors)
+        learnt = self.learner.of(outcome, target=target, reactions=reactions)
+        new = [cut for cut in learnt if cut not in self.cuts]
+        self.cuts |= dict.fromkeys(new)
+        model.add(new)
+        return bool(new)
+
+    def _judge(self, choice: Choice) -> Outcome:
+        if choice not in self._known:
+            self.rounds += 1
+            self._known[choice] = self.evaluator.outcome(choice)
+        return self._known[choice]
+
+    def why(self) -> str:
+        """What the last placement that does not hold fails by."""
+        return next((one.why for one in reversed(self._known.values()) if one.why), "")
+
+    def _allowed(self, choice: Choice) -> bool:
+        moved = self.problem.moved(choice)
+        most = self.problem.moves
+        return not self.problem.kept & set(moved) and (most is None or len(moved) <= most)
+
+    def value(self, outcome: Outcome, goal: Goal) -> int:
+        if goal == "energy":
+            return self.evaluator.energy(outcome.choice)
+        return outcome.values[goal]
+
+    def _reaches(self, outcome: Outcome, floors: Mapping[Goal, int]) -> bool:
+        return all(self.value(outcome, goal) >= least for goal, least in floors.items())

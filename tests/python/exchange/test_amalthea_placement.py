@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The WATERS 2019 challenge, imported, and placed better than its authors' mapping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from consort.exchange.amalthea.importer import import_amalthea
+from consort.model import System, platform_from_data, system_from_data
+from consort.place.call import place
+from consort.place.conflict import conflict_of
+from consort.progress import silent
+from test_amalthea import waters
+
+# What triggers each task that has no period of its own, and how late that may be at most [ms]: the import
+# takes the bound of the triggering task where the model maps it, which says nothing of other places.
+TRIGGERED = {
+    "SFM": ("PRE_SFM_gpu_POST", 14),
+    "Localization": ("PRE_Localization_gpu_POST", 40),
+    "Lane_detection": ("PRE_Lane_detection_gpu_POST", 20),
+    "Detection": ("PRE_Detection_gpu_POST", 20),
+}
+
+
+def imported(change: bool) -> System:
+    found = import_amalthea(waters("mobstr-mapped.amxmi"))
+    assert found.system is not None and found.platform is not None
+    data: dict[str, Any] = found.system
+    if change:
+        data["tasks"]["Planner"]["deadline"] = data["tasks"]["Planner"]["period"]
+        for task, (trigger, late) in TRIGGERED.items():
+            data["tasks"][task]["jitter"] = data["tasks"][trigger]["deadline"] = f"{late}ms"
+    return system_from_data(data, platform=platform_from_data(found.platform))
+
+
+def test_as_it_stands_one_deadline_cannot_be_met_on_any_core() -> None:
+    placement = place(imported(False))
+    assert placement.found.status == "infeasible"
+    conflict = conflict_of(placement.problem, 300, silent)
+    assert [one.name for one in conflict.requirements] == ["Planner"] and conflict.minimal
+    assert "12.4367645ms" in conflict.why
+
+
+def test_with_a_deadline_that_can_be_met_it_is_placed_and_holds() -> None:
+    system = imported(True)
+    placement = place(system, seconds=300)
+    assert not all(bound.schedulable for bound in placement.before[None]), (
+        "the authors' mapping does not hold"
+    )
+    assert placement.found.status == "optimal" and placement.value > 0
+    assert all(bound.schedulable for bound in placement.after[None])
