@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
     "import": ("consort.commands.import_", "Make a description from AMALTHEA, rt-app or a device tree."),
     "init": ("consort.commands.init", "Write a small application that runs, to begin from."),
+    "place": ("consort.commands.place", "Choose where each task runs so that all holds and a goal is best."),
     "plan": ("consort.commands.plan", "Lay a description out on a target and show what each core will do."),
     "probe": ("consort.commands.probe", "Measure this machine and write a platform file."),
     "profile": ("consort.commands.profile", "Measure the execution times of steps and propose them."),
@@ -50,7 +51,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # seen with two processors, and rounded up. With less, the interpreter and such libraries end anyhow: they
 # hang, crash, or report a wrong error in the module that they were loading.
 LEAST = 512 << 20
-TABLES = ("compare", "profile", "report", "run", "runs", "simulate", "watch")
+TABLES = ("compare", "place", "profile", "report", "run", "runs", "simulate", "watch")
 LEAST_FOR_TABLES = 1 << 30
 
 

@@ -63,12 +63,17 @@ def replace_file(file: Path, text: str) -> None:
 
 def _check(system: System, text: str) -> None:
     """A description that does not load is never shown: it would be a defect of this module."""
+    loaded_from(system, text)
+
+
+def loaded_from(system: System, text: str) -> System:
+    """The system that a text describes in the place of a system's file."""
     with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=system.file.parent, prefix=".profiled-", suffix=".yaml"
+        "w", encoding="utf-8", dir=system.file.parent, prefix=".edited-", suffix=".yaml"
     ) as written:
         written.write(text)
         written.flush()
-        load_system(Path(written.name))
+        return load_system(Path(written.name))
 
 
 def _edits(

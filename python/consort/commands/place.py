@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``consort place``: chooses where each task of a description runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from consort.errors import BadInput
+
+if TYPE_CHECKING:
+    from consort.place.call import Placement
+    from consort.place.conflict import Conflict
+    from consort.place.goals import Goal
+
+OBJECTIVES = ("slack", "cores", "reaction", "energy")
+
+
+@click.command(
+    "place",
+    epilog="Example: consort place system.yaml --best slack --keep brake --output placed.yaml",
+    help="Choose where each task of the system description FILE runs, and how urgent it is, so that every"
+    " bound of `consort analyze` holds in every mode and an objective is best. What is said to be optimal is"
+    " proven. Exit status 1: no placement holds, none was found in time, or the best one found is not proven"
+    " to be the best.",
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--best",
+    type=click.Choice(OBJECTIVES),
+    default="slack",
+    show_default=True,
+    help="What is to be best: the least share of a deadline that a task's bound leaves; the number of cores;"
+    " the sum of the chains' reaction times; the energy of the jobs.",
+)
+@click.option(
+    "--pareto",
+    metavar="A,B",
+    help="Print the placements of which none is better in one of these two objectives and as good in the"
+    " other.",
+)
+@click.option("--keep", multiple=True, metavar="TASK", help="Leave this task where it is; may be repeated.")
+@click.option("--moves", type=click.IntRange(0), metavar="N", help="Move at most so many tasks.")
+@click.option("--in-modes", is_flag=True, help="Choose the places that modes give, too; else they stay.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0.1, 86_400),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to search at most.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Write the description with the new places to OUT, beside FILE, or to FILE itself.",
+)
+@click.option("--diff", "only_diff", is_flag=True, help="Print nothing but the diff of the description.")
+@click.option(
+    "--svg",
+    type=click.Path(path_type=Path),
+    metavar="OUT",
+    help="Draw the load of each core before and after.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def command(
+    file: Path,
+    best: Goal,
+    pareto: str | None,
+    keep: tuple[str, ...],
+    moves: int | None,
+    in_modes: bool,
+    time_limit: float,
+    output: Path | None,
+    only_diff: bool,
+    svg: Path | None,
+    as_json: bool,
+) -> None:
+    from consort.draw.loads import draw_loads
+    from consort.model import load_system
+    from consort.place.call import place
+    from consort.place.conflict import conflict_of
+    from consort.place.edit import edited
+    from consort.place.show import as_data, loads
+    from consort.profile.edit import diff, replace_file
+    from consort.progress import progress_bar
+
+    if as_json and only_diff:
+        raise BadInput("--diff prints text; choose one of them", field="--json")
+    if output is not None and output.resolve().parent != file.resolve().parent:
+        raise BadInput(
+            f"{output} is in another folder, and what the description names is relative to it; name a file"
+            f" in {file.resolve().parent}",
+            field="--output",
+        )
+    if pareto is not None:
+        for option, given in (("--output", output), ("--diff", only_diff or None), ("--svg", svg)):
+            if given is not None:
+                raise BadInput("a front is no single placement; choose one of its points first", field=option)
+        _front(file, pareto, keep, moves, in_modes, time_limit, as_json)
+        return
+    system = load_system(file)
+    with progress_bar(as_json or only_diff, after=2.0) as progress:
+        placement = place(
+            system, best, keep=keep, moves=moves, in_modes=in_modes, seconds=time_limit, progress=progress
+        )
+        conflict = None
+        if placement.found.status == "infeasible":
+            conflict = conflict_of(placement.problem, time_limit, progress)
+    text = ""
+    changes = ""
+    if placement.best.outcome is not None:
+        text = edited(system, placement.system)
+        changes = diff(file, text)
+        if output is not None:
+            if output.exists():
+                replace_file(output, text)
+            else:
+                output.write_text(text, encoding="utf-8")
+        if svg is not None:
+            before, after = loads(placement.problem, system), loads(placement.problem, placement.system)
+            cores = [c for c in system.platform_description.core_names() if c in {*before, *after}]
+            title = f"{system.name or file.stem}: load of each core before and after"
+            svg.write_text(draw_loads(title, cores, before, after), encoding="utf-8")
+    if as_json:
+        written = None if output is None or not text else str(output)
+        click.echo(json.dumps(as_data(placement, best, conflict, changes, written), indent=1))
+    elif only_diff:
+        click.echo(changes, nl=False)
+    else:
+        _show(placement, best, conflict, changes, output)
+    if placement.found.status != "optimal":
+        sys.exit(1)
+
+
+def _show(
+    placement: Placement, goal: Goal, conflict: Conflict | None, changes: str, output: Path | None
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from consort.place.show import chain_rows, conflict_lines, rows, verdict
+
+    for line in verdict(placement, goal):
+        click.echo(line)
+    if conflict is not None:
+        for line in conflict_lines(conflict):
+            click.echo(line)
+    if placement.best.outcome is None:
+        return
+    console = Console()
+    console = console if console.is_terminal else Console(width=150)
+    table = Table("task", "was on", "is on", "bound before", "bound after")
+    for name, old, new, before, after in rows(placement):
+        table.add_row(name, old, new if new == old else f"[bold]{new}[/bold]", before, after)
+    console.print(table)
+    chains = list(chain_rows(placement))
+    if chains:
+        table = Table("chain", "before", "after")
+        for row in chains:
+            table.add_row(*row)
+        console.print(table)
+    click.echo(changes, nl=False)
+    if output is not None:
+        click.echo(f"{output}: written")
+    elif changes:
+        click.echo("Nothing is written: add --output OUT, or apply the diff.")
+    else:
+        click.echo("The description stays as it is.")
+
+
+def _front(
+    file: Path,
+    pareto: str,
+    keep: tuple[str, ...],
+    moves: int | None,
+    in_modes: bool,
+    seconds: float,
+    as_json: bool,
+) -> None:
+    from consort.model import load_system
+    from consort.place.call import front
+    from consort.place.goals import WORDS
+    from consort.place.problem import Problem
+    from consort.progress import progress_bar
+
+    names = pareto.split(",")
+    if len(names) != 2 or any(name not in OBJECTIVES for name in names):
+        raise BadInput(
+            f"{pareto!r} is no pair of objectives; write two of {', '.join(OBJECTIVES)}, for example"
+            " cores,slack",
+            field="--pareto",
+        )
+    first, second = names[0], names[1]
+    with progress_bar(as_json, after=2.0) as progress:
+        problem, points, whole = front(
+            load_system(file),
+            first,  # type: ignore[arg-type]
+            second,  # type: ignore[arg-type]
+            keep=keep,
+            moves=moves,
+            in_modes=in_modes,
+            seconds=seconds,
+            progress=progress,
+        )
+    assert isinstance(problem, Problem)
+    if as_json:
+        found = [
+            {
+                first: one.value,
+                second: other.value,
+                "places": [str(place) for place in problem.places(other.outcome.choice)],
+            }
+            for one, other in points
+            if other.outcome is not None
+        ]
+        names_of = [str(decision) for decision in problem.decisions]
+        click.echo(json.dumps({"whole": whole, "tasks": names_of, "points": found}, indent=1))
+    for one, other in () if as_json else points:
+        assert other.outcome is not None
+        moved = other.outcome.moved(problem)
+        a, b = WORDS[one.goal], WORDS[other.goal]
+        values = f"{first} {a.value(one.value)}, {second} {b.value(other.value)}"
+        click.echo(f"{values}: moves {', '.join(moved) or 'none'}")
+    if not as_json:
+        if not points:
+            text = "No placement holds: proven." if whole else "No placement was found in the time allowed."
+        elif whole:
+            text = "This is all of the front: proven."
+        else:
+            text = "The front may go on: the time, or the number of points, was over."
+        click.echo(text)
+    if not whole or not points:
+        sys.exit(1)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A placement written into a description: only what changes; comments and order stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import MappingNode, Node
+
+from consort.errors import BadInput
+from consort.model import System
+from consort.model.modes import OFFLOADED_ONLY
+from consort.profile.edit import loaded_from
+
+# Keys of a task after which a new one may stand, the best first.
+_AFTER = {
+    "execution": ("on",),
+    "master": ("execution", "on"),
+    "on": ("execution", "period"),
+    "priority": ("offset", "deadline", "min_interarrival", "period"),
+}
+
+
+@dataclass
+class _Text:
+    """A YAML text, its nodes, and what is to be replaced in it: from, to, by what."""
+
+    text: str
+    root: MappingNode
+    edits: list[tuple[int, int, str]] = field(default_factory=list)
+    # Where several keys are added to one mapping, they stand in the order in which they come.
+    added: dict[int, list[str]] = field(default_factory=dict)
+
+    def mapping(self, *path: str) -> MappingNode | None:
+        node: Node | None = self.root
+        for key in path:
+            node = None if not isinstance(node, MappingNode) else dict(_items(node)).get(key)
+        return node if isinstance(node, MappingNode) else None
+
+    def set(self, mapping: MappingNode, key: str, value: str, after: tuple[str, ...]) -> None:
+        found = dict(_items(mapping)).get(key)
+        if found is not None:
+            self.edits.append((found.start_mark.index, found.end_mark.index, value))
+            return
+        items = dict(_items(mapping))
+        anchor = items[next((name for name in after if name in items), next(iter(items)))]
+        if mapping.flow_style:
+            self.edits.append((anchor.end_mark.index, anchor.end_mark.index, f", {key}: {value}"))
+            return
+        column = mapping.value[0][0].start_mark.column
+        at = self._line_end(anchor)
+        self.edits.append((at, at, f"{' ' * column}{key}: {value}\n"))
+
+    def remove(self, mapping: MappingNode, key: str) -> None:
+        at = [name for name, _ in _items(mapping)].index(key)
+        name, value = mapping.value[at]
+        if not mapping.flow_style:
+            begin = self.text.rfind("\n", 0, name.start_mark.index) + 1
+            self.edits.append((begin, self._line_end(value), ""))
+        elif at + 1 < len(mapping.value):
+            self.edits.append((name.start_mark.index, mapping.value[at + 1][0].start_mark.index, ""))
+        else:
+            begin = mapping.value[at - 1][1].end_mark.index if at else name.start_mark.index
+            self.edits.append((begin, value.end_mark.index, ""))
+
+    def _line_end(self, node: Node) -> int:
+        """The beginning of the line after a node."""
+        # A block ends where what comes after it begins: its last scalar ends on a line of its own.
+        while isinstance(node, MappingNode) and not node.flow_style and node.value:
+            node = node.value[-1][1]
+        end = self.text.find("\n", node.end_mark.index - (node.end_mark.column == 0))
+        if end < 0:
+            self.text += "\n"
+            return len(self.text)
+        return end + 1
+
+    def done(self) -> str:
+        text = self.text
+        ordered = sorted(enumerate(self.edits), key=lambda edit: (edit[1][0], edit[0]), reverse=True)
+        for _, (begin, end, new) in ordered:
+            text = text[:begin] + new + text[end:]
+        return text
+
+
+def edited(system: System, wanted: System) -> str:
+    """The text of `system`'s file, changed so that it says what `wanted` is: other places and priorities.
+
+    `BadInput` where the file is written so that this cannot be done in place, as with aliases.
+    """
+    source = system.file.read_text(encoding="utf-8")
+    root = YAML().compose(source)
+    assert isinstance(root, MappingNode), "a checked description is a mapping"
+    text = _Text(source, root)
+    old, new = system.to_given(), wanted.to_given()
+    for name in old["tasks"]:
+        _task(text, ("tasks", name), old["tasks"][name], new["tasks"][name])
+    for mode, described in old.get("modes", {}).items():
+        for name, override in described.get("overrides", {}).items():
+            _task(text, ("modes", mode, "overrides", name), override, new["modes"][mode]["overrides"][name])
+    _removed(text, ("channels",), old.get("channels", {}), new.get("channels", {}))
+    for name, scheduling in old.get("scheduling", {}).items():
+        _removed(text, ("scheduling", name), scheduling, new["scheduling"][name])
+    result = text.done()
+    if loaded_from(system, result).to_given() != new:
+        raise BadInput(
+            "it is written so that its places cannot be changed one by one, as with aliases (*name) and merge"
+            " keys (<<); write them out",
+            file=system.file,
+        )
+    return result
+
+
+def _task(text: _Text, path: tuple[str, ...], old: Mapping[str, object], new: Mapping[str, object]) -> None:
+    mapping = text.mapping(*path)
+    gone = [key for key in old if key not in new]
+    for key in ("on", "execution", "master", "priority"):
+        if key in new and new[key] != old.get(key):
+            _found(text, mapping, path).set(_known(mapping), key, str(new[key]), _AFTER[key])
+    for key in gone:
+        if key in (*OFFLOADED_ONLY, "on_miss", "priority"):
+            _found(text, mapping, path).remove(_known(mapping), key)
+
+
+def _removed(
+    text: _Text, path: tuple[str, ...], old: Mapping[str, object], new: Mapping[str, object]
+) -> None:
+    gone = [key for key in old if key not in new]
+    mapping = text.mapping(*path)
+    if gone and len(gone) == len(old):
+        owner = text.root if len(path) == 1 else text.mapping(*path[:-1])
+        _found(text, owner, path).remove(_known(owner), path[-1])
+        return
+    for key in gone:
+        _found(text, mapping, path).remove(_known(mapping), key)
+
+
+def _found(text: _Text, mapping: MappingNode | None, path: tuple[str, ...]) -> _Text:
+    if mapping is None:
+        raise BadInput(
+            "it is not written as a mapping of its own, so nothing in it can be changed; write it out",
+            field=".".join(path),
+        )
+    return text
+
+
+def _known(mapping: MappingNode | None) -> MappingNode:
+    assert mapping is not None
+    return mapping
+
+
+def _items(mapping: MappingNode) -> Iterator[tuple[str, Node]]:
+    for key, value in mapping.value:
+        yield str(key.value), value

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort place`: what it prints, writes and refuses, and that what it writes is what it says."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from consort.analysis.mode_changes import analyze_modes
+from consort.analysis.system import analyze_system
+from consort.cli import cli
+from consort.errors import BadInput
+from consort.model import load_system
+from consort.place import goals
+from consort.plan import plan
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+PLATFORM = """\
+consort: 1
+name: two
+processors: {m4: {isa: armv7e-m}}
+cores: {m4: {processor: m4, count: 2, context_switch: {value: 1us, assumed: for this test}}}
+"""
+# Two tasks of 60 % and one that is light: the core m4-0 is overloaded as it stands.
+SYSTEM = """\
+# A comment at the top.
+consort: 1
+platform: two.yaml
+assumed: for this test
+
+tasks:
+  pump: {period: 10ms, wcet: 6ms, on: m4-0, energy: 5uJ}   # beside it stands why
+
+  # The second one.
+  valve:
+    period: 10ms
+    wcet: 6ms
+    on: m4-0        # for now
+    energy: 5uJ
+  lamp: {period: 100ms, wcet: 1ms, on: m4-1, energy: 1uJ}
+chains:
+  open: {path: [pump, valve], reaction: 100ms}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "two.yaml").write_text(PLATFORM, encoding="utf-8")
+    (tmp_path / "system.yaml").write_text(SYSTEM, encoding="utf-8")
+    return tmp_path
+
+
+def place(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["place", *map(str, arguments)], catch_exceptions=True)
+
+
+def found(*arguments: object, status: int = 0) -> dict[str, Any]:
+    result = place(*arguments, "--json")
+    assert result.exit_code == status, result.output
+    data: dict[str, Any] = json.loads(result.stdout)
+    return data
+
+
+def test_the_file_changes_where_a_task_moves_and_nowhere_else(folder: Path) -> None:
+    out = folder / "placed.yaml"
+    data = found(folder / "system.yaml", "--output", out, "--best", "reaction")
+    assert data["status"] == "optimal" and data["value_before"] is None and len(data["moved"]) == 1
+    before, after = SYSTEM.splitlines(), out.read_text(encoding="utf-8").splitlines()
+    changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
+    assert changed in (
+        [("    on: m4-0        # for now", "    on: m4-1        # for now")],
+        [(before[6], before[6].replace("m4-0", "m4-1"))],
+    )
+    bounds = analyze_system(load_system(out))
+    assert all(bound.schedulable for bound in bounds)
+    reaction = next(bound.response for bound in bounds if bound.kind == "reaction time")
+    assert data["value"] == -(reaction or 0)
+
+
+def test_the_objective_before_and_after_is_shown_and_nothing_is_written(folder: Path) -> None:
+    result = place(folder / "system.yaml", "--svg", folder / "loads.svg")
+    assert result.exit_code == 0
+    assert "it does not hold as it stands" in result.output and "Proven optimal" in result.output
+    assert "1 task moves: no placement as good moves fewer." in result.output
+    assert "Nothing is written" in result.output
+    assert (folder / "system.yaml").read_text(encoding="utf-8") == SYSTEM
+    drawn = (folder / "loads.svg").read_text(encoding="utf-8")
+    assert "120.0%" in drawn and "m4-1" in drawn and "<title>" in drawn
+
+
+def test_the_same_arguments_give_the_same_placement(folder: Path) -> None:
+    assert place(folder / "system.yaml", "--diff").output == place(folder / "system.yaml", "--diff").output
+
+
+def test_what_cannot_hold_is_explained_by_what_is_in_conflict_and_no_more(folder: Path) -> None:
+    data = found(folder / "system.yaml", "--keep", "pump", "--keep", "valve", "--keep", "lamp", status=1)
+    conflict = data["conflict"]
+    assert data["status"] == "infeasible" and conflict["minimal"]
+    named = {(one["kind"], one["name"]) for one in conflict["requirements"]}
+    assert named == {("keep", "pump"), ("keep", "valve"), ("task", "pump"), ("task", "valve")}
+    result = place(folder / "system.yaml", "--moves", 0)
+    assert result.exit_code == 1
+    assert "--moves 0" in result.output and "lamp" not in result.output
+    assert "task pump, deadline 10ms, which may run on m4-0 to m4-1" in result.output
+
+
+def test_a_chain_is_a_requirement_too(folder: Path) -> None:
+    file = folder / "system.yaml"
+    file.write_text(SYSTEM.replace("reaction: 100ms", "reaction: 25ms"), encoding="utf-8")
+    named = {(one["kind"], one["name"]) for one in found(file, status=1)["conflict"]["requirements"]}
+    assert named == {("chain", "open"), ("task", "pump"), ("task", "valve")}
+
+
+def test_time_that_is_over_is_no_proof() -> None:
+    from consort.place.problem import problem_of
+    from consort.place.search import Search
+
+    problem = problem_of(load_system(EXAMPLES / "vehicle" / "system.yaml"))
+    search = Search(problem, 0)
+    result = search.best("slack")
+    assert result.status == "feasible" and result.outcome is not None and result.bound > result.value
+
+
+def test_a_cost_that_nobody_gave_is_named() -> None:
+    result = place(EXAMPLES / "vehicle" / "system.yaml", "--best", "energy")
+    assert isinstance(result.exception, BadInput)
+    assert "tasks.camera.energy" in str(result.exception) and "on a72" in str(result.exception)
+
+
+def test_energy_is_that_of_all_jobs_in_a_second(folder: Path) -> None:
+    # 100 jobs of 5 uJ of each of two tasks, 10 of 1 uJ.
+    assert found(folder / "system.yaml", "--best", "energy")["value"] == -(1000 + 10) * 10**6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["--keep", "pmup"], "--keep"),
+        (["--output", "/elsewhere/placed.yaml"], "--output"),
+        (["--pareto", "cores"], "--pareto"),
+        (["--pareto", "cores,slack", "--diff"], "--diff"),
+        (["--diff", "--json"], "--json"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(folder: Path, arguments: list[str], field: str) -> None:
+    result = place(folder / "system.yaml", *arguments)
+    assert isinstance(result.exception, BadInput) and result.exception.field == field
+
+
+def test_a_priority_that_differs_by_mode_is_refused(folder: Path) -> None:
+    file = folder / "system.yaml"
+    file.write_text(SYSTEM + "modes: {m: {overrides: {lamp: {priority: 3}}}}\n", encoding="utf-8")
+    result = place(file)
+    assert isinstance(result.exception, BadInput)
+    assert result.exception.field == "modes.m.overrides.lamp.priority"
+
+
+def test_a_front_has_what_no_other_placement_is_better_than(folder: Path) -> None:
+    data = found(folder / "system.yaml", "--pareto", "cores,slack")
+    assert data["whole"]
+    values = [(point["cores"], point["slack"]) for point in data["points"]]
+    assert values and all(a < b and c > d for (c, a), (d, b) in pairwise(values))
+
+
+@pytest.mark.parametrize(
+    ("example", "objective", "options"),
+    [
+        pytest.param("vehicle", "slack", [], marks=pytest.mark.slow),
+        pytest.param("vehicle", "reaction", [], marks=pytest.mark.slow),
+        ("vehicle", "cores", ["--in-modes"]),
+        ("uav", "cores", []),
+        ("uav", "reaction", ["--in-modes"]),
+    ],
+)
+def test_the_examples_are_placed_better_than_they_stand(
+    tmp_path: Path, example: str, objective: goals.Goal, options: list[str]
+) -> None:
+    file = tmp_path / "system.yaml"
+    shutil.copyfile(EXAMPLES / example / "system.yaml", file)
+    data = found(file, "--best", objective, "--output", file, *options)
+    assert data["status"] == "optimal" and data["value"] > data["value_before"]
+    system = load_system(file)
+    if system.mode_changes is not None:
+        assert analyze_modes(system).schedulable
+    else:
+        for mode in (None, *system.modes):
+            assert all(bound.schedulable for bound in analyze_system(plan(system, "analysis", mode=mode)))
+    # Again from there: nothing is left to gain, and nothing moves.
+    again = found(file, "--best", objective, *options)
+    assert again["value"] == data["value"] and again["moved"] == []
