@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("consort.commands.schema", "Print the JSON Schema of system descriptions, for editors."),
     "show": ("consort.commands.show", "Draw a system or a platform as SVG."),
     "simulate": ("consort.commands.simulate", "Simulate a system description in exact time and record it."),
+    "sweep": ("consort.commands.sweep", "Compute figures as functions of parameters, on all cores."),
     "watch": ("consort.commands.watch", "Show the rates, misses and largest times of a run in progress."),
 }
 
@@ -51,7 +52,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # seen with two processors, and rounded up. With less, the interpreter and such libraries end anyhow: they
 # hang, crash, or report a wrong error in the module that they were loading.
 LEAST = 512 << 20
-TABLES = ("compare", "place", "profile", "report", "run", "runs", "simulate", "watch")
+TABLES = ("compare", "place", "profile", "report", "run", "runs", "simulate", "sweep", "watch")
 LEAST_FOR_TABLES = 1 << 30
 
 

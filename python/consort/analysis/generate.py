@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -64,3 +67,55 @@ def task_sets(
     t = np.sort(periods(sets * n, law, rng).reshape(sets, n), axis=1)
     c = np.maximum(1, np.round(shares * t)).astype(np.int64)
     return c, t
+
+
+def set_block(
+    sets: int,
+    n: int,
+    total: float,
+    law: PeriodLaw,
+    rng: np.random.Generator,
+    low_ns: int = 10_000_000,
+    high_ns: int = 100_000_000,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Execution times and periods (sets x n) [ns] of many sets of one utilisation, rate monotonic order.
+
+    The laws are those of `uunifast` and `periods`, but nothing here is left to a library of mathematics: only
+    sums, products and comparisons are computed of what `rng` draws, so that one seed gives the same sets on
+    every processor. (Utilisations are the gaps between sorted points: UUniSort, Bini & Buttazzo 2005.)
+    """
+    points = np.empty((sets, n + 1))
+    points[:, 0], points[:, n] = 0.0, 1.0
+    points[:, 1:n] = np.sort(rng.random((sets, n - 1)), axis=1)
+    shares = np.diff(points, axis=1) * total
+    if law == "automotive":
+        weights = np.array(list(AUTOMOTIVE_PERIODS.values()))
+        steps = np.cumsum(weights) / weights.sum()
+        # The last step may be a rounding below 1.
+        drawn = np.minimum(np.searchsorted(steps, rng.random((sets, n)), side="right"), len(steps) - 1)
+        t = np.array(list(AUTOMOTIVE_PERIODS), dtype=np.int64)[drawn] * 1_000_000
+    elif law == "uniform":
+        t = np.rint(low_ns + rng.random((sets, n)) * (high_ns - low_ns)).astype(np.int64)
+    else:
+        t = np.rint(low_ns * _power_of_two(rng.random((sets, n)) * _octaves(low_ns, high_ns)))
+        t = t.astype(np.int64)
+    t.sort(axis=1)
+    return np.maximum(1, np.rint(shares * t)).astype(np.int64), t
+
+
+@lru_cache(maxsize=64)
+def _octaves(low: int, high: int) -> float:
+    """log2(high / low). `Decimal` computes in software, digit by digit."""
+    with localcontext(prec=30):
+        return float((Decimal(high) / Decimal(low)).ln() / Decimal(2).ln())
+
+
+def _power_of_two(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
+    """2 to the power of each, to a few parts in 10^16, by the series of the exponential function."""
+    whole = np.floor(exponents)
+    x = (exponents - whole - 0.5) * 0.6931471805599453
+    series = np.full_like(x, 1.0 / math.factorial(13))
+    for k in range(12, -1, -1):
+        series *= x
+        series += 1.0 / math.factorial(k)
+    return np.asarray(np.ldexp(series * 1.4142135623730951, whole.astype(np.int32)))

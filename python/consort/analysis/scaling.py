@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A description with some of its figures multiplied: execution times, a clock, bandwidths, scratchpads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from consort.model import System, platform_from_data, system_from_data
+from consort.model.figures import KINDS
+from consort.model.problems import nearest
+from consort.model.quantities import DataRate, Duration, Frequency, Quantity, Size
+
+# What can be multiplied, and what of it one can be named.
+SCALED = {
+    "wcet": "tasks",
+    "clock": "processors",
+    "bandwidth": "memories, DMA engines and links",
+    "scratchpad": "groups of cores with a scratchpad",
+}
+ASSUMED = "{} times what the description says"
+# Figures that a scaled one may lie beside.
+_COSTS = ("access", "loaded", "from")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What is multiplied: of one task, processor, memory, …, or of all."""
+
+    what: str
+    of: str | None = None
+
+    def __str__(self) -> str:
+        return self.what if self.of is None else f"{self.what} of {self.of}"
+
+
+def names_of(system: System, what: str) -> list[str]:
+    """Of what each kind of figure can be multiplied."""
+    platform = system.platform_description
+    if what == "wcet":
+        return list(system.tasks)
+    if what == "clock":
+        used = {platform.core(core).processor_name for core in _computing(system)}
+        return [name for name in platform.processors if name in used]
+    if what == "bandwidth":
+        data = platform.to_json()
+        return [
+            name
+            for kind in ("memories", "dmas", "links")
+            for name, part in data.get(kind, {}).items()
+            if any(True for _ in _rates(part))
+        ]
+    return [name for name, group in platform.cores.items() if group.scratchpad is not None]
+
+
+def check_scale(system: System, scale: Scale) -> str | None:
+    """What is wrong with a scale, and what would be right."""
+    if scale.what not in SCALED:
+        return f"{scale.what!r} cannot be scaled; {nearest(scale.what, SCALED, 'what can')}"
+    known = names_of(system, scale.what)
+    if scale.of is not None and scale.of not in known:
+        return f"{scale.of!r} is unknown here; {nearest(scale.of, known, SCALED[scale.what])}"
+    return None if known else f"there are no {SCALED[scale.what]}; scale something else"
+
+
+def scaled(system: System, scale: Scale, factor: Fraction) -> System:
+    """The system with the figures multiplied; `BadDescription` where it then is none.
+
+    A clock divides the execution times on its processors: all of their cycles are taken to be the core's.
+    For a faster clock that is optimistic where they wait for memory, for a slower one it is safe.
+    """
+    data = system.to_json()
+    platform = system.platform_description.to_json()
+    scale_data(data, platform, system, scale, factor)
+    return system_from_data(data, file=system.file, platform=platform_from_data(platform))
+
+
+def scale_data(
+    data: dict[str, Any], platform: dict[str, Any], system: System, scale: Scale, factor: Fraction
+) -> None:
+    """The same of a description and a platform as plain data, which are changed."""
+    if scale.what == "wcet":
+        for name, task in data["tasks"].items():
+            if scale.of in (None, name):
+                _scale_execution(task, factor, None, "")
+    elif scale.what == "clock":
+        for name, task in data["tasks"].items():
+            own = system.core_of(name).processor_name
+            _scale_execution(task, 1 / factor, scale.of, own)
+        for name, processor in platform["processors"].items():
+            if scale.of in (None, name) and "clock" in processor:
+                _scale_at(processor, "clock", Frequency, factor)
+    elif scale.what == "bandwidth":
+        for kind in ("memories", "dmas", "links"):
+            for name, part in platform.get(kind, {}).items():
+                for holder, key in _rates(part) if scale.of in (None, name) else ():
+                    rate = key == "rate"
+                    _scale_at(holder, key, DataRate if rate else Duration, factor if rate else 1 / factor)
+    else:
+        for name, group in platform["cores"].items():
+            for key in ("size", "instructions", "data"):
+                if scale.of in (None, name) and key in group.get("scratchpad", {}):
+                    _scale_at(group["scratchpad"], key, Size, factor)
+
+
+def _computing(system: System) -> set[str]:
+    return {core for task in system.tasks.values() for core in (task.on, task.master) if core is not None}
+
+
+def _rates(part: Any) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where bandwidths stand: rates, and times for each byte."""
+    if not isinstance(part, dict):
+        return
+    for key in ("rate", "per_byte"):
+        if key in part:
+            yield part, key
+    for key, inside in part.items():
+        if key == "from" and isinstance(inside, dict):
+            for each in inside.values():
+                yield from _rates(each)
+        elif key in _COSTS:
+            yield from _rates(inside)
+
+
+def _scale_execution(task: dict[str, Any], factor: Fraction, processor: str | None, own: str) -> None:
+    """The execution times of a task, of those on one kind of processor or of all; and how long it holds
+    resources, which is a part of them."""
+
+    def every(holder: dict[str, Any], key: str, on: str) -> None:
+        value = holder[key]
+        if isinstance(value, dict) and "value" not in value:
+            # By kind of processor, and below that by the way of executing there.
+            for inside in [inside for inside in value if inside not in KINDS]:
+                every(value, inside, inside if holder is task else on)
+        elif processor in (None, on):
+            _scale_at(holder, key, Duration, factor)
+
+    for key in ("wcet", "bcet"):
+        if key in task:
+            every(task, key, own)
+    for section in task.get("sections", {}).values() if processor in (None, own) else ():
+        _scale_at(section, "length", Duration, factor)
+
+
+def _scale_at(holder: dict[str, Any], key: str, kind: type[Quantity], factor: Fraction) -> None:
+    """Rounded to the side on which more is needed: times up, all else down."""
+    value = holder[key]
+    text = value["value"] if isinstance(value, dict) else value
+    exact = kind.parse(text).value * factor
+    rounded = -(-exact.numerator // exact.denominator) if kind is Duration else int(exact)
+    new = str(kind(rounded))
+    if isinstance(value, dict):
+        holder[key] = {"value": new, "assumed": ASSUMED.format(f"{float(factor):.6g}")}
+    else:
+        holder[key] = new

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps: figures as functions of parameters, declared in one file, computed on all cores or on a cluster."""

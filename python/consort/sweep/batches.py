@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells put together into tasks of about one length, from what the cells before took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from consort.sweep.cells import Cells
+from consort.sweep.work import Cell, Done
+
+# A task costs a scheduler about a millisecond; it does a hundred of them a second at ease.
+TASK_SECONDS, TASKS_PER_SECOND = 1.0, 100.0
+# What one task sends back stays small, and what is lost when its worker dies.
+MOST_CELLS = 2_000
+
+
+class Batches:
+    """Hands out the cells that are to be done, so many at a time as take `TASK_SECONDS`."""
+
+    def __init__(self, cells: Cells, finished: set[Cell], workers: int) -> None:
+        self.cells = cells
+        self.seconds = max(TASK_SECONDS, workers / TASKS_PER_SECOND)
+        self.left = len(cells) - len(finished)
+        self._waiting = (cell for cell in cells if cell not in finished)
+        self._returned: list[list[Cell]] = []
+        self._held: Cell | None = None
+        # Seconds of a cell by its analysis; one that is not known is tried by itself.
+        self._cost: dict[str, float] = {}
+
+    def learn(self, done: Done) -> None:
+        """Takes the newest times into account; a cost changes along a sweep."""
+        for analysis, (count, seconds) in done.seconds.items():
+            before = self._cost.get(analysis, seconds / count)
+            self._cost[analysis] = (before + seconds / count) / 2
+
+    def again(self, batch: list[Cell]) -> None:
+        """Hands a batch out once more, before others."""
+        self._returned.append(batch)
+
+    def __iter__(self) -> Iterator[list[Cell]]:
+        return self
+
+    def __next__(self) -> list[Cell]:
+        if self._returned:
+            return self._returned.pop()
+        batch: list[Cell] = []
+        seconds = 0.0
+        while len(batch) < MOST_CELLS and seconds < self.seconds:
+            cell = self._held if self._held is not None else next(self._waiting, None)
+            self._held = None
+            if cell is None:
+                break
+            cost = self._cost.get(self.cells.combinations[cell[0]].analysis)
+            if batch and (cost is None or seconds + cost > 1.5 * self.seconds):
+                self._held = cell
+                break
+            batch.append(cell)
+            seconds += self.seconds if cost is None else cost
+        if not batch:
+            raise StopIteration
+        return batch

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cells of a sweep on Dask's workers: those of this machine, or of a scheduler somewhere.
+
+The client keeps only a few tasks in flight, so that neither it nor the scheduler holds the whole sweep. A
+task whose worker died, or that was lost with the connection, is handed out again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import queue
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from consort.errors import BadInput, ConsortError, EnvironmentLacks
+from consort.run.process import stop_if_asked
+from consort.sweep.batches import Batches
+from consort.sweep.cells import Cells
+from consort.sweep.run import Outcome, Writer
+from consort.sweep.work import Cell, OtherCode, code, run_cells
+
+# Tasks in flight for each worker: one that it does, and two that wait, so that it is never idle.
+IN_FLIGHT = 3
+# How long is waited for a scheduler, for its first worker, and after a connection was lost [s].
+PATIENCE = 60.0
+# A batch that was lost so often, each time with its worker, is what kills it.
+MOST_LOST = 5
+AGAIN = "what is finished is kept: the same command goes on from there"
+
+
+class CellKills(ConsortError):
+    """Each worker that got some cells died."""
+
+    exit_status = 1
+
+
+class Pool:
+    """Tasks in flight, and their results as they come."""
+
+    def __init__(self, client: Any, text: str) -> None:
+        self.client = client
+        self.text = text
+        self.code = code()
+        self.flying: dict[Any, list[Cell]] = {}
+        self.ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def submit(self, batch: list[Cell]) -> None:
+        future = self.client.submit(
+            run_cells, self.text, batch, self.code, pure=False, key=f"cells-{os.urandom(8).hex()}"
+        )
+        self.flying[future] = batch
+        future.add_done_callback(self.ready.put)
+
+    def next(self) -> Any | None:
+        """A task that ended, or None after a while."""
+        with suppress(queue.Empty):
+            return self.ready.get(timeout=0.5)
+        return None
+
+
+def on_cluster(
+    cells: Cells,
+    finished: set[Cell],
+    writer: Writer,
+    outcome: Outcome,
+    workers: int | None,
+    scheduler: str | None,
+) -> None:
+    """Computes all cells that are not finished."""
+    with _client(workers, scheduler) as client:
+        outcome.workers = _threads(client)
+        batches = Batches(cells, finished, outcome.workers)
+        pool = Pool(client, json.dumps(cells.spec))
+        lost: dict[tuple[Cell, ...], int] = {}
+        began = time.perf_counter()
+        alive = time.monotonic()
+        more = True
+        while more or pool.flying:
+            stop_if_asked()
+            while more and len(pool.flying) < IN_FLIGHT * outcome.workers:
+                batch = next(batches, None)
+                if batch is None:
+                    more = False
+                    break
+                pool.submit(batch)
+                outcome.tasks += 1
+            future = pool.next()
+            if future is None:
+                alive = _look_after(client, alive)
+                continue
+            alive = time.monotonic()
+            batch = pool.flying.pop(future, None)
+            if batch is None:
+                continue
+            done = _result(future)
+            if done is None:
+                outcome.again += 1
+                key = tuple(batch)
+                lost[key] = lost.get(key, 0) + 1
+                if lost[key] >= MOST_LOST:
+                    first = cells.key(*batch[0])
+                    raise CellKills(
+                        f"a worker died or was lost {MOST_LOST} times with the {len(batch)} cells from"
+                        f" {first}; try one with --cell {first}, and see whether memory is enough; {AGAIN}"
+                    )
+                _wait_for_connection(client)
+                batches.again(batch)
+                more = True
+                continue
+            batches.learn(done)
+            writer.take(done)
+            future.release()
+        outcome.seconds = time.perf_counter() - began
+
+
+def _result(future: Any) -> Any | None:
+    """What a task gave; None where it was lost. What the cells themselves raise goes on."""
+    from distributed import CancelledError, KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        return future.result(timeout=PATIENCE)
+    except OtherCode as error:
+        raise EnvironmentLacks(
+            f"a worker has other code than this client: {error}",
+            "install the same version of Consort on all of them",
+        ) from None
+    except ModuleNotFoundError as error:
+        raise EnvironmentLacks(f"a worker lacks {error.name}", "install Consort on all workers") from None
+    except (CancelledError, KilledWorker, CommClosedError, TimeoutError):
+        return None
+
+
+def _look_after(client: Any, alive: float) -> float:
+    """Sees to it that there is somebody who works; returns when that was seen last."""
+    _wait_for_connection(client)
+    with suppress(OSError, TimeoutError):
+        if client.scheduler_info(n_workers=1)["workers"]:
+            return time.monotonic()
+    if time.monotonic() - alive > PATIENCE:
+        raise EnvironmentLacks(f"there has been no worker for {PATIENCE:.0f} s", f"start workers; {AGAIN}")
+    return alive
+
+
+def _wait_for_connection(client: Any) -> None:
+    """Dask's client connects again by itself; it gives up with the status `closed`."""
+    until = time.monotonic() + PATIENCE
+    while client.status != "running":
+        if client.status == "closed" or time.monotonic() > until:
+            raise EnvironmentLacks("the connection to the scheduler is lost", f"start it again; {AGAIN}")
+        time.sleep(0.1)
+
+
+def _threads(client: Any) -> int:
+    """How many tasks all workers do at a time; waits for the first of them."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        count = sum(client.nthreads().values())
+        if count:
+            return int(count)
+        if time.monotonic() > until:
+            raise EnvironmentLacks("the scheduler has no workers", "start some: dask worker ADDRESS")
+        time.sleep(0.2)
+
+
+@contextmanager
+def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
+    import dask
+    import distributed
+
+    # Dask says on standard error what this program says itself.
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    settings = {
+        "distributed.scheduler.allowed-failures": MOST_LOST,
+        "distributed.comm.timeouts.connect": f"{PATIENCE:.0f}s",
+        # Tasks are in the order in which they are to be done.
+        "distributed.scheduler.work-stealing": False,
+        "distributed.worker.preload": ["consort.sweep.preload"],
+    }
+    # Dask has no types for these.
+    connect: Any = distributed.Client
+    with dask.config.set(settings):
+        if scheduler is not None:
+            _check_address(scheduler)
+            try:
+                client = connect(scheduler, timeout=PATIENCE / 4, set_as_default=False)
+            except (OSError, ValueError, TimeoutError) as error:
+                raise EnvironmentLacks(
+                    f"no scheduler answers at {scheduler}: {error or 'it took too long'}",
+                    "start one, 'dask scheduler', and give the address that it prints",
+                ) from None
+            try:
+                yield client
+            finally:
+                with suppress(Exception):
+                    client.close(timeout=5)
+            return
+        with _workers_here(workers or len(os.sched_getaffinity(0))) as cluster:
+            client = connect(cluster, set_as_default=False)
+            try:
+                yield client
+            finally:
+                client.close(timeout=5)
+
+
+def _check_address(scheduler: str) -> None:
+    if re.fullmatch(r"(tcp|tls)://.+:[0-9]{1,5}", scheduler) is None:
+        text = f"{scheduler!r} is no address; write it as the scheduler prints it, such as tcp://HOST:8786"
+        raise BadInput(text, field="--scheduler")
+
+
+@contextmanager
+def _workers_here(count: int) -> Iterator[Any]:
+    import distributed
+
+    start: Any = distributed.LocalCluster
+    # What is ignored while they start stays so in the workers; one that is started again loads `preload`.
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    try:
+        cluster = start(
+            n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+    with cluster:
+        yield cluster

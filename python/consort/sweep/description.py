@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of a changed description: its bounds, a simulation, its sensitivity."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from consort.analysis.system import analyze_system
+from consort.model import BadDescription, System, platform_from_data, system_from_data
+from consort.sweep.changes import changed
+from consort.sweep.figures import FIGURES
+
+Row = tuple[Any, ...]
+_COLUMNS = tuple(figure.name for figure in FIGURES["description"])
+
+
+def describe(spec: dict[str, Any], analysis: str, changes: dict[str, Any], seed: int) -> list[Row]:
+    """One row for each bound, simulated task or factor; a first one for the system."""
+    try:
+        system = changed(_system(_Key(spec)), changes)
+        if analysis == "bounds":
+            return bounds(system)
+        if analysis == "simulation":
+            return simulation(system, spec["simulate"], seed)
+        from consort.analysis.sensitivity import sensitivity
+
+        return [
+            _row(name=one.of or "", kind=one.kind, factor=one.factor, note=one.note)
+            for one in sensitivity(system)
+        ]
+    except BadDescription as error:
+        first = error.problems[0]
+        return [_row(name="", kind="system", holds=False, note=f"{first.field}: {first.message}")]
+
+
+def bounds(system: System) -> list[Row]:
+    found = analyze_system(system)
+    rows = [_row(name="", kind="system", holds=all(bound.schedulable for bound in found))]
+    for one in found:
+        rows.append(
+            _row(
+                name=one.task,
+                kind=one.kind,
+                core=one.core or None,
+                bound_ps=one.response,
+                allowed_ps=one.deadline,
+                holds=one.schedulable,
+                note="; ".join(one.notes) if one.response is None else None,
+            )
+        )
+    return rows
+
+
+def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
+    from consort.simulate.build import prepare
+    from consort.simulate.engine import simulate
+
+    found = simulate(
+        prepare(system, dense=how["dense"]),
+        how["duration"],
+        seed,
+        runs=how["runs"],
+        choice=how["execution"],
+    )
+    rows = [
+        _row(
+            name="",
+            kind="system",
+            holds=found.misses == 0,
+            jobs=sum(f.jobs for f in found.figures.values()),
+            misses=found.misses,
+        )
+    ]
+    for one in found.figures.values():
+        rows.append(
+            _row(
+                name=one.task,
+                kind="response time",
+                core=one.core,
+                allowed_ps=one.deadline,
+                holds=one.misses == 0,
+                simulated_ps=one.max_response,
+                jobs=one.jobs,
+                misses=one.misses,
+            )
+        )
+    return rows
+
+
+def _row(**figures: Any) -> Row:
+    return tuple(figures.get(name) for name in _COLUMNS)
+
+
+class _Key:
+    """A spec as the key of a cache: one worker has one at a time."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec = spec
+
+    def __hash__(self) -> int:
+        return id(self.spec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.spec is other.spec
+
+
+@lru_cache(maxsize=1)
+def _system(key: _Key) -> System:
+    spec = key.spec
+    return system_from_data(spec["system"], file=spec["file"], platform=platform_from_data(spec["platform"]))

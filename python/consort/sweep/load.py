@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading a sweep file, with the files that it names."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from consort.errors import BadInput
+from consort.limits import LARGEST_DESCRIPTION, read_bytes
+from consort.model import BadDescription, System, load_system
+from consort.model.document import Document, read_document
+from consort.model.problems import nearest
+from consort.model.validate import validate
+from consort.sweep.changes import check_change
+from consort.sweep.figures import figures_of
+from consort.sweep.model import KINDS, Programs, Sweep, TaskSets, Varied
+
+PROGRAM_COLUMNS = ("program", "scratchpad_ns", "contended_ns", "load_ns", "unload_ns")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A sweep and what its file names."""
+
+    sweep: Sweep
+    file: Path
+    programs: list[list[int]] = field(default_factory=list)
+    """Scratchpad time, contended time, load time, unload time [ns]."""
+    system: System | None = None
+
+    @property
+    def name(self) -> str:
+        return self.sweep.name or self.file.stem
+
+
+def load_sweep(path: str | Path, sets: int | None = None) -> Loaded:
+    """The sweep of a file, with another number of sets where that is given; `BadDescription` with all that
+    is wrong with it."""
+    document = read_document(Path(path), "sweep file")
+    if "sweep" not in document.data:
+        place = document.problem((), "this is no sweep file; it begins with 'sweep: 1'")
+        raise BadDescription([place])
+    given = [kind for kind in KINDS if kind in document.data]
+    if len(given) != 1:
+        text = f"{' and '.join(given) or 'nothing'} to be swept stands here; give one of {', '.join(KINDS)}"
+        document.problems.append(document.problem((), text))
+    sweep, _ = validate(Sweep, document)
+    if document.problems or sweep is None:
+        raise BadDescription(document.problems)
+    if sets is not None:
+        sweep = sweep.model_copy(update={"sets": sets})
+    programs: list[list[int]] = []
+    system: System | None = None
+    block = sweep.swept
+    if isinstance(block, Programs):
+        programs = _programs(document, Path(path).parent / block.file)
+    elif isinstance(block, Varied):
+        system = _system(document, block)
+    elif isinstance(block, TaskSets):
+        _check_task_sets(document, sweep, block)
+    _check_analyses(document, sweep)
+    if not document.problems:
+        _check_plots(document, sweep)
+    if document.problems:
+        raise BadDescription(document.problems)
+    return Loaded(sweep, Path(path), programs, system)
+
+
+def _check_analyses(document: Document, sweep: Sweep) -> None:
+    known = sweep.swept.analyses
+    for index, name in enumerate(sweep.analyses):
+        place = ("analyses", index)
+        if name not in known:
+            text = f"{name!r} is no analysis of {sweep.kind}; {nearest(name, known, 'analyses')}"
+            document.problems.append(document.problem(place, text))
+        elif name in sweep.analyses[:index]:
+            document.problems.append(document.problem(place, f"{name!r} stands twice; remove one of them"))
+    block = sweep.swept
+    if isinstance(block, Varied) and (block.simulate is None) == ("simulation" in sweep.analyses):
+        text = "the analysis 'simulation' and 'simulate' belong together; "
+        text += "add 'simulate: {duration: 1s}'" if block.simulate is None else "add it to 'analyses'"
+        document.problems.append(document.problem(("description",), text))
+
+
+def _check_task_sets(document: Document, sweep: Sweep, block: TaskSets) -> None:
+    def wrong(key: str, text: str) -> None:
+        document.problems.append(document.problem(("task_sets", key), text))
+
+    if any(name.startswith("three-phase") for name in sweep.analyses) and not block.slot:
+        wrong("slot", "three-phase analyses need the slot; add it, for example 'slot: 155us'")
+    if max(block.shortest) > min(block.longest):
+        wrong("shortest", "a shortest period is above a longest one; lower it")
+
+
+def _check_plots(document: Document, sweep: Sweep) -> None:
+    figures, parameters = figures_of(sweep)
+    for name, plot in sweep.plots.items():
+        for key, value, known in (
+            ("x", plot.x, parameters),
+            ("y", plot.y, figures),
+            ("panels", plot.panels, parameters),
+        ):
+            if value is not None and value not in known:
+                text = f"{value!r} is unknown here; {nearest(value, known, 'known')}"
+                document.problems.append(document.problem(("plots", name, key), text))
+        for key, names in (("lines", plot.lines), ("where", tuple(plot.where))):
+            for index, value in enumerate(names):
+                if value not in parameters:
+                    text = f"{value!r} is no parameter; {nearest(value, parameters, 'parameters')}"
+                    place = ("plots", name, key, index if key == "lines" else value)
+                    document.problems.append(document.problem(place, text))
+        for index, value in enumerate(plot.log):
+            if value not in ("x", "y"):
+                text = f"{value!r} is no axis; write x or y"
+                document.problems.append(document.problem(("plots", name, "log", index), text))
+
+
+def _programs(document: Document, file: Path) -> list[list[int]]:
+    try:
+        text = read_bytes(file, LARGEST_DESCRIPTION, "table of programs").decode()
+    except (OSError, UnicodeDecodeError, BadInput) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        text = f"{file} cannot be read: {reason}; give a CSV file, its path from this one"
+        document.problems.append(document.problem(("programs", "file"), text))
+        return []
+    rows = csv.DictReader(io.StringIO(text))
+    if tuple(rows.fieldnames or ()) != PROGRAM_COLUMNS:
+        text = f"{file} has other columns; {', '.join(PROGRAM_COLUMNS)} are needed"
+        document.problems.append(document.problem(("programs", "file"), text))
+        return []
+    found: list[list[int]] = []
+    for number, row in enumerate(rows, 2):
+        values = [row[column] or "" for column in PROGRAM_COLUMNS[1:]]
+        if not all(value.isdecimal() and 0 < int(value) < 10**15 for value in values):
+            text = f"{file}:{number}: whole nanoseconds above 0 are needed in all columns but the first"
+            document.problems.append(document.problem(("programs", "file"), text))
+            return []
+        found.append([int(value) for value in values])
+    if not found:
+        document.problems.append(document.problem(("programs", "file"), f"{file} has no rows; add programs"))
+    return found
+
+
+def _system(document: Document, block: Varied) -> System | None:
+    from consort.plan import plan
+
+    file = document.file.parent / block.file
+    try:
+        system = load_system(file)
+        if system.mode_changes is not None and block.mode is None:
+            text = f"{file} changes its mode; say which one is looked at, for example 'mode: {{}}'"
+            first = next(iter(system.modes), "")
+            document.problems.append(document.problem(("description",), text.format(first)))
+            return None
+        system = plan(system, "analysis", mode=block.mode).system
+    except BadDescription as error:
+        document.problems.extend(error.problems)
+        return None
+    except BadInput as error:
+        document.problems.append(document.problem(("description", "mode"), str(error)))
+        return None
+    for path, values in block.change.items():
+        wrong: Any = check_change(system, path, values)
+        if wrong is not None:
+            document.problems.append(document.problem(("description", "change", path), wrong))
+    return system

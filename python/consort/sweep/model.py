@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sweep file says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, Strict
+
+from consort.analysis.generate import PeriodLaw
+from consort.model.base import Described, Name, NonEmpty, Version
+from consort.model.quantities import Duration
+from consort.model.schema import schema_of
+from consort.sweep.values import anything, choices, durations, integers, numbers, truths
+
+Names = Annotated[tuple[NonEmpty, ...], Strict(False), Field(min_length=1)]
+Nanoseconds = Annotated[tuple[int, ...], durations()]
+Cores = Annotated[tuple[int, ...], integers(1, 64)]
+Truths = Annotated[tuple[bool, ...], truths()]
+Utilisations = Annotated[tuple[float, ...], numbers(0.001, 4, 0.7)]
+_UTILISATIONS = ["{from: 0.05, to: 1, step: 0.05}"]
+
+
+class Block(Described):
+    """What is swept: its fields are the parameters."""
+
+    # The parameters that the sets depend on, and for each analysis those that it depends on besides: sets
+    # are the same for all analyses, and what does not depend on a parameter is computed once.
+    made_of: ClassVar[tuple[str, ...]] = ()
+    analyses: ClassVar[dict[str, tuple[str, ...]]] = {}
+
+
+class TaskSets(Block):
+    """Random task sets of one core: utilisations uniform over all that have the sum, periods by a law."""
+
+    made_of = ("tasks", "utilisation", "periods", "shortest", "longest")
+    analyses: ClassVar[dict[str, tuple[str, ...]]] = {
+        "fixed-priority": (),
+        "fixed-priority-non-preemptive": (),
+        "edf": (),
+        "edf-non-preemptive": (),
+        "three-phase": ("cores", "slot"),
+        "three-phase-printed": ("cores", "slot"),
+        "three-phase-round-robin": ("cores", "slot"),
+        "simulated-fixed-priority": ("duration",),
+        "simulated-edf": ("duration",),
+    }
+
+    tasks: Annotated[tuple[int, ...], integers(1, 200)] = Field(
+        description="Tasks of a set.", examples=["10"]
+    )
+    utilisation: Utilisations = Field(description="Sum of the tasks' utilisations.", examples=_UTILISATIONS)
+    periods: Annotated[tuple[PeriodLaw, ...], choices(("log-uniform", "uniform", "automotive"))] = Field(
+        default=("log-uniform",),
+        description="How periods are drawn; automotive: Kramer et al. 2015, which has its own range.",
+    )
+    shortest: Nanoseconds = Field(default=(10_000_000,), description="Shortest period.")
+    longest: Nanoseconds = Field(default=(100_000_000,), description="Longest period.")
+    cores: Cores = Field(default=(2,), description="three-phase: cores that share the DMA, a slot each.")
+    slot: Nanoseconds = Field(default=(), description="three-phase: TDMA slot.", examples=["155us"])
+    duration: Nanoseconds = Field(
+        default=(1_000_000_000,), description="simulated: for how long jobs are released."
+    )
+
+
+class Programs(Block):
+    """Task sets of one core, made of given programs with random periods until a utilisation is reached."""
+
+    made_of = ("utilisation", "utilisation_of", "shortest", "longest", "keep_last")
+    analyses: ClassVar[dict[str, tuple[str, ...]]] = {
+        "three-phase": ("cores", "slot", "context_switch"),
+        "three-phase-printed": ("cores", "slot", "context_switch"),
+        "three-phase-round-robin": ("cores", "context_switch"),
+        "contended": ("context_switch",),
+    }
+
+    file: NonEmpty = Field(
+        description="CSV of the programs: program, scratchpad_ns, contended_ns, load_ns, unload_ns; its path"
+        " is relative to this file.",
+        examples=["programs.csv"],
+    )
+    utilisation: Utilisations = Field(
+        description="Programs are drawn until their utilisations reach this.", examples=_UTILISATIONS
+    )
+    utilisation_of: Annotated[tuple[str, ...], choices(("scratchpad", "contended"))] = Field(
+        default=("scratchpad",), description="Which execution times make up the utilisation."
+    )
+    slot: Annotated[tuple[int, ...], durations("largest-of-set")] = Field(
+        default=(0,),
+        description="TDMA slot; largest-of-set: the longest load or unload of the set at hand.",
+    )
+    cores: Cores = Field(default=(2,), description="Cores that share the DMA.")
+    shortest: Nanoseconds = Field(default=(10_000_000,), description="Shortest period.")
+    longest: Nanoseconds = Field(default=(100_000_000,), description="Longest period.")
+    context_switch: Annotated[tuple[int, ...], durations("none")] = Field(
+        description="What one costs; a job pays two.", examples=["460ns"]
+    )
+    keep_last: Truths = Field(
+        default=(True,), description="Whether the task that passes the utilisation stays in the set."
+    )
+
+
+class Attack(Block):
+    """Bounds of three-phase tasks attacked: schedules above them looked for in sets that they accept."""
+
+    made_of = ("jitter", "fewest_cores", "most_cores")
+    analyses: ClassVar[dict[str, tuple[str, ...]]] = dict.fromkeys(
+        ("three-phase", "three-phase-printed", "three-phase-round-robin"), ("lowered",)
+    )
+
+    jitter: Truths = Field(default=(False,), description="Whether releases have jitter.")
+    fewest_cores: Cores = Field(default=(1,), description="Cores that share the DMA, at least.")
+    most_cores: Cores = Field(default=(4,), description="Cores that share the DMA, at most.")
+    lowered: dict[Name, dict[Annotated[str, Field(pattern=r"^[a-z_]+$")], int]] = Field(
+        default={},
+        description="Lengths that a lemma proves, lowered: each by a name; all are tried, one after another.",
+        examples=["{no-interval: {interval_slots: 0}}"],
+    )
+    until_refuted: bool = Field(
+        default=False, description="Whether the first schedule above a bound ends the search for others."
+    )
+
+
+class Simulated(Described):
+    """How a description is simulated."""
+
+    duration: Duration = Field(description="For how long jobs are released.", examples=["1s"])
+    runs: Annotated[int, Field(ge=1)] = Field(default=1, description="Runs, each with its own seed.")
+    execution: Annotated[str, Field(pattern="^(uniform|worst|edges)$")] = Field(
+        default="uniform", description="Execution times: uniform, worst, or edges."
+    )
+    dense: bool = Field(default=False, description="Sporadic releases as early as they may come.")
+
+
+class Varied(Block):
+    """A system description with some of its values, or its platform's, changed."""
+
+    analyses: ClassVar[dict[str, tuple[str, ...]]] = {"bounds": (), "simulation": (), "sensitivity": ()}
+
+    file: NonEmpty = Field(
+        description="The description; its path is relative to this file.", examples=["system.yaml"]
+    )
+    mode: Name | None = Field(default=None, description="The mode in which it is looked at.")
+    change: dict[NonEmpty, Annotated[tuple[Any, ...], anything()]] = Field(
+        description="Values by the path of what they replace: tasks.servo.wcet; platform.…: in the platform;"
+        " scale.wcet, scale.wcet.TASK, scale.clock.PROCESSOR: factors.",
+        examples=["{scale.wcet: {from: 0.5, to: 2, step: 0.1}}"],
+        min_length=1,
+    )
+    simulate: Simulated | None = Field(default=None, description="How it is simulated.")
+
+
+class Plot(Described):
+    """A picture of some of the figures."""
+
+    title: str = Field(default="", description="Its title.")
+    x: NonEmpty = Field(description="The parameter along the horizontal axis.", examples=["utilisation"])
+    y: NonEmpty = Field(description="The figure along the vertical axis.", examples=["share"])
+    lines: Names = Field(
+        default=("analysis",), description="One line for each combination of these parameters."
+    )
+    panels: NonEmpty | None = Field(default=None, description="One panel for each value of this parameter.")
+    where: dict[NonEmpty, str | int | float | bool] = Field(
+        default={}, description="Only these values of parameters.", examples=["{tasks: 10}"]
+    )
+    log: Annotated[tuple[str, ...], Strict(False)] = Field(
+        default=(), description="Which axes are logarithmic: x, y.", examples=["[x]"]
+    )
+
+
+class Sweep(Described):
+    """A sweep file."""
+
+    sweep: Version = Field(description="Version of the format.", examples=["1"])
+    name: Name | None = Field(default=None, description="Its name; without it that of the file.")
+    title: str = Field(default="", description="What it shows, in a line.")
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(default=1, description="Of all random choices.")
+    sets: Annotated[int, Field(ge=1, le=10**12)] = Field(
+        default=1000, description="Random task sets of each combination of parameters."
+    )
+    block: Annotated[int, Field(ge=1, le=10**9)] = Field(
+        default=5000, description="Of them so many are one cell, which is computed, and kept, as a whole."
+    )
+    analyses: Names = Field(description="What is computed of each.", examples=["[fixed-priority, edf]"])
+    task_sets: TaskSets | None = Field(default=None, description="Random task sets.")
+    programs: Programs | None = Field(default=None, description="Task sets made of programs.")
+    attack: Attack | None = Field(default=None, description="Bounds attacked by search.")
+    description: Varied | None = Field(default=None, description="A system description, changed.")
+    plots: dict[Name, Plot] = Field(default={}, description="Pictures, by name.")
+
+    @property
+    def kind(self) -> str:
+        """Which of the blocks there is."""
+        return next(kind for kind in KINDS if getattr(self, kind) is not None)
+
+    @property
+    def swept(self) -> Block:
+        block: Block = getattr(self, self.kind)
+        return block
+
+
+KINDS = ("task_sets", "programs", "attack", "description")
+
+
+def sweep_schema() -> dict[str, Any]:
+    """The schema of sweep files."""
+    schema = schema_of(Sweep, "Consort sweep")
+    schema["oneOf"] = [{"required": [kind]} for kind in KINDS]
+    return schema
