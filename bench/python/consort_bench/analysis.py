@@ -230,9 +230,10 @@ def large_system(folder: Path, tasks: int, cores: int) -> Path:
 def _figure7(made: Sets, options: Options, rows: list[dict[str, Any]], goals: list[dict[str, Any]]) -> None:
     load = figure7.workload(read_published(experiment_folder(figure7.PAPER, figure7.NAME) / "published.csv"))
     sets = figure7.QUICK if options.quick else figure7.SETS
-    curves = ("corrected", "contended")
+    curves = ("three-phase", "contended")
     seconds, _shares = best(
-        lambda: figure7.sweep(load, curves, load.fitted_slot, False, figure7.UTILISATIONS, sets), 3
+        lambda: figure7.shares(load, curves, load.fitted_slot, "scratchpad", figure7.UTILISATIONS, sets),
+        3,
     )
     points = len(figure7.UTILISATIONS)
     rows.append(

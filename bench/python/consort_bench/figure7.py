@@ -2,58 +2,61 @@
 """`consort bench figure7`: schedulability over utilisation (spm-centric-os, section VII.E), in each reading.
 
 The paper leaves open which slot Figure 7 uses and whose execution times make up the utilisation;
-experiments/spm-centric-os/figure7 says what each reading gives.
+experiments/spm-centric-os/figure7 has the sweep over both, and says what each reading gives.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from consort import _engine
+from consort.errors import BadInput
 from consort.record import environment
 from consort.record.store import default_root
+from consort.sweep.cells import Cells, spec_of
+from consort.sweep.evaluate import programs
+from consort.sweep.finish import write_all
+from consort.sweep.load import PROGRAM_COLUMNS, load_sweep
+from consort.sweep.points import Point, points
+from consort.sweep.run import run as run_sweep
+from consort.sweep.store import identity
 
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
 
 PAPER, NAME = "spm-centric-os", "figure7"
-CURVES = ("literal", "corrected", "round-robin", "contended")
 LABELS = {
-    "literal": "scratchpad, bound as printed (unsound)",
-    "corrected": "scratchpad, corrected bound",
-    "round-robin": "scratchpad, round robin with operations of their own length",
+    "three-phase-printed": "scratchpad, bound as printed (unsound)",
+    "three-phase": "scratchpad, corrected bound",
+    "three-phase-round-robin": "scratchpad, round robin with operations of their own length",
     "contended": "contended SRAM",
 }
 UTILISATIONS = tuple(round(0.05 * step, 2) for step in range(1, 21))
 SETS, QUICK = 1_000, 200
 CORES = 2
+# The slots of the sweep, by the names of their readings.
+TABLE, FITTED, OF_SET = "table", "fitted", "set"
 
 
 @dataclass(frozen=True)
 class Workload:
     """The paper's figures as integers of nanoseconds."""
 
-    # (scratchpad time, contended time, load time, unload time) of each benchmark
-    programs: list[tuple[int, int, int, int]]
+    names: list[str]
+    # Scratchpad time, contended time, load time, unload time of each benchmark.
+    programs: list[list[int]]
     largest: str
     table_slot: int
     fitted_slot: int
     periods: tuple[int, int]
     context_switch: int
-
-
-@dataclass(frozen=True)
-class Reading:
-    """One way to read what the paper leaves open."""
-
-    key: str
-    title: str
-    slot: int  # ns; 0: the largest footprint of the set at hand
-    by_contended: bool
-    curves: tuple[str, ...]
 
 
 def workload(rows: list[Published]) -> Workload:
@@ -77,17 +80,18 @@ def workload(rows: list[Published]) -> Workload:
         return round((size / partition * whole + setup) * 1e3)
 
     names = sorted({r.of["benchmark"] for r in rows} - {""})
-    programs: dict[str, tuple[int, int, int, int]] = {}
+    programs: dict[str, list[int]] = {}
     for name in names:
         size = number("relocatable code size", name) + number("data size", name)
-        programs[name] = (
+        programs[name] = [
             round(number("SPM time", name) * 1e3),
             round(number("SRAM time", name) * 1e3),
             moved(size, number("partition load time")),
             moved(size, number("partition unload time")),
-        )
+        ]
     largest = max(programs, key=lambda name: max(programs[name][2:]))
     return Workload(
+        list(programs),
         list(programs.values()),
         largest,
         moved(partition, max(number("partition load time"), number("partition unload time"))),
@@ -97,146 +101,135 @@ def workload(rows: list[Published]) -> Workload:
     )
 
 
-def sweep(
+def programs_csv(load: Workload) -> str:
+    """What programs.csv beside the sweep holds; derived from published.csv."""
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(PROGRAM_COLUMNS)
+    table.writerows([name, *row] for name, row in zip(load.names, load.programs, strict=True))
+    return out.getvalue()
+
+
+def shares(
     load: Workload,
-    curves: tuple[str, ...],
+    analyses: Sequence[str],
     slot: int,
-    by_contended: bool,
-    utilisations: tuple[float, ...],
+    utilisation_of: str,
+    utilisations: Sequence[float],
     sets: int,
-    *,
-    keep_last: bool = True,
-    seed: int = 1,
 ) -> dict[str, list[float]]:
-    """The proportion of schedulable sets, by curve, at each utilisation. Two context switches a job."""
-    counts = _engine.spm_sweep(
-        load.programs,
-        list(utilisations),
-        list(curves),
-        slot,
-        0,
-        CORES,
-        list(load.periods),
-        [2 * load.context_switch, 2 * load.context_switch],
-        by_contended,
-        keep_last,
-        sets,
-        seed,
-        os.cpu_count() or 1,
-    )
-    return {curve: [n / sets for n in row] for curve, row in zip(curves, counts, strict=True)}
+    """The proportion of schedulable sets at each utilisation, of points that are in no sweep."""
+    fixed = {
+        "utilisation_of": utilisation_of,
+        "slot": slot,
+        "cores": CORES,
+        "shortest": load.periods[0],
+        "longest": load.periods[1],
+        "context_switch": load.context_switch,
+        "keep_last": True,
+    }
 
+    def share(analysis: str, utilisation: float) -> float:
+        return programs(load.programs, analysis, {**fixed, "utilisation": utilisation}, 1, sets) / sets
 
-def readings(load: Workload) -> list[Reading]:
-    fitted = f"slot fits the largest footprint ({load.largest}), {load.fitted_slot / 1e3:.1f} us"
-    table = f"slot of Table IV, {load.table_slot / 1e3:.1f} us"
-    with_printed = ("literal", "corrected", "contended")
-    return [
-        Reading("table-spm", f"{table}; U by scratchpad times", load.table_slot, False, with_printed),
-        Reading("fitted-spm", f"{fitted}; U by scratchpad times", load.fitted_slot, False, CURVES),
-        Reading("set-spm", "slot fits the set's own largest; U by scratchpad times", 0, False, with_printed),
-        Reading("table-sram", f"{table}; U by SRAM times", load.table_slot, True, with_printed),
-        Reading("fitted-sram", f"{fitted}; U by SRAM times", load.fitted_slot, True, CURVES),
-    ]
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return {analysis: list(pool.map(partial(share, analysis), utilisations)) for analysis in analyses}
 
 
 def break_even(load: Workload, sets: int, utilisation: float = 0.6) -> float:
     """The slot [us] from which on the scratchpad system schedules fewer sets than the contended one."""
-    contended = sweep(load, ("contended",), 0, False, (utilisation,), sets)["contended"][0]
+    at = (utilisation,)
+    contended = shares(load, ("contended",), 0, "scratchpad", at, sets)["contended"][0]
     low, high = load.fitted_slot, load.table_slot
     while high - low > 1_000:
         middle = (low + high) // 2
-        share = sweep(load, ("corrected",), middle, False, (utilisation,), sets)["corrected"][0]
+        share = shares(load, ("three-phase",), middle, "scratchpad", at, sets)["three-phase"][0]
         low, high = (middle, high) if share > contended else (low, middle)
     return (low + high) / 2e3
 
 
+def reading(row: Point) -> str:
+    """Which reading of the paper a point belongs to."""
+    slot = {0: OF_SET, -1: FITTED}.get(row["slot_ns"], TABLE)
+    return f"{slot}-{'sram' if row['utilisation_of'] == 'contended' else 'spm'}"
+
+
 def run(options: Options) -> BenchResult:
     """Redoes Figure 7; `iterations` is the number of task sets a point."""
-    rows = read_published(experiment_folder(PAPER, NAME) / "published.csv")
-    load = workload(rows)
+    experiment = experiment_folder(PAPER, NAME)
+    load = workload(read_published(experiment / "published.csv"))
+    file = experiment / "programs.csv"
+    if file.read_text(encoding="utf-8") != programs_csv(load):
+        raise BadInput("is not what published.csv gives; write figure7.programs_csv into it", file=file)
     sets = options.iterations or (QUICK if options.quick else SETS)
-    done: dict[str, dict[str, list[float]]] = {}
-    chosen = readings(load)
-    for index, reading in enumerate(chosen):
-        options.progress(reading.title, index / len(chosen))
-        done[reading.key] = sweep(
-            load, reading.curves, reading.slot, reading.by_contended, UTILISATIONS, sets
-        )
+    loaded = load_sweep(experiment / "sweep.yaml", sets)
+    cells = Cells(spec_of(loaded))
+    # A folder for each number of sets and each state of the code: what was interrupted is gone on with.
+    folder = (options.root or default_root()) / "sweeps" / f"{NAME}-{identity(cells)[:16]}"
+    made: list[Point] = []
+    files: list[Path] = []
+
+    def finish(result: Any) -> None:
+        made.extend(points(cells, result))
+        files.extend(write_all(loaded, cells, result, folder))
+
+    run_sweep(
+        cells,
+        folder,
+        NAME,
+        workers=0 if options.quick else None,
+        progress=options.progress,
+        finish=finish,
+    )
     even = break_even(load, min(sets, 1_000))
     table = [
         {
-            "reading": reading.key,
-            "curve": curve,
-            "utilisation": u,
-            "schedulable": share,
-            "sets": sets,
-            "provenance": "bound",
+            "reading": reading(row),
+            "curve": row["analysis"],
+            "utilisation": row["utilisation"],
+            "schedulable": row["share"],
+            "sets": row["sets"],
+            "provenance": row["provenance"],
         }
-        for reading in chosen
-        for curve in reading.curves
-        for u, share in zip(UTILISATIONS, done[reading.key][curve], strict=True)
+        for row in made
     ]
 
-    def area(reading: str, curve: str) -> float:
-        return sum(done[reading][curve]) / len(UTILISATIONS)
+    def area(curve: str) -> float:
+        found = [
+            row["schedulable"] for row in table if (row["reading"], row["curve"]) == (f"{FITTED}-spm", curve)
+        ]
+        return float(sum(found) / len(found))
 
-    gain = area("fitted-spm", "corrected") - area("fitted-spm", "contended")
-    improved = area("fitted-spm", "round-robin") - area("fitted-spm", "corrected")
+    gain = area("three-phase") - area("contended")
+    improved = area("three-phase-round-robin") - area("three-phase")
     goals = [
         goal("figure7_gain_with_fitted_slot", gain, "mean share", ">=", 0, provenance="bound"),
         goal("figure7_round_robin_gain", improved, "mean share", ">=", 0, provenance="bound"),
     ]
-    folder = options.root or default_root()
-    picture = plot(chosen, done, sets, folder / "figure7.svg")
     return BenchResult(
         goals,
         table,
         environment(),
         [
             f"break-even slot at U = 0.60: {even:.0f} us; with a longer one contended SRAM is better",
-            f"plot: {picture}",
+            *(f"{file}" for file in files if file.suffix in (".html", ".svg")),
         ],
-        {"break_even_slot_us": even, "plot": str(picture)},
-        lambda console: _show(console, chosen, done),
+        {"break_even_slot_us": even, "folder": str(folder)},
+        lambda console: _show(console, table),
     )
 
 
-def plot(chosen: list[Reading], done: dict[str, dict[str, list[float]]], sets: int, file: Path) -> Path:
-    """One panel a reading, as SVG."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.2 * len(chosen), 4.2), layout="constrained")
-    axes = figure.subplots(1, len(chosen), sharey=True, squeeze=False)[0]
-    style = {
-        "literal": {"color": "0.55", "linestyle": ":", "marker": "x"},
-        "corrected": {"color": "C0", "marker": "o"},
-        "round-robin": {"color": "C2", "marker": "s"},
-        "contended": {"color": "C3", "linestyle": "--", "marker": "^"},
-    }
-    for axis, reading in zip(axes, chosen, strict=True):
-        for curve in reading.curves:
-            look: Any = style[curve]
-            axis.plot(UTILISATIONS, done[reading.key][curve], label=LABELS[curve], markersize=4, **look)
-        axis.set_title(reading.title.replace("; ", "\n"), fontsize=9)
-        axis.set_xlabel("utilisation")
-        axis.grid(alpha=0.3)
-    axes[0].set_ylabel(f"schedulable sets (of {sets} a point)")
-    lines, labels = axes[1].get_legend_handles_labels()
-    figure.legend(lines, labels, fontsize=9, loc="outside lower center", ncols=len(labels))
-    file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file)
-    return file
-
-
-def _show(console: Any, chosen: list[Reading], done: dict[str, dict[str, list[float]]]) -> None:
+def _show(console: Any, rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    for reading in chosen:
-        table = Table(title=reading.title, title_justify="left")
+    for title in dict.fromkeys(row["reading"] for row in rows):
+        mine = [row for row in rows if row["reading"] == title]
+        curves = dict.fromkeys(row["curve"] for row in mine)
+        table = Table(title=f"slot and utilisation: {title}", title_justify="left")
         table.add_column("U", justify="right")
-        for curve in reading.curves:
+        for curve in curves:
             table.add_column(LABELS[curve], justify="right")
-        for index, u in enumerate(UTILISATIONS):
-            table.add_row(f"{u:.2f}", *(f"{done[reading.key][c][index]:.3f}" for c in reading.curves))
+        for u in dict.fromkeys(row["utilisation"] for row in mine):
+            at = {row["curve"]: row["schedulable"] for row in mine if row["utilisation"] == u}
+            table.add_row(f"{u:.2f}", *(f"{at[curve]:.3f}" for curve in curves))
         console.print(table)

@@ -100,7 +100,8 @@ def set_block(
         t = np.rint(low_ns * _power_of_two(rng.random((sets, n)) * _octaves(low_ns, high_ns)))
         t = t.astype(np.int64)
     t.sort(axis=1)
-    return np.maximum(1, np.rint(shares * t)).astype(np.int64), t
+    # Rounded down, so that no set has more than its utilisation.
+    return np.maximum(1, np.floor(shares * t)).astype(np.int64), t
 
 
 @lru_cache(maxsize=64)

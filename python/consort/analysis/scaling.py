@@ -100,9 +100,9 @@ def scale_data(
                     _scale_at(holder, key, DataRate if rate else Duration, factor if rate else 1 / factor)
     else:
         for name, group in platform["cores"].items():
-            for key in ("size", "instructions", "data"):
-                if scale.of in (None, name) and key in group.get("scratchpad", {}):
-                    _scale_at(group["scratchpad"], key, Size, factor)
+            scratchpad = group.get("scratchpad") if scale.of in (None, name) else None
+            if scratchpad is not None:
+                _scale_scratchpad(scratchpad, factor)
 
 
 def _computing(system: System) -> set[str]:
@@ -144,14 +144,30 @@ def _scale_execution(task: dict[str, Any], factor: Fraction, processor: str | No
         _scale_at(section, "length", Duration, factor)
 
 
-def _scale_at(holder: dict[str, Any], key: str, kind: type[Quantity], factor: Fraction) -> None:
-    """Rounded to the side on which more is needed: times up, all else down."""
-    value = holder[key]
-    text = value["value"] if isinstance(value, dict) else value
-    exact = kind.parse(text).value * factor
-    rounded = -(-exact.numerator // exact.denominator) if kind is Duration else int(exact)
-    new = str(kind(rounded))
-    if isinstance(value, dict):
-        holder[key] = {"value": new, "assumed": ASSUMED.format(f"{float(factor):.6g}")}
-    else:
-        holder[key] = new
+def _scale_scratchpad(scratchpad: dict[str, Any], factor: Fraction) -> None:
+    parts = [key for key in ("instructions", "data") if key in scratchpad]
+    for key in ("size", *parts):
+        _scale_at(scratchpad, key, Size, factor, scratchpad["partitions"])
+    if len(parts) == 2:
+        # Rounding may have taken less of the whole than of its parts.
+        whole = sum(Size.parse(_text(scratchpad[key])).value for key in parts)
+        _put(scratchpad, "size", str(Size(whole)), factor)
+
+
+def _scale_at(
+    holder: dict[str, Any], key: str, kind: type[Quantity], factor: Fraction, parts: int = 1
+) -> None:
+    """Rounded to the side on which more is needed: times up, all else down, to so many equal parts."""
+    exact = kind.parse(_text(holder[key])).value * factor
+    rounded = -(-exact.numerator // exact.denominator) if kind is Duration else int(exact / parts) * parts
+    _put(holder, key, str(kind(rounded)), factor)
+
+
+def _text(value: Any) -> str:
+    """A figure's quantity, with or without a source beside it."""
+    return str(value["value"] if isinstance(value, dict) else value)
+
+
+def _put(holder: dict[str, Any], key: str, new: str, factor: Fraction) -> None:
+    source = {"assumed": ASSUMED.format(f"{float(factor):.6g}")}
+    holder[key] = {"value": new, **source} if isinstance(holder[key], dict) else new

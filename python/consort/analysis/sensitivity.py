@@ -8,7 +8,7 @@ What is found is therefore what was tried: with it everything holds, and with ev
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -71,13 +71,18 @@ class Sensitivity:
 
 
 def sensitivity(
-    system: System, *, progress: Progress = silent, seconds: float | None = None
+    system: System,
+    kinds: Sequence[str] = tuple(KINDS),
+    *,
+    progress: Progress = silent,
+    seconds: float | None = None,
 ) -> list[Sensitivity]:
-    """The factors of execution times, of all and of each task; and of each clock, bandwidth and scratchpad.
+    """The factors of execution times, of all and of each task; and of each clock, bandwidth and scratchpad:
+    of those `kinds`.
 
     After `seconds` what is left is named, and not searched for.
     """
-    scales = list(_scales(system))
+    scales = list(_scales(system, kinds))
     until = None if seconds is None else time.monotonic() + seconds
     found = []
     for index, scale in enumerate(scales):
@@ -89,8 +94,8 @@ def sensitivity(
     return found
 
 
-def _scales(system: System) -> Iterator[Scale]:
-    for what in KINDS:
+def _scales(system: System, kinds: Sequence[str]) -> Iterator[Scale]:
+    for what in kinds:
         names = names_of(system, what)
         if names and (what == "wcet" or len(names) > 1):
             yield Scale(what)

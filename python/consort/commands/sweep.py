@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from consort.sweep.run import Outcome
 
 BAR_AFTER_S = 2.0
+# Plots are there in other formats, too.
+SHOWN = (".parquet", ".csv", ".html", ".pdf")
 
 
 @click.command(
@@ -75,6 +77,13 @@ def command(
 
     signals_to_exceptions()
     folder = out or Path("sweeps") / loaded.name
+    files: list[Path] = []
+
+    def finish(result: Any) -> None:
+        from consort.sweep.finish import write_all
+
+        files.extend(write_all(loaded, cells, result, folder))
+
     with progress_bar(as_json, after=BAR_AFTER_S) as progress:
         outcome = run(
             cells,
@@ -83,8 +92,8 @@ def command(
             workers=workers,
             scheduler=scheduler,
             progress=progress,
+            finish=finish,
         )
-    files: list[Path] = [folder / "result.parquet"]
     if as_json:
         click.echo(json.dumps(_object(outcome, files), indent=1))
     else:
@@ -139,4 +148,5 @@ def _show(outcome: Outcome, files: list[Path]) -> None:
     if outcome.again:
         click.echo(f"{outcome.again} tasks were lost with their workers and done again")
     for path in files:
-        click.echo(str(path))
+        if path.suffix in SHOWN:
+            click.echo(str(path))

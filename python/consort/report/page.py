@@ -34,15 +34,21 @@ EVENTS = 50
 _PUBLISHED_NS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-def render(run: Run) -> str:
-    """The page as text; made from the run folder alone, so it can be made again at any time."""
+def templates() -> jinja2.Environment:
+    """The templates of pages."""
     loader = jinja2.PackageLoader("consort.report", "templates")
-    templates = jinja2.Environment(
+    made = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    templates.filters["number"] = number
+    made.filters["number"] = number
+    return made
+
+
+def render(run: Run) -> str:
+    """The page as text; made from the run folder alone, so it can be made again at any time."""
+    pages = templates()
     configurations = [_configuration(run, c, index) for index, c in enumerate(run.configurations)]
-    return templates.get_template("report.html.j2").render(
+    return pages.get_template("report.html.j2").render(
         run=run.data,
         version=__version__,
         configurations=configurations,

@@ -32,6 +32,13 @@ IN_FLIGHT = 3
 PATIENCE = 60.0
 # A batch that was lost so often, each time with its worker, is what kills it.
 MOST_LOST = 5
+SETTINGS: dict[str, Any] = {
+    "distributed.scheduler.allowed-failures": MOST_LOST,
+    "distributed.comm.timeouts.connect": f"{PATIENCE:.0f}s",
+    # Tasks are in the order in which they are to be done.
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.preload": ["consort.sweep.preload"],
+}
 AGAIN = "what is finished is kept: the same command goes on from there"
 
 
@@ -175,19 +182,10 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     import dask
     import distributed
 
-    # Dask says on standard error what this program says itself.
-    for name in ("distributed", "tornado", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    settings = {
-        "distributed.scheduler.allowed-failures": MOST_LOST,
-        "distributed.comm.timeouts.connect": f"{PATIENCE:.0f}s",
-        # Tasks are in the order in which they are to be done.
-        "distributed.scheduler.work-stealing": False,
-        "distributed.worker.preload": ["consort.sweep.preload"],
-    }
+    _quiet()
     # Dask has no types for these.
     connect: Any = distributed.Client
-    with dask.config.set(settings):
+    with dask.config.set(SETTINGS):
         if scheduler is not None:
             _check_address(scheduler)
             try:
@@ -203,7 +201,7 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
                 with suppress(Exception):
                     client.close(timeout=5)
             return
-        with _workers_here(workers or len(os.sched_getaffinity(0))) as cluster:
+        with workers_here(workers) as cluster:
             client = connect(cluster, set_as_default=False)
             try:
                 yield client
@@ -217,18 +215,32 @@ def _check_address(scheduler: str) -> None:
         raise BadInput(text, field="--scheduler")
 
 
+def _quiet() -> None:
+    """Dask says on standard error what this program says itself."""
+    for name in ("distributed", "tornado", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 @contextmanager
-def _workers_here(count: int) -> Iterator[Any]:
+def workers_here(count: int | None = None) -> Iterator[Any]:
+    """A scheduler and workers of this machine, one for each processor if nothing else is said."""
+    import dask
     import distributed
+
+    _quiet()
 
     start: Any = distributed.LocalCluster
     # What is ignored while they start stays so in the workers; one that is started again loads `preload`.
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
     try:
-        cluster = start(
-            n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-        )
+        with dask.config.set(SETTINGS):
+            cluster = start(
+                n_workers=count or len(os.sched_getaffinity(0)),
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
     finally:
         if main:
             signal.signal(signal.SIGINT, before)

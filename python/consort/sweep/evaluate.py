@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from consort import _engine
 from consort.analysis.generate import set_block
 from consort.sweep.cells import Cells
+from consort.sweep.model import LARGEST, LARGEST_OF_SET
 
 Row = tuple[Any, ...]
 Sets = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -89,11 +90,12 @@ def programs(table: list[list[int]], analysis: str, parameters: dict[str, Any], 
     """How many of the sets are schedulable."""
     p = parameters
     switches = 2 * p["context_switch"]
+    slot = p.get("slot", LARGEST_OF_SET)
     counts = _engine.spm_sweep(
         [(row[0], row[1], row[2], row[3]) for row in table],
         [p["utilisation"]],
         [METHODS[analysis]],
-        p.get("slot", 0),
+        max(max(row[2:]) for row in table) if slot == LARGEST else slot,
         0,
         p.get("cores", 1),
         [p["shortest"], p["longest"]],

@@ -99,19 +99,16 @@ def _check_task_sets(document: Document, sweep: Sweep, block: TaskSets) -> None:
 def _check_plots(document: Document, sweep: Sweep) -> None:
     figures, parameters = figures_of(sweep)
     for name, plot in sweep.plots.items():
-        for key, value, known in (
-            ("x", plot.x, parameters),
-            ("y", plot.y, figures),
-            ("panels", plot.panels, parameters),
-        ):
-            if value is not None and value not in known:
+        for key, value, known in (("x", plot.x, parameters), ("y", plot.y, figures)):
+            if value not in known:
                 text = f"{value!r} is unknown here; {nearest(value, known, 'known')}"
                 document.problems.append(document.problem(("plots", name, key), text))
-        for key, names in (("lines", plot.lines), ("where", tuple(plot.where))):
+        named = (("lines", plot.lines), ("panels", plot.panels), ("where", tuple(plot.where)))
+        for key, names in named:
             for index, value in enumerate(names):
                 if value not in parameters:
                     text = f"{value!r} is no parameter; {nearest(value, parameters, 'parameters')}"
-                    place = ("plots", name, key, index if key == "lines" else value)
+                    place = ("plots", name, key, value if key == "where" else index)
                     document.problems.append(document.problem(place, text))
         for index, value in enumerate(plot.log):
             if value not in ("x", "y"):

@@ -13,6 +13,8 @@ from consort.model.quantities import Duration
 from consort.model.schema import schema_of
 from consort.sweep.values import anything, choices, durations, integers, numbers, truths
 
+# Slots that are known only once there are programs, or a set.
+LARGEST_OF_SET, LARGEST = 0, -1
 Names = Annotated[tuple[NonEmpty, ...], Strict(False), Field(min_length=1)]
 Nanoseconds = Annotated[tuple[int, ...], durations()]
 Cores = Annotated[tuple[int, ...], integers(1, 64)]
@@ -85,14 +87,15 @@ class Programs(Block):
     utilisation_of: Annotated[tuple[str, ...], choices(("scratchpad", "contended"))] = Field(
         default=("scratchpad",), description="Which execution times make up the utilisation."
     )
-    slot: Annotated[tuple[int, ...], durations("largest-of-set")] = Field(
+    slot: Annotated[tuple[int, ...], durations(largest_of_set=LARGEST_OF_SET, largest=LARGEST)] = Field(
         default=(0,),
-        description="TDMA slot; largest-of-set: the longest load or unload of the set at hand.",
+        description="TDMA slot; largest: the longest load or unload of the programs; largest-of-set: of those"
+        " of the set at hand.",
     )
     cores: Cores = Field(default=(2,), description="Cores that share the DMA.")
     shortest: Nanoseconds = Field(default=(10_000_000,), description="Shortest period.")
     longest: Nanoseconds = Field(default=(100_000_000,), description="Longest period.")
-    context_switch: Annotated[tuple[int, ...], durations("none")] = Field(
+    context_switch: Annotated[tuple[int, ...], durations(none=0)] = Field(
         description="What one costs; a job pays two.", examples=["460ns"]
     )
     keep_last: Truths = Field(
@@ -159,7 +162,9 @@ class Plot(Described):
     lines: Names = Field(
         default=("analysis",), description="One line for each combination of these parameters."
     )
-    panels: NonEmpty | None = Field(default=None, description="One panel for each value of this parameter.")
+    panels: Annotated[tuple[NonEmpty, ...], Strict(False)] = Field(
+        default=(), description="One panel for each combination of these parameters."
+    )
     where: dict[NonEmpty, str | int | float | bool] = Field(
         default={}, description="Only these values of parameters.", examples=["{tasks: 10}"]
     )

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
+
 from consort.progress import Progress, silent
 from consort.run.process import stop_if_asked
 from consort.sweep.batches import Batches
@@ -74,12 +76,12 @@ def run(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Progress = silent,
-    finish: Callable[[Store], None] | None = None,
+    finish: Callable[[pa.Table], None] | None = None,
 ) -> Outcome:
     """Computes what is not finished in the folder, and writes the result when all is.
 
     `workers` 0: in this process; None: one for each processor of this machine, or those of `scheduler`.
-    `finish` is called while the folder is still held.
+    `finish` gets the result while the folder is still held.
     """
     with open_store(folder, cells, name) as store:
         finished = store.finished()
@@ -96,9 +98,9 @@ def run(
             finally:
                 # What is finished is kept, whatever ended the run.
                 writer.flush()
-        store.write_result()
+        result = store.write_result()
         if finish is not None:
-            finish(store)
+            finish(result)
         return outcome
 
 

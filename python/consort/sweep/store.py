@@ -194,14 +194,19 @@ def open_store(folder: Path, cells: Cells, name: str) -> Iterator[Store]:
         lock.release()
 
 
-def identity(spec: Spec) -> str:
+def identity(cells: Cells) -> str:
+    """What a sweep computes, and by which code, in one word."""
+    return digest([what(cells.spec), code()])
+
+
+def what(spec: Spec) -> str:
     """What a sweep computes, in one word."""
     return digest({key: value for key, value in spec.items() if key != "file"})
 
 
 def _check_manifest(folder: Path, cells: Cells, name: str) -> None:
     file = folder / MANIFEST
-    mine = {"identity": identity(cells.spec), "code": code()}
+    mine = {"identity": what(cells.spec), "code": code()}
     try:
         there = json.loads(read_bytes(file, LARGEST_RECORD, "record of a sweep"))
     except FileNotFoundError:

@@ -184,14 +184,19 @@ def integers(least: int, most: int) -> Axis:
     return Axis(partial(whole, least, most), {"type": "integer", "minimum": least, "maximum": most})
 
 
-def durations(*words: str) -> Axis:
-    """Durations in nanoseconds, or one of `words`, which stand for 0."""
+def durations(**words: int) -> Axis:
+    """Durations in nanoseconds, or one of `words`, which stand for numbers below 1."""
 
     def read(value: object) -> int:
-        return 0 if value in words else nanoseconds(value)
+        word = words.get(str(value).replace("-", "_"))
+        return nanoseconds(value) if word is None else word
 
     text = {"type": "string", "pattern": Duration.pattern}
-    return Axis(read, {"anyOf": [text, {"enum": list(words)}]} if words else text, ranged=not words)
+    return Axis(
+        read,
+        {"anyOf": [text, {"enum": [word.replace("_", "-") for word in words]}]} if words else text,
+        ranged=not words,
+    )
 
 
 def choices(names: Sequence[str]) -> Axis:

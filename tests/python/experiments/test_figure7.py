@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from consort.sweep.load import load_sweep
 from consort_bench import figure7
 from consort_bench.published import experiment_folder, read_published
 
@@ -16,7 +17,8 @@ LOAD = figure7.workload(read_published(experiment_folder("spm-centric-os", "figu
 
 
 def share(curve, slot, by_contended, utilisation, sets=2000):
-    return figure7.sweep(LOAD, (curve,), slot, by_contended, (utilisation,), sets)[curve][0]
+    of = "contended" if by_contended else "scratchpad"
+    return figure7.shares(LOAD, (curve,), slot, of, (utilisation,), sets)[curve][0]
 
 
 def test_slots_of_both_readings():
@@ -41,19 +43,21 @@ def test_slots_of_both_readings():
 )
 def test_proportions(utilisation, slot, by_contended, printed, contended):
     # Five standard deviations of the difference of two samples, of 1,000 and 2,000 sets.
-    assert share("literal", slot, by_contended, utilisation) == pytest.approx(printed, abs=0.1)
+    assert share("three-phase-printed", slot, by_contended, utilisation) == pytest.approx(printed, abs=0.1)
     assert share("contended", slot, by_contended, utilisation) == pytest.approx(contended, abs=0.1)
 
 
 def test_figure_depends_on_the_slot():
     """With the slot of Table IV the scratchpad system is worse, with a fitted one better."""
-    assert share("corrected", LOAD.table_slot, False, 0.6) < share("contended", 0, False, 0.6) - 0.3
-    assert share("corrected", LOAD.fitted_slot, False, 0.6) > share("contended", 0, False, 0.6) + 0.3
+    assert share("three-phase", LOAD.table_slot, False, 0.6) < share("contended", 0, False, 0.6) - 0.3
+    assert share("three-phase", LOAD.fitted_slot, False, 0.6) > share("contended", 0, False, 0.6) + 0.3
     assert figure7.break_even(LOAD, 1000) == pytest.approx(330, abs=12)
 
 
 def test_round_robin_schedules_no_less():
-    corrected, round_robin = (share(c, LOAD.fitted_slot, False, 0.8) for c in ("corrected", "round-robin"))
+    corrected, round_robin = (
+        share(c, LOAD.fitted_slot, False, 0.8) for c in ("three-phase", "three-phase-round-robin")
+    )
     assert round_robin > corrected
 
 
@@ -65,4 +69,23 @@ def test_command(tmp_path):
     result = json.loads(done.stdout)
     assert {g["name"] for g in result["goals"]} >= {"figure7_gain_with_fitted_slot"}
     assert all(g["provenance"] == "bound" for g in result["goals"])
-    assert (tmp_path / "figure7.svg").read_text().count("<svg") == 1
+    (picture,) = tmp_path.glob("sweeps/figure7-*/plots/figure7.svg")
+    assert picture.read_text().count("<svg") == 1
+    # Six readings of four curves at twenty utilisations; what does not depend on the slot is computed once.
+    assert len(result["rows"]) == 6 * 4 * 20
+    same = {
+        row["schedulable"]
+        for row in result["rows"]
+        if row["curve"] == "three-phase-round-robin" and row["utilisation"] == 0.8
+    }
+    assert len(same) <= 2
+
+
+def test_the_sweep_is_of_what_is_published():
+    folder = experiment_folder("spm-centric-os", "figure7")
+    assert (folder / "programs.csv").read_text() == figure7.programs_csv(LOAD)
+    loaded = load_sweep(folder / "sweep.yaml")
+    assert loaded.programs == LOAD.programs
+    block = loaded.sweep.swept
+    assert block.slot == (LOAD.table_slot, -1, 0) and block.context_switch == (LOAD.context_switch,)
+    assert (*block.shortest, *block.longest) == LOAD.periods and block.utilisation == figure7.UTILISATIONS

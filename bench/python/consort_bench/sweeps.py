@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps of bench/sweeps, run one after another on one set of workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from consort.progress import Progress
+from consort.source import need_source_tree
+from consort.sweep.cells import Cells, spec_of
+from consort.sweep.cluster import workers_here
+from consort.sweep.load import load_sweep
+from consort.sweep.points import Point, points
+from consort.sweep.run import run
+from consort.sweep.store import identity
+
+
+def sweep_file(name: str) -> Path:
+    """bench/sweeps/<name>.yaml of the source tree."""
+    return need_source_tree("a sweep of the benchmarks") / "bench" / "sweeps" / f"{name}.yaml"
+
+
+@contextmanager
+def local_scheduler() -> Iterator[str]:
+    """The address of a scheduler with a worker for each processor of this machine."""
+    with workers_here() as cluster:
+        yield cluster.scheduler_address
+
+
+def points_of(name: str, sets: int, root: Path, scheduler: str, progress: Progress) -> Sequence[Point]:
+    """The points of a sweep with so many sets; what was finished before under `root` is not done again."""
+    cells = Cells(spec_of(load_sweep(sweep_file(name), sets)))
+    folder = root / "sweeps" / f"{name}-{identity(cells)[:16]}"
+    found: list[Point] = []
+    run(
+        cells,
+        folder,
+        name,
+        scheduler=scheduler,
+        progress=lambda _what, share: progress(name.replace("-", " "), share),
+        finish=lambda result: found.extend(points(cells, result)),
+    )
+    return found
