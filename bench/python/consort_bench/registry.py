@@ -63,6 +63,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "consort_bench.remap_system",
         "remote memory, Figures 12 and 13, Table II: STREAM and latencies, published beside simulated",
     ),
+    "sweep": (
+        "consort_bench.sweep",
+        "a sweep on a local Dask cluster against a bare loop, and its result after kills",
+    ),
     "table1": (
         "consort_bench.papers",
         "Orciari et al. 2024, Table I: the loopback test, beside the published",

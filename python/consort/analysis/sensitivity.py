@@ -7,7 +7,6 @@ What is found is therefore what was tried: with it everything holds, and with ev
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,7 +23,6 @@ HARDEST, EASIEST = 10, -6
 HALVINGS = 9
 # What is easier is tried at these parts of what was found.
 EASIER = tuple(Fraction(k, 8) for k in range(1, 8))
-SECONDS = 60.0
 KINDS = {
     "wcet": "largest factor of execution times",
     "clock": "smallest factor of the clock",
@@ -39,7 +37,7 @@ class Sensitivity:
 
     scale: Scale
     factor: float | None
-    """None: none that was tried holds, or the time was over."""
+    """None: none that was tried holds."""
     tried: int
     note: str = ""
 
@@ -75,22 +73,17 @@ def sensitivity(
     kinds: Sequence[str] = tuple(KINDS),
     *,
     progress: Progress = silent,
-    seconds: float | None = None,
 ) -> list[Sensitivity]:
     """The factors of execution times, of all and of each task; and of each clock, bandwidth and scratchpad:
     of those `kinds`.
 
-    After `seconds` what is left is named, and not searched for.
+    Each takes some twenty analyses of the whole system.
     """
     scales = list(_scales(system, kinds))
-    until = None if seconds is None else time.monotonic() + seconds
     found = []
     for index, scale in enumerate(scales):
         progress(str(scale), index / len(scales))
-        if until is not None and time.monotonic() > until:
-            found.append(Sensitivity(scale, None, 0, "not searched for in the time allowed"))
-        else:
-            found.append(_search(system, scale))
+        found.append(_search(system, scale))
     return found
 
 

@@ -16,6 +16,7 @@ from consort.errors import BadInput
 if TYPE_CHECKING:
     from consort.analysis.advice import Advice
     from consort.analysis.result import Bound
+    from consort.analysis.sensitivity import Sensitivity
     from consort.model import System
 
 
@@ -54,6 +55,13 @@ ROWS = 200
     metavar="SECONDS",
     help="How long to search for such changes at most.",
 )
+@click.option(
+    "--sensitivity",
+    "scaled",
+    type=click.Choice(["wcet", "clock", "bandwidth", "scratchpad", "all"]),
+    help="Search too for the largest factor of execution times, or the smallest of clocks, bandwidths and"
+    " scratchpads, with which every bound holds: of all together, and of each.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print bounds, assumptions and explanations as JSON.")
 def command(
     file: Path,
@@ -63,6 +71,7 @@ def command(
     all_rows: bool,
     no_advice: bool,
     advice_time: float,
+    scaled: str | None,
     as_json: bool,
 ) -> None:
     from consort.analysis.advice import advise
@@ -75,6 +84,8 @@ def command(
         raise BadInput("--svg draws the explanation of one bound; name it with --explain", field="--svg")
     system = load_system(file)
     if mode is None and system.mode_changes is not None:
+        if scaled is not None:
+            raise BadInput("figures are scaled in one mode; name it with --mode", field="--sensitivity")
         _modes(system, file, explain, svg, all_rows, as_json)
         return
     planned = plan(system, "analysis", mode=mode)
@@ -94,11 +105,23 @@ def command(
         sys.stdout.flush()
         with progress_bar(as_json) as progress:
             advice = advise(system, progress=progress, before=bounds, seconds=advice_time)
+    found: list[Sensitivity] = []
+    if scaled is not None:
+        from consort.analysis.sensitivity import KINDS, sensitivity
+
+        sys.stdout.flush()
+        with progress_bar(as_json) as progress:
+            found = sensitivity(system, list(KINDS) if scaled == "all" else [scaled], progress=progress)
     if as_json:
-        click.echo(json.dumps(_as_object(system.name or file.stem, bounds, advice), indent=1))
+        result = _as_object(system.name or file.stem, bounds, advice)
+        if scaled is not None:
+            result["sensitivity"] = [one.to_json() for one in found]
+        click.echo(json.dumps(result, indent=1))
     for one in () if as_json else advice:
         for line in one.lines():
             click.echo(line)
+    for factor in () if as_json else found:
+        click.echo(factor.line())
     if not schedulable:
         sys.exit(1)
 

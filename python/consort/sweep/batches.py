@@ -10,6 +10,8 @@ from consort.sweep.work import Cell, Done
 
 # A task costs a scheduler about a millisecond; it does a hundred of them a second at ease.
 TASK_SECONDS, TASKS_PER_SECOND = 1.0, 100.0
+# Of what is left a task is at most one of so many for each worker, and no shorter than that [s].
+SHARES, SHORTEST_SECONDS = 4, 0.1
 # What one task sends back stays small, and what is lost when its worker dies.
 MOST_CELLS = 2_000
 
@@ -19,8 +21,10 @@ class Batches:
 
     def __init__(self, cells: Cells, finished: set[Cell], workers: int) -> None:
         self.cells = cells
+        self.workers = workers
         self.seconds = max(TASK_SECONDS, workers / TASKS_PER_SECOND)
         self.left = len(cells) - len(finished)
+        """Cells that were not handed out yet."""
         self._waiting = (cell for cell in cells if cell not in finished)
         self._returned: list[list[Cell]] = []
         self._held: Cell | None = None
@@ -44,18 +48,26 @@ class Batches:
         if self._returned:
             return self._returned.pop()
         batch: list[Cell] = []
-        seconds = 0.0
-        while len(batch) < MOST_CELLS and seconds < self.seconds:
+        seconds, wanted = 0.0, self._wanted()
+        while len(batch) < MOST_CELLS and seconds < wanted:
             cell = self._held if self._held is not None else next(self._waiting, None)
             self._held = None
             if cell is None:
                 break
             cost = self._cost.get(self.cells.combinations[cell[0]].analysis)
-            if batch and (cost is None or seconds + cost > 1.5 * self.seconds):
+            if batch and (cost is None or seconds + cost > 1.5 * wanted):
                 self._held = cell
                 break
             batch.append(cell)
-            seconds += self.seconds if cost is None else cost
+            seconds += wanted if cost is None else cost
         if not batch:
             raise StopIteration
+        self.left -= len(batch)
         return batch
+
+    def _wanted(self) -> float:
+        """How long a batch is to take: shorter ones towards the end, so that all workers end together."""
+        if not self._cost:
+            return self.seconds
+        ahead = self.left * sum(self._cost.values()) / len(self._cost)
+        return min(self.seconds, max(ahead / (SHARES * self.workers), SHORTEST_SECONDS))

@@ -224,25 +224,37 @@ def _quiet() -> None:
 @contextmanager
 def workers_here(count: int | None = None) -> Iterator[Any]:
     """A scheduler and workers of this machine, one for each processor if nothing else is said."""
-    import dask
-    import distributed
-
     _quiet()
-
-    start: Any = distributed.LocalCluster
     # What is ignored while they start stays so in the workers; one that is started again loads `preload`.
     main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
     try:
-        with dask.config.set(SETTINGS):
-            cluster = start(
-                n_workers=count or len(os.sched_getaffinity(0)),
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            )
+        cluster = _started(count or len(os.sched_getaffinity(0)))
     finally:
         if main:
             signal.signal(signal.SIGINT, before)
     with cluster:
         yield cluster
+
+
+def _started(count: int) -> Any:
+    """Dask starts a worker again that dies, but not one that dies while it starts."""
+    import dask
+    import distributed
+
+    start: Any = distributed.LocalCluster
+    for attempt in range(MOST_LOST):
+        try:
+            with dask.config.set(SETTINGS):
+                return start(
+                    n_workers=count,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
+        except (RuntimeError, TimeoutError) as error:
+            last = error
+            time.sleep(0.2 * attempt)
+    raise EnvironmentLacks(
+        f"{count} worker processes do not start: {last}", "give fewer, --workers N, or none, --workers 0"
+    )

@@ -142,3 +142,24 @@ def test_suspensions_without_a_time_are_refused(tmp_path: Path) -> None:
     file.write_text(f"consort: 1\nplatform: linux-host\ntasks: {{a: {task}}}\n")
     done = consort("check", file)
     assert done.returncode == 2 and "add 'self_suspension', or remove 'suspensions'" in done.stderr
+
+
+def test_sensitivity_follows_the_bounds(tmp_path: Path) -> None:
+    file = description(tmp_path, 2)
+    file.write_text(file.read_text().replace("wcet: 998ms", "wcet: 400ms"))
+    done = consort("analyze", file, "--sensitivity", "wcet")
+    assert done.returncode == 0
+    lines = [
+        line for line in done.stdout.splitlines() if line.startswith("largest factor of execution times")
+    ]
+    assert [line.partition(":")[0].rpartition("times")[2] for line in lines] == [
+        "",
+        " of t0",
+        " of t1",
+        " of hog",
+    ]
+    found = json.loads(consort("analyze", file, "--sensitivity", "wcet", "--json").stdout)["sensitivity"]
+    # The hog alone: 999 ms less ten jobs of t0 and five of t1.
+    assert found[3]["of"] == "hog" and 984 / 400 - 0.02 < found[3]["factor"] <= 984 / 400
+    assert all(one["provenance"] == "bound" for one in found)
+    assert "sensitivity" not in json.loads(consort("analyze", file, "--json").stdout)

@@ -199,6 +199,15 @@ class TestInterrupted:
         assert (long.parent / "out" / "result.parquet").read_bytes() == undisturbed
 
     @pytest.mark.slow
+    def test_worker_killed_as_it_starts(self, long, undisturbed):
+        """Dask gives up then; the client starts its workers once more."""
+        first = self.begin(long)
+        os.kill(until(lambda: children(first.pid), "a worker process")[0], signal.SIGKILL)
+        _, err = first.communicate(timeout=300)
+        assert first.returncode == 0, err
+        assert (long.parent / "out" / "result.parquet").read_bytes() == undisturbed
+
+    @pytest.mark.slow
     def test_connection_cut(self, long, undisturbed, tmp_path):
         with dask_cluster(tmp_path) as address:
             proxy = Proxy(address)
