@@ -222,6 +222,8 @@ nb::dict dict_of(const virtual_time::Task& task) {
     d["load"] = task.load;
     d["unload"] = task.unload;
     d["one_in_flight"] = task.one_in_flight;
+    d["rests"] = task.rests;
+    d["until_deadline"] = task.until_deadline;
     return d;
 }
 

@@ -27,7 +27,7 @@ using consort::migrate::HandOver;
 
 template <std::uint32_t size>
 struct Memory {
-    std::uint32_t words[HandOver<size>::shared_words] = {};
+    std::uint32_t words[consort::migrate::shared_words(size)] = {};
     std::uint32_t load(std::uint32_t index) noexcept { return words[index]; }
     void store(std::uint32_t index, std::uint32_t value) noexcept { words[index] = value; }
 };

@@ -5,7 +5,7 @@
 
 namespace {
 
-alignas(64) std::uint32_t shared[consort::migrate::HandOver<43>::shared_words];
+alignas(64) std::uint32_t shared[consort::migrate::shared_words(43)];
 consort::migrate::HandOver<43> side(1);
 
 }  // namespace

@@ -31,12 +31,12 @@ MUTANTS = {
         "++given_[self_]);",
     ),
     "a task is given away before its state is saved": (
-        "        if (saved_ < size) {\n",
-        "        if (saved_ < size) {\n            memory.store(gave(self_), given_[self_] + 1);\n",
+        "        if (saved_ < size()) {\n",
+        "        if (saved_ < size()) {\n            memory.store(gave(self_), given_[self_] + 1);\n",
     ),
     "a job is committed before its state is whole": (
-        "if (saved_ < size) {",
-        "if (saved_ + 1 < size) {",
+        "if (saved_ < size()) {",
+        "if (saved_ + 1 < size()) {",
     ),
 }
 

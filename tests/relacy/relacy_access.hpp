@@ -15,6 +15,7 @@
 #include <string>
 
 // Before Relacy's header, whose macros would rewrite these.
+#include "consort/app/mode_steps.hpp"
 #include "consort/icc/double_buffer.hpp"
 #include "consort/icc/duplex.hpp"
 #include "consort/icc/mailbox.hpp"
@@ -100,10 +101,14 @@ inline constexpr std::size_t sync_points = static_cast<std::size_t>(SyncPoint::c
                                                 "link_post",
                                                 "link_fetch",
                                                 "link_complete",
-                                                "link_reap"};
+                                                "link_reap",
+                                                "mode_announce",
+                                                "mode_observe",
+                                                "mode_acknowledge",
+                                                "mode_observe_acknowledge"};
     return names[static_cast<std::size_t>(point)];
 }
-static_assert(static_cast<std::size_t>(SyncPoint::link_reap) + 1 == sync_points,
+static_assert(static_cast<std::size_t>(SyncPoint::mode_observe_acknowledge) + 1 == sync_points,
               "a new point needs a name and a mutation");
 
 // The order that each point has in the present run.

@@ -101,6 +101,8 @@ class RowsReader {
         ++next_;
         return {next_, 1, Operation::read};
     }
+    // How many rows were read.
+    [[nodiscard]] std::uint64_t& position() noexcept { return next_; }
 
   private:
     const std::byte* rows_;

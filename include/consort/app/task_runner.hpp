@@ -80,6 +80,17 @@ class TaskRunner {
     TaskRunner() = default;
     TaskRunner(const TaskSetup& setup, RingWriter& record) noexcept : setup_(setup), record_(&record) {}
 
+    // What differs in another mode; between two jobs.
+    void enter(std::uint16_t core, Ticks period, Ticks deadline, Ticks give_up, OnMiss on_miss,
+               const Computation& computation) noexcept {
+        setup_.computation = computation;
+        setup_.core = core;
+        setup_.period = period;
+        setup_.deadline = deadline;
+        setup_.give_up = give_up;
+        setup_.on_miss = on_miss;
+    }
+
     // Whether a release can no longer be served: a whole period, or a later deadline, has passed.
     [[nodiscard]] bool passed(Ticks release, Ticks now) const noexcept {
         const Ticks limit = setup_.period > setup_.deadline ? setup_.period : setup_.deadline;
@@ -193,6 +204,8 @@ class TaskRunner {
         record_->put(RecordTable::event, setup_.task, &made, sizeof made);
     }
 
+    // How many jobs were executed: what recorded inputs go by.
+    [[nodiscard]] std::uint64_t& executed() noexcept { return executed_; }
     [[nodiscard]] const Job& job() const noexcept { return job_; }
     [[nodiscard]] Job& job() noexcept { return job_; }
     [[nodiscard]] const TaskSetup& setup() const noexcept { return setup_; }

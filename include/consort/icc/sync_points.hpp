@@ -102,6 +102,16 @@ enum class SyncPoint : std::uint8_t {
     link_complete,
     link_reap,
 
+    // E16 mode_announce -> mode_observe: what the coordinator says of a step of a change of mode, and all
+    // that
+    //     it saw acknowledged before, happens before a member acts on it.
+    mode_announce,
+    mode_observe,
+    // E17 mode_acknowledge -> mode_observe_acknowledge: what a member did in a step (its last jobs, their
+    //     states) happens before the coordinator announces the next one, and so before whoever goes on there.
+    mode_acknowledge,
+    mode_observe_acknowledge,
+
     count,
 };
 
@@ -127,6 +137,8 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::copy_write:
         case SyncPoint::link_post:
         case SyncPoint::link_complete:
+        case SyncPoint::mode_announce:
+        case SyncPoint::mode_acknowledge:
             return Order::release;
         case SyncPoint::mailbox_observe:
         case SyncPoint::mailbox_observe_acknowledge:
@@ -142,6 +154,8 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::copy_read:
         case SyncPoint::link_fetch:
         case SyncPoint::link_reap:
+        case SyncPoint::mode_observe:
+        case SyncPoint::mode_observe_acknowledge:
             return Order::acquire;
         case SyncPoint::snapshot_announce:
         case SyncPoint::snapshot_slot_read:

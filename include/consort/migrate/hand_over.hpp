@@ -52,16 +52,31 @@ class WordsAt {
     std::uint32_t* words_;
 };
 
+// Where a side has its own copy of the state: in itself, or, of a size that is known at run time, elsewhere.
+template <std::uint32_t words>
+struct StateHere {
+    static constexpr std::uint32_t size() noexcept { return words; }
+    [[nodiscard]] std::uint32_t* at() noexcept { return state; }
+    std::uint32_t state[words] = {};
+};
+struct StateAt {
+    [[nodiscard]] std::uint32_t size() const noexcept { return words; }
+    [[nodiscard]] std::uint32_t* at() const noexcept { return state; }
+    std::uint32_t* state = nullptr;
+    std::uint32_t words = 0;
+};
+
+[[nodiscard]] constexpr std::uint32_t shared_words(std::uint32_t size) noexcept {
+    return 2 * (2 + 2 * size);
+}
+
 // One side of the hand-over of a state of `size` words. Its shared words are 0 at first: job 0 is the one
 // before the first, its state all 0.
-template <std::uint32_t size>
-class HandOver {
+template <class Copy>
+class HandOverOf {
   public:
-    static constexpr std::uint32_t words_of_a_side = 2 + 2 * size;
-    static constexpr std::uint32_t shared_words = 2 * words_of_a_side;
-
-    constexpr HandOver() noexcept = default;
-    constexpr explicit HandOver(std::uint32_t side) noexcept : self_(side) {}
+    constexpr HandOverOf() noexcept = default;
+    constexpr explicit HandOverOf(std::uint32_t side, Copy copy = {}) noexcept : self_(side), copy_(copy) {}
 
     // Whether this side may run the next job; its state is here. Else a step is made towards it: called again
     // and again while the other side is the owner, and size + 4 times once this one is.
@@ -90,23 +105,25 @@ class HandOver {
             default:
                 break;
         }
-        if (at_ < 4 + size) {
-            state_[at_ - 4] = memory.load(slot(from_, number_) + at_ - 4);
+        if (at_ < 4 + size()) {
+            copy_.at()[at_ - 4] = memory.load(slot(from_, number_) + at_ - 4);
             ++at_;
         }
-        return at_ == 4 + size && saved_ == idle;
+        return at_ == 4 + size() && saved_ == idle;
     }
 
     // Where poll() returned true: the state, to be changed by the job, and the number of the last job.
-    [[nodiscard]] std::uint32_t* state() noexcept { return state_; }
+    [[nodiscard]] std::uint32_t* state() noexcept { return copy_.at(); }
     [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
+    // As of the last poll().
+    [[nodiscard]] bool owns() const noexcept { return at_ == 4 + size(); }
 
     // After the job: called until it returns true, size + 1 times. With the last store the job is committed.
     template <SharedWords M>
     bool save(M& memory) noexcept {
         saved_ = saved_ == idle ? 0 : saved_;
-        if (saved_ < size) {
-            memory.store(slot(self_, number_ + 1) + saved_, state_[saved_]);
+        if (saved_ < size()) {
+            memory.store(slot(self_, number_ + 1) + saved_, copy_.at()[saved_]);
             ++saved_;
             return false;
         }
@@ -141,12 +158,16 @@ class HandOver {
 
   private:
     static constexpr std::uint32_t idle = ~std::uint32_t{0};
-    static constexpr std::uint32_t gave(std::uint32_t side) noexcept { return side * words_of_a_side; }
-    static constexpr std::uint32_t checkpoint(std::uint32_t side) noexcept {
-        return side * words_of_a_side + 1;
+    [[nodiscard]] constexpr std::uint32_t size() const noexcept { return copy_.size(); }
+    [[nodiscard]] constexpr std::uint32_t side_words() const noexcept { return 2 + 2 * size(); }
+    [[nodiscard]] constexpr std::uint32_t gave(std::uint32_t side) const noexcept {
+        return side * side_words();
     }
-    static constexpr std::uint32_t slot(std::uint32_t side, std::uint32_t number) noexcept {
-        return side * words_of_a_side + 2 + (number & 1U) * size;
+    [[nodiscard]] constexpr std::uint32_t checkpoint(std::uint32_t side) const noexcept {
+        return side * side_words() + 1;
+    }
+    [[nodiscard]] constexpr std::uint32_t slot(std::uint32_t side, std::uint32_t number) const noexcept {
+        return side * side_words() + 2 + (number & 1U) * size();
     }
     [[nodiscard]] constexpr std::uint32_t owner() const noexcept { return given_[0] == given_[1] ? 0 : 1; }
 
@@ -157,8 +178,11 @@ class HandOver {
     std::uint32_t number_ = 0;
     std::uint32_t given_[2] = {0, 0};
     std::uint32_t last_[2] = {0, 0};
-    std::uint32_t state_[size] = {};
+    Copy copy_{};
     std::uint32_t taking_ = 0;  // of take_over(): words read
 };
+
+template <std::uint32_t size>
+using HandOver = HandOverOf<StateHere<size>>;
 
 }  // namespace consort::migrate

@@ -121,6 +121,26 @@ class Master {
         return report_;
     }
 
+    // The state after the last job, once the worker has nothing left to do: the task goes on elsewhere.
+    void last_state(typename T::State& to) noexcept {
+        take_late_answers();
+        if (policy_ == OnMiss::local_fallback) {
+            catch_up(sequence_ + 1);
+        } else if (!local_valid_) {
+            take_checkpoint();
+        }
+        to = local_.state;
+    }
+    // The next job goes on from there: the task was computed elsewhere.
+    void resume(const typename T::State& state, const typename T::Out& out) noexcept {
+        local_.state = state;
+        local_.sequence = sequence_;
+        local_valid_ = true;
+        stale_ = true;
+        reset_ = Reset::saved;
+        last_ = out;
+    }
+
     [[nodiscard]] bool worker_lost() const noexcept { return lost_; }
     // Answers that came too late and were thrown away.
     [[nodiscard]] std::uint32_t late_answers() const noexcept { return late_answers_; }

@@ -86,6 +86,13 @@ struct Event {
         release_lost = 16,
         block_corrupt = 17,  // value: the channel
         early_arrival = 18,  // value: how much before min_interarrival allows it [ticks]
+        // Of a change of mode, written once the new mode is released, each with its own instant.
+        mode_requested = 19,  // value: the mode that follows
+        mode_idle = 20,       // value: the mode that was left
+        mode_entered = 21,    // value: the mode; also at the run's beginning
+        // A task that changes its core. Value: how long after the idle instant [ticks].
+        state_given = 22,
+        state_taken = 23,
     };
     // Of `disturbed`: what is known of why the thread did not run.
     enum Cause : std::uint16_t {

@@ -18,6 +18,7 @@
 #include "consort/linux/executive/core_process.hpp"
 #include "consort/linux/executive/describe.hpp"
 #include "consort/linux/executive/device_process.hpp"
+#include "consort/linux/executive/mode_process.hpp"
 #include "consort/linux/executive/recorder_process.hpp"
 #include "consort/linux/executive/replay.hpp"
 #include "consort/linux/executive/run_region.hpp"
@@ -50,6 +51,7 @@ class Executive {
           summary_(std::move(summary)),
           shared_(config),
           region_(config, catalogue),
+          hand_overs_(config, catalogue),
           events_(shared_.rings.of_supervisor()) {}
 
     int run() {
@@ -66,6 +68,16 @@ class Executive {
                             [this] {
                                 return run_program("devices", [this] {
                                     return DeviceProcess(config_, catalogue_, shared_).run(region_.attach());
+                                });
+                            },
+                            false, 0});
+            child_cores_.emplace_back();
+        }
+        if (ModeProcess::needed(config_)) {
+            supervisor.add({"modes",
+                            [this] {
+                                return run_program("modes", [this] {
+                                    return ModeProcess(config_, shared_, highest_priority() + 5).run();
                                 });
                             },
                             false, 0});
@@ -113,6 +125,11 @@ class Executive {
         for (const TaskConfig& task : config_.tasks) {
             rank = std::max(rank, task.rank);
         }
+        for (const ModeConfig& mode : config_.changes.modes) {
+            for (const TaskConfig& task : mode.tasks) {
+                rank = std::max(rank, task.rank);
+            }
+        }
         return std::min(config_.priority + rank, 88);
     }
 
@@ -133,8 +150,9 @@ class Executive {
                     return WorkerProcess(config_, catalogue_, shared_, i).run(region_.attach());
                 });
             } else {
-                add(core.name, {i}, 0,
-                    [this, i] { return CoreProcess(config_, catalogue_, shared_, i).run(region_.attach()); });
+                add(core.name, {i}, 0, [this, i] {
+                    return CoreProcess(config_, catalogue_, shared_, i, hand_overs_).run(region_.attach());
+                });
             }
         }
         for (std::size_t c = 0; c < config_.clusters.size(); ++c) {
@@ -174,7 +192,9 @@ class Executive {
         }
         if (child_cores_[child].empty()) {
             if (status.failed() && shared_.run[0].stop_workers.load() == 0) {
-                sentences_.push_back("the process that plays the devices ended before the run did");
+                sentences_.push_back(status.name == "modes"
+                                         ? "the process that changes modes ended before the run did"
+                                         : "the process that plays the devices ended before the run did");
                 shared_.stop();
             }
             return;
@@ -236,6 +256,11 @@ class Executive {
             text += ": the process ended with status " + std::to_string(status.code) +
                     " before its last job; a step must return, not exit";
         }
+        if (const std::uint32_t change = shared_.run[0].change.load(); change != 0) {
+            const auto& modes = config_.changes.modes;
+            text += ", during the change of mode " + modes[(change - 1) >> 16U].name + " -> " +
+                    modes[(change - 1) & 0xffffU].name;
+        }
         sentences_.push_back(text);
     }
 
@@ -250,8 +275,12 @@ class Executive {
             for (std::size_t child = 0; child < child_cores_.size(); ++child) {
                 const auto& cores = child_cores_[child];
                 // A killed process runs on until it is reaped: one that was ended is not ended again.
-                if (std::find(cores.begin(), cores.end(), config_.tasks[i].core) != cores.end() &&
-                    children[child].running && shared_.cores[cores.front()].over_budget.load() == 0) {
+                const std::uint16_t core =
+                    config_.changes.modes.empty()
+                        ? config_.tasks[i].core
+                        : static_cast<std::uint16_t>(shared_.tasks[i].core.load(std::memory_order_relaxed));
+                if (std::find(cores.begin(), cores.end(), core) != cores.end() && children[child].running &&
+                    shared_.cores[cores.front()].over_budget.load() == 0) {
                     shared_.cores[cores.front()].over_budget.store(1);
                     event(Event::over_budget, i, config_.tasks[i].core, now - began);
                     ::kill(children[child].pid, SIGKILL);
@@ -298,6 +327,7 @@ class Executive {
     std::string summary_;
     SharedRun shared_;
     RunRegion region_;
+    HandOverMemory hand_overs_;
     app::RingWriter events_;
     std::vector<std::vector<std::uint16_t>> child_cores_;
     std::vector<std::string> sentences_;

@@ -39,15 +39,17 @@ Ticks tick_of(vt::Time time) {
 // The steps of a run, at the instants that the executive says.
 class Steps final : public vt::Observer {
   public:
-    Steps(const RunConfig& config, const Catalogue& catalogue, const vt::System& system,
+    Steps(const RunConfig& config, const Catalogue& catalogue, const VirtualSystem& given,
           const std::filesystem::path& raw)
         : config_(config),
-          system_(system),
+          given_(given),
+          system_(&given.system),
           shared_(config),
           region_(config, catalogue),
           attached_(region_.attach()),
           devices_(catalogue, config),
           flows_(config, catalogue, attached_, shared_, shared_.rings.of_devices()),
+          events_(shared_.rings.of_supervisor()),
           tables_(config, catalogue, shared_),
           files_(raw, tables_.names(), RecordTables::jobs_table) {
         for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {
@@ -113,10 +115,27 @@ class Steps final : public vt::Observer {
         }
         runner.resume(begun.begun);
         if ((job.status & (job_status::held | job_status::fallback)) != 0) {
-            runner.event(Event::worker_silent, *config_.tasks[task].worker);
+            runner.event(Event::worker_silent, *t.prepared->config().worker);
         }
         runner.complete(tick_of(now));
         t.under_way.pop_front();
+        drain();
+    }
+
+    void changed(const app::ModeChanged& change) override {
+        event(Event::mode_requested, change.requested, change.to);
+        event(Event::mode_idle, change.drained, change.from);
+    }
+    void entered(std::uint32_t mode, vt::Time now) override {
+        advance(now);
+        system_ = &given_.modes.modes[mode];
+        const ModeConfig& config = config_.changes.modes[mode];
+        for (std::size_t i = 0; i < tasks_.size(); ++i) {
+            if (config.active[i]) {
+                tasks_[i].prepared->enter(config.tasks[i]);
+            }
+        }
+        event(Event::mode_entered, now, mode);
         drain();
     }
 
@@ -146,6 +165,11 @@ class Steps final : public vt::Observer {
         std::deque<UnderWay> under_way;
     };
 
+    void event(Event::Kind kind, vt::Time at, std::uint32_t mode) {
+        const Event made{tick_of(at), mode, kind, Event::none, Event::none, 0};
+        events_.put(app::RecordTable::event, Event::none, &made, sizeof made);
+    }
+
     // What devices do by themselves until then.
     void advance(vt::Time now) {
         const Ticks tick = tick_of(now);
@@ -162,7 +186,7 @@ class Steps final : public vt::Observer {
         Running& t = tasks_[task];
         const vt::Time ready = job.ready == app::absent ? job.release : job.ready;
         t.prepared->runner().begin(tick_of(job.release), tick_of(ready),
-                                   tick_of(job.release + system_.tasks[task].plan.deadline), job.seq);
+                                   tick_of(job.release + system_->tasks[task].plan.deadline), job.seq);
         UnderWay begun{t.prepared->runner().under_way(), {}};
         if (t.three_phase) {
             // A load waits for its slot by design.
@@ -194,12 +218,14 @@ class Steps final : public vt::Observer {
     }
 
     const RunConfig& config_;
-    const vt::System& system_;
+    const VirtualSystem& given_;
+    const vt::System* system_;  // as it is in the present mode
     SharedRun shared_;
     RunRegion region_;
     Region<> attached_;
     Devices devices_;
     DeviceFlows flows_;
+    app::RingWriter events_;
     RecordTables tables_;
     RecordFiles files_;
     std::vector<Running> tasks_;
@@ -214,14 +240,18 @@ int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, con
         throw std::invalid_argument("--summary: a run in virtual time cannot be watched");
     }
     const VirtualSystem given = read_virtual_system(config.virtual_time);
-    if (given.system.tasks.size() != config.tasks.size()) {
-        throw std::invalid_argument("virtual_time: it has other tasks than the configuration");
+    const auto fits = [&](const vt::System& system) { return system.tasks.size() == config.tasks.size(); };
+    const auto& modes = given.modes.modes;
+    if (modes.size() != config.changes.modes.size() ||
+        !(modes.empty() ? fits(given.system) : std::all_of(modes.begin(), modes.end(), fits))) {
+        throw std::invalid_argument("virtual_time: it has other tasks or modes than the configuration");
     }
     Clock::drive(given.ticks_per_second);
     RawWriter writer(raw, "consort run");
-    Steps steps(config, catalogue, given.system, raw);
+    Steps steps(config, catalogue, given, raw);
     vt::Machine machine;
-    const vt::Outcome outcome = machine.run(given.system, given.settings, nullptr, &steps);
+    const vt::Outcome outcome = modes.empty() ? machine.run(given.system, given.settings, nullptr, &steps)
+                                              : machine.run(given.modes, given.settings, nullptr, &steps);
     steps.complete(writer);
     if (outcome.stopped != app::never) {
         std::fprintf(stderr, "a missing answer ended the run after %.6f s\n",

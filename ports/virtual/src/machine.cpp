@@ -17,6 +17,7 @@ void Observer::finished(std::uint32_t /*task*/, const app::JobTimes& /*job*/, co
                         Time /*now*/) {}
 void Observer::read(std::uint32_t /*task*/, std::uint32_t /*seq*/, std::uint32_t /*channel*/,
                     std::uint64_t /*sequence*/) {}
+void Observer::changed(const app::ModeChanged& /*change*/) {}
 void Observer::entered(std::uint32_t /*mode*/, Time /*now*/) {}
 void Observer::compute(std::uint32_t /*task*/, std::uint32_t /*seq*/) {}
 void Observer::write(std::uint32_t /*task*/, std::uint32_t /*seq*/, std::uint32_t /*channel*/,
@@ -500,6 +501,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         clock_.until = settings_.duration;
         start_cores(modes_->modes[change.to]);
         if (observer_ != nullptr) {
+            observer_->changed(change);
             observer_->entered(change.to, clock_.now);
         }
         if (change_.release()) {

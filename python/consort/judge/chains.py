@@ -139,6 +139,31 @@ def chain_times(hops: Sequence[Hop]) -> ChainTimes:
     )
 
 
+def times_of_stays(parts: Sequence[ChainTimes]) -> ChainTimes:
+    """The times of a chain in several stays in a mode. What spans two of them is no time of the chain."""
+    if len(parts) == 1:
+        return parts[0]
+    longest = max(parts, key=lambda part: int(part.reactions.max(initial=-1)))
+
+    def all_of(name: str) -> Times:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return ChainTimes(
+        reactions=all_of("reactions"),
+        reduced_reactions=all_of("reduced_reactions"),
+        ages=all_of("ages"),
+        reduced_ages=all_of("reduced_ages"),
+        open=sum(part.open for part in parts),
+        open_ages=sum(part.open_ages for part in parts),
+        worst=longest.worst,
+        stimulus=longest.stimulus,
+        stimuli=all_of("stimuli"),
+        read_at=all_of("read_at"),
+        open_since=None,
+        standing_since=None,
+    )
+
+
 def _way(hops: Sequence[Hop], position: int) -> tuple[Link, ...]:
     """The jobs through which the effect in the last task's job came, in the order of the chain."""
     links = []

@@ -131,12 +131,13 @@ def channels(samples: Samples, found: Disturbances) -> list[Check]:
                 continue
             mine = mine[np.argsort(mine["seq"], kind="stable")]
             sequence = mine["sequence"].astype(np.int64)
+            follows = np.append(False, np.diff(samples.stay_of(mine["time"])) == 0)
             back = np.append(False, np.diff(sequence) < 0)
             problems.append((f"read out of order by {reader}", mine[back]))
             if channel.implementation == "queue" and "count" in (mine.dtype.names or ()):
                 # A batch of `count` blocks ends with `sequence`: it begins where the one before it ended.
                 missed = np.append(False, sequence[1:] - mine["count"][1:].astype(np.int64) != sequence[:-1])
-                missed &= ~back & (mine["count"] > 0)
+                missed &= ~back & (mine["count"] > 0) & follows
                 problems.append((f"not seen by {reader}", mine[missed]))
         broken = [(words, rows) for words, rows in problems if rows.size]
         for words, rows in broken:

@@ -226,11 +226,25 @@ def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> li
 def _of_chain(
     samples: Samples, chain: ChainFacts, found: Disturbances, make: _Maker
 ) -> tuple[list[Row], ChainWay | None]:
-    hops = chains.hops_of(samples.jobs, samples.operations, chain, samples.system, samples.ticks_per_ns)
-    if not hops:
+    tasks = chains.tasks_of(chain, samples.system)
+    if not tasks:
         return [], None
-    times = chains.chain_times(hops)
-    windows = _disturbed_windows(samples, [hop.task for hop in hops], found)
+    stay = samples.stay_of(samples.jobs["release"])
+    times = chains.times_of_stays(
+        [
+            chains.chain_times(
+                chains.hops_of(
+                    samples.jobs[stay == number],
+                    samples.operations,
+                    chain,
+                    samples.system,
+                    samples.ticks_per_ns,
+                )
+            )
+            for number in range(max(1, len(samples.system.stays)))
+        ]
+    )
+    windows = _disturbed_windows(samples, tasks, found)
     end = int(samples.jobs["finish"].max()) if samples.jobs.size else 0
     rows = []
     parts: tuple[tuple[Quantity, Times, Times, int | None, float | None, int], ...] = (
@@ -243,6 +257,9 @@ def _of_chain(
         if since is not None and end > since and lasted.size and end - since > int(lasted.max()):
             begin, lasted = np.append(begin, since), np.append(lasted, end - since)
             note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
+        if not lasted.size and samples.system.stays:
+            # A stay in a mode may be shorter than the chain; what goes on in the next mode is no time of it.
+            continue
         quiet = ~touched(windows, begin, begin + lasted)
         rows.append(
             make.row(chain.name, "chain", quantity, samples.ns(lasted), quiet, required=required, note=note)

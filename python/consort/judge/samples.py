@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +66,11 @@ class Samples:
         """Of each job, in ns; inf where it did not end."""
         ticks = self.jobs["finish"].astype(np.int64) - self.jobs["release"].astype(np.int64)
         return np.where(unended(self.jobs), np.inf, ticks / self.ticks_per_ns)
+
+    def stay_of(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
+        """In which stay in the mode an instant lies: nothing that spans two of them is a time of either."""
+        begins = np.array([begin for begin, _ in self.system.stays[1:]], dtype=np.int64)
+        return np.searchsorted(begins, ticks.astype(np.int64), side="right")
 
     @cached_property
     def _by_task(self) -> list[NDArray[np.int64]]:

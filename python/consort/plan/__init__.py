@@ -2,7 +2,7 @@
 """The plan: a description laid out on a target. Analysis, simulation and runs all take it."""
 
 from consort.callable_package import make_callable
-from consort.plan.make import Place, chosen_mode, plan, plan_of, problems_of
+from consort.plan.make import ModePlans, Place, chosen_mode, plan, plan_in_modes, plan_of, problems_of
 from consort.plan.targets import TARGETS, Target, target_named
 from consort.plan.types import (
     Binding,
@@ -21,6 +21,7 @@ from consort.plan.types import (
 __all__ = [
     "TARGETS",
     "Binding",
+    "ModePlans",
     "Place",
     "Plan",
     "PlannedChain",
@@ -35,6 +36,7 @@ __all__ = [
     "Target",
     "chosen_mode",
     "plan",
+    "plan_in_modes",
     "plan_of",
     "problems_of",
     "target_named",

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import BaseModel
 
 from consort.errors import BadInput
 from consort.model import BadDescription, Figure, System
+from consort.model.document import Document, read_document
 from consort.model.figures import Sourced
 from consort.model.problems import nearest
 from consort.plan.channels import plan_channels, plan_devices
+from consort.plan.in_modes import in_all_modes, mode_problems
 from consort.plan.refusals import refusals
 from consort.plan.targets import Target, target_named
 from consort.plan.tasks import plan_cores, plan_resources, plan_tasks
@@ -36,17 +38,65 @@ def plan(
     With `mode` as the system is in that mode. With `stand_ins` every task without a step has a stand-in. With
     `place` "local" offloaded tasks are computed by their masters: the comparison that offloading is held to.
     """
-    made, problems = _planned(system, target_named(target), mode, stand_ins, place)
+    aim = target_named(target)
+    made, problems = _planned(system, aim, mode, stand_ins, place)
+    if _goes_from_mode_to_mode(system, aim, mode):
+        problems = _in_modes(system, aim, stand_ins, place)[1]
     if problems:
         raise BadDescription(problems)
     return made
+
+
+def _goes_from_mode_to_mode(system: System, target: Target, mode: str | None) -> bool:
+    """Whether a run of it has a plan for each mode, and not the one of all tasks as they stand."""
+    return mode is None and system.mode_changes is not None and target.executes and target.in_modes
 
 
 def problems_of(
     system: System, target: str = "linux", *, mode: str | None = None, stand_ins: bool = False
 ) -> list[BadInput]:
     """All that keeps a right description from being planned for a target."""
-    return _planned(system, target_named(target), mode, stand_ins, "described")[1]
+    aim = target_named(target)
+    if _goes_from_mode_to_mode(system, aim, mode):
+        return _in_modes(system, aim, stand_ins, "described")[1]
+    return _planned(system, aim, mode, stand_ins, "described")[1]
+
+
+@dataclass(frozen=True)
+class ModePlans:
+    """The plans of a run that goes from mode to mode."""
+
+    whole: Plan
+    """What the run's program has: the parts of all modes."""
+    modes: Mapping[str, Plan]
+
+
+def plan_in_modes(
+    system: System, target: str, *, stand_ins: bool = False, place: Place = "described"
+) -> ModePlans:
+    """The plans of a description with `mode_changes`; `BadDescription` with all that the target cannot."""
+    made, problems = _in_modes(system, target_named(target), stand_ins, place)
+    if problems:
+        raise BadDescription(problems)
+    return made
+
+
+def _in_modes(
+    system: System, target: Target, stand_ins: bool, place: Place
+) -> tuple[ModePlans, list[BadInput]]:
+    assert system.mode_changes is not None
+    base, of_all = _planned(system, target, None, stand_ins, place)
+    modes: dict[str, Plan] = {}
+    # What a task is in no mode is never run.
+    problems = [problem for problem in of_all if problem.field == "mode_changes"]
+    for mode in system.mode_changes.entered():
+        modes[mode], found = _planned(system, target, mode, stand_ins, place)
+        said = {str(problem) for problem in problems}
+        problems += [problem for problem in found if str(problem) not in said]
+    file = system.file
+    document = read_document(file) if file.is_file() else Document.of_data({}, file)
+    problems += mode_problems(modes, target, document.problem)
+    return ModePlans(in_all_modes(system, base, modes), modes), problems
 
 
 def plan_of(subject: System | Plan) -> Plan:

@@ -65,6 +65,7 @@ TARGETS: dict[str, Target] = {
             tick_ps=1000,
             # SCHED_FIFO has 99 priorities; the dispatcher and the recorder need some beside the tasks.
             most_tasks_a_core=64,
+            changes_modes=True,
             notes=("every memory of the platform is shared memory of this machine",),
         ),
         Target(
@@ -76,6 +77,7 @@ TARGETS: dict[str, Target] = {
             # The executive's releases and deadlines are in nanoseconds everywhere.
             tick_ps=1000,
             most_tasks_a_core=64,
+            changes_modes=True,
             reasons={
                 "arrival": "its tasks are released by time",
                 "driver": "what is outside of this process has a time of its own",

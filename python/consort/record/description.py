@@ -77,6 +77,8 @@ class Described(_Part):
     tasks: Annotated[tuple[TaskFacts, ...], Field(min_length=1)]
     channels: tuple[ChannelFacts, ...] = ()
     chains: tuple[ChainFacts, ...] = ()
+    stays: tuple[tuple[int, int], ...] = ()
+    """Where the recording is of one mode of several: when [ticks] each stay in it began and ended."""
 
     @property
     def task_names(self) -> list[str]:

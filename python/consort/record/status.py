@@ -62,11 +62,16 @@ EVENTS: tuple[str, ...] = (
     "release-lost",
     "block-corrupt",
     "early-arrival",
+    "mode-requested",
+    "mode-idle",
+    "mode-entered",
+    "state-given",
+    "state-taken",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
 CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken")
 # Events whose value is a time in ticks.
-TIMED_EVENTS = frozenset(("over-budget", "disturbed", "early-arrival"))
+TIMED_EVENTS = frozenset(("over-budget", "disturbed", "early-arrival", "state-given", "state-taken"))
 
 # Kinds of channel operations, by their number.
 OPERATIONS: tuple[str, ...] = (

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from consort.record.sections import CHANGES_OF_MODE, HAND_OVERS
 from consort.record.store import Run
 from consort.report.units import THIN_SPACE, figure_unit, microseconds, number
 
@@ -43,6 +44,7 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
     lines: list[str] = []
     for configuration in run.configurations:
         lines += [*_configuration(configuration), ""]
+    lines += [*_changes_of_mode(run), *_hand_overs(run)]
     lines += list(_cost_of_offloading(run))
     for configuration in run.configurations:
         verdict = configuration.get("verdict")
@@ -52,6 +54,55 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
     if files:
         lines += [f"report: {run.path / 'report.html'}", f"trace:  {run.path / 'trace.pftrace'}"]
     return [line.replace(THIN_SPACE, ",") for line in lines]
+
+
+def _hand_overs(run: Run) -> Iterator[str]:
+    """Of each task and mode the hand-over that was complete last; the report has all of them."""
+    for section in run.data["sections"]:
+        if not section["title"].startswith(HAND_OVERS):
+            continue
+        text = f"{section['title']}. All times in µs, from the idle instant; the slowest of each."
+        yield from wrapped(text)
+        yield heads_line(("hand-overs", "given", "taken", "accesses ≤", "agreement"))
+        kinds: dict[tuple[str, str], list[list[Any]]] = {}
+        for row in section["rows"]:
+            kinds.setdefault((row[0], row[1]), []).append(row)
+        for (task, mode), rows in kinds.items():
+            slowest = max(rows, key=lambda row: float(row[4]))
+            yield f"{task} into {mode}, {slowest[2]}"
+            cells = [
+                str(len(rows)),
+                *(("–" if us is None else microseconds(us * 1000)) for us in slowest[3:]),
+            ]
+            mark = "✓" if slowest[4] <= slowest[6] else "~"
+            yield " " * _LABEL + "".join(f"{cell:>{_CELL}}" for cell in cells) + f" {mark}"
+        yield ""
+
+
+def _changes_of_mode(run: Run) -> Iterator[str]:
+    """The slowest change between each two modes, and how many there were; the report has all of them."""
+    for section in run.data["sections"]:
+        if not section["title"].startswith(CHANGES_OF_MODE):
+            continue
+        yield from wrapped(f"{section['title']}. All times in µs; the slowest of each.")
+        yield heads_line(("changes", "requested", "idle after", "latency", "bound"))
+        slowest: dict[tuple[str, str], list[Any]] = {}
+        counts: dict[tuple[str, str], int] = {}
+        for row in section["rows"]:
+            kind = (row[0], row[1])
+            counts[kind] = counts.get(kind, 0) + 1
+            if kind not in slowest or row[5] > slowest[kind][5]:
+                slowest[kind] = row
+        for (old, new), (_, _, requested, idle, _, latency, bound) in slowest.items():
+            mark = " " if bound is None else "✓" if latency <= bound else "✗"
+            yield f"{old} -> {new}"
+            cells = [str(counts[old, new])]
+            cells += [
+                "–" if us is None else microseconds(us * 1000)
+                for us in (requested, idle - requested, latency, bound)
+            ]
+            yield " " * _LABEL + "".join(f"{cell:>{_CELL}}" for cell in cells) + f" {mark}"
+        yield ""
 
 
 def _configuration(configuration: Mapping[str, Any]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from consort.cpus import usable_cpus
 from consort.errors import BadInput, EnvironmentLacks
 from consort.judge import Expected
 from consort.model import Configuration, System
-from consort.plan import Plan
+from consort.plan import ModePlans, Plan
 from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.scratch import scratch_folder
@@ -26,12 +26,13 @@ from consort.run.config import Placement, run_config
 from consort.run.flow import Recording
 from consort.run.launch import launch
 from consort.run.live import Announcement
+from consort.run.modes import JudgedModes
 from consort.run.options import (
     Options,
     check_choice,
-    configured,
+    configured_in_modes,
     duration_of,
-    planned,
+    planned_in_modes,
     possible,
     restricted,
     title_of,
@@ -39,7 +40,7 @@ from consort.run.options import (
 from consort.run.placement import groups, place
 from consort.run.process import add_note, environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
-from consort.run.virtual import virtual_time
+from consort.run.virtual import virtual_time, virtual_time_in_modes
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Prepared:
     rows: Mapping[str, NDArray[Any]]
     members: Mapping[str, Mapping[str, NDArray[Any]]]
     golden: Mapping[str, Expected] = field(default_factory=dict)
+    modes: Mapping[str, Plan] = field(default_factory=dict)
+    """Of a run that goes from mode to mode; `plan` is that of all of them."""
 
     def configurations(self, options: Options) -> Sequence[Configuration]:
         return possible(self.plan, options)
@@ -69,13 +72,16 @@ class Prepared:
     ) -> Iterator[Recording]:
         """Where this machine has too few CPUs for all cores at once, parts that have nothing to do with one
         another run one after another."""
-        made = configured(self.plan, key, options)
+        plans = configured_in_modes(ModePlans(self.plan, self.modes), key, options)
+        made = plans.whole
         title = title or title_of(self.plan, key)
         virtual = made.target == "virtual"
         all_cores = list(made.cores)
         share = options.time_scale > 1
         parts = [all_cores]
-        if not (share or virtual) and len(all_cores) + bool(made.three_phase_cores) > len(usable_cpus()):
+        if not (share or virtual or plans.modes) and len(all_cores) + bool(made.three_phase_cores) > len(
+            usable_cpus()
+        ):
             parts = groups(made)
         for cores in parts:
             suffix = f"-{'-'.join(cores)}" if len(parts) > 1 else ""
@@ -85,7 +91,18 @@ class Prepared:
             # In virtual time nothing is placed.
             placement = Placement({}, None, False) if virtual else place(part, cores, share=share)
             with _kept(scratch, name, len(parts)) if scratch else scratch_folder(options.root) as folder:
-                yield _record_part(self, part, placement, key, options, folder, progress, name, one, live)
+                yield _record_part(
+                    self,
+                    replace(plans, whole=part),
+                    placement,
+                    key,
+                    options,
+                    folder,
+                    progress,
+                    name,
+                    one,
+                    live,
+                )
 
 
 @environment_errors()
@@ -95,7 +112,8 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
     `BadInput` where the plan is refused (before anything is compiled) or the program does not compile.
     """
     wanted = options or Options()
-    made = planned(system, wanted, mode=wanted.mode)
+    plans = planned_in_modes(system, wanted)
+    made = plans.whole
     check_choice(made, wanted)
     away = [key for key in wanted.configurations or () if key.startswith("offloaded")]
     if away and not made.workers:
@@ -112,7 +130,7 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
     rows = input_rows(made, layouts)
     members = member_rows(made, described)
     golden = golden_of(made, layouts, rows, progress)
-    return Prepared(made, program, described, rows, members, golden)
+    return Prepared(made, program, described, rows, members, golden, plans.modes)
 
 
 @contextmanager
@@ -125,7 +143,7 @@ def _kept(scratch: Path, name: str, parts: int) -> Iterator[Path]:
 
 def _record_part(
     prepared: Prepared,
-    made: Plan,
+    plans: ModePlans,
     placement: Placement,
     key: Configuration,
     options: Options,
@@ -135,6 +153,7 @@ def _record_part(
     title: str,
     live: Announcement | EnvironmentLacks | None,
 ) -> Recording:
+    made = plans.whole
     system = made.system
     data = write_rows(made, prepared.rows, prepared.members, scratch)
     duration = duration_of(made, options)
@@ -149,11 +168,8 @@ def _record_part(
         time_base=options.time_base,
         realtime=options.realtime,
         faults=_faults(options, duration * options.time_scale // 1000),
-        virtual_time=(
-            virtual_time(made, prepared.described, duration, options.time_scale)
-            if made.target == "virtual"
-            else None
-        ),
+        virtual_time=_virtual_time(plans, prepared.described, duration, options),
+        modes=plans.modes,
     )
     sources = system.run.interference if key.endswith("-on") else ()
     used = {*placement.cpus.values()} | ({placement.io} if placement.io is not None else set())
@@ -193,7 +209,18 @@ def _record_part(
         interference=other,
         provoked=("worker-died",) if options.kill_worker_at_ns is not None else (),
         findings=findings,
+        modes=JudgedModes(plans, options.time_scale) if plans.modes else None,
     )
+
+
+def _virtual_time(
+    plans: ModePlans, described: Mapping[str, Any], duration: int, options: Options
+) -> dict[str, Any] | None:
+    if plans.whole.target != "virtual":
+        return None
+    if plans.modes:
+        return virtual_time_in_modes(plans, described, duration, options.time_scale)
+    return virtual_time(plans.whole, described, duration, options.time_scale)
 
 
 def _faults(options: Options, duration_ns: int) -> list[dict[str, Any]]:

@@ -60,13 +60,14 @@ def run_config(
     realtime: bool = True,
     faults: Sequence[Mapping[str, Any]] = (),
     virtual_time: Mapping[str, Any] | None = None,
+    modes: Mapping[str, Plan] | None = None,
 ) -> dict[str, Any]:
     """The configuration file's content. All times of the description are stretched by `time_scale`.
 
-    `virtual_time`: what a program in virtual time needs beside (consort.run.virtual).
+    `virtual_time`: what a program in virtual time needs beside (consort.run.virtual). `modes`: the plans of a
+    run that goes from mode to mode; `plan` is then that of all of them.
     """
     made = _Config(plan, placement, layouts, time_scale, time_base)
-    cores, tasks = list(plan.cores), list(plan.tasks)
     duration = duration_ps * time_scale // 1000
     return {
         "cores": [made.core(core) for core in plan.cores.values()],
@@ -94,6 +95,7 @@ def run_config(
         "realtime": realtime,
         "throttled_ns": throttled_ns(throttling()),
         "virtual_time": dict(virtual_time or {}),
+        "changes": made.changes(modes, data) if modes else None,
         "record": {
             "target": plan.target,
             "mode": plan.mode,
@@ -102,8 +104,8 @@ def run_config(
             "duration_ns": duration,
             "seed": plan.run.seed,
             "stand_ins": [t.name for t in plan.tasks.values() if t.step == STAND_IN],
-            "cores": [made.core_facts(plan.cores[name]) for name in cores],
-            "tasks": [made.task_facts(plan.tasks[name]) for name in tasks],
+            "cores": [made.core_facts(core) for core in plan.cores.values()],
+            "tasks": [made.task_facts(task) for task in plan.tasks.values()],
             "channels": [
                 {
                     "name": channel.name,
@@ -114,16 +116,8 @@ def run_config(
                 }
                 for channel in carried(plan)
             ],
-            "chains": [
-                {
-                    "name": chain.name,
-                    "path": list(chain.path),
-                    "communication": chain.communication,
-                    "reaction_ns": made.ns(chain.reaction_ps),
-                    "age_ns": made.ns(chain.age_ps),
-                }
-                for chain in plan.chains.values()
-            ],
+            "chains": made.chain_facts(plan),
+            **({"modes": made.mode_facts(modes)} if modes else {}),
         },
     }
 
@@ -208,6 +202,53 @@ class _Config:
             "stand_in": stand_in,
             "ring_bytes": self.ring_of(task),
         }
+
+    def changes(self, modes: Mapping[str, Plan], data: Mapping[str, TaskData]) -> dict[str, Any]:
+        """What cores and tasks are in each mode, at their places in the whole plan, and the requests."""
+        given = self.plan.changes
+        assert given is not None
+        names = list(modes)
+        return {
+            "start": names.index(given.start),
+            "agreement_ns": self.time(given.agreement_ps),
+            "requests": [{"at_ns": self.time(at), "to": names.index(to)} for at, to in given.requests],
+            "modes": [
+                {
+                    "name": mode,
+                    "cores": [
+                        self.core(made.cores.get(name, core)) for name, core in self.plan.cores.items()
+                    ],
+                    "tasks": [
+                        self.task(made.tasks[name], data[name]) if name in made.tasks else None
+                        for name in self.plan.tasks
+                    ],
+                }
+                for mode, made in modes.items()
+            ],
+        }
+
+    def mode_facts(self, modes: Mapping[str, Plan]) -> list[dict[str, Any]]:
+        """What a record says of each mode: its tasks and chains as they are in it."""
+        return [
+            {
+                "name": mode,
+                "tasks": [self.task_facts(task) for task in made.tasks.values()],
+                "chains": self.chain_facts(made),
+            }
+            for mode, made in modes.items()
+        ]
+
+    def chain_facts(self, plan: Plan) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": chain.name,
+                "path": list(chain.path),
+                "communication": chain.communication,
+                "reaction_ns": self.ns(chain.reaction_ps),
+                "age_ns": self.ns(chain.age_ps),
+            }
+            for chain in plan.chains.values()
+        ]
 
     def device_period(self, channel: PlannedChannel) -> int:
         """How often a device that is only described writes a channel; 0 where a task writes it.

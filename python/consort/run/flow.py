@@ -15,14 +15,18 @@ from typing import Any, Protocol
 
 from consort.errors import EnvironmentLacks
 from consort.judge import Expected, Verdict, judge
+from consort.judge.changes import changes_section
 from consort.model import Configuration
 from consort.plan import Plan
 from consort.prepare import Prepared as PreparedMachine
 from consort.progress import Progress
 from consort.record import RawRun, Run, RunWriter
+from consort.record.columns import JOBS
+from consort.record.stays import split, stays_of
 from consort.run.bounds import bounds_of
 from consort.run.collect import expected_outputs
 from consort.run.live import Announcement, announced
+from consort.run.modes import JudgedModes
 from consort.run.options import Options
 from consort.run.process import environment_errors
 
@@ -49,6 +53,8 @@ class Recording:
     """Why the run fails beside what the judge finds."""
     sections: Sequence[Mapping[str, Any]] = ()
     """Tables for the report."""
+    modes: JudgedModes | None = None
+    """Of a run that goes from mode to mode; `plan` is then that of all of them."""
 
 
 @dataclass(frozen=True)
@@ -161,14 +167,17 @@ def record_configuration(
 def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, progress: Progress) -> Recorded:
     """Judges a recording and adds it to a run."""
     progress(f"{recording.title}: checking outputs", None)
-    found = judged(prepared, recording)
-    writer.add_configuration(
-        recording.key,
-        recording.title,
-        found.raw,
-        interference=recording.interference,
-        verdict=found.verdict,
-    )
+    if recording.modes is not None:
+        found = _add_modes(writer, prepared, recording, recording.modes)
+    else:
+        found = judged(prepared, recording)
+        writer.add_configuration(
+            recording.key,
+            recording.title,
+            found.raw,
+            interference=recording.interference,
+            verdict=found.verdict,
+        )
     for section in recording.sections:
         writer.add_section(**section)
     for finding in recording.findings:
@@ -176,8 +185,54 @@ def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, prog
     return found
 
 
+def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, modes: JudgedModes) -> Recorded:
+    """Judges a recording mode by mode, and the changes between them; what is returned is the first mode's."""
+    whole = RawRun.load(recording.raw)
+    stays = stays_of(whole)
+    expected = _expected(prepared, recording)
+    found: list[Recorded] = []
+    for mode, raw in split(whole, stays, recording.raw):
+        plan = modes.plans.modes[mode]
+        if not raw.tables[JOBS].rows.size:
+            continue
+        # A stay may end before the first release of a task.
+        done = [name for place, name in enumerate(plan.tasks) if f"outputs-{place}" in raw.tables]
+        here = {name: outputs for name, outputs in expected.items() if name in done}
+        bounds = bounds_of(plan) if whole.manifest.clock.provenance != "emulated" else None
+        verdict = judge(None, raw, bounds, expected=here, expected_events=recording.provoked)
+        found.append(Recorded(raw, verdict))
+        writer.add_configuration(
+            f"{recording.key}-{mode}",
+            f"{recording.title}, mode {mode}",
+            raw,
+            interference=recording.interference,
+            verdict=verdict,
+        )
+    changes = modes.changes(whole, stays, [(one.raw, one.verdict) for one in found])
+    section = changes_section(changes)
+    for table in (section, modes.hand_overs(whole, stays)):
+        if table is not None:
+            writer.add_section(**{**table, "title": f"{table['title']}: {recording.title}"})
+    for change in changes:
+        if not change.kept:
+            writer.fail(f"{recording.title}: {change.excess}")
+    return found[0]
+
+
 def judged(prepared: Prepared, recording: Recording) -> Recorded:
     """A recording and what is to be thought of it. Of an untimed one no bound is judged."""
+    expected = _expected(prepared, recording)
+    record = RawRun.load(recording.raw)
+    bounds = bounds_of(recording.plan) if record.manifest.clock.provenance != "emulated" else None
+    if bounds is not None and recording.overhead_ps is not None:
+        wcets = {name: ns + recording.overhead_ps.get(name, 0) / 1000 for name, ns in bounds.wcets.items()}
+        bounds = replace(bounds, wcets=wcets, wcet_source="description, with the context switches")
+    verdict = judge(None, record, bounds, expected=expected, expected_events=recording.provoked)
+    return Recorded(record, verdict)
+
+
+def _expected(prepared: Prepared, recording: Recording) -> dict[str, Expected]:
+    """What each task's outputs had to be, of those that can be known."""
     expected = expected_outputs(
         recording.replay,
         recording.raw,
@@ -186,11 +241,4 @@ def judged(prepared: Prepared, recording: Recording) -> Recorded:
         prepared.golden,
         recording.title,
     )
-    expected = {name: found for name, found in expected.items() if name not in recording.unpredicted}
-    record = RawRun.load(recording.raw)
-    bounds = bounds_of(recording.plan) if record.manifest.clock.provenance != "emulated" else None
-    if bounds is not None and recording.overhead_ps is not None:
-        wcets = {name: ns + recording.overhead_ps.get(name, 0) / 1000 for name, ns in bounds.wcets.items()}
-        bounds = replace(bounds, wcets=wcets, wcet_source="description, with the context switches")
-    verdict = judge(None, record, bounds, expected=expected, expected_events=recording.provoked)
-    return Recorded(record, verdict)
+    return {name: found for name, found in expected.items() if name not in recording.unpredicted}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from consort.errors import BadInput
 from consort.model import BadDescription, Configuration, System
-from consort.plan import Place, Plan, plan
+from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
 
 NAMES: dict[str, str] = {
     "local-off": "local, interference off",
@@ -53,6 +53,18 @@ def planned(system: System, options: Options, *, mode: str | None = None, place:
     """The plan of a run: for its target, with its seed."""
     made = plan(system, options.target, mode=mode, stand_ins=options.stand_ins, place=place)
     return made if options.seed is None else replace(made, run=replace(made.run, seed=options.seed))
+
+
+def planned_in_modes(system: System, options: Options, *, place: Place = "described") -> ModePlans:
+    """The plans of a run that goes from mode to mode, or that of one that does not."""
+    if options.mode is not None or system.mode_changes is None:
+        return ModePlans(planned(system, options, mode=options.mode, place=place), {})
+    made = plan_in_modes(system, options.target, stand_ins=options.stand_ins, place=place)
+    if options.seed is None:
+        return made
+    run = replace(made.whole.run, seed=options.seed)
+    modes = {name: replace(one, run=run) for name, one in made.modes.items()}
+    return ModePlans(replace(made.whole, run=run), modes)
 
 
 def check_choice(made: Plan, options: Options) -> None:
@@ -102,9 +114,16 @@ def possible(made: Plan, options: Options) -> list[Configuration]:
 
 def configured(made: Plan, key: Configuration, options: Options) -> Plan:
     """The plan of a configuration: where it is local, masters compute their offloaded tasks themselves."""
-    if not key.startswith("local") or not made.workers:
+    return configured_in_modes(ModePlans(made, {}), key, options).whole
+
+
+def configured_in_modes(made: ModePlans, key: Configuration, options: Options) -> ModePlans:
+    """The same for each mode of a run that goes from mode to mode."""
+    if not key.startswith("local") or not made.whole.workers:
         return made
-    return planned(made.system, options, place="local")
+    if made.whole.changes is not None:
+        return planned_in_modes(made.whole.system, options, place="local")
+    return ModePlans(planned(made.whole.system, options, place="local"), {})
 
 
 def restricted(made: Plan, cores: Sequence[str]) -> Plan:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from consort.analysis.mode_changes import ModeBounds
 from consort.judge import Bounds, judge
+from consort.judge.changes import changes_section
 from consort.model import Duration
 from consort.record import RunWriter
 from consort.record.scratch import scratch_folder
@@ -40,7 +41,7 @@ def record_modes(
             verdict = judge(None, raw, Bounds.of(bounds.modes[stay.mode]))
             label = f"simulated, mode {stay.mode} from {Duration(stay.start)}, seed {simulation.seed}"
             writer.add_configuration(f"{number}-{stay.mode}", label, raw, verdict=verdict)
-        _changes(writer, simulation)
+        writer.add_section(**changes_section(simulation.changes))
         for change in (all_runs or simulation).late_changes:
             writer.fail(change.excess)
         fail_for_misses(writer, simulation, all_runs)
@@ -48,31 +49,3 @@ def record_modes(
             writer.add_description(file)
     assert writer.run is not None
     return writer.run
-
-
-def _changes(writer: RunWriter, simulation: ModesSimulation) -> None:
-    writer.add_section(
-        "Changes of mode",
-        "table",
-        columns=[
-            {"name": "from"},
-            {"name": "to"},
-            {"name": "requested", "unit": "us", "provenance": "simulated"},
-            {"name": "idle", "unit": "us", "provenance": "simulated"},
-            {"name": "released", "unit": "us", "provenance": "simulated"},
-            {"name": "latency", "unit": "us", "provenance": "simulated"},
-            {"name": "bound", "unit": "us", "provenance": "bound"},
-        ],
-        rows=[
-            [
-                change.old,
-                change.new,
-                change.requested / 1e6,
-                change.drained / 1e6,
-                change.released / 1e6,
-                change.latency / 1e6,
-                None if change.bound is None else change.bound / 1e6,
-            ]
-            for change in simulation.changes
-        ],
-    )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from consort import _engine
 from consort.analysis.mode_changes import ModeBounds, mode_plans, published_at_deadline
-from consort.analysis.result import in_words
+from consort.judge.changes import Change
 from consort.model import System
 from consort.plan import Plan
 from consort.simulate.build import Discipline, Prepared, Waiting, prepare
@@ -42,50 +42,6 @@ class PreparedModes:
     @property
     def names(self) -> list[str]:
         return list(self.modes)
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change of mode that was seen; instants in ps."""
-
-    old: str
-    new: str
-    requested: int
-    drained: int
-    released: int
-    requests: int
-    """That came before the idle instant: the last one counts."""
-    bound: int | None = None
-
-    @property
-    def latency(self) -> int:
-        """From the request to the new mode's release."""
-        return self.released - self.requested
-
-    @property
-    def kept(self) -> bool:
-        return self.bound is None or self.latency <= self.bound
-
-    @property
-    def excess(self) -> str:
-        """What is said of a change that was not kept."""
-        assert self.bound is not None
-        took, bound = in_words(self.latency), in_words(self.bound)
-        return f"the change {self.old} -> {self.new} took {took}, above its bound {bound}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "from": self.old,
-            "to": self.new,
-            "requested_ps": self.requested,
-            "drained_ps": self.drained,
-            "released_ps": self.released,
-            "requests": self.requests,
-            "latency_ps": self.latency,
-            "bound_ps": self.bound,
-            "kept": self.kept,
-            "provenance": "simulated",
-        }
 
 
 @dataclass(frozen=True)
@@ -136,7 +92,7 @@ def prepare_modes(
     }
     tasks = [name for name in system.tasks if any(name in made.tasks for made in modes.values())]
     cores = list(dict.fromkeys(core for made in modes.values() for core in made.cores))
-    systems = [_engine_system(plans[name], made, tasks, cores) for name, made in modes.items()]
+    systems = [engine_system(plans[name], made, tasks, cores) for name, made in modes.items()]
     names = list(modes)
     engine = _engine.SimModes(
         systems,
@@ -147,7 +103,9 @@ def prepare_modes(
     return PreparedModes(system, modes, engine, tasks, cores)
 
 
-def _engine_system(plan: Plan, made: Prepared, tasks: list[str], cores: list[str]) -> _engine.SimSystem:
+def engine_system(
+    plan: Plan, made: Prepared, tasks: Sequence[str], cores: Sequence[str]
+) -> _engine.SimSystem:
     """A mode's system with the tasks and cores of all modes; those of others rest."""
     logical = published_at_deadline(plan)
     all_tasks = []

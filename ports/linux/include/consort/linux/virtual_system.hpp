@@ -16,7 +16,8 @@
 namespace consort::linux_port {
 
 struct VirtualSystem {
-    virtual_time::System system;
+    virtual_time::System system;  // where no modes change
+    virtual_time::Modes modes;
     virtual_time::Settings settings;
     std::uint64_t ticks_per_second = 0;
 };
@@ -73,12 +74,34 @@ inline virtual_time::Task read_virtual_task(const nlohmann::json& given, const s
     for (const auto& [key, flag] :
          std::initializer_list<std::pair<const char*, bool*>>{{"offloaded", &task.plan.offloaded},
                                                               {"skips", &task.plan.skips},
-                                                              {"one_in_flight", &task.one_in_flight}}) {
+                                                              {"one_in_flight", &task.one_in_flight},
+                                                              {"rests", &task.rests},
+                                                              {"until_deadline", &task.until_deadline}}) {
         *flag = required<bool>(given, key, where);
     }
     task.core = required<std::uint32_t>(given, "core", where);
     task.master = required<std::uint32_t>(given, "master", where);
     return task;
+}
+
+inline virtual_time::System read_virtual_parts(const nlohmann::json& given, const std::string& where) {
+    virtual_time::System system;
+    const auto list = [&](const char* key, auto&& take) {
+        const auto parts = required<nlohmann::json>(given, key, where);
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            take(parts[i], where + "." + key + "[" + std::to_string(i) + "]", static_cast<std::uint32_t>(i));
+        }
+    };
+    list("cores", [&](const nlohmann::json& part, const std::string& at, std::uint32_t /*id*/) {
+        system.cores.push_back(read_virtual_core(part, at));
+    });
+    list("dmas", [&](const nlohmann::json& part, const std::string& at, std::uint32_t /*id*/) {
+        system.dmas.push_back({required<bool>(part, "round_robin", at)});
+    });
+    list("tasks", [&](const nlohmann::json& part, const std::string& at, std::uint32_t id) {
+        system.tasks.push_back(read_virtual_task(part, at, id));
+    });
+    return system;
 }
 
 }  // namespace detail
@@ -97,21 +120,19 @@ inline VirtualSystem read_virtual_system(const nlohmann::json& given) {
     read.ticks_per_second = required<std::uint64_t>(given, "ticks_per_second", where);
     read.settings = {required<app::Time>(given, "duration", where),
                      required<std::uint64_t>(given, "seed", where), spread("execution"), spread("arrival")};
-    const auto list = [&](const char* key, auto&& take) {
-        const auto parts = required<nlohmann::json>(given, key, where);
-        for (std::size_t i = 0; i < parts.size(); ++i) {
-            take(parts[i], where + "." + key + "[" + std::to_string(i) + "]", static_cast<std::uint32_t>(i));
-        }
-    };
-    list("cores", [&](const nlohmann::json& part, const std::string& at, std::uint32_t /*id*/) {
-        read.system.cores.push_back(detail::read_virtual_core(part, at));
-    });
-    list("dmas", [&](const nlohmann::json& part, const std::string& at, std::uint32_t /*id*/) {
-        read.system.dmas.push_back({required<bool>(part, "round_robin", at)});
-    });
-    list("tasks", [&](const nlohmann::json& part, const std::string& at, std::uint32_t id) {
-        read.system.tasks.push_back(detail::read_virtual_task(part, at, id));
-    });
+    if (!given.contains("modes")) {
+        read.system = detail::read_virtual_parts(given, where);
+        return read;
+    }
+    for (const auto& mode : required<nlohmann::json>(given, "modes", where)) {
+        read.modes.modes.push_back(detail::read_virtual_parts(mode, where + ".modes"));
+    }
+    read.modes.first = required<std::uint32_t>(given, "first", where);
+    read.modes.agreement = required<app::Time>(given, "agreement", where);
+    for (const auto& request : required<nlohmann::json>(given, "requests", where)) {
+        read.modes.requests.push_back({required<app::Time>(request, "at", where + ".requests"),
+                                       required<std::uint32_t>(request, "to", where + ".requests")});
+    }
     return read;
 }
 

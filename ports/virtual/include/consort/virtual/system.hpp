@@ -127,6 +127,8 @@ class Observer {
     virtual void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved, Time now);
     // The job's input is block `sequence` of the channel (0: none is there yet).
     virtual void read(std::uint32_t task, std::uint32_t seq, std::uint32_t channel, std::uint64_t sequence);
+    // A change of mode is complete: entered() follows.
+    virtual void changed(const app::ModeChanged& change);
     // The mode's jobs are released from now on; also at the beginning of a run with modes.
     virtual void entered(std::uint32_t mode, Time now);
     // After all its reads.

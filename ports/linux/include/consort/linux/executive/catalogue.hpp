@@ -95,6 +95,10 @@ struct RemoteStep {
     // `alive(of)`: whether the platform knows the worker to be running. The answer is awaited by spinning.
     virtual const offload::JobReport& finish(std::byte* out, Ticks deadline, bool (*alive)(const void*),
                                              const void* of) noexcept = 0;
+    // The state after the last job, once the worker has nothing left to do; and the state and output that the
+    // next job goes on from.
+    virtual void state(std::byte* to) noexcept = 0;
+    virtual void resume(const std::byte* state, const std::byte* out) noexcept = 0;
 };
 
 // The step as a worker serves it.
@@ -145,6 +149,7 @@ struct Binding {
     bool device = false;
     std::uint32_t reader = 0;
     std::uint32_t block_bytes = 0;  // of the channel
+    std::size_t end_bytes = 8;      // what its end keeps, at most
     bool latest = false;            // the member is a Latest
     std::uint32_t batch = 0;        // the member is a Batch of up to so many …
     std::uint32_t batch_items = 0;  // … which begin at this offset in it
@@ -212,6 +217,13 @@ struct RemoteStepOf final : RemoteStep {
     const offload::JobReport& finish(std::byte* out, Ticks deadline, bool (*alive)(const void*),
                                      const void* of) noexcept override {
         return master.finish(*reinterpret_cast<typename T::Out*>(out), deadline, [&] { return alive(of); });
+    }
+    void state(std::byte* to) noexcept override {
+        master.last_state(*reinterpret_cast<typename T::State*>(to));
+    }
+    void resume(const std::byte* state, const std::byte* out) noexcept override {
+        master.resume(*reinterpret_cast<const typename T::State*>(state),
+                      *reinterpret_cast<const typename T::Out*>(out));
     }
     offload::Master<T, LinuxPort> master;
 };
@@ -319,6 +331,7 @@ class Catalogue {
         b.reader = reader;
         b.block_bytes = sizeof(typename C::Block);
         b.latest = app::is_latest<Member>;
+        b.end_bytes = sizeof(app::ChannelReader<LinuxPort, C, Member>);
         if constexpr (app::is_batch<Member>) {
             b.batch = Member::capacity;
             b.batch_items = offsetof(Member, items);
@@ -331,6 +344,7 @@ class Catalogue {
                 std::size_t offset) {
         Binding b = binding(task, member, channel, offset, sizeof(typename C::Block));
         b.block_bytes = sizeof(typename C::Block);
+        b.end_bytes = sizeof(app::ChannelWriter<LinuxPort, C>);
         b.open_writer = &open_channel_writer<C, Binding>;
         bindings.push_back(std::move(b));
     }
@@ -339,12 +353,14 @@ class Catalogue {
     void stand_in_reads(const std::string& task, const std::string& channel, std::uint32_t reader = 0) {
         Binding b = binding(task, "", channel, 0, 0);
         b.reader = reader;
+        b.end_bytes = sizeof(detail::StandInReader<C>);
         b.open_reader = &open_stand_in_reader<C, Binding>;
         bindings.push_back(std::move(b));
     }
     template <class C>
     void stand_in_writes(const std::string& task, const std::string& channel) {
         Binding b = binding(task, "", channel, 0, 0);
+        b.end_bytes = sizeof(detail::StandInWriter<C>);
         b.open_writer = &open_stand_in_writer<C, Binding>;
         bindings.push_back(std::move(b));
     }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -55,6 +56,9 @@ struct ReadSource {
     ReadSource& operator=(const ReadSource&) = delete;
     virtual ~ReadSource() = default;
     virtual Transferred read(std::byte* to, Ticks as_of) noexcept = 0;
+    // What it knows of its own, for whoever goes on with it in another process of the run, where the region
+    // lies at the same place; empty: nothing.
+    virtual std::span<std::byte> kept() noexcept { return {}; }
 };
 
 struct WriteTarget {
@@ -63,7 +67,13 @@ struct WriteTarget {
     WriteTarget& operator=(const WriteTarget&) = delete;
     virtual ~WriteTarget() = default;
     virtual Transferred write(const std::byte* from, Ticks visible) noexcept = 0;
+    virtual std::span<std::byte> kept() noexcept { return {}; }
 };
+
+template <class Part>
+std::span<std::byte> bytes_of(Part& part) noexcept {
+    return {reinterpret_cast<std::byte*>(&part), sizeof part};
+}
 
 // An end that knows no virtual functions (consort/app), as one that is chosen at run time.
 template <class End>
@@ -71,6 +81,7 @@ struct SourceOf final : ReadSource {
     template <class... Arguments>
     explicit SourceOf(Arguments&&... arguments) : end(std::forward<Arguments>(arguments)...) {}
     Transferred read(std::byte* to, Ticks as_of) noexcept override { return end.read(to, as_of); }
+    std::span<std::byte> kept() noexcept override { return bytes_of(end); }
     End end;
 };
 template <class End>
@@ -80,6 +91,7 @@ struct TargetOf final : WriteTarget {
     Transferred write(const std::byte* from, Ticks visible) noexcept override {
         return end.write(from, visible);
     }
+    std::span<std::byte> kept() noexcept override { return bytes_of(end); }
     End end;
 };
 

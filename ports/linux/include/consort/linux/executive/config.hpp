@@ -93,6 +93,26 @@ struct FaultConfig {
     std::uint64_t for_ns = 0;
 };
 
+// What differs in a mode. Cores and tasks stand at the places that they have in the whole run.
+struct ModeConfig {
+    std::string name;
+    std::vector<CoreConfig> cores;
+    std::vector<TaskConfig> tasks;
+    std::vector<bool> active;  // by task; the others rest
+};
+
+// How the run goes from mode to mode; without modes it has one plan for all of its time.
+struct ChangesConfig {
+    struct Request {
+        std::uint64_t at_ns;
+        std::uint32_t to;
+    };
+    std::vector<ModeConfig> modes;
+    std::uint32_t start = 0;
+    std::uint64_t agreement_ns = 0;
+    std::vector<Request> requests;
+};
+
 struct RunConfig {
     std::vector<CoreConfig> cores;
     std::vector<TaskConfig> tasks;
@@ -100,6 +120,8 @@ struct RunConfig {
     std::vector<ClusterConfig> clusters;
     std::vector<DeviceConfig> devices;
     std::vector<FaultConfig> faults;
+    // `tasks` and `cores` are those of all modes; what a task is in one stands in the mode.
+    ChangesConfig changes;
     std::uint64_t duration_ns = 0;
     std::uint64_t seed = 0;
     bool realtime = true;
@@ -110,6 +132,23 @@ struct RunConfig {
     nlohmann::json record;  // as it goes into the manifest
     // In virtual time: what takes how long (in_virtual_time.cpp reads it).
     nlohmann::json virtual_time;
+
+    // Whether a core releases the task, in some mode.
+    [[nodiscard]] bool releases(std::uint16_t core, std::size_t task) const {
+        return in_some_mode(task, [core](const TaskConfig& t) { return t.core == core; });
+    }
+    // Whether a core computes it for another one, in some mode.
+    [[nodiscard]] bool serves(std::uint16_t core, std::size_t task) const {
+        return in_some_mode(task, [core](const TaskConfig& t) { return t.worker == core; });
+    }
+    template <class F>
+    [[nodiscard]] bool in_some_mode(std::size_t task, F&& holds) const {
+        bool found = changes.modes.empty() && holds(tasks[task]);
+        for (const ModeConfig& mode : changes.modes) {
+            found = found || (mode.active[task] && holds(mode.tasks[task]));
+        }
+        return found;
+    }
 
     // Throws std::invalid_argument.
     [[nodiscard]] std::uint16_t channel_named(const std::string& name) const {
@@ -215,6 +254,48 @@ inline TaskConfig read_task(const nlohmann::json& object, const std::string& whe
     return task;
 }
 
+inline ModeConfig read_mode(const nlohmann::json& given, const RunConfig& config, const std::string& where) {
+    ModeConfig mode;
+    mode.name = required<std::string>(given, "name", where);
+    for (const auto& core : required<nlohmann::json>(given, "cores", where)) {
+        mode.cores.push_back(read_core(core, where + ".cores"));
+    }
+    for (const auto& task : required<nlohmann::json>(given, "tasks", where)) {
+        mode.active.push_back(!task.is_null());
+        const std::size_t place = mode.tasks.size();
+        if (place < config.tasks.size()) {
+            mode.tasks.push_back(task.is_null() ? config.tasks[place]
+                                                : read_task(task, where + ".tasks", config.cores.size()));
+        }
+    }
+    if (mode.cores.size() != config.cores.size() || mode.active.size() != config.tasks.size()) {
+        throw std::invalid_argument(where +
+                                    ": a mode has all cores and tasks of the run, null where one rests");
+    }
+    return mode;
+}
+
+inline ChangesConfig read_changes(const nlohmann::json& given, const RunConfig& config,
+                                  const std::string& where) {
+    ChangesConfig changes;
+    for (const auto& mode : required<nlohmann::json>(given, "modes", where)) {
+        changes.modes.push_back(read_mode(mode, config, where + ".modes"));
+    }
+    const auto known = [&](std::uint32_t mode) {
+        if (mode >= changes.modes.size()) {
+            throw std::invalid_argument(where + ": there is no mode " + std::to_string(mode));
+        }
+        return mode;
+    };
+    changes.start = known(required<std::uint32_t>(given, "start", where));
+    changes.agreement_ns = required<std::uint64_t>(given, "agreement_ns", where);
+    for (const auto& request : required<nlohmann::json>(given, "requests", where)) {
+        changes.requests.push_back({required<std::uint64_t>(request, "at_ns", where),
+                                    known(required<std::uint32_t>(request, "to", where))});
+    }
+    return changes;
+}
+
 }  // namespace detail
 
 // Throws std::invalid_argument with the key that is wrong.
@@ -262,6 +343,9 @@ inline RunConfig read_run_config(const std::string& path) {
         config.faults.push_back({required<std::string>(fault, "kind", path + ": faults"),
                                  required<std::uint64_t>(fault, "at_ns", path + ": faults"),
                                  fault.value("for_ns", std::uint64_t{0})});
+    }
+    if (all.contains("changes") && !all.at("changes").is_null()) {
+        config.changes = detail::read_changes(all.at("changes"), config, path + ": changes");
     }
     config.duration_ns = required<std::uint64_t>(all, "duration_ns", path);
     config.seed = all.value("seed", std::uint64_t{0});

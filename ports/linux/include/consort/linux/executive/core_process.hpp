@@ -26,6 +26,7 @@
 #include <thread>
 #include <vector>
 
+#include "consort/linux/executive/mode_member.hpp"
 #include "consort/linux/executive/prepared_task.hpp"
 #include "consort/linux/executive/run_region.hpp"
 #include "consort/linux/executive/thread_watch.hpp"
@@ -79,8 +80,11 @@ inline Ticks wait_for_start(const SharedRun& shared) {
 
 class CoreProcess {
   public:
-    CoreProcess(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared, std::uint16_t core)
-        : config_(&config),
+    // `hand_overs`: of a run that goes from mode to mode.
+    CoreProcess(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared, std::uint16_t core,
+                const HandOverMemory& hand_overs)
+        : hand_overs_(&hand_overs),
+          config_(&config),
           core_(&config.cores[core]),
           index_(core),
           shared_(&shared),
@@ -117,11 +121,13 @@ class CoreProcess {
     void prepare(const Region<>& region) {
         for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
             const TaskConfig& task = config_->tasks[i];
-            if (task.core != index_) {
+            if (!config_->releases(index_, i)) {
                 continue;
             }
             WorkerControl<>::Master* control = nullptr;
-            if (task.worker) {
+            const bool masters = config_->in_some_mode(
+                i, [this](const TaskConfig& t) { return t.core == index_ && t.worker.has_value(); });
+            if (masters) {
                 controls_.push_back(std::make_unique<WorkerControl<>::Master>(
                     *open_or_refuse<WorkerControl<>>(region, control_name(config_->cores[*task.worker]))));
                 control = controls_.back().get();
@@ -131,7 +137,14 @@ class CoreProcess {
         }
         std::stable_sort(tasks_.begin(), tasks_.end(),
                          [](const auto& a, const auto& b) { return a->config().rank > b->config().rank; });
+        for (auto& task : tasks_) {
+            if (goes_from_mode_to_mode()) {
+                members_.push_back(
+                    std::make_unique<TaskMember>(*config_, index_, *task, *shared_, *hand_overs_));
+            }
+        }
     }
+    [[nodiscard]] bool goes_from_mode_to_mode() const { return !config_->changes.modes.empty(); }
 
     // Every thread is at its priority and has touched its stack before the run may start.
     void start_threads() {
@@ -159,14 +172,22 @@ class CoreProcess {
             });
         };
         if (core_->policy == CorePolicy::non_preemptive) {
-            add(config_->priority + 1, [this](Ticks start) { serve_in_turn(start); });
+            add(config_->priority + 1, [this](Ticks start) {
+                if (goes_from_mode_to_mode()) {
+                    serve_modes_in_turn(start);
+                } else {
+                    serve_in_turn(start);
+                }
+            });
         } else {
             for (std::size_t i = 0; i < tasks_.size(); ++i) {
                 const bool edf = core_->policy == CorePolicy::edf;
                 const int priority =
                     edf ? config_->priority + edf_arriving : config_->priority + tasks_[i]->config().rank;
                 add(priority, [this, i, edf](Ticks start) {
-                    if (edf) {
+                    if (goes_from_mode_to_mode()) {
+                        run_in_modes(*members_[i], start, edf);
+                    } else if (edf) {
                         run_edf(*tasks_[i], start);
                     } else {
                         run_alone(*tasks_[i], start, i == 0);
@@ -181,7 +202,7 @@ class CoreProcess {
 
     void begin(PreparedTask& task, Ticks start) {
         task.begin(start, config_->duration_ns);
-        std::call_once(devices_begun_, [&] { devices_.begin(start); });
+        begin_devices(start);
     }
 
     // Until the next release that can still be served is known. False: there is none before the run's end.
@@ -337,8 +358,106 @@ class CoreProcess {
         }
     }
 
+    // The task's thread in all modes: on each core that has it in one of them, active on one at a time.
+    void run_in_modes(TaskMember& member, Ticks start, bool edf) {
+        begin_devices(start);
+        PreparedTask& task = member.task();
+        const pthread_t self = ::pthread_self();
+        CoreConfig core = *core_;
+        core.time_base = edf ? TimeBase::sleep : core.time_base;
+        ReleaseWait wait(core);
+        ThreadWatch watch(task.record(), index_);
+        std::uint32_t entered = 0;
+        while (!shared_->stopping()) {
+            const TaskMember::Next next = member.look();
+            if (next.over) {
+                return;
+            }
+            if (member.entered() != entered) {
+                entered = member.entered();
+                if (!edf) {
+                    set_priority(self, task.config().rank);
+                }
+            }
+            if (next.due == TaskMember::never) {
+                member.sleep();
+                continue;
+            }
+            if (!member.active()) {
+                member.sleep_until(next.due);
+                continue;
+            }
+            if (next.due > Clock::now()) {
+                const Ticks woke =
+                    wait.until(next.due, watch, task.index(), !edf && most_urgent(member), member);
+                if (woke < next.due || member.called()) {
+                    continue;
+                }
+            }
+            if (edf) {
+                edf_arrive({task.absolute_deadline(), task.ready(), task.index(), self});
+            }
+            if (!run_watched(task, watch)) {
+                shared_->stop();
+            }
+            if (edf) {
+                edf_leave(self);
+            }
+        }
+    }
+
+    // The most urgent of the core's tasks in the present mode.
+    [[nodiscard]] bool most_urgent(const TaskMember& member) const {
+        const int rank = const_cast<TaskMember&>(member).task().config().rank;
+        return std::all_of(tasks_.begin(), tasks_.end(),
+                           [rank](const auto& task) { return task->config().rank <= rank; });
+    }
+
+    void serve_modes_in_turn(Ticks start) {
+        begin_devices(start);
+        ReleaseWait wait(*core_);
+        ThreadWatch watch(events_, index_);
+        while (!shared_->stopping()) {
+            TaskMember* chosen = nullptr;
+            Ticks earliest = TaskMember::never;
+            bool over = true;
+            bool active = false;
+            for (auto& member : members_) {
+                const TaskMember::Next next = member->look();
+                over = over && next.over;
+                earliest = std::min(earliest, next.due);
+                active = active || member->active();
+                const bool due = member->active() && next.due <= Clock::now();
+                if (due &&
+                    (chosen == nullptr || member->task().config().rank > chosen->task().config().rank)) {
+                    chosen = member.get();
+                }
+            }
+            if (over) {
+                return;
+            }
+            TaskMember& any = *members_.front();
+            if (chosen != nullptr) {
+                if (!run_watched(chosen->task(), watch)) {
+                    shared_->stop();
+                }
+            } else if (earliest == TaskMember::never) {
+                any.sleep();
+            } else if (active) {
+                wait.until(earliest, watch, Event::none, true, any);
+            } else {
+                any.sleep_until(earliest);
+            }
+        }
+    }
+
+    void begin_devices(Ticks start) {
+        std::call_once(devices_begun_, [&] { devices_.begin(start); });
+    }
+
     static std::uint64_t thread_ns() { return clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
+    const HandOverMemory* hand_overs_;
     const RunConfig* config_;
     const CoreConfig* core_;
     std::uint16_t index_;
@@ -348,6 +467,7 @@ class CoreProcess {
     const Catalogue* catalogue_;
     std::vector<std::unique_ptr<WorkerControl<>::Master>> controls_;
     std::vector<std::unique_ptr<PreparedTask>> tasks_;  // the most urgent first
+    std::vector<std::unique_ptr<TaskMember>> members_;  // of these, where modes change
     std::vector<std::thread> threads_;
     std::mutex notes_;
     std::vector<std::string> refused_;

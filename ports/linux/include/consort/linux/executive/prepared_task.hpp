@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -49,6 +50,7 @@ class RowsSource final : public ReadSource {
     RowsSource(std::unique_ptr<LockedBuffer> rows, std::uint32_t bytes)
         : rows_(std::move(rows)), reader_(rows_->data(), rows_->size() / bytes, bytes) {}
     Transferred read(std::byte* to, Ticks as_of) noexcept override { return reader_.read(to, as_of); }
+    std::span<std::byte> kept() noexcept override { return bytes_of(reader_.position()); }
 
   private:
     std::unique_ptr<LockedBuffer> rows_;
@@ -68,6 +70,8 @@ class StandInInput final : public ReadSource {
         ++job_;
         return {job_, 1, Operation::read};
     }
+    std::span<std::byte> kept() noexcept override { return bytes_of(job_); }
+    void enter(const StandInConfig& config) noexcept { config_ = config; }
 
   private:
     app::Draw draw_;
@@ -129,8 +133,10 @@ inline std::uint64_t planned_jobs(const TaskConfig& task, std::uint64_t duration
 }
 
 // When a task is released, in nanoseconds from the run's start.
-inline app::Releases releases_of(const TaskConfig& task, const app::Draw& draw) {
+// `first_job`: the number of the first of them.
+inline app::Releases releases_of(const TaskConfig& task, const app::Draw& draw, std::uint64_t first_job = 0) {
     app::ReleaseRule rule;
+    rule.first_job = first_job;
     rule.period = static_cast<app::Time>(task.period_ns);
     rule.extra_gap = static_cast<app::Time>(task.extra_gap_ns);
     rule.offset = static_cast<app::Time>(task.offset_ns);
@@ -179,11 +185,14 @@ class PreparedTask {
         setup.write_count = static_cast<std::uint32_t>(writes_.size());
         if (control != nullptr) {
             remote_ = entry_->master(region, entry_->name, *control, config_->on_miss);
-            sleeps_ = config.cores[config_->core].wait_sleeps;
+            sleeps_ = waits_asleep_ = config.cores[config_->core].wait_sleeps;
             worker_sleeps_ = config.cores[*config_->worker].wait_sleeps;
             setup.computation = {this, &begin_remote, &finish_remote};
-        } else {
+        }
+        if (control == nullptr || !config.changes.modes.empty()) {
             local_ = entry_->local();
+        }
+        if (control == nullptr) {
             setup.computation = {this, &begin_local, &finish_local};
         }
         runner_ = app::TaskRunner<LinuxPort>(setup, record_);
@@ -192,8 +201,9 @@ class PreparedTask {
     PreparedTask& operator=(const PreparedTask&) = delete;
 
     // Releases count from `start`, for `duration_ns`. They are kept in nanoseconds and made ticks one by one:
-    // a period is not a whole number of ticks, and tasks would drift against one another.
-    void begin(Ticks start, std::uint64_t duration_ns) {
+    // a period is not a whole number of ticks, and tasks would drift against one another. `first_job`: the
+    // number of the first one.
+    void begin(Ticks start, std::uint64_t duration_ns, std::uint64_t first_job = 0) {
         start_ = start;
         end_ = start + Clock::from_ns(duration_ns);
         jobs_ = ~std::uint64_t{0};
@@ -201,10 +211,62 @@ class PreparedTask {
             arrivals_ = {shared_->arrivals[index_], Clock::from_ns(config_->period_ns),
                          Clock::from_ns(config_->jitter_ns)};
         } else if (config_->extra_gap_ns == 0) {
-            jobs_ = planned_jobs(*config_, duration_ns);
+            jobs_ = first_job + planned_jobs(*config_, duration_ns);
             end_ = ~Ticks{0};
         }
-        releases_ = releases_of(*config_, draw_);
+        releases_ = releases_of(*config_, draw_, first_job);
+    }
+    [[nodiscard]] std::uint64_t next_job() const noexcept { return job(); }
+
+    // What the task is in the mode that is entered. `config` outlives this.
+    void enter(const TaskConfig& config) noexcept {
+        config_ = &config;
+        const bool away = remote_ != nullptr && config.worker.has_value();
+        if (away && !at_worker_) {
+            remote_->resume(local_->state(), out_.get());
+        } else if (!away) {
+            take_back();
+        }
+        at_worker_ = away;
+        const app::Computation here{this, &begin_local, &finish_local};
+        const app::Computation there{this, &begin_remote, &finish_remote};
+        sleeps_ = away && waits_asleep_;
+        runner_.enter(config.core, Clock::from_ns(config.period_ns), Clock::from_ns(config.deadline_ns),
+                      Clock::from_ns(config.give_up_ns), config.on_miss, away ? there : here);
+        if (stand_in_ != nullptr && config.stand_in) {
+            stand_in_->enter(*config.stand_in);
+        }
+    }
+    // Its state is here, wherever it was computed last. Between two jobs, none of which is under way.
+    void take_back() noexcept {
+        if (at_worker_) {
+            remote_->state(local_->state());
+            at_worker_ = false;
+        }
+    }
+
+    // All that the next job goes on from, for a process of the run that it moves to: state, input, output,
+    // and what the ends of its channels know.
+    template <class F>
+    void each_kept(F&& take) {
+        take(std::span<std::byte>(local_->state(), local_->state_bytes()));
+        take(std::span<std::byte>(in_.get(), entry_->in.bytes));
+        take(std::span<std::byte>(out_.get(), entry_->out.bytes));
+        take(bytes_of(runner_.executed()));
+        for (const auto& source : sources_) {
+            take(source->kept());
+        }
+        for (const auto& target : targets_) {
+            take(target->kept());
+        }
+    }
+    // The record goes on where the other process left it.
+    void took_over() noexcept { record_ = app::RingWriter(shared_->rings.of_task(index_)); }
+    // Whether an output of it waits for a deadline.
+    [[nodiscard]] bool publishes_at_deadline() const noexcept {
+        return std::any_of(writes_.begin(), writes_.end(), [](const app::WriteEnd& end) {
+            return end.logical && end.channel != app::no_channel;
+        });
     }
 
     [[nodiscard]] const TaskConfig& config() const noexcept { return *config_; }
@@ -233,9 +295,9 @@ class PreparedTask {
     static Ticks longest_sleep() noexcept { return Clock::from_ns(20'000'000); }
 
     // Releases that can no longer be served are recorded and passed over.
-    void skip_passed(Ticks now) noexcept {
+    void skip_passed(Ticks now, Ticks until = ~Ticks{0}) noexcept {
         std::uint64_t skipped = 0;
-        while (!done() && released() && runner_.passed(nominal(), now)) {
+        while (!done() && released() && nominal() < until && runner_.passed(nominal(), now)) {
             runner_.skip(nominal(), ready(), static_cast<std::uint32_t>(job()));
             next();
             ++skipped;
@@ -249,6 +311,7 @@ class PreparedTask {
     bool run_job() noexcept {
         const auto number = static_cast<std::uint32_t>(job());
         line_->job.store(number, std::memory_order_relaxed);
+        line_->core.store(config_->core, std::memory_order_relaxed);
         line_->began.store(Clock::now(), std::memory_order_relaxed);
         current() = line_;
         if (config_->arrival && arrivals_.early() != 0) {
@@ -279,7 +342,9 @@ class PreparedTask {
   private:
     void bind(const RunConfig& config, const Catalogue& catalogue, const Region<>& region, Devices& devices) {
         if (config_->stand_in) {
-            add_read(std::make_shared<StandInInput>(draw_, *config_->stand_in), 0, app::no_channel);
+            auto input = std::make_shared<StandInInput>(draw_, *config_->stand_in);
+            stand_in_ = input.get();
+            add_read(std::move(input), 0, app::no_channel);
         }
         for (const Binding& b : catalogue.bindings) {
             if (b.task != config_->name) {
@@ -413,6 +478,9 @@ class PreparedTask {
     std::vector<std::shared_ptr<Device>> device_owners_;
     std::unique_ptr<LocalStep> local_;
     std::unique_ptr<RemoteStep> remote_;
+    StandInInput* stand_in_ = nullptr;
+    bool at_worker_ = false;     // its state is with the worker
+    bool waits_asleep_ = false;  // for a worker
     bool sleeps_ = false;
     bool worker_sleeps_ = false;
     std::uint32_t answers_before_ = 0;

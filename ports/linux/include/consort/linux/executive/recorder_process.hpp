@@ -104,8 +104,8 @@ class RecorderProcess {
     }
 
     [[nodiscard]] bool releases(std::size_t core) const {
-        for (const TaskConfig& task : config_->tasks) {
-            if (task.core == core) {
+        for (std::size_t i = 0; i < config_->tasks.size(); ++i) {
+            if (config_->releases(static_cast<std::uint16_t>(core), i)) {
                 return true;
             }
         }

@@ -67,6 +67,7 @@ class Replay {
     int run() {
         std::vector<Job> jobs = load_rows<Job>(raw_ / "jobs.bin");
         load_operations();
+        load_stays(jobs);
         std::vector<std::pair<Ticks, const Job*>> order;
         if (const auto broken = broken_off(jobs)) {
             jobs.push_back(*broken);
@@ -88,6 +89,13 @@ class Replay {
     }
 
   private:
+    // The time in one mode; where none changes, the whole run.
+    struct Stay {
+        Ticks begin;
+        const std::vector<TaskConfig>* tasks;
+        std::vector<std::uint64_t> first_jobs;  // by task
+    };
+
     struct Replayed {
         const TaskEntry* entry = nullptr;
         const TaskConfig* config = nullptr;
@@ -104,6 +112,7 @@ class Replay {
         std::vector<std::byte> recorded;
         std::size_t next_recorded = 0;
         std::uint64_t executed = 0;
+        std::size_t stay = 0;
         app::Releases releases;
         std::ofstream reference;
     };
@@ -225,6 +234,56 @@ class Replay {
         }
     }
 
+    void load_stays(const std::vector<Job>& jobs) {
+        stays_.push_back({start_, &config_.tasks, std::vector<std::uint64_t>(tasks_.size(), 0)});
+        const auto& modes = config_.changes.modes;
+        if (modes.empty()) {
+            return;
+        }
+        stays_.clear();
+        for (const Event& event : load_rows<Event>(raw_ / "events.bin")) {
+            if (event.kind == Event::mode_entered && event.value < modes.size()) {
+                stays_.push_back({event.time, &modes[event.value].tasks,
+                                  std::vector<std::uint64_t>(tasks_.size(), ~std::uint64_t{0})});
+            }
+        }
+        if (stays_.empty()) {
+            throw std::invalid_argument(raw_.string() + ": no mode was entered");
+        }
+        for (const Job& job : jobs) {
+            std::uint64_t& first = stays_[stay_at(job.release)].first_jobs[job.task];
+            first = std::min<std::uint64_t>(first, job.seq);
+        }
+        for (Replayed& task : tasks_) {
+            task.stay = all;
+        }
+    }
+    [[nodiscard]] std::size_t stay_at(Ticks release) const {
+        const auto later = std::upper_bound(stays_.begin(), stays_.end(), release,
+                                            [](Ticks at, const Stay& stay) { return at < stay.begin; });
+        return later == stays_.begin() ? 0 : static_cast<std::size_t>(later - stays_.begin()) - 1;
+    }
+
+    // The instant at which a job's output is there under logical execution time. As the executive had it:
+    // from the release in nanoseconds, not from its tick.
+    Ticks visible(Replayed& task, const Job& job) {
+        const std::size_t here = stay_at(job.release);
+        const Stay& stay = stays_[here];
+        const TaskConfig& config = (*stay.tasks)[job.task];
+        if (config.arrival) {
+            return job.release + Clock::from_ns(config.deadline_ns);
+        }
+        if (task.stay != here) {
+            task.stay = here;
+            task.releases = releases_of(config, app::Draw(config_.seed, job.task), stay.first_jobs[job.task]);
+        }
+        while (task.releases.job() < job.seq) {
+            task.releases.next();
+        }
+        return stay.begin +
+               Clock::from_ns(static_cast<std::uint64_t>(task.releases.nominal()) + config.deadline_ns);
+    }
+
     void redo(const Job& job) {
         Replayed& task = tasks_[job.task];
         const std::byte* recorded = recorded_of(task, job.seq);
@@ -261,17 +320,9 @@ class Replay {
         if (applied == nullptr) {
             return;
         }
-        // As the executive had it: from the release in nanoseconds, not from its tick.
-        while (task.releases.job() < job.seq) {
-            task.releases.next();
-        }
-        const Ticks visible =
-            task.config->arrival
-                ? job.release + Clock::from_ns(task.config->deadline_ns)
-                : start_ + Clock::from_ns(static_cast<std::uint64_t>(task.releases.nominal()) +
-                                          task.config->deadline_ns);
+        const Ticks there = visible(task, job);
         for (auto& [binding, target] : task.targets) {
-            target->write(applied + binding->offset, visible);
+            target->write(applied + binding->offset, there);
         }
         keep_blocks(task, job, applied);
     }
@@ -377,6 +428,7 @@ class Replay {
     Ticks start_;
     std::size_t only_;
     std::vector<Replayed> tasks_;
+    std::vector<Stay> stays_;
     std::map<std::pair<std::uint16_t, std::uint32_t>, std::vector<Operation>> reads_;
     std::map<std::pair<std::uint16_t, std::uint32_t>, std::vector<Operation>> writes_;
     std::map<std::uint16_t, std::map<std::uint64_t, std::vector<std::byte>>> blocks_;

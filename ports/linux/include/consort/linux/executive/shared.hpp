@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "consort/app/mode_steps.hpp"
 #include "consort/app/ring.hpp"
 #include "consort/linux/clock.hpp"
 #include "consort/linux/executive/config.hpp"
@@ -47,6 +48,13 @@ struct alignas(64) TaskLine {
     // Offloaded: how many answers were written, and whether the master sleeps for one.
     std::atomic<std::uint32_t> answers{0};
     std::atomic<std::uint32_t> awaited{0};
+    // Which core released the job that began last; and, where modes change, the number of the next job, and
+    // until when the output of the last one waits for its deadline (logical execution time) [ticks].
+    std::atomic<std::uint32_t> core{0};
+    std::atomic<std::uint64_t> next_job{0};
+    std::atomic<std::uint64_t> published{0};
+    // How long after the idle instant it was given away last [ticks].
+    std::atomic<std::uint64_t> given{0};
 };
 
 // The blocks that release one task: how many were announced, whether its thread sleeps for one, and when the
@@ -62,6 +70,11 @@ struct alignas(64) RunLine {
     std::atomic<std::uint64_t> start{0};  // the tick that releases count from; 0: not set yet
     std::atomic<std::uint32_t> stop{0};   // a policy, a dead core or a signal ends the run
     std::atomic<std::uint32_t> stop_workers{0};
+    // Of a change of mode that is under way: 1 + 2^16 * the mode that is left + the one that follows.
+    std::atomic<std::uint32_t> change{0};
+    // How often a step of a change was acknowledged, and whether the coordinator sleeps for it.
+    std::atomic<std::uint32_t> acknowledgements{0};
+    std::atomic<std::uint32_t> acknowledgements_awaited{0};
 };
 
 // What a process's real-time set-up achieved: the process may die, the record keeps it.
@@ -130,7 +143,7 @@ class SharedArray {
 };
 
 // One ring for each task (its releasing thread writes it), one for each core's own events, one for the
-// supervisor, one for devices. Every page is touched beforehand.
+// supervisor, one for devices, one for the coordinator of modes. Every page is touched beforehand.
 class Rings {
   public:
     explicit Rings(const RunConfig& config) {
@@ -142,6 +155,7 @@ class Rings {
         }
         add(1U << 18U);
         add(1U << 18U);
+        add(1U << 18U);
         tasks_ = config.tasks.size();
         cores_ = config.cores.size();
     }
@@ -149,6 +163,7 @@ class Rings {
     [[nodiscard]] app::RingMemory& of_core(std::size_t core) const { return at(tasks_ + core); }
     [[nodiscard]] app::RingMemory& of_supervisor() const { return at(tasks_ + cores_); }
     [[nodiscard]] app::RingMemory& of_devices() const { return at(tasks_ + cores_ + 1); }
+    [[nodiscard]] app::RingMemory& of_modes() const { return at(tasks_ + cores_ + 2); }
     [[nodiscard]] app::RingMemory& at(std::size_t i) const {
         return *static_cast<app::RingMemory*>(memories_[i]->base());
     }
@@ -177,6 +192,8 @@ struct SharedRun {
           tasks("consort-tasks", config.tasks.size()),
           arrivals("consort-arrivals", config.tasks.size()),
           realtime("consort-realtime", config.cores.size()),
+          modes("consort-modes", 1),
+          acknowledged("consort-steps", (config.tasks.size() + 1) * config.cores.size()),
           rings(config) {}
 
     [[nodiscard]] bool stopping() const noexcept { return run[0].stop.load(std::memory_order_relaxed) != 0; }
@@ -187,7 +204,18 @@ struct SharedRun {
     SharedArray<TaskLine> tasks;
     SharedArray<ArrivalLine> arrivals;
     SharedArray<AchievedRealtime> realtime;
+    SharedArray<app::ModeSteps<>::Shared> modes;
+    // By core, of each task that it releases, and at last of itself as a worker.
+    SharedArray<app::ModeSteps<>::Acknowledgement> acknowledged;
     Rings rings;
+
+    [[nodiscard]] app::ModeSteps<>::Acknowledgement& acknowledgement(std::uint16_t core,
+                                                                     std::size_t task) const noexcept {
+        return acknowledged[core * (tasks.size() + 1) + task];
+    }
+    [[nodiscard]] app::ModeSteps<>::Acknowledgement& acknowledgement(std::uint16_t worker) const noexcept {
+        return acknowledgement(worker, tasks.size());
+    }
 };
 
 }  // namespace consort::linux_port

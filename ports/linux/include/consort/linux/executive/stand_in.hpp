@@ -106,6 +106,10 @@ struct StandInReader final : ReadSource {
         done.sequence = sequence;
         return done;
     }
+    std::span<std::byte> kept() noexcept override {
+        auto* from = reinterpret_cast<std::byte*>(&end);
+        return {from, reinterpret_cast<std::byte*>(this + 1)};
+    }
 
     [[nodiscard]] bool whole() const noexcept {
         constexpr std::uint32_t words = sizeof block.value.words / sizeof(std::uint32_t);
@@ -135,6 +139,10 @@ struct StandInWriter final : WriteTarget {
         }
         const bool taken = end.put(block, visible) == Status::ok;
         return {block.sequence, taken ? 1U : 0U, taken ? Operation::write : Operation::write_dropped};
+    }
+    std::span<std::byte> kept() noexcept override {
+        auto* from = reinterpret_cast<std::byte*>(&end);
+        return {from, reinterpret_cast<std::byte*>(this + 1)};
     }
 
     typename C::Writer end;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "consort/linux/clock.hpp"
 #include "consort/linux/executive/config.hpp"
@@ -13,6 +14,11 @@
 #include "consort/linux/release_timer.hpp"
 
 namespace consort::linux_port {
+
+// Nothing but the release ends a wait.
+struct NoCall {
+    static constexpr bool called() noexcept { return false; }
+};
 
 class ReleaseWait {
   public:
@@ -24,27 +30,29 @@ class ReleaseWait {
 
     // Returns the tick at which it woke. `watch` sees what the machine does meanwhile to `task`.
     // `most_urgent`: nothing but the machine can keep this thread from its processor.
-    Ticks until(Ticks tick, ThreadWatch& watch, std::uint16_t task, bool most_urgent) {
+    // `call`: where it says so, a step of a change of mode was announced, and the wait ends.
+    template <class Call = NoCall>
+    Ticks until(Ticks tick, ThreadWatch& watch, std::uint16_t task, bool most_urgent, const Call& call = {}) {
         Ticks now = Clock::now();
         const bool sleeps = base_ == TimeBase::sleep || (one_in_ != 0 && ++waits_ % one_in_ == 0);
         if (sleeps) {
             slept_ = true;
-            const Ticks woke = timer_.wait_until(tick, TimeBase::sleep);
-            if (most_urgent && now < tick) {
+            const Ticks woke = sleep(tick, call);
+            if (most_urgent && now < tick && woke >= tick) {
                 watch.woke(task, tick, woke);
             }
             return woke;
         }
         if (base_ == TimeBase::hybrid && tick > now && tick - now > margin_) {
             slept_ = true;
-            now = timer_.wait_until(tick - margin_, TimeBase::sleep);
-            if (most_urgent) {
+            now = sleep(tick - margin_, call);
+            if (most_urgent && now >= tick - margin_) {
                 watch.woke(task, tick, now);
             }
         }
         watch.spins(now, slept_);
         slept_ = false;
-        while (now < tick) {
+        while (now < tick && !call.called()) {
             isa::relax();
             now = Clock::now();
             watch.look(task, now);
@@ -53,6 +61,16 @@ class ReleaseWait {
     }
 
   private:
+    template <class Call>
+    Ticks sleep(Ticks tick, const Call& call) {
+        if constexpr (std::is_same_v<Call, NoCall>) {
+            return timer_.wait_until(tick, TimeBase::sleep);
+        } else {
+            call.sleep_until(tick);
+            return Clock::now();
+        }
+    }
+
     ReleaseTimer timer_;
     TimeBase base_;
     Ticks margin_;

@@ -14,8 +14,8 @@ namespace consort::linux_port {
 
 // The core releases a task, or serves one.
 [[nodiscard]] inline bool used(const RunConfig& config, std::uint16_t core) {
-    for (const TaskConfig& task : config.tasks) {
-        if (task.core == core || (task.worker && *task.worker == core)) {
+    for (std::size_t i = 0; i < config.tasks.size(); ++i) {
+        if (config.releases(core, i) || config.serves(core, i)) {
             return true;
         }
     }
@@ -28,8 +28,11 @@ namespace consort::linux_port {
     for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {
         const TaskConfig& task = config.tasks[i];
         const TaskLine& line = shared.tasks[i];
-        const bool mine = task.worker ? *task.worker == core : task.core == core;
-        if (mine && (line.fault.load() != 0 || (!task.worker && line.began.load() != 0))) {
+        const bool moves = !config.changes.modes.empty();
+        const bool serves = moves ? config.serves(core, i) : task.worker == core;
+        const bool releases = moves ? line.core.load() == core : !task.worker && task.core == core;
+        if ((serves && line.fault.load() != 0) ||
+            (releases && (line.fault.load() != 0 || line.began.load() != 0))) {
             return i;
         }
     }
@@ -55,7 +58,7 @@ namespace consort::linux_port {
             std::string state = "has jobs left and is in none";
             for (std::uint16_t t = 0; t < config.tasks.size(); ++t) {
                 const TaskLine& task = shared.tasks[t];
-                if (config.tasks[t].core == i && task.began.load() != 0) {
+                if (config.releases(i, t) && task.core.load() == i && task.began.load() != 0) {
                     state =
                         "is in job " + std::to_string(task.job.load()) + " of task " + config.tasks[t].name;
                 }

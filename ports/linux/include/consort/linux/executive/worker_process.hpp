@@ -44,7 +44,7 @@ class WorkerProcess {
         auto* control = open_or_refuse<WorkerControl<>>(region, control_name(*core_));
         for (std::uint16_t i = 0; i < config_->tasks.size(); ++i) {
             const TaskConfig& task = config_->tasks[i];
-            if (task.worker && *task.worker == index_) {
+            if (config_->serves(index_, i)) {
                 served_.push_back({i, task.worker_rank, catalogue_->tasks[i].server(region, task.name)});
             }
         }
@@ -69,11 +69,18 @@ class WorkerProcess {
         watch.spins(before, true);
         CoreLine& line = shared_->cores[index_];
         WorkerWait waits(*config_, *shared_, index_, before);
+        ModeSteps::Member modes(shared_->modes[0], shared_->acknowledgement(index_));
         while (shared_->run[0].stop_workers.load(std::memory_order_relaxed) == 0) {
             const std::uint32_t seen = line.requests.load(std::memory_order_seq_cst);
+            modes.observe();
             const Status status = poll(control);
             if (status == Status::peer_fault) {
                 return 1;
+            }
+            // Whatever masters sent before they acknowledged the step before has been found by now.
+            if (!modes.acknowledged() && status == Status::would_block) {
+                modes.acknowledge();
+                note_acknowledgement(*shared_);
             }
             Ticks now = Clock::now();
             if (status == Status::would_block && core_->wait_sleeps) {

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A task that different cores release in different modes, on its way between their processes: all that its
+// next job goes on from, handed over as consort/migrate/hand_over.hpp says.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "consort/linux/executive/catalogue.hpp"
+#include "consort/linux/executive/config.hpp"
+#include "consort/linux/executive/prepared_task.hpp"
+#include "consort/linux/shared_memory.hpp"
+#include "consort/migrate/hand_over.hpp"
+
+namespace consort::linux_port {
+
+// The words that outlive both sides, of each task that moves. Made before the processes are.
+class HandOverMemory {
+  public:
+    HandOverMemory(const RunConfig& config, const Catalogue& catalogue) {
+        for (std::size_t i = 0; i < config.tasks.size(); ++i) {
+            Task task;
+            task.sides = sides_of(config, i);
+            if (task.sides.size() > 1) {
+                task.words = words_of(catalogue, catalogue.tasks[i]);
+                task.memory = std::make_unique<SharedMemory>(SharedMemory::anonymous(
+                    "consort-hand-over", migrate::shared_words(task.words) * sizeof(std::uint32_t)));
+            }
+            tasks_.push_back(std::move(task));
+        }
+    }
+    // The core that has the task in the first mode that has it, and the other one; one where it never moves.
+    [[nodiscard]] const std::vector<std::uint16_t>& sides(std::size_t task) const {
+        return tasks_[task].sides;
+    }
+    [[nodiscard]] std::uint32_t words(std::size_t task) const { return tasks_[task].words; }
+    [[nodiscard]] migrate::WordsAt memory(std::size_t task) const {
+        return migrate::WordsAt(static_cast<std::uint32_t*>(tasks_[task].memory->base()));
+    }
+
+  private:
+    struct Task {
+        std::vector<std::uint16_t> sides;
+        std::uint32_t words = 0;
+        std::unique_ptr<SharedMemory> memory;
+    };
+
+    static std::vector<std::uint16_t> sides_of(const RunConfig& config, std::size_t task) {
+        std::vector<std::uint16_t> found;
+        const auto& modes = config.changes.modes;
+        for (std::size_t k = 0; k < modes.size(); ++k) {
+            const ModeConfig& mode = modes[(config.changes.start + k) % modes.size()];
+            if (mode.active[task] &&
+                std::find(found.begin(), found.end(), mode.tasks[task].core) == found.end()) {
+                found.push_back(mode.tasks[task].core);
+            }
+        }
+        if (found.size() > 2) {
+            throw std::invalid_argument("task " + config.tasks[task].name + ": it moves between " +
+                                        std::to_string(found.size()) + " cores; two can hand it over");
+        }
+        return found;
+    }
+    static std::uint32_t words_of(const Catalogue& catalogue, const TaskEntry& task) {
+        std::size_t bytes = task.state.bytes + task.in.bytes + task.out.bytes + 2 * sizeof(std::uint64_t);
+        for (const Binding& binding : catalogue.bindings) {
+            bytes += binding.task == task.name ? binding.end_bytes : 0;
+        }
+        return static_cast<std::uint32_t>((bytes + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
+    }
+
+    std::vector<Task> tasks_;
+};
+
+// One side of it, in the process of one core. Every call is short.
+class TaskHandOver {
+  public:
+    TaskHandOver(const HandOverMemory& all, std::size_t index, std::uint16_t core, PreparedTask& task)
+        : moves_(all.sides(index).size() > 1),
+          side_(moves_ && all.sides(index)[1] == core ? 1 : 0),
+          task_(&task),
+          copy_(moves_ ? all.words(index) : 1),
+          shared_(moves_ ? all.memory(index) : migrate::WordsAt(nullptr)),
+          hand_over_(side_, {copy_.data(), static_cast<std::uint32_t>(copy_.size())}) {
+        // Job 0 is the one before the first: what the shared words hold is no state yet.
+        while (moves_ && side_ == 0 && !hand_over_.poll(shared_)) {
+        }
+    }
+    TaskHandOver(const TaskHandOver&) = delete;
+    TaskHandOver& operator=(const TaskHandOver&) = delete;
+
+    [[nodiscard]] bool mine() const noexcept { return !moves_ || hand_over_.owns(); }
+    // The task is the other side's from now on.
+    void give() noexcept {
+        task_->take_back();
+        auto* to = reinterpret_cast<std::byte*>(copy_.data());
+        task_->each_kept([&](std::span<std::byte> part) {
+            std::memcpy(to, part.data(), part.size());
+            to += part.size();
+        });
+        while (!hand_over_.save(shared_)) {
+        }
+        hand_over_.give(shared_);
+    }
+    // True: the task is this side's, and what it goes on from is here.
+    bool take() noexcept {
+        for (std::size_t i = 0; i < copy_.size() + 4; ++i) {
+            if (!hand_over_.poll(shared_)) {
+                continue;
+            }
+            const auto* from = reinterpret_cast<const std::byte*>(copy_.data());
+            task_->each_kept([&](std::span<std::byte> part) {
+                std::memcpy(part.data(), from, part.size());
+                from += part.size();
+            });
+            task_->took_over();
+            return true;
+        }
+        return false;
+    }
+
+  private:
+    bool moves_;
+    std::uint32_t side_;
+    PreparedTask* task_;
+    std::vector<std::uint32_t> copy_;
+    migrate::WordsAt shared_;
+    migrate::HandOverOf<migrate::StateAt> hand_over_;
+};
+
+}  // namespace consort::linux_port

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a core's process does for one of its tasks when modes change (consort/app/mode_steps.hpp): withholds
+// its releases, says when its last job has ended, gives it away or takes it over, and goes on in the new
+// mode.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "consort/linux/executive/doorbell.hpp"
+#include "consort/linux/executive/mode_hand_over.hpp"
+#include "consort/linux/executive/prepared_task.hpp"
+#include "consort/linux/executive/shared.hpp"
+
+namespace consort::linux_port {
+
+using ModeSteps = app::ModeSteps<>;
+
+// The coordinator sleeps for acknowledgements.
+inline void note_acknowledgement(const SharedRun& shared) noexcept {
+    ring_doorbell(shared.run[0].acknowledgements, shared.run[0].acknowledgements_awaited);
+}
+
+class TaskMember {
+  public:
+    static constexpr Ticks never = ~Ticks{0};
+    struct Next {
+        Ticks due;          // of the next job; never: only another step brings one
+        bool over = false;  // there is none any more
+    };
+
+    TaskMember(const RunConfig& config, std::uint16_t core, PreparedTask& task, SharedRun& shared,
+               const HandOverMemory& memory)
+        : config_(&config),
+          core_(core),
+          task_(&task),
+          shared_(&shared),
+          line_(&shared.tasks[task.index()]),
+          sides_(&memory.sides(task.index())),
+          hand_over_(memory, task.index(), core, task),
+          member_(shared.modes[0], shared.acknowledgement(core, task.index())) {}
+
+    [[nodiscard]] PreparedTask& task() noexcept { return *task_; }
+    // Whether this core releases the task in the present mode.
+    [[nodiscard]] bool active() const noexcept { return active_; }
+    // The step that was taken up last: a change of it ends a sleep.
+    [[nodiscard]] std::uint32_t seen() const noexcept { return member_.number(); }
+    // Counts the modes that were entered.
+    [[nodiscard]] std::uint32_t entered() const noexcept { return entered_; }
+
+    // Takes part in the newest step as far as it can at once, and says when the task's next job is due.
+    Next look() noexcept {
+        if (member_.observe()) {
+            // Announced again, as the last one, it changes nothing.
+            const app::ModeStep& step = member_.step();
+            taking_up_ = step.stage == app::ModeStep::entered && step.release != release_;
+            if (taking_up_) {
+                release_ = step.release;
+                leave();
+            }
+        }
+        if (member_.number() == 0) {
+            return {never};
+        }
+        const app::ModeStep& step = member_.step();
+        if (taking_up_ && !take_up(step)) {
+            // The other core is about to give the task away.
+            return {Clock::now() + Clock::from_ns(10'000)};
+        }
+        const bool released = step.stage == app::ModeStep::entered;
+        if (active_ && (released || step.stage == app::ModeStep::withheld)) {
+            const Ticks until = released ? never : step.until;
+            task_->skip_passed(Clock::now(), until);
+            if (!task_->done() && task_->nominal() < until) {
+                return {task_->ready()};
+            }
+        }
+        if (!member_.acknowledged()) {
+            if (active_) {
+                leave_word();
+            }
+            acknowledge();
+        }
+        return {never, released && step.last != 0};
+    }
+
+    // Until another step is announced, or for a while.
+    void sleep() const noexcept { sleep_until(Clock::now() + PreparedTask::longest_sleep()); }
+    // Until then, or until another step is announced.
+    void sleep_until(Ticks until) const noexcept {
+        auto& word = shared_->modes[0].number;
+        for (Ticks now = Clock::now(); now < until && !called(); now = Clock::now()) {
+            // In pieces, so that the run's end is seen.
+            const std::uint64_t ns = Clock::to_ns(std::min(until - now, PreparedTask::longest_sleep()));
+            timespec time{};
+            time.tv_sec = static_cast<time_t>(ns / 1'000'000'000U);
+            time.tv_nsec = static_cast<long>(ns % 1'000'000'000U);
+            ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, seen(), &time, nullptr,
+                      0);
+        }
+    }
+    // Whether a step was announced that was not looked at, or the run ends.
+    [[nodiscard]] bool called() const noexcept {
+        return shared_->stopping() || shared_->modes[0].number.load(std::memory_order_relaxed) != seen();
+    }
+
+  private:
+    [[nodiscard]] const ModeConfig& mode(const app::ModeStep& step) const {
+        return config_->changes.modes[step.mode];
+    }
+    // Another core goes on with the task: it is given away, if it is here.
+    void leave() noexcept {
+        const ModeConfig& next = mode(member_.step());
+        const std::uint16_t index = task_->index();
+        active_ = false;
+        if (sides_->size() > 1 && hand_over_.mine() && next.active[index] &&
+            next.tasks[index].core != core_) {
+            hand_over_.give();
+            note(Event::state_given);
+        }
+    }
+    // False: the task is still on its way here.
+    bool take_up(const app::ModeStep& step) noexcept {
+        const ModeConfig& next = mode(step);
+        const std::uint16_t index = task_->index();
+        if (next.active[index] && next.tasks[index].core == core_) {
+            if (!hand_over_.mine()) {
+                if (!hand_over_.take()) {
+                    return false;
+                }
+                note(Event::state_taken);
+            }
+            task_->enter(next.tasks[index]);
+            const std::uint64_t before = Clock::to_ns(step.release - shared_->run[0].start.load());
+            task_->begin(step.release, config_->duration_ns > before ? config_->duration_ns - before : 0,
+                         line_->next_job.load(std::memory_order_relaxed));
+            active_ = true;
+            ++entered_;
+        }
+        taking_up_ = false;
+        acknowledge();
+        return true;
+    }
+    void acknowledge() noexcept {
+        member_.acknowledge();
+        note_acknowledgement(*shared_);
+    }
+    // What the mode that is left leaves for whoever goes on with the task.
+    void leave_word() noexcept {
+        line_->next_job.store(task_->next_job(), std::memory_order_relaxed);
+        const Job& job = task_->runner().job();
+        const bool waits = task_->publishes_at_deadline() && job.release != 0 &&
+                           (job.status & (job_status::held | job_status::unserved)) == 0;
+        line_->published.store(waits ? job.release + task_->setup().deadline : 0, std::memory_order_relaxed);
+    }
+    // How long after the idle instant.
+    void note(Event::Kind kind) noexcept {
+        const Ticks now = Clock::now();
+        const Ticks idle = member_.step().release - Clock::from_ns(config_->changes.agreement_ns);
+        const Ticks after = now > idle ? now - idle : 0;
+        if (kind == Event::state_given) {
+            // The task's record is the other side's from now on.
+            line_->given.store(after, std::memory_order_relaxed);
+            return;
+        }
+        const Ticks given = line_->given.load(std::memory_order_relaxed);
+        const std::uint16_t from = (*sides_)[0] == core_ ? (*sides_)[1] : (*sides_)[0];
+        put({idle + given, given, Event::state_given, task_->index(), from, 0});
+        put({now, after, Event::state_taken, task_->index(), core_, 0});
+    }
+    void put(const Event& made) noexcept {
+        task_->record().put(app::RecordTable::event, task_->index(), &made, sizeof made);
+    }
+
+    const RunConfig* config_;
+    std::uint16_t core_;
+    PreparedTask* task_;
+    SharedRun* shared_;
+    TaskLine* line_;
+    const std::vector<std::uint16_t>* sides_;
+    TaskHandOver hand_over_;
+    ModeSteps::Member member_;
+    Ticks release_ = 0;
+    std::uint32_t entered_ = 0;
+    bool active_ = false;
+    bool taking_up_ = false;
+};
+
+}  // namespace consort::linux_port

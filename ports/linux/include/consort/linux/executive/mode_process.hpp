@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The coordinator of a run that goes from mode to mode: a process above all tasks that announces each step of
+// the protocol (consort/app/mode_change.hpp, consort/app/mode_steps.hpp) and waits until all have done it.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdint>
+#include <vector>
+
+#include "consort/app/mode_change.hpp"
+#include "consort/linux/executive/core_process.hpp"
+#include "consort/linux/executive/mode_member.hpp"
+
+namespace consort::linux_port {
+
+class ModeProcess {
+  public:
+    // `priority`: above every task's.
+    ModeProcess(const RunConfig& config, SharedRun& shared, int priority)
+        : config_(&config),
+          shared_(&shared),
+          priority_(priority),
+          events_(shared.rings.of_modes()),
+          coordinator_(shared.modes[0]),
+          change_(config.changes.start, static_cast<app::Time>(Clock::from_ns(config.changes.agreement_ns))) {
+        for (std::uint16_t core = 0; core < config.cores.size(); ++core) {
+            for (std::size_t task = 0; task < config.tasks.size(); ++task) {
+                if (config.releases(core, task)) {
+                    members_.push_back(&shared.acknowledgement(core, task));
+                }
+            }
+            if (config.cores[core].policy == CorePolicy::worker) {
+                members_.push_back(&shared.acknowledgement(core));
+                workers_.push_back(core);
+            }
+        }
+    }
+
+    [[nodiscard]] static bool needed(const RunConfig& config) { return !config.changes.modes.empty(); }
+
+    int run() {
+        RealtimeOptions options = realtime_options(*config_, {}, priority_);
+        const RealtimeGuard guard(options);
+        const Ticks start = wait_for_start(*shared_);
+        if (start == 0) {
+            return 0;
+        }
+        for (const ChangesConfig::Request& request : config_->changes.requests) {
+            if (request.at_ns < config_->duration_ns) {
+                requests_.push_back({start + Clock::from_ns(request.at_ns), request.to});
+            }
+        }
+        event(Event::mode_entered, start, change_.mode());
+        enter(start, change_.mode());
+        // Each request is waited for, also one that changes nothing.
+        while (!shared_->stopping() && next_ < requests_.size()) {
+            const Request request = requests_[next_++];
+            // A little early: no core's timer comes before it knows.
+            sleep_until(request.at - std::min(request.at, Clock::from_ns(lead_ns)));
+            bool leaves = change_.request(request.to, static_cast<app::Time>(request.at));
+            while (leaves && !shared_->stopping()) {
+                leaves = carry_out();
+            }
+        }
+        step_.last = 1;
+        announce(step_);
+        return 0;
+    }
+
+  private:
+    static constexpr std::uint64_t lead_ns = 200'000;
+    static constexpr std::uint64_t longest_sleep_ns = 20'000'000;
+    struct Request {
+        Ticks at;
+        std::uint32_t to;
+    };
+
+    // From a request to the next mode's release. True: a request that came meanwhile ends that one again.
+    bool carry_out() {
+        const std::uint32_t left = change_.mode();
+        say_change(left);
+        const auto request = static_cast<Ticks>(change_.change().requested);
+        step_.stage = app::ModeStep::withheld;
+        step_.until = request;
+        announce(step_);
+        step_.stage = app::ModeStep::drained;
+        announce(step_);
+        // One that was requested before its mode's release left it at that.
+        Ticks idle = std::max({Clock::now(), request, step_.release});
+        for (std::size_t i = 0; i < config_->tasks.size(); ++i) {
+            if (config_->changes.modes[left].active[i]) {
+                idle = std::max<Ticks>(idle, shared_->tasks[i].published.load(std::memory_order_relaxed));
+            }
+        }
+        sleep_until(idle);
+        take_requests(idle);
+        if (shared_->stopping()) {
+            return false;
+        }
+        change_.drained(static_cast<app::Time>(idle));
+        const auto release = static_cast<Ticks>(change_.change().released);
+        const std::uint32_t mode = change_.change().to;
+        enter(release, mode);
+        sleep_until(release - std::min(release, Clock::from_ns(lead_ns)));
+        take_requests(release);
+        const app::ModeChanged done = change_.change();
+        event(Event::mode_requested, static_cast<Ticks>(done.requested), mode);
+        event(Event::mode_idle, idle, left);
+        event(Event::mode_entered, release, mode);
+        shared_->run[0].change.store(0, std::memory_order_relaxed);
+        return change_.release();
+    }
+
+    void enter(Ticks release, std::uint32_t mode) {
+        step_ = {};
+        step_.mode = mode;
+        step_.release = release;
+        announce(step_);
+    }
+
+    // Those that come until then; of several the last one counts.
+    void take_requests(Ticks until) {
+        while (next_ < requests_.size() && requests_[next_].at <= until) {
+            const Request& request = requests_[next_];
+            if (change_.stage() == app::ModeChange::Stage::agreed && request.at == until) {
+                return;  // at the release: it is a change of its own
+            }
+            change_.request(request.to, static_cast<app::Time>(request.at));
+            ++next_;
+        }
+        say_change(change_.mode());
+    }
+
+    // Returns once all have acknowledged the step, or the run ends.
+    void announce(const app::ModeStep& step) {
+        coordinator_.announce(step);
+        auto& number = shared_->modes[0].number;
+        ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&number), FUTEX_WAKE, INT_MAX, nullptr, nullptr,
+                  0);
+        for (const std::uint16_t worker : workers_) {
+            ring_doorbell(shared_->cores[worker].requests, shared_->cores[worker].sleeping);
+        }
+        RunLine& line = shared_->run[0];
+        while (!shared_->stopping()) {
+            const std::uint32_t rung = line.acknowledgements.load(std::memory_order_seq_cst);
+            if (all_acknowledged()) {
+                return;
+            }
+            sleep_for_doorbell(line.acknowledgements, line.acknowledgements_awaited, rung,
+                               Clock::now() + Clock::from_ns(longest_sleep_ns));
+        }
+    }
+    // A worker that died has nothing to do; one that is started again takes part from then on.
+    [[nodiscard]] bool all_acknowledged() const {
+        return std::all_of(members_.begin(), members_.end(), [this](const auto* member) {
+            if (coordinator_.acknowledged(*member)) {
+                return true;
+            }
+            return std::any_of(workers_.begin(), workers_.end(), [&](std::uint16_t worker) {
+                return member == &shared_->acknowledgement(worker) &&
+                       shared_->cores[worker].alive.load() == 0;
+            });
+        });
+    }
+
+    void sleep_until(Ticks until) const {
+        while (!shared_->stopping() && Clock::now() < until) {
+            const ReleaseTimer timer(TimeBase::sleep);
+            timer.wait_until(std::min(until, Clock::now() + Clock::from_ns(longest_sleep_ns)));
+        }
+    }
+    // For whoever has to say what a core's end interrupted.
+    void say_change(std::uint32_t from) const {
+        shared_->run[0].change.store(1 + (from << 16U) + change_.change().to, std::memory_order_relaxed);
+    }
+    void event(Event::Kind kind, Ticks at, std::uint32_t mode) {
+        const Event made{at, mode, kind, Event::none, Event::none, 0};
+        events_.put(app::RecordTable::event, Event::none, &made, sizeof made);
+    }
+
+    const RunConfig* config_;
+    SharedRun* shared_;
+    int priority_;
+    app::RingWriter events_;
+    ModeSteps::Coordinator coordinator_;
+    app::ModeChange change_;
+    std::vector<ModeSteps::Acknowledgement*> members_;
+    std::vector<std::uint16_t> workers_;
+    std::vector<Request> requests_;
+    std::size_t next_ = 0;
+    app::ModeStep step_;  // that was announced last
+};
+
+}  // namespace consort::linux_port

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of mode as a run shows them, each held against its bound: docs/explanation/mode-changes.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from consort.analysis.result import in_words
+from consort.record.sections import CHANGES_OF_MODE
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of mode that was seen; instants in ps."""
+
+    old: str
+    new: str
+    requested: int
+    drained: int
+    released: int
+    requests: int
+    """That came before the idle instant: the last one counts."""
+    bound: int | None = None
+    provenance: str = "simulated"
+    disturbed: bool = False
+    """The machine kept a core from a job that was under way."""
+
+    @property
+    def latency(self) -> int:
+        """From the request to the new mode's release."""
+        return self.released - self.requested
+
+    @property
+    def kept(self) -> bool:
+        return self.disturbed or self.bound is None or self.latency <= self.bound
+
+    @property
+    def excess(self) -> str:
+        """What is said of a change that was not kept."""
+        assert self.bound is not None
+        took, bound = in_words(self.latency), in_words(self.bound)
+        return f"the change {self.old} -> {self.new} took {took}, above its bound {bound}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "from": self.old,
+            "to": self.new,
+            "requested_ps": self.requested,
+            "drained_ps": self.drained,
+            "released_ps": self.released,
+            "requests": self.requests,
+            "latency_ps": self.latency,
+            "bound_ps": self.bound,
+            "kept": self.kept,
+            "disturbed": self.disturbed,
+            "provenance": self.provenance,
+        }
+
+
+def changes_section(changes: Sequence[Change]) -> dict[str, Any]:
+    """The table of a report; the changes of one run have one provenance."""
+    provenance = changes[0].provenance if changes else "simulated"
+    seen = {"unit": "us", "provenance": provenance}
+    return {
+        "title": CHANGES_OF_MODE,
+        "kind": "table",
+        "columns": [
+            {"name": "from"},
+            {"name": "to"},
+            {"name": "requested", **seen},
+            {"name": "idle", **seen},
+            {"name": "released", **seen},
+            {"name": "latency", **seen},
+            {"name": "bound", "unit": "us", "provenance": "bound"},
+        ],
+        "rows": [
+            [
+                change.old,
+                change.new,
+                change.requested / 1e6,
+                change.drained / 1e6,
+                change.released / 1e6,
+                change.latency / 1e6,
+                None if change.bound is None else change.bound / 1e6,
+            ]
+            for change in changes
+        ],
+    }

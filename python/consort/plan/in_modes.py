@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a run that goes from mode to mode: what its program has to have for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from consort.errors import BadInput
+from consort.model import System
+from consort.model.document import Location
+from consort.plan.targets import Target
+from consort.plan.types import Plan, PlannedChannel, PlannedTask
+
+
+def in_all_modes(whole: System, base: Plan, modes: Mapping[str, Plan]) -> Plan:
+    """The tasks, cores, channels and devices of all modes in one; `base` is the plan in no mode.
+
+    A task stands there as it is in the first mode that has it, or in which a worker computes it; what it is
+    in a mode stands in that mode's own plan.
+    """
+    tasks = {name: _task(name, modes) for name in whole.tasks if any(name in m.tasks for m in modes.values())}
+    first = next(iter(modes.values()))
+    channels: dict[str, PlannedChannel] = {}
+    for made in modes.values():
+        for name, channel in made.channels.items():
+            channels[name] = _channel(whole, channels.get(name), channel)
+    return replace(
+        first,
+        system=whole,
+        mode=None,
+        tasks=tasks,
+        cores={name: core for made in reversed(list(modes.values())) for name, core in made.cores.items()},
+        channels=channels,
+        devices={name: device for made in modes.values() for name, device in made.devices.items()},
+        chains={name: chain for made in modes.values() for name, chain in made.chains.items()},
+        run=base.run,
+        changes=base.changes,
+        notes=tuple(dict.fromkeys(note for made in modes.values() for note in made.notes)),
+    )
+
+
+def _task(name: str, modes: Mapping[str, Plan]) -> PlannedTask:
+    here = [made.tasks[name] for made in modes.values() if name in made.tasks]
+    task = next((one for one in here if one.worker is not None), here[0])
+    return replace(
+        task,
+        reads=tuple(dict.fromkeys(binding for one in here for binding in one.reads)),
+        writes=tuple(dict.fromkeys(binding for one in here for binding in one.writes)),
+    )
+
+
+def _channel(whole: System, known: PlannedChannel | None, here: PlannedChannel) -> PlannedChannel:
+    if known is None:
+        return here
+    readers = {*known.readers, *here.readers}
+    in_order = whole.readers(here.name) if here.exchange_of is None else known.readers
+    # As many versions as the mode with the fastest writer needs.
+    capacity = max(known.capacity or 0, here.capacity or 0) or None
+    return replace(known, readers=tuple(r for r in in_order if r in readers), capacity=capacity)
+
+
+Refuse = Callable[[Location, str], BadInput]
+
+
+def mode_problems(modes: Mapping[str, Plan], target: Target, refuse: Refuse) -> Iterator[BadInput]:
+    """What one program cannot be in several modes."""
+    seen: dict[str, tuple[str, PlannedChannel]] = {}
+    for mode, made in modes.items():
+        for name, channel in made.channels.items():
+            first, known = seen.setdefault(name, (mode, channel))
+            if known.communication != channel.communication:
+                yield refuse(
+                    ("channels", name),
+                    f"its communication is {known.communication} in the mode {first!r} and"
+                    f" {channel.communication} in {mode!r}, by the chains of each; a channel is written in"
+                    " one way: say which with 'communication'",
+                )
+    if target.name == "linux":
+        yield from _processes(modes, refuse)
+
+
+def _processes(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
+    """What processes of a run cannot hand over to one another."""
+    policies: dict[str, tuple[str, str]] = {}
+    for mode, made in modes.items():
+        for name, core in made.cores.items():
+            first, policy = policies.setdefault(name, (mode, core.policy))
+            if policy != core.policy:
+                yield refuse(
+                    ("modes", mode),
+                    f"the core {name!r} is {core.policy} in this mode and {policy} in {first!r}, and on this"
+                    " machine a process is one of them in all modes; use another core",
+                )
+    for name in dict.fromkeys(task for made in modes.values() for task in made.tasks):
+        here = [(mode, made.tasks[name], made) for mode, made in modes.items() if name in made.tasks]
+        cores = list(dict.fromkeys(task.core for _, task, _ in here))
+        masters = list(dict.fromkeys((task.core, task.worker) for _, task, _ in here if task.worker))
+        if len(masters) > 1:
+            yield refuse(
+                ("tasks", name),
+                "on this machine a task is offloaded by one master to one worker in all modes; here"
+                f" {' and '.join(f'{master} to {worker}' for master, worker in masters)}",
+            )
+        if len(cores) > 2:
+            yield refuse(
+                ("tasks", name),
+                f"on this machine a task is handed over between two cores, and {', '.join(cores)} release"
+                " this one in their modes; name two",
+            )
+        if len(cores) > 1:
+            yield from _devices(name, here, refuse)
+
+
+def _devices(name: str, here: list[tuple[str, PlannedTask, Plan]], refuse: Refuse) -> Iterator[BadInput]:
+    for mode, task, made in here:
+        for binding in (*task.reads, *task.writes):
+            device = made.devices.get(binding.source)
+            if device is not None and device.kind in ("plant", "driver"):
+                yield refuse(
+                    ("tasks", name),
+                    f"it changes its core, and the {device.kind} {device.name!r} stays with the process that"
+                    f" has it in the mode {mode!r}; let a task that stays pass the data on by a channel",
+                )
+                return

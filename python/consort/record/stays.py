@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recording of a run that goes from mode to mode, taken apart: one recording for each mode, with all of
+its stays, and the changes between them.
+
+A job belongs to the mode in which it was released; its operations and its output go with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE
+from consort.record.raw import RawRun, RawTable
+from consort.record.raw_writer import write_manifest, write_table
+from consort.record.status import EVENTS, NONE, STATUS
+
+_REQUESTED, _IDLE, _ENTERED = (EVENTS.index(f"mode-{what}") for what in ("requested", "idle", "entered"))
+
+
+@dataclass(frozen=True)
+class Stay:
+    """The time in a mode: from its release until no job of it was released any more, and until it was left.
+
+    Ticks; `requested` and `end` are None where the run ended in it.
+    """
+
+    mode: int
+    begin: int
+    requested: int | None
+    idle: int | None
+    end: int | None
+
+
+def stays_of(raw: RawRun) -> list[Stay]:
+    """The stays of a run in its modes, in order; none where no modes change."""
+    events = raw.tables.get(EVENTS_TABLE)
+    if events is None:
+        return []
+    rows = events.rows
+    entered = rows[rows["kind"] == _ENTERED]
+    entered = entered[np.argsort(entered["time"], kind="stable")]
+    times = {kind: np.sort(rows["time"][rows["kind"] == kind]).tolist() for kind in (_REQUESTED, _IDLE)}
+    found = []
+    for number, row in enumerate(entered):
+        last = number + 1 == entered.size
+        found.append(
+            Stay(
+                int(row["value"]),
+                int(row["time"]),
+                None if last else int(times[_REQUESTED][number]),
+                None if last else int(times[_IDLE][number]),
+                None if last else int(entered["time"][number + 1]),
+            )
+        )
+    return found
+
+
+def split(raw: RawRun, stays: list[Stay], folder: Path) -> Iterator[tuple[str, RawRun]]:
+    """Writes a recording for each mode that the run was in, into folders of its own, and yields them."""
+    config = raw.manifest.config
+    jobs = np.asarray(raw.tables[JOBS].rows)
+    stay = _stay_of(jobs["release"], stays)
+    modes = np.array([one.mode for one in stays])
+    by_job = _Jobs(jobs, modes[stay])
+    for mode in sorted({one.mode for one in stays}):
+        facts = config["modes"][mode]
+        names = [task["name"] for task in facts["tasks"]]
+        places = [names.index(t["name"]) if t["name"] in names else NONE for t in config["tasks"]]
+        into = folder / f"mode-{mode}"
+        into.mkdir()
+        yield facts["name"], _written(into, raw, _Part(by_job, mode, np.array(places)), stays, facts)
+
+
+@dataclass(frozen=True)
+class _Jobs:
+    rows: NDArray[np.void]
+    modes: NDArray[np.int64]
+
+    def of(self, task: NDArray[Any], seq: NDArray[Any]) -> NDArray[np.int64]:
+        """The mode of each job that is named; -1 where it has no row."""
+        keys = (self.rows["task"].astype(np.int64) << 32) | self.rows["seq"].astype(np.int64)
+        order = np.argsort(keys, kind="stable")
+        wanted = (task.astype(np.int64) << 32) | seq.astype(np.int64)
+        at = np.minimum(np.searchsorted(keys[order], wanted), max(keys.size - 1, 0))
+        if not keys.size:
+            return np.full(wanted.size, -1, dtype=np.int64)
+        known = keys[order][at] == wanted
+        return np.where(known, self.modes[order][at], -1)
+
+
+@dataclass(frozen=True)
+class _Part:
+    jobs: _Jobs
+    mode: int
+    places: NDArray[np.int64]
+    """Where each task of the run stands in the mode."""
+
+    def placed(self, rows: NDArray[np.void]) -> NDArray[np.void]:
+        made = rows.copy()
+        none = rows["task"] == NONE
+        places = np.append(self.places, NONE)
+        made["task"] = places[np.where(none, self.places.size, rows["task"].astype(np.int64))]
+        return made
+
+
+def _stay_of(ticks: NDArray[Any], stays: list[Stay]) -> NDArray[np.int64]:
+    begins = np.array([stay.begin for stay in stays[1:]], dtype=np.int64)
+    return np.searchsorted(begins, ticks.astype(np.int64), side="right")
+
+
+def _written(folder: Path, raw: RawRun, part: _Part, stays: list[Stay], facts: Mapping[str, Any]) -> RawRun:
+    mine = [stay for stay in stays if stay.mode == part.mode]
+    tables = []
+    jobs = part.placed(part.jobs.rows[part.jobs.modes == part.mode])
+    tables.append(_table(folder, raw.tables[JOBS], jobs))
+    if OPERATIONS_TABLE in raw.tables:
+        rows = np.asarray(raw.tables[OPERATIONS_TABLE].rows)
+        inside = part.jobs.of(rows["task"], rows["seq"]) == part.mode
+        tables.append(_table(folder, raw.tables[OPERATIONS_TABLE], part.placed(rows[inside])))
+    if EVENTS_TABLE in raw.tables:
+        rows = np.asarray(raw.tables[EVENTS_TABLE].rows)
+        modes = np.array([stay.mode for stay in stays])[_stay_of(rows["time"], stays)]
+        tables.append(_table(folder, raw.tables[EVENTS_TABLE], part.placed(rows[modes == part.mode])))
+    for task, place in enumerate(part.places.tolist()):
+        outputs = raw.tables.get(f"outputs-{task}")
+        if outputs is None or place == NONE:
+            continue
+        rows = np.asarray(outputs.rows)
+        inside = part.jobs.of(np.full(rows.size, task), rows["seq"]) == part.mode
+        if inside.any() or bool((jobs["task"] == place).any()):
+            tables.append(_table(folder, outputs, rows[inside], f"outputs-{place}"))
+    manifest = raw.manifest
+    config = {key: value for key, value in manifest.config.items() if key != "modes"}
+    config |= {
+        "mode": facts["name"],
+        "tasks": [{**task, **_planned(task, mine, manifest)} for task in facts["tasks"]],
+        "chains": facts["chains"],
+        "stays": [[stay.begin, _end(stay, manifest)] for stay in mine],
+    }
+    counters = dict(manifest.counters) | {"jobs": int(jobs.size)}
+    for name, bit in STATUS.items():
+        if name in counters:
+            counters[name] = int(np.count_nonzero(jobs["status"] & bit))
+    return write_manifest(
+        folder,
+        manifest.program,
+        tables,
+        clock=manifest.clock.model_dump(),
+        config=config,
+        counters=counters,  # type: ignore[arg-type]
+        events=[event.model_dump() for event in manifest.events],
+        realtime=manifest.realtime,
+    )
+
+
+def _table(folder: Path, table: RawTable, rows: NDArray[np.void], name: str = "") -> dict[str, Any]:
+    stamps = [field.name for field in table.spec.fields if field.kind == "timestamp"]
+    durations = [field.name for field in table.spec.fields if field.kind == "duration"]
+    return write_table(folder, name or table.spec.name, rows, stamps=stamps, durations=durations)
+
+
+def _end(stay: Stay, manifest: Any) -> int:
+    """When the run ended in a mode, where it did."""
+    if stay.end is not None:
+        return stay.end
+    per_ns = manifest.clock.ticks_per_second / 1e9
+    return max(stay.begin, int(manifest.config["start_tick"] + manifest.config["duration_ns"] * per_ns))
+
+
+def _planned(task: Mapping[str, Any], stays: list[Stay], manifest: Any) -> dict[str, int]:
+    """How many jobs of a periodic task are due in the stays; nothing of others, which choose when."""
+    if task["release"] != "periodic":
+        return {}
+    per_ns = manifest.clock.ticks_per_second / 1e9
+    last = manifest.config["start_tick"] + manifest.config["duration_ns"] * per_ns
+    count = 0
+    for stay in stays:
+        until = last if stay.requested is None else min(stay.requested, last)
+        lasts = (until - stay.begin) / per_ns - task["offset_ns"]
+        # One that is due within two ticks of the end may be on either side of it.
+        count += max(0, math.ceil((lasts - 2 / per_ns) / task["period_ns"]))
+    return {"jobs": count}

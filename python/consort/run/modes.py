@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run that goes from mode to mode is judged by: each job by the bounds of its mode, each change by its
+own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.analysis.mode_changes import ModeBounds, analyze_modes
+from consort.errors import BadInput
+from consort.judge import Verdict
+from consort.judge.changes import Change
+from consort.plan import ModePlans
+from consort.record.columns import EVENTS_TABLE
+from consort.record.raw import RawRun
+from consort.record.sections import HAND_OVERS
+from consort.record.status import EVENTS
+from consort.record.stays import Stay
+
+PS = 10**12
+
+
+class JudgedModes:
+    """The plans of a run's modes, and what they are held to."""
+
+    def __init__(self, plans: ModePlans, time_scale: int) -> None:
+        self.plans = plans
+        self.names = list(plans.modes)
+        self.scale = time_scale
+
+    @cached_property
+    def _bounds(self) -> ModeBounds | None:
+        """None for what cannot be analysed, and the record says so."""
+        try:
+            return analyze_modes(self.plans.whole.system)
+        except BadInput:
+            return None
+
+    def changes(
+        self, raw: RawRun, stays: Sequence[Stay], verdicts: Sequence[tuple[RawRun, Verdict]]
+    ) -> list[Change]:
+        """The changes of a recording, from its start on; `verdicts` are those of its modes."""
+        start = raw.manifest.config["start_tick"]
+        rate = raw.manifest.clock.ticks_per_second
+        provenance = raw.manifest.clock.provenance
+
+        def ps(tick: int) -> int:
+            found: int = round((tick - start) * PS / rate)
+            return found
+
+        found = []
+        for stay, after in pairwise(stays):
+            assert stay.requested is not None and stay.idle is not None
+            old, new = self.names[stay.mode], self.names[after.mode]
+            bound = None if self._bounds is None else self._bounds.change(old, new).response
+            found.append(
+                Change(
+                    old,
+                    new,
+                    ps(stay.requested),
+                    ps(stay.idle),
+                    ps(after.begin),
+                    1,
+                    None if bound is None else bound * self.scale,
+                    provenance,
+                    disturbed=_disturbed(stay, after, verdicts),
+                )
+            )
+        return found
+
+    def hand_overs(self, raw: RawRun, stays: Sequence[Stay]) -> dict[str, Any] | None:
+        """The table of the tasks that changed their core: when each was given and taken, from the idle
+        instant, beside what its accesses take at most and the agreement. None where no task did."""
+        if EVENTS_TABLE not in raw.tables:
+            return None
+        rows: NDArray[np.void] = raw.tables[EVENTS_TABLE].rows
+        taken = rows[rows["kind"] == EVENTS.index("state-taken")]
+        if not taken.size:
+            return None
+        given = rows[rows["kind"] == EVENTS.index("state-given")]
+        changes = self.plans.whole.changes
+        assert changes is not None
+        per_us = raw.manifest.clock.ticks_per_second / 1e6
+        tasks, cores = list(self.plans.whole.tasks), list(self.plans.whole.cores)
+        seen = {"unit": "us", "provenance": raw.manifest.clock.provenance}
+        bound = {"unit": "us", "provenance": "bound"}
+        made = []
+        for start, end in zip(_in_order(given), _in_order(taken), strict=True):
+            idle = int(end["time"]) - int(end["value"])
+            mode = next((stay.mode for stay in stays if stay.begin >= idle), stays[-1].mode)
+            made.append(
+                [
+                    tasks[end["task"]],
+                    self.names[mode],
+                    f"{cores[start['core']]} -> {cores[end['core']]}",
+                    int(start["value"]) / per_us,
+                    int(end["value"]) / per_us,
+                    self._accesses(self.names[mode]),
+                    changes.agreement_ps * self.scale / 1e6,
+                ]
+            )
+        return {
+            "title": HAND_OVERS,
+            "kind": "table",
+            "columns": [
+                {"name": "task"},
+                {"name": "into"},
+                {"name": "cores"},
+                {"name": "given", **seen},
+                {"name": "taken", **seen},
+                {"name": "accesses", **bound},
+                {"name": "agreement", **bound},
+            ],
+            "rows": made,
+        }
+
+    def _accesses(self, mode: str) -> float | None:
+        """The bound of theorem 24, of all tasks that go to the mode."""
+        found = [] if self._bounds is None else [b for b in self._bounds.changes if b.task == f"to {mode}"]
+        return None if not found or found[0].response is None else found[0].response / 1e6
+
+
+def _in_order(events: NDArray[np.void]) -> NDArray[np.void]:
+    """By task, and then by time: each was given before it was taken."""
+    return events[np.lexsort((events["time"], events["task"]))]
+
+
+def _disturbed(stay: Stay, after: Stay, verdicts: Sequence[tuple[RawRun, Verdict]]) -> bool:
+    """Whether the machine disturbed a job that was under way in a change."""
+    assert stay.requested is not None
+    for raw, verdict in verdicts:
+        jobs = np.asarray(raw.tables["jobs"].rows)[verdict.disturbed]
+        over = (jobs["release"] < after.begin) & (jobs["finish"] >= stay.requested)
+        if over.any():
+            return True
+    return False

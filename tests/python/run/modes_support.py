@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A system that goes from mode to mode: a task with a state moves between cores, one is offloaded in one of
+the modes, one rests in another. What the moving tasks give is known from the number of the job alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from consort.model import load_system
+from consort.record import RawRun, Run, RunWriter
+from consort.record.stays import Stay, stays_of
+from consort.run import Options, Prepared, prepare
+from consort.run.flow import record_configuration
+from run_support import silent, write
+
+STEPS = Path(__file__).parent / "moves" / "steps.hpp"
+LONG = 2**64
+
+
+def value_of(jobs: int) -> list[int]:
+    """What the first jobs of the step give, one after another, wherever they are computed."""
+    total, words, found = 1, [0] * 40, []
+    for job in range(jobs):
+        total = (total * 6364136223846793005 + job) % LONG
+        words[job % 40] ^= total >> 32
+        found.append((total >> 32) ^ words[((job + 1) * 7) % 40])
+    return found
+
+
+def described(folder: Path, requests: Sequence[tuple[int, str]], *, jobs: int = 60, **more: Any) -> Path:
+    """`requests`: when [us], and the mode."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(STEPS, folder)
+    common = {"period": "10ms", "bcet": "10us", "wcet": {"host": "100us"}, "footprint": {"data": "176B"}}
+    tasks = {
+        "mover": {**common, "step": "steps.hpp::moves::step", "on": "master-0", "writes": {"value": "moved"}},
+        "away": {
+            **common,
+            "step": "steps.hpp::moves::step",
+            "execution": "offloaded",
+            "on": "worker-0",
+            "master": "master-0",
+            "wcet": {"host": {"local": "120us", "offloaded": "100us"}},
+        },
+        "reader": {**common, "step": "steps.hpp::moves::relay", "on": "master-1", "reads": {"seen": "moved"}},
+        "extra": {**common, "step": "steps.hpp::moves::step", "on": "master-1", "period": "4ms"},
+    }
+    modes = {
+        "first": {
+            "tasks": ["mover", "away", "reader"],
+            "overrides": {"away": {"execution": "local", "on": "master-0"}},
+        },
+        "second": {
+            "tasks": ["mover", "away", "reader", "extra"],
+            "overrides": {"mover": {"on": "master-1", "period": "6ms"}},
+        },
+    }
+    changes = {
+        "start": "first",
+        "agreement": "1ms",
+        "state_through": "shm",
+        "requests": [{"at": f"{at}us", "to": mode} for at, mode in requests],
+    }
+    parts = {
+        "assumed": "for a test",
+        "tasks": tasks,
+        "channels": {
+            "moved": {"kind": "sporadic"},
+            "away.in": {"memory": "shm", "size": "24B"},
+            "away.out": {"memory": "shm", "size": "24B"},
+        },
+        "modes": modes,
+        "mode_changes": changes,
+        "run": {"iterations": jobs, "time_base": "sleep", "interference": []},
+    }
+    return write(folder, {**parts, **more})
+
+
+@dataclass
+class RanModes:
+    """One run, with the recording of all of its modes."""
+
+    run: Run
+    raw: RawRun
+    stays: list[Stay]
+    prepared: Prepared
+
+    def outputs(self, name: str) -> list[int]:
+        number = [task["name"] for task in self.raw.manifest.config["tasks"]].index(name)
+        rows = np.array(self.raw.tables[f"outputs-{number}"].rows)
+        rows = rows[np.argsort(rows["seq"])]
+        assert rows["seq"].tolist() == list(range(rows.size)), "each job is computed once"
+        return [int(value) for value in rows["value"]]
+
+    @property
+    def reasons(self) -> list[str]:
+        return [
+            *self.run.data["verdict"]["reasons"],
+            *(r for c in self.run.configurations for r in c["verdict"]["reasons"]),
+        ]
+
+    @property
+    def changes(self) -> list[list[Any]]:
+        """The rows of the report's table."""
+        return next(s["rows"] for s in self.run.data["sections"] if s["title"].startswith("Changes of mode"))
+
+
+def ran_modes(file: Path, into: str = "kept", key: str = "offloaded-off", **options: Any) -> RanModes:
+    system = load_system(file)
+    wanted = Options(**options)
+    prepared = prepare(system, silent, wanted)
+    scratch = file.parent / into
+    scratch.mkdir()
+    with RunWriter("test", "application", file.parent / "runs") as writer:
+        record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)  # type: ignore[arg-type]
+        run = writer.finish()
+    raw = RawRun.load(scratch / "raw")
+    return RanModes(run, raw, stays_of(raw), prepared)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs on this machine that go from mode to mode: which jobs, in which order, with which outputs. What takes
+how long is the machine's affair."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from consort.model import BadDescription, load_system
+from consort.plan import plan_in_modes
+from consort.record.status import EVENTS
+from consort.run import Options, prepare
+from modes_support import RanModes, described, ran_modes, value_of
+from run_support import CONSORT, Process, beside_time, no_process_left, processes, silent, wait_for
+
+REQUESTS = [(105_000, "second"), (207_000, "first"), (207_500, "second"), (333_333, "first")]
+# The machine may have fewer CPUs than the system has cores.
+SCALE = 2
+
+
+def checked(found: RanModes, changes: int) -> None:
+    """What holds whatever the machine does."""
+    assert beside_time(found.reasons) == []
+    assert len(found.changes) == changes
+    jobs = np.array(found.raw.tables["jobs"].rows)
+    for stay in found.stays[:-1]:
+        inside = (jobs["release"] >= stay.begin) & (jobs["release"] < stay.end)
+        assert (jobs["finish"][inside] <= stay.idle).all(), "no job of a mode is left when it is idle"
+        assert stay.requested <= stay.idle < stay.end
+        after = jobs["release"] >= stay.end
+        assert (jobs["start"][after & (jobs["start"] > 0)] >= stay.end).all()
+
+
+def test_outputs_are_those_of_the_run_that_never_moved(tmp_path: Path) -> None:
+    found = ran_modes(described(tmp_path / "m", REQUESTS), time_scale=SCALE)
+    checked(found, 4)
+    for task in ("mover", "away", "extra"):
+        outputs = found.outputs(task)
+        assert len(outputs) > 10
+        assert outputs == value_of(len(outputs)), task
+    moved = found.outputs("mover")
+    read = [value for value in found.outputs("reader") if value]
+    assert read == sorted(read, key=moved.index), "a channel's blocks stay in order across changes"
+    config = found.raw.manifest.config
+    cores = {c["name"]: n for n, c in enumerate(config["cores"])}
+    jobs = np.array(found.raw.tables["jobs"].rows)
+    mover = jobs[jobs["task"] == [t["name"] for t in config["tasks"]].index("mover")]
+    assert set(mover["core"].tolist()) == {cores["master-0"], cores["master-1"]}
+    events = np.array(found.raw.tables["events"].rows)
+    given, taken = (events[events["kind"] == EVENTS.index(f"state-{what}")] for what in ("given", "taken"))
+    assert len(given) == len(taken) == 4
+    assert (given["time"] <= taken["time"]).all()
+    assert given["core"].tolist() == [cores["master-0"], cores["master-1"]] * 2
+
+
+@pytest.mark.parametrize("policy", ["fixed-priority-non-preemptive", "edf"])
+def test_every_policy_changes_modes(tmp_path: Path, policy: str) -> None:
+    scheduling = {core: {"policy": policy} for core in ("master-0", "master-1")}
+    found = ran_modes(described(tmp_path / "m", REQUESTS, scheduling=scheduling), time_scale=SCALE)
+    checked(found, 4)
+    for task in ("mover", "away", "extra"):
+        outputs = found.outputs(task)
+        assert outputs == value_of(len(outputs)), task
+
+
+def every(k: int, changes: int, period_us: int = 10_000) -> list[tuple[int, str]]:
+    """Requests such that a task moves after each `k` jobs: a mode lasts from its release, 1 ms after the idle
+    instant, until before the release of one job more."""
+    stay = k * period_us + 1_000
+    return [(n * stay - period_us // 2, ("second", "first")[n % 2 == 0]) for n in range(1, changes + 1)]
+
+
+def moved_every(folder: Path, k: int, changes: int, **options: Any) -> RanModes:
+    file = described(folder, every(k, changes), jobs=(changes + 1) * (k + 1))
+    data = json.loads(file.read_text())
+    data["modes"]["second"]["overrides"]["mover"] = {"on": "master-1"}
+    file.write_text(json.dumps(data))
+    found = ran_modes(file, **options)
+    outputs = found.outputs("mover")
+    assert outputs == value_of(len(outputs)), k
+    return found
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_task_that_moves_after_every_kth_job_loses_nothing(tmp_path: Path, k: int) -> None:
+    checked(moved_every(tmp_path / "m", k, 6, time_scale=SCALE), 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(1, 201, 20))
+def test_a_task_that_moves_after_every_kth_job_loses_nothing_for_any_k(tmp_path: Path, first: int) -> None:
+    for k in range(first, first + 20):
+        moved_every(tmp_path / f"{k}-virtual", k, 4, target="virtual")
+        checked(moved_every(tmp_path / f"{k}", k, 4, time_scale=SCALE), 4)
+
+
+def test_a_core_that_dies_during_a_change_ends_the_run_and_is_named(tmp_path: Path) -> None:
+    file = described(tmp_path / "m", [(50_000, "second")], jobs=6000)
+    data = json.loads(file.read_text())
+    data["mode_changes"]["agreement"] = "20s"
+    file.write_text(json.dumps(data))
+    program = prepare(load_system(file), silent, Options()).program
+    command = [str(CONSORT), "run", str(file), "--time-scale", "2", "--only", "offloaded-off", "--name", "x"]
+    runs = {**os.environ, "CONSORT_RUNS": str(tmp_path / "runs")}
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=runs)
+
+    def cores() -> list[Process] | None:
+        """The executive's children, in the order of the cores, once they are in the agreement."""
+        mine = [p for p in processes(program) if p.parent not in (None, started.pid)]
+        return sorted(mine, key=lambda p: p.pid) if len(mine) >= 5 else None
+
+    children = wait_for("all cores have begun", cores)
+    # The request comes 120 ms after the start, and the agreement lasts 40 s.
+    time.sleep(1.0)
+    os.kill(children[1].pid, signal.SIGKILL)
+    out, err = started.communicate(timeout=120)
+    assert started.returncode == 1
+    said = " ".join((out + err).split())
+    assert "was ended by signal 9" in said
+    assert "during the change of mode first -> second" in said
+    no_process_left(program)
+
+
+def test_what_processes_cannot_hand_over_is_refused(tmp_path: Path) -> None:
+    file = described(tmp_path / "m", REQUESTS)
+    data = json.loads(file.read_text())
+    data["modes"]["third"] = {"overrides": {"mover": {"on": "master-2"}}}
+    data["mode_changes"]["requests"].append({"at": "400ms", "to": "third"})
+    file.write_text(json.dumps(data))
+    with pytest.raises(
+        BadDescription, match=r"tasks\.mover: on this machine a task is handed over between two"
+    ):
+        plan_in_modes(load_system(file), "linux")
+    assert plan_in_modes(load_system(file), "virtual").modes.keys() == {"first", "second", "third"}
