@@ -40,8 +40,9 @@ Ticks tick_of(vt::Time time) {
 class Steps final : public vt::Observer {
   public:
     Steps(const RunConfig& config, const Catalogue& catalogue, const VirtualSystem& given,
-          const std::filesystem::path& raw)
-        : config_(config),
+          const std::filesystem::path& raw, vt::Machine& machine)
+        : machine_(machine),
+          config_(config),
           given_(given),
           system_(&given.system),
           shared_(config),
@@ -119,6 +120,12 @@ class Steps final : public vt::Observer {
         }
         runner.complete(tick_of(now));
         t.under_way.pop_front();
+        if ((job.status & job_status::held) == 0) {
+            if (const auto mode =
+                    asked_mode(config_.changes, static_cast<std::uint16_t>(task), t.prepared->out())) {
+                machine_.request(*mode);
+            }
+        }
         drain();
     }
 
@@ -217,6 +224,7 @@ class Steps final : public vt::Observer {
         }
     }
 
+    vt::Machine& machine_;
     const RunConfig& config_;
     const VirtualSystem& given_;
     const vt::System* system_;  // as it is in the present mode
@@ -248,8 +256,8 @@ int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, con
     }
     Clock::drive(given.ticks_per_second);
     RawWriter writer(raw, "consort run");
-    Steps steps(config, catalogue, given, raw);
     vt::Machine machine;
+    Steps steps(config, catalogue, given, raw, machine);
     const vt::Outcome outcome = modes.empty() ? machine.run(given.system, given.settings, nullptr, &steps)
                                               : machine.run(given.modes, given.settings, nullptr, &steps);
     steps.complete(writer);

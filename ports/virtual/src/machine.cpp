@@ -210,6 +210,9 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
                 if (channels_.open()) {
                     channels_.close();
                 }
+                if (take_asked()) {
+                    continue;
+                }
                 if (modes_ != nullptr) {
                     if (drained()) {
                         continue;
@@ -287,7 +290,26 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         post({app::after(clock_.now, system_->tasks[request.task].response), true, request});
     }
 
+    // Taken once everything at this instant has happened.
+    void ask(std::uint32_t mode) {
+        if (modes_ == nullptr || mode >= modes_->modes.size()) {
+            throw std::invalid_argument("a request for a mode that there is not");
+        }
+        if (clock_.now < settings_.duration) {
+            asked_ = mode;
+            asks_ = true;
+        }
+    }
+
   private:
+    bool take_asked() {
+        const bool taken = asks_;
+        asks_ = false;
+        if (taken && change_.request(asked_, clock_.now)) {
+            end_releases();
+        }
+        return taken;
+    }
     void start(const System& system, const Settings& settings, Trace* trace, Observer* observer) {
         system_ = &system;
         settings_ = settings;
@@ -306,6 +328,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         channels_.start(system, trace, observer);
         first_jobs_.assign(system.tasks.size(), 0);
         published_ = 0;
+        asks_ = false;
         start_cores(system);
     }
 
@@ -548,6 +571,8 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     const Modes* modes_ = nullptr;      // null: there are none
     Observer* observer_ = nullptr;
     app::ModeChange change_;
+    bool asks_ = false;  // for `asked_`
+    std::uint32_t asked_ = 0;
     std::size_t next_request_ = 0;
     std::vector<std::uint64_t> first_jobs_;  // by task: the number of its first job in the mode
     Time published_ = 0;                     // when the last output is there that is so at a deadline
@@ -555,6 +580,10 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
 
 Machine::Machine() : parts_(std::make_unique<Parts>()) {}
 Machine::~Machine() = default;
+
+void Machine::request(std::uint32_t mode) {
+    parts_->ask(mode);
+}
 
 Outcome Machine::run(const System& system, const Settings& settings, Trace* trace, Observer* observer) {
     check(system, settings, observer != nullptr);

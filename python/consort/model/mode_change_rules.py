@@ -26,6 +26,11 @@ def check_mode_changes(view: View) -> Problems:
     for place in (
         (HERE, "start"),
         *((HERE, "requests", k, "to") for k in range(len(view.sequence(HERE, "requests")))),
+        *(
+            (HERE, "asked_by", k, "modes", m)
+            for k in range(len(view.sequence(HERE, "asked_by")))
+            for m in range(len(view.sequence(HERE, "asked_by", k, "modes")))
+        ),
     ):
         mode = view.text(*place)
         if mode is None:
@@ -39,6 +44,14 @@ def check_mode_changes(view: View) -> Problems:
     if agreement is not None and agreement.picoseconds == 0:
         text = "two modes share no instant; write what every core needs to take up its new plan"
         yield view.problem((HERE, "agreement"), text)
+    if not view.sequence(HERE, "requests") and not view.sequence(HERE, "asked_by"):
+        text = "nothing asks for a change; add 'requests', at known instants, or 'asked_by', by outputs"
+        yield view.problem((HERE,), text, at_key=True)
+    for k in range(len(view.sequence(HERE, "asked_by"))):
+        task = view.text(HERE, "asked_by", k, "task")
+        if task is not None and task not in view.tasks():
+            hint = nearest(task, view.tasks(), "tasks")
+            yield view.problem((HERE, "asked_by", k, "task"), f"{task!r} is no task; {hint}")
     yield from _order(view)
     yield from _tasks(view, list(dict.fromkeys(mode for _, mode in named)))
 

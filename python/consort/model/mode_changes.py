@@ -18,6 +18,20 @@ class ModeRequest(Described):
     to: Name = Field(description="The mode that is to follow.", examples=["cruise"])
 
 
+class ModeAsker(Described):
+    """A task whose output names the mode that is to follow."""
+
+    task: Name = Field(description="The task.", examples=["pilot"])
+    member: NonEmpty = Field(description="A whole number in its outputs.", examples=["wanted"])
+    modes: Annotated[tuple[Name, ...], Strict(False)] = Field(
+        description="What its values ask for: 1 the first of them, 2 the second. Any other value asks for"
+        " nothing.",
+        min_length=1,
+        max_length=1000,
+        examples=["[take-off, cruise]"],
+    )
+
+
 class ModeChanges(Described):
     """How the system goes from mode to mode while it runs."""
 
@@ -38,13 +52,30 @@ class ModeChanges(Described):
         " in different modes.",
         examples=["ddr"],
     )
-    requests: Annotated[tuple[ModeRequest, ...], Strict(False)] = Field(
-        description="The changes that are asked for, in order.",
+    asked_by: Annotated[tuple[ModeAsker, ...], Strict(False)] | None = Field(
+        default=None,
+        description="Tasks that ask for changes by their outputs, when a job ends.",
+        min_length=1,
+        examples=["[{task: pilot, member: wanted, modes: [take-off, cruise]}]"],
+    )
+    requests: Annotated[tuple[ModeRequest, ...], Strict(False)] | None = Field(
+        default=None,
+        description="The changes that are asked for at known instants, in order.",
         min_length=1,
         max_length=1000,
         examples=["[{at: 1s, to: cruise}]"],
     )
 
+    @property
+    def timed(self) -> tuple[ModeRequest, ...]:
+        """The changes that are asked for at known instants."""
+        return self.requests or ()
+
+    @property
+    def askers(self) -> tuple[ModeAsker, ...]:
+        return self.asked_by or ()
+
     def entered(self) -> list[str]:
         """The modes that the system can be in, each once."""
-        return list(dict.fromkeys([self.start, *(request.to for request in self.requests)]))
+        asked = (mode for asker in self.askers for mode in asker.modes)
+        return list(dict.fromkeys([self.start, *(request.to for request in self.timed), *asked]))

@@ -7,6 +7,7 @@ from consort.plan.targets import TARGETS, Target, target_named
 from consort.plan.types import (
     Binding,
     Plan,
+    PlannedAsker,
     PlannedChain,
     PlannedChannel,
     PlannedCore,
@@ -24,6 +25,7 @@ __all__ = [
     "ModePlans",
     "Place",
     "Plan",
+    "PlannedAsker",
     "PlannedChain",
     "PlannedChannel",
     "PlannedCore",

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from consort.errors import BadInput
 from consort.model import System
+from consort.model.description import STAND_IN
 from consort.model.document import Location
 from consort.plan.targets import Target
 from consort.plan.types import Plan, PlannedChannel, PlannedTask
@@ -63,8 +64,19 @@ def _channel(whole: System, known: PlannedChannel | None, here: PlannedChannel) 
 Refuse = Callable[[Location, str], BadInput]
 
 
-def mode_problems(modes: Mapping[str, Plan], target: Target, refuse: Refuse) -> Iterator[BadInput]:
+def mode_problems(
+    whole: System, modes: Mapping[str, Plan], target: Target, refuse: Refuse
+) -> Iterator[BadInput]:
     """What one program cannot be in several modes."""
+    assert whole.mode_changes is not None
+    for place, asker in enumerate(whole.mode_changes.askers):
+        steps = {made.tasks[asker.task].step for made in modes.values() if asker.task in made.tasks}
+        if not steps or steps & {STAND_IN, None}:
+            why = "rests in all of the modes" if not steps else "has no step"
+            yield refuse(
+                ("mode_changes", "asked_by", place, "task"),
+                f"{asker.task!r} {why}, so that it asks for nothing; name another task, or give it a step",
+            )
     seen: dict[str, tuple[str, PlannedChannel]] = {}
     for mode, made in modes.items():
         for name, channel in made.channels.items():

@@ -19,7 +19,7 @@ from consort.plan.in_modes import in_all_modes, mode_problems
 from consort.plan.refusals import refusals
 from consort.plan.targets import Target, target_named
 from consort.plan.tasks import plan_cores, plan_resources, plan_tasks
-from consort.plan.types import Plan, PlannedChain, PlannedChanges, PlannedRun, Source
+from consort.plan.types import Plan, PlannedAsker, PlannedChain, PlannedChanges, PlannedRun, Source
 
 # Where offloaded tasks are computed: where the description says, or on their masters.
 Place = Literal["described", "local"]
@@ -95,7 +95,7 @@ def _in_modes(
         problems += [problem for problem in found if str(problem) not in said]
     file = system.file
     document = read_document(file) if file.is_file() else Document.of_data({}, file)
-    problems += mode_problems(modes, target, document.problem)
+    problems += mode_problems(system, modes, target, document.problem)
     return ModePlans(in_all_modes(system, base, modes), modes), problems
 
 
@@ -171,7 +171,8 @@ def _changes(system: System) -> PlannedChanges | None:
         given.agreement.picoseconds,
         None if given.within is None else given.within.picoseconds,
         given.state_through,
-        tuple((request.at.picoseconds, request.to) for request in given.requests),
+        tuple((request.at.picoseconds, request.to) for request in given.timed),
+        tuple(PlannedAsker(asker.task, asker.member, asker.modes) for asker in given.askers),
     )
 
 

@@ -73,6 +73,13 @@ def _changes(changes: PlannedChanges) -> RenderableType:
     if changes.state_through is not None:
         lines.append(("state passes through", changes.state_through))
     lines += [(f"requested at {Duration.spelled(at)}", to) for at, to in changes.requests]
+    lines += [
+        (
+            f"asked for by {asker.task}.{asker.member}",
+            ", ".join(f"{k}: {m}" for k, m in enumerate(asker.modes, 1)),
+        )
+        for asker in changes.asked_by
+    ]
     return listing("changes of mode (the plan of each mode: --mode)", lines)
 
 

@@ -268,6 +268,15 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
+class PlannedAsker:
+    """A task whose output asks for a change: 1 for the first of the modes."""
+
+    task: str
+    member: str
+    modes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PlannedChanges:
     """How a run goes from mode to mode."""
 
@@ -277,6 +286,7 @@ class PlannedChanges:
     state_through: str | None
     requests: tuple[tuple[int, str], ...]
     """When [ps], and the mode that is to follow."""
+    asked_by: tuple[PlannedAsker, ...] = ()
 
 
 @dataclass(frozen=True)

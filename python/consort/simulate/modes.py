@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from consort import _engine
 from consort.analysis.mode_changes import ModeBounds, mode_plans, published_at_deadline
+from consort.errors import BadInput
 from consort.judge.changes import Change
 from consort.model import System
 from consort.plan import Plan
@@ -85,6 +86,13 @@ def prepare_modes(
     """A description with `mode_changes` for the engine; the options are those of `prepare`."""
     given = system.mode_changes
     assert given is not None
+    if given.askers:
+        raise BadInput(
+            "a simulation computes no outputs, so that it does not know what this task asks for; run the"
+            " system with --for virtual, or ask at known instants with 'requests'",
+            file=system.file,
+            field="mode_changes.asked_by",
+        )
     plans = mode_plans(system)
     modes = {
         name: prepare(made, dense=dense, discipline=discipline, waiting=waiting)
@@ -98,7 +106,7 @@ def prepare_modes(
         systems,
         names.index(given.start),
         given.agreement.picoseconds,
-        [(request.at.picoseconds, names.index(request.to)) for request in given.requests],
+        [(request.at.picoseconds, names.index(request.to)) for request in given.timed],
     )
     return PreparedModes(system, modes, engine, tasks, cores)
 

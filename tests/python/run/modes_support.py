@@ -33,7 +33,7 @@ def value_of(jobs: int) -> list[int]:
 
 
 def described(folder: Path, requests: Sequence[tuple[int, str]], *, jobs: int = 60, **more: Any) -> Path:
-    """`requests`: when [us], and the mode."""
+    """`requests`: when [us], and the mode; without any the task `pilot` asks."""
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(STEPS, folder)
     common = {"period": "10ms", "bcet": "10us", "wcet": {"host": "100us"}, "footprint": {"data": "176B"}}
@@ -48,23 +48,26 @@ def described(folder: Path, requests: Sequence[tuple[int, str]], *, jobs: int = 
             "wcet": {"host": {"local": "120us", "offloaded": "100us"}},
         },
         "reader": {**common, "step": "steps.hpp::moves::relay", "on": "master-1", "reads": {"seen": "moved"}},
+        "pilot": {**common, "step": "steps.hpp::moves::pilot", "on": "master-0", "offset": "3ms"},
         "extra": {**common, "step": "steps.hpp::moves::step", "on": "master-1", "period": "4ms"},
     }
     modes = {
         "first": {
-            "tasks": ["mover", "away", "reader"],
+            "tasks": ["mover", "away", "reader", "pilot"],
             "overrides": {"away": {"execution": "local", "on": "master-0"}},
         },
         "second": {
-            "tasks": ["mover", "away", "reader", "extra"],
+            "tasks": ["mover", "away", "reader", "pilot", "extra"],
             "overrides": {"mover": {"on": "master-1", "period": "6ms"}},
         },
     }
+    asks = {"task": "pilot", "member": "wanted", "modes": ["first", "second"]}
     changes = {
         "start": "first",
         "agreement": "1ms",
         "state_through": "shm",
-        "requests": [{"at": f"{at}us", "to": mode} for at, mode in requests],
+        **({} if requests else {"asked_by": [asks]}),
+        **({"requests": [{"at": f"{at}us", "to": mode} for at, mode in requests]} if requests else {}),
     }
     parts = {
         "assumed": "for a test",

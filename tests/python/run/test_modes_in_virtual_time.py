@@ -30,7 +30,10 @@ def test_it_is_judged_by_mode_and_holds(found: RanModes) -> None:
         c["key"].rpartition("-")[2]: [t["task"] for t in c["verdict"]["tasks"]]
         for c in found.run.configurations
     }
-    assert tasks == {"first": ["mover", "away", "reader"], "second": ["mover", "away", "reader", "extra"]}
+    assert tasks == {
+        "first": ["mover", "away", "reader", "pilot"],
+        "second": ["mover", "away", "reader", "pilot", "extra"],
+    }
     planned = [t["planned"] for c in found.run.configurations for t in c["verdict"]["tasks"]]
     released = [t["released"] for c in found.run.configurations for t in c["verdict"]["tasks"]]
     assert planned == released
@@ -130,3 +133,42 @@ def test_no_time_passes_between_modes_of_jobs(found: RanModes) -> None:
         inside = (jobs["release"] >= stay.begin) & (jobs["release"] < stay.end)
         assert (jobs["finish"][inside] <= stay.idle).all()
         assert (jobs["release"][inside] < stay.requested).all()
+
+
+def test_a_task_asks_for_modes_by_its_output(tmp_path: Path) -> None:
+    found = ran_modes(described(tmp_path / "m", []), target="virtual")
+    assert found.reasons == []
+    # 60 jobs of `mover`, which are more of `pilot`'s: it asks after each ten of its own.
+    assert [row[:2] for row in found.changes[:3]] == [
+        ["first", "second"],
+        ["second", "first"],
+        ["first", "second"],
+    ]
+    config = found.raw.manifest.config
+    jobs = np.array(found.raw.tables["jobs"].rows)
+    pilot = jobs[jobs["task"] == [t["name"] for t in config["tasks"]].index("pilot")]
+    asked = sorted(pilot["finish"][(pilot["seq"] % 10 == 9)].tolist())
+    assert [stay.requested for stay in found.stays[:-1]] == asked[: len(found.stays) - 1]
+    for task in ("mover", "away", "extra"):
+        outputs = found.outputs(task)
+        assert outputs == value_of(len(outputs)), task
+
+
+def test_who_cannot_ask_is_refused(tmp_path: Path) -> None:
+    file = described(tmp_path / "m", [])
+    data = json.loads(file.read_text())
+
+    def refused(change: dict[str, object], *command: str) -> str:
+        data["mode_changes"]["asked_by"] = [
+            {"task": "pilot", "member": "wanted", "modes": ["first", "second"]} | change
+        ]
+        file.write_text(json.dumps(data))
+        done = consort(*command)
+        assert done.returncode == 2
+        return done.stderr
+
+    run = ("run", str(file), "--for", "virtual")
+    assert "have no whole number 'wish'; they have wanted" in refused({"member": "wish"}, *run)
+    assert "'nobody' is no task" in refused({"task": "nobody"}, "check", str(file))
+    assert "'third' is no mode" in refused({"modes": ["third"]}, "check", str(file))
+    assert "a simulation computes no outputs" in refused({}, "simulate", str(file))

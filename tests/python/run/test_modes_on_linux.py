@@ -71,6 +71,15 @@ def test_every_policy_changes_modes(tmp_path: Path, policy: str) -> None:
         assert outputs == value_of(len(outputs)), task
 
 
+def test_a_task_asks_for_modes_by_its_output(tmp_path: Path) -> None:
+    found = ran_modes(described(tmp_path / "m", []), time_scale=SCALE)
+    checked(found, len(found.stays) - 1)
+    assert [row[:2] for row in found.changes[:2]] == [["first", "second"], ["second", "first"]]
+    for task in ("mover", "away", "extra"):
+        outputs = found.outputs(task)
+        assert outputs == value_of(len(outputs)), task
+
+
 def every(k: int, changes: int, period_us: int = 10_000) -> list[tuple[int, str]]:
     """Requests such that a task moves after each `k` jobs: a mode lasts from its release, 1 ms after the idle
     instant, until before the release of one job more."""

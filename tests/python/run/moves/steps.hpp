@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Steps whose outputs follow from their state, and so from how often they were computed: a job that is lost or
-// computed twice, or a state that is left behind, shows in each output from then on.
+// Steps whose outputs follow from their state, and so from how often they were computed: a job that is lost
+// or computed twice, or a state that is left behind, shows in each output from then on.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,16 @@ inline void step(const In& /*in*/, State& state, Out& out) {
 inline void relay(const In& in, State& state, Out& out) {
     ++state.jobs;
     out.value = in.seen;
+}
+
+// Asks for the second mode from its tenth job on, for the first from its twentieth on, and so on.
+struct Asking {
+    std::uint32_t wanted;
+};
+struct NoInput {};
+inline void pilot(const NoInput& /*in*/, State& state, Asking& out) {
+    ++state.jobs;
+    out.wanted = state.jobs / 10 % 2 + 1;
 }
 
 }  // namespace moves

@@ -34,6 +34,9 @@ class Machine {
     Outcome run(const Modes& modes, const Settings& settings, Trace* trace = nullptr,
                 Observer* observer = nullptr);
 
+    // From an observer, of a run with modes: a job that ends now asks for this mode.
+    void request(std::uint32_t mode);
+
   private:
     struct Parts;
     std::unique_ptr<Parts> parts_;

@@ -4,7 +4,10 @@
 // from 0 in the order of the file's own lists; times are nanoseconds.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -107,11 +110,35 @@ struct ChangesConfig {
         std::uint64_t at_ns;
         std::uint32_t to;
     };
+    // A whole number in a task's output: k asks for the k-th of `modes`.
+    struct Asker {
+        std::uint16_t task;
+        std::uint32_t offset;
+        std::uint32_t bytes;
+        std::vector<std::uint32_t> modes;
+    };
     std::vector<ModeConfig> modes;
+    std::vector<Asker> askers;
     std::uint32_t start = 0;
     std::uint64_t agreement_ns = 0;
     std::vector<Request> requests;
 };
+
+// The mode that a task's output asks for.
+[[nodiscard]] inline std::optional<std::uint32_t> asked_mode(const ChangesConfig& changes, std::uint16_t task,
+                                                             const std::byte* out) {
+    for (const ChangesConfig::Asker& asker : changes.askers) {
+        if (asker.task != task) {
+            continue;
+        }
+        std::uint64_t value = 0;
+        std::memcpy(&value, out + asker.offset, std::min<std::size_t>(asker.bytes, sizeof value));
+        if (value >= 1 && value <= asker.modes.size()) {
+            return asker.modes[value - 1];
+        }
+    }
+    return std::nullopt;
+}
 
 struct RunConfig {
     std::vector<CoreConfig> cores;
@@ -292,6 +319,15 @@ inline ChangesConfig read_changes(const nlohmann::json& given, const RunConfig& 
     for (const auto& request : required<nlohmann::json>(given, "requests", where)) {
         changes.requests.push_back({required<std::uint64_t>(request, "at_ns", where),
                                     known(required<std::uint32_t>(request, "to", where))});
+    }
+    for (const auto& asker : given.value("asked_by", nlohmann::json::array())) {
+        changes.askers.push_back({required<std::uint16_t>(asker, "task", where),
+                                  required<std::uint32_t>(asker, "offset", where),
+                                  required<std::uint32_t>(asker, "bytes", where),
+                                  required<std::vector<std::uint32_t>>(asker, "modes", where)});
+        for (const std::uint32_t mode : changes.askers.back().modes) {
+            known(mode);
+        }
     }
     return changes;
 }

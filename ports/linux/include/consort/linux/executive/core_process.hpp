@@ -400,6 +400,7 @@ class CoreProcess {
             if (!run_watched(task, watch)) {
                 shared_->stop();
             }
+            member.ask();
             if (edf) {
                 edf_leave(self);
             }
@@ -441,6 +442,7 @@ class CoreProcess {
                 if (!run_watched(chosen->task(), watch)) {
                     shared_->stop();
                 }
+                chosen->ask();
             } else if (earliest == TaskMember::never) {
                 any.sleep();
             } else if (active) {

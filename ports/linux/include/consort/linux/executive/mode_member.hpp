@@ -89,6 +89,18 @@ class TaskMember {
         return {never, released && step.last != 0};
     }
 
+    // After a job: what its output asks for.
+    void ask() const noexcept {
+        if ((task_->runner().job().status & job_status::held) != 0) {
+            return;
+        }
+        if (const auto mode = asked_mode(config_->changes, task_->index(), task_->out());
+            mode && *mode != member_.step().mode) {
+            shared_->run[0].asked.store(1 + *mode, std::memory_order_release);
+            note_acknowledgement(*shared_);
+        }
+    }
+
     // Until another step is announced, or for a while.
     void sleep() const noexcept { sleep_until(Clock::now() + PreparedTask::longest_sleep()); }
     // Until then, or until another step is announced.

@@ -58,14 +58,22 @@ class ModeProcess {
         }
         event(Event::mode_entered, start, change_.mode());
         enter(start, change_.mode());
-        // Each request is waited for, also one that changes nothing.
-        while (!shared_->stopping() && next_ < requests_.size()) {
-            const Request request = requests_[next_++];
+        const Ticks end = start + Clock::from_ns(config_->duration_ns);
+        while (!shared_->stopping()) {
+            const bool timed = next_ < requests_.size();
+            if (!timed && (config_->changes.askers.empty() || Clock::now() >= end)) {
+                break;
+            }
             // A little early: no core's timer comes before it knows.
-            sleep_until(request.at - std::min(request.at, Clock::from_ns(lead_ns)));
-            bool leaves = change_.request(request.to, static_cast<app::Time>(request.at));
+            const Ticks due = timed ? requests_[next_].at - Clock::from_ns(lead_ns) : end;
+            sleep_until(due, true);
+            bool leaves = take_asked(end);
+            if (!leaves && timed && Clock::now() >= due) {
+                const Request request = requests_[next_++];
+                leaves = change_.request(request.to, static_cast<app::Time>(request.at));
+            }
             while (leaves && !shared_->stopping()) {
-                leaves = carry_out();
+                leaves = carry_out(end);
             }
         }
         step_.last = 1;
@@ -82,7 +90,7 @@ class ModeProcess {
     };
 
     // From a request to the next mode's release. True: a request that came meanwhile ends that one again.
-    bool carry_out() {
+    bool carry_out(Ticks end) {
         const std::uint32_t left = change_.mode();
         say_change(left);
         const auto request = static_cast<Ticks>(change_.change().requested);
@@ -100,6 +108,7 @@ class ModeProcess {
         }
         sleep_until(idle);
         take_requests(idle);
+        take_asked(end);
         if (shared_->stopping()) {
             return false;
         }
@@ -109,6 +118,7 @@ class ModeProcess {
         enter(release, mode);
         sleep_until(release - std::min(release, Clock::from_ns(lead_ns)));
         take_requests(release);
+        take_asked(end);
         const app::ModeChanged done = change_.change();
         event(Event::mode_requested, static_cast<Ticks>(done.requested), mode);
         event(Event::mode_idle, idle, left);
@@ -135,6 +145,13 @@ class ModeProcess {
             ++next_;
         }
         say_change(change_.mode());
+    }
+
+    // What a job's output asked for since it was looked for last. True: the releases of the mode end now.
+    bool take_asked(Ticks end) {
+        const std::uint32_t asked = shared_->run[0].asked.exchange(0, std::memory_order_acquire);
+        const Ticks now = Clock::now();
+        return asked != 0 && now < end && change_.request(asked - 1, static_cast<app::Time>(now));
     }
 
     // Returns once all have acknowledged the step, or the run ends.
@@ -169,10 +186,16 @@ class ModeProcess {
         });
     }
 
-    void sleep_until(Ticks until) const {
+    // `asked`: or until a job's output asks for a mode.
+    void sleep_until(Ticks until, bool asked = false) const {
+        RunLine& line = shared_->run[0];
         while (!shared_->stopping() && Clock::now() < until) {
-            const ReleaseTimer timer(TimeBase::sleep);
-            timer.wait_until(std::min(until, Clock::now() + Clock::from_ns(longest_sleep_ns)));
+            const std::uint32_t rung = line.acknowledgements.load(std::memory_order_seq_cst);
+            if (asked && line.asked.load(std::memory_order_relaxed) != 0) {
+                return;
+            }
+            sleep_for_doorbell(line.acknowledgements, line.acknowledgements_awaited, rung,
+                               std::min(until, Clock::now() + Clock::from_ns(longest_sleep_ns)));
         }
     }
     // For whoever has to say what a core's end interrupted.

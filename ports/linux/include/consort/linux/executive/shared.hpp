@@ -72,6 +72,8 @@ struct alignas(64) RunLine {
     std::atomic<std::uint32_t> stop_workers{0};
     // Of a change of mode that is under way: 1 + 2^16 * the mode that is left + the one that follows.
     std::atomic<std::uint32_t> change{0};
+    // The mode that a job's output asked for last, and 1; 0: none since the coordinator looked.
+    std::atomic<std::uint32_t> asked{0};
     // How often a step of a change was acknowledged, and whether the coordinator sleeps for it.
     std::atomic<std::uint32_t> acknowledgements{0};
     std::atomic<std::uint32_t> acknowledgements_awaited{0};
