@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
     "import": ("consort.commands.import_", "Make a description from AMALTHEA, rt-app or a device tree."),
     "init": ("consort.commands.init", "Write a small application that runs, to begin from."),
+    "mode": ("consort.commands.mode", "Ask a run in progress for another of its modes."),
     "place": ("consort.commands.place", "Choose where each task runs so that all holds and a goal is best."),
     "plan": ("consort.commands.plan", "Lay a description out on a target and show what each core will do."),
     "probe": ("consort.commands.probe", "Measure this machine and write a platform file."),
@@ -52,7 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 # seen with two processors, and rounded up. With less, the interpreter and such libraries end anyhow: they
 # hang, crash, or report a wrong error in the module that they were loading.
 LEAST = 512 << 20
-TABLES = ("compare", "place", "profile", "report", "run", "runs", "simulate", "sweep", "watch")
+TABLES = ("compare", "mode", "place", "profile", "report", "run", "runs", "simulate", "sweep", "watch")
 LEAST_FOR_TABLES = 1 << 30
 
 

@@ -24,6 +24,8 @@ from consort.run.data import struct_dtype
 from consort.runtime import Process, runtime_folder
 
 PURPOSE = "runs"
+# A word behind the page: 1 and the number of the mode that is asked for; 0: taken.
+REQUEST_BYTES = 8
 # How often a copy of the page is tried again that the recorder was writing meanwhile.
 _TRIES = 1000
 
@@ -61,7 +63,9 @@ class Announcement:
         tasks = config["record"]["tasks"]
         cores = [core["name"] for core in config["record"]["cores"]]
         page = os.memfd_create("consort-summary", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(page, page_bytes(layouts, len(tasks), len(cores)))
+        size = page_bytes(layouts, len(tasks), len(cores))
+        # Behind the page: the mode that `consort mode` asks for.
+        os.ftruncate(page, size + REQUEST_BYTES)
         self._drop_page()
         self._page = page
         self._number += 1
@@ -75,6 +79,8 @@ class Announcement:
                 for task in tasks
             ],
             "cores": cores,
+            "modes": [mode["name"] for mode in config["record"].get("modes", ())],
+            "request_at": size,
             "fd": page,
             "inode": os.fstat(page).st_ino,
             "layouts": dict(layouts),
@@ -250,6 +256,30 @@ class SummaryReader:
 
     def _timed(self, row: Mapping[str, int]) -> dict[str, int | None]:
         return {name: None if value == self._none else value for name, value in row.items()}
+
+
+class ModeRequests:
+    """Where a run in progress is asked for a mode."""
+
+    def __init__(self, process: Process, configuration: Mapping[str, Any]) -> None:
+        """`ProcessLookupError` where the run is at another configuration by now, or has ended."""
+        self._at = configuration["request_at"]
+        try:
+            self._fd = os.open(f"/proc/{process.pid}/fd/{configuration['fd']}", os.O_RDWR | os.O_CLOEXEC)
+        except OSError as error:
+            raise ProcessLookupError(f"the page is gone ({error.strerror})") from None
+        if os.fstat(self._fd).st_ino != configuration["inode"] or not process.runs():
+            os.close(self._fd)
+            raise ProcessLookupError("the page is gone")
+
+    def ask(self, mode: int) -> None:
+        os.pwrite(self._fd, (mode + 1).to_bytes(4, "little"), self._at)
+
+    def taken(self) -> bool:
+        return os.pread(self._fd, 4, self._at) == bytes(4)
+
+    def close(self) -> None:
+        os.close(self._fd)
 
 
 def _plain(row: Any) -> dict[str, int]:

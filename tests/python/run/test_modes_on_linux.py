@@ -18,8 +18,9 @@ from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
 from consort.record.status import EVENTS
 from consort.run import Options, prepare
+from effort import PATIENCE
 from modes_support import RanModes, described, ran_modes, value_of
-from run_support import CONSORT, Process, beside_time, no_process_left, processes, silent, wait_for
+from run_support import CONSORT, Process, beside_time, consort, no_process_left, processes, silent, wait_for
 
 REQUESTS = [(105_000, "second"), (207_000, "first"), (207_500, "second"), (333_333, "first")]
 # The machine may have fewer CPUs than the system has cores.
@@ -136,6 +137,38 @@ def test_a_core_that_dies_during_a_change_ends_the_run_and_is_named(tmp_path: Pa
     assert "was ended by signal 9" in said
     assert "during the change of mode first -> second" in said
     no_process_left(program)
+
+
+@pytest.mark.slow
+def test_a_command_asks_for_modes(tmp_path: Path) -> None:
+    # The instant of the description's own request is never reached.
+    file = described(tmp_path / "m", [(900_000_000, "second")], jobs=1500)
+    runs = {**os.environ, "CONSORT_RUNS": str(tmp_path / "runs")}
+    command = [
+        str(CONSORT),
+        "run",
+        str(file),
+        "--time-scale",
+        "2",
+        "--only",
+        "offloaded-off",
+        "--name",
+        "asked",
+    ]
+    run = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=runs)
+    wait_for("the run is asked", lambda: consort("mode", "asked", "second").returncode == 0)
+    assert "has no mode 'third'" in consort("mode", "asked", "third").stderr
+    done = consort("mode", "asked", "first", "--json")
+    assert json.loads(done.stdout)["mode"] == "first"
+    out, _ = run.communicate(timeout=PATIENCE)
+    found = json.loads(next((tmp_path / "runs").glob("*/run.json")).read_text())
+    rows = next(s["rows"] for s in found["sections"] if s["title"].startswith("Changes of mode"))
+    assert [row[:2] for row in rows] == [["first", "second"], ["second", "first"]], out
+
+
+def test_a_command_asks_no_run_that_there_is_not(tmp_path: Path) -> None:
+    done = consort("mode", "nothing-of-that-name", "second")
+    assert done.returncode == 3 and "in progress" in done.stderr
 
 
 def test_what_processes_cannot_hand_over_is_refused(tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ class ModeProcess {
         const Ticks end = start + Clock::from_ns(config_->duration_ns);
         while (!shared_->stopping()) {
             const bool timed = next_ < requests_.size();
-            if (!timed && (config_->changes.askers.empty() || Clock::now() >= end)) {
+            // A job's output or a command may ask until the run's end.
+            if (!timed && Clock::now() >= end) {
                 break;
             }
             // A little early: no core's timer comes before it knows.

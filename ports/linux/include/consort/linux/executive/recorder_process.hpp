@@ -16,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "consort/linux/executive/doorbell.hpp"
 #include "consort/linux/executive/record_tables.hpp"
 #include "consort/linux/executive/shared.hpp"
 #include "consort/linux/executive/summary_page.hpp"
@@ -45,6 +46,7 @@ class RecorderProcess {
         while (!finished()) {
             tables_.drain(files);
             files.flush();
+            pass_request_on();
             // The rings hold seconds, and a wake-up costs as much as copying some hundred records.
             timespec time{0, 20'000'000};
             ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
@@ -132,6 +134,15 @@ class RecorderProcess {
             }
         }
         return false;
+    }
+
+    // What a command asked for, to the coordinator of modes.
+    void pass_request_on() {
+        const std::uint32_t asked = summary_ ? summary_->take_request() : 0;
+        if (asked != 0 && asked <= config_->changes.modes.size()) {
+            shared_->run[0].asked.store(asked, std::memory_order_release);
+            ring_doorbell(shared_->run[0].acknowledgements, shared_->run[0].acknowledgements_awaited);
+        }
     }
 
     void summarise(std::uint32_t state) {

@@ -84,7 +84,7 @@ class SummaryPage {
     // Throws std::invalid_argument if the memory is smaller than the page of this configuration.
     SummaryPage(const RunConfig& config, const std::string& path)
         : config_(&config), memory_(SharedMemory::open_file(path)) {
-        const std::size_t needed = bytes_for(config.tasks.size(), config.cores.size());
+        const std::size_t needed = bytes_for(config.tasks.size(), config.cores.size()) + request_bytes;
         if (memory_.bytes() < needed) {
             throw std::invalid_argument(path + ": the summary of this run has " + std::to_string(needed) +
                                         " bytes, the memory " + std::to_string(memory_.bytes()));
@@ -100,6 +100,7 @@ class SummaryPage {
         publish(SummaryHead::before_start, 0);
     }
 
+    static constexpr std::size_t request_bytes = 8;
     static constexpr std::size_t bytes_for(std::size_t tasks, std::size_t cores) noexcept {
         return sizeof(SummaryHead) + tasks * sizeof(TaskSummary) + cores * sizeof(CoreSummary);
     }
@@ -163,6 +164,12 @@ class SummaryPage {
         for (std::size_t i = 0; i < cores_.size(); ++i) {
             cores_[i].deaths = shared.cores[i].deaths.load(std::memory_order_relaxed);
         }
+    }
+
+    // The mode that `consort mode` asks for, and 1; 0: none since it was looked for. Behind the page.
+    [[nodiscard]] std::uint32_t take_request() noexcept {
+        auto* word = static_cast<std::byte*>(memory_.base()) + bytes_for(tasks_.size(), cores_.size());
+        return reinterpret_cast<std::atomic<std::uint32_t>*>(word)->exchange(0, std::memory_order_relaxed);
     }
 
     // `start`: the tick of the first release; 0: there was none.
