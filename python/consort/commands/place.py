@@ -93,6 +93,9 @@ def command(
 
     if as_json and only_diff:
         raise BadInput("--diff prints text; choose one of them", field="--json")
+    for option, path in (("--output", output), ("--svg", svg)):
+        if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
+            raise BadInput(f"{path} is a folder, or is in none; name a file", field=option)
     if output is not None and output.resolve().parent != file.resolve().parent:
         raise BadInput(
             f"{output} is in another folder, and what the description names is relative to it; name a file"

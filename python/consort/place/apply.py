@@ -114,9 +114,11 @@ def _without_leftovers(data: dict[str, Any]) -> None:
             del channels[name]
     for key, cores in zip(("wait", "service"), offloads(data), strict=True):
         named = entries_of(cores)
-        for name, scheduling in data.get("scheduling", {}).items():
-            if name not in named:
-                scheduling.pop(key, None)
+        entries = data.get("scheduling", {})
+        for name in [name for name, entry in entries.items() if name not in named and key in entry]:
+            del entries[name][key]
+            if not entries[name]:
+                del entries[name]
 
 
 def entries_of(cores: Collection[str]) -> set[str]:

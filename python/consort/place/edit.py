@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ruamel.yaml import YAML
@@ -11,7 +11,6 @@ from ruamel.yaml.nodes import MappingNode, Node
 
 from consort.errors import BadInput
 from consort.model import System
-from consort.model.modes import OFFLOADED_ONLY
 from consort.profile.edit import loaded_from
 
 # Keys of a task after which a new one may stand, the best first.
@@ -30,8 +29,6 @@ class _Text:
     text: str
     root: MappingNode
     edits: list[tuple[int, int, str]] = field(default_factory=list)
-    # Where several keys are added to one mapping, they stand in the order in which they come.
-    added: dict[int, list[str]] = field(default_factory=dict)
 
     def mapping(self, *path: str) -> MappingNode | None:
         node: Node | None = self.root
@@ -53,17 +50,21 @@ class _Text:
         at = self._line_end(anchor)
         self.edits.append((at, at, f"{' ' * column}{key}: {value}\n"))
 
-    def remove(self, mapping: MappingNode, key: str) -> None:
-        at = [name for name, _ in _items(mapping)].index(key)
-        name, value = mapping.value[at]
-        if not mapping.flow_style:
-            begin = self.text.rfind("\n", 0, name.start_mark.index) + 1
-            self.edits.append((begin, self._line_end(value), ""))
-        elif at + 1 < len(mapping.value):
-            self.edits.append((name.start_mark.index, mapping.value[at + 1][0].start_mark.index, ""))
-        else:
-            begin = mapping.value[at - 1][1].end_mark.index if at else name.start_mark.index
-            self.edits.append((begin, value.end_mark.index, ""))
+    def remove(self, mapping: MappingNode, keys: Collection[str]) -> None:
+        """Takes keys out of a mapping, with their values; not all of them."""
+        names = [name for name, _ in _items(mapping)]
+        last = max(at for at, name in enumerate(names) if name not in keys)
+        for at, (name, value) in enumerate(mapping.value):
+            if names[at] not in keys:
+                continue
+            if not mapping.flow_style:
+                begin = self.text.rfind("\n", 0, name.start_mark.index) + 1
+                self.edits.append((begin, self._line_end(value), ""))
+            elif at < last:
+                self.edits.append((name.start_mark.index, mapping.value[at + 1][0].start_mark.index, ""))
+        if mapping.flow_style and last + 1 < len(names):
+            end = mapping.value[-1][1].end_mark.index
+            self.edits.append((mapping.value[last][1].end_mark.index, end, ""))
 
     def _line_end(self, node: Node) -> int:
         """The beginning of the line after a node."""
@@ -100,10 +101,11 @@ def edited(system: System, wanted: System) -> str:
         for name, override in described.get("overrides", {}).items():
             _task(text, ("modes", mode, "overrides", name), override, new["modes"][mode]["overrides"][name])
     _removed(text, ("channels",), old.get("channels", {}), new.get("channels", {}))
-    for name, scheduling in old.get("scheduling", {}).items():
-        _removed(text, ("scheduling", name), scheduling, new["scheduling"][name])
+    _removed(text, ("scheduling",), old.get("scheduling", {}), new.get("scheduling", {}))
+    for name, scheduling in new.get("scheduling", {}).items():
+        _removed(text, ("scheduling", name), old["scheduling"][name], scheduling)
     result = text.done()
-    if loaded_from(system, result).to_given() != new:
+    if loaded_from(system, result).to_json() != wanted.to_json():
         raise BadInput(
             "it is written so that its places cannot be changed one by one, as with aliases (*name) and merge"
             " keys (<<); write them out",
@@ -118,9 +120,8 @@ def _task(text: _Text, path: tuple[str, ...], old: Mapping[str, object], new: Ma
     for key in ("on", "execution", "master", "priority"):
         if key in new and new[key] != old.get(key):
             _found(text, mapping, path).set(_known(mapping), key, str(new[key]), _AFTER[key])
-    for key in gone:
-        if key in (*OFFLOADED_ONLY, "on_miss", "priority"):
-            _found(text, mapping, path).remove(_known(mapping), key)
+    if gone:
+        _found(text, mapping, path).remove(_known(mapping), gone)
 
 
 def _removed(
@@ -130,10 +131,9 @@ def _removed(
     mapping = text.mapping(*path)
     if gone and len(gone) == len(old):
         owner = text.root if len(path) == 1 else text.mapping(*path[:-1])
-        _found(text, owner, path).remove(_known(owner), path[-1])
-        return
-    for key in gone:
-        _found(text, mapping, path).remove(_known(mapping), key)
+        _found(text, owner, path).remove(_known(owner), path[-1:])
+    elif gone:
+        _found(text, mapping, path).remove(_known(mapping), gone)
 
 
 def _found(text: _Text, mapping: MappingNode | None, path: tuple[str, ...]) -> _Text:

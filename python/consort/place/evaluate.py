@@ -71,10 +71,9 @@ class Evaluator:
         self._parts: dict[frozenset[tuple[Decision, Place]], Part] = {}
         self._outcomes: dict[Choice, Outcome] = {}
         self._alone: dict[tuple[Decision, Place], Mapping[str | None, Bound]] = {}
-        self._together = any(
-            problem.system.scheduling_of(core).bandwidth is not None
-            for core in problem.system.platform_description.core_names()
-        )
+        names = problem.cores
+        self._three_phase = [core for core in names if problem.policy(core) == "three-phase"]
+        self._together = any(problem.system.scheduling_of(core).bandwidth is not None for core in names)
 
     def outcome(self, choice: Choice) -> Outcome:
         if choice not in self._outcomes:
@@ -109,6 +108,9 @@ class Evaluator:
         for decision, place in places.items():
             cores, mine = found.setdefault(top(place.on), (set(), {}))
             cores.update(place.cores)
+            if place.execution == "three-phase":
+                # One more core with such tasks would take its turns of the DMA engine.
+                cores.update(self._three_phase)
             mine[decision] = place
         return [(frozenset(cores), mine) for cores, mine in found.values()]
 
@@ -129,10 +131,10 @@ class Evaluator:
 
         Empty where the description with this task alone breaks a rule: that says nothing of others.
         """
-        key = (
-            decision,
-            replace(place, on=self.problem.alike(place.on)[0]) if place.master is None else place,
-        )
+        on, master = self.problem.alike(place.on)[0], place.master
+        if master is not None:
+            master = next(core for core in self.problem.alike(master) if core != on)
+        key = (decision, replace(place, on=on, master=master))
         if key not in self._alone:
             found: dict[str | None, Bound] = {}
             try:

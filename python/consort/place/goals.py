@@ -16,6 +16,8 @@ GOALS: tuple[Goal, ...] = tuple(goal for goal in get_args(Goal) if goal != "move
 # Slack is counted in parts of a billion of the deadline.
 BILLION = 10**9
 _SECOND = 10**12
+# More than any sum of times or energies may be, and far from where the solver's integers end.
+MOST = 10**17
 # The bounds of a description, by the mode that they hold in; "changes" are those between modes.
 Bounds = Mapping[str | None, list[Bound]]
 
@@ -120,10 +122,30 @@ def check_goal(problem: Problem, goal: Goal) -> None:
             file=problem.system.file,
             field="chains",
         )
+    if goal == "reaction":
+        found = [
+            problem.systems[view].tasks[task]
+            for chain, views in chains_of(problem).items()
+            for view in views
+            for task in problem.systems[view].chains[chain].path
+        ]
+        longest = sum(task.interval.picoseconds + task.deadline.picoseconds for task in found)
+        _in_range(problem, longest, "chains", "the chains' periods and deadlines")
     if goal == "energy":
+        most = 0
         for decision in problem.decisions:
             places = decision.places
             if decision.task in problem.kept:
                 places = (places[decision.given],)
-            for place in places:
-                power(problem, decision, place)
+            used = [sum(power(problem, decision, place).values()) for place in places]
+            most += max(used)
+        _in_range(problem, most, "tasks", "the energies of all jobs in a second")
+
+
+def _in_range(problem: Problem, total: int, field: str, what: str) -> None:
+    if total * 2 > MOST:
+        raise BadInput(
+            f"{what} sum up to more than can be searched; choose another objective, or split the system",
+            file=problem.system.file,
+            field=field,
+        )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 
 from ortools.sat.python import cp_model
 
@@ -18,8 +19,6 @@ from consort.place.problem import Choice, Place, Problem
 from consort.place.ranks import plain
 
 SEED = 1
-# More than any time or energy of a description, and far from where the solver's integers end.
-_MOST = 10**17
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,8 @@ class Model:
             if one in floors:
                 self.model.add(expression >= floors[one])
             if one == goal:
-                self.model.maximize(expression)
+                self.objective = expression
+        self.model.maximize(self.objective)
 
     def literal(self, one: Literal) -> cp_model.LiteralT:
         variable = self.at[one.decision][one.place]
@@ -97,12 +97,13 @@ class Model:
         if status == cp_model.INFEASIBLE:
             return Answer(None, 0)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            return Answer(None, _MOST, known=False)
+            return Answer(None, 0, known=False)
         choice = tuple(
             next(i for i, variable in enumerate(row) if solver.boolean_value(variable)) for row in self.at
         )
-        value, bound = round(solver.objective_value), solver.best_objective_bound
-        return Answer(choice, value if status == cp_model.OPTIMAL else int(bound // 1))
+        if status == cp_model.OPTIMAL:
+            return Answer(choice, solver.value(self.objective))
+        return Answer(choice, ceil(solver.best_objective_bound))
 
     def _given(self) -> None:
         """Tasks that are kept, and how many may move."""
@@ -131,7 +132,7 @@ class Model:
 
     def _roles(self) -> None:
         """Nothing else is on a worker."""
-        cores = self.problem.system.platform_description.core_names()
+        cores = self.problem.cores
         for view, active in self.problem.active.items():
             worker = {core: self.model.new_bool_var(f"{core} serves in {view}") for core in cores}
             for index in active.values():
@@ -167,7 +168,7 @@ class Model:
                 if resource in self.problem.system.tasks[decision.task].sections
             ]
             for first, second in pairwise(users):
-                cores = self.problem.system.platform_description.core_names()
+                cores = self.problem.cores
                 for core in cores:
                     self.model.add(_sum(self._on(first, core)) == _sum(self._on(second, core)))
 
@@ -183,13 +184,28 @@ class Model:
             slack = goals.slack_of(bounds)
             if slack is not None:
                 self.model.add(least <= slack).only_enforce_if(variable)
+        for view in self.problem.views:
+            for core in self.problem.cores:
+                if plain(self.problem, core):
+                    self._together(least, view, core)
         return least
 
+    def _together(self, least: cp_model.IntVar, view: str | None, core: str) -> None:
+        """Of tasks that come together the last one waits for all others (placement.md, lemma 6)."""
+        system = self.problem.systems[view]
+        kind = system.platform_description.core(core).processor_name
+        there: list[tuple[int, int, cp_model.IntVar]] = []
+        for name, index in self.problem.active[view].items():
+            wcet = system.tasks[name].wcet_on(kind, "local")
+            for variable in self._on(index, core):
+                assert wcet is not None, "a task may only be where its execution time is known"
+                there.append((system.tasks[name].deadline.picoseconds, wcet.picoseconds, variable))
+        for deadline in sorted({deadline for deadline, _, _ in there}):
+            asked = [w * BILLION // deadline * variable for d, w, variable in there if d <= deadline]
+            self.model.add(_sum(asked) + least <= BILLION)
+
     def _cores(self) -> cp_model.LinearExpr:
-        used = {
-            core: self.model.new_bool_var(f"{core} is used")
-            for core in self.problem.system.platform_description.core_names()
-        }
+        used = {core: self.model.new_bool_var(f"{core} is used") for core in self.problem.cores}
         for decision, row in zip(self.problem.decisions, self.at, strict=True):
             for place, variable in zip(decision.places, row, strict=True):
                 for core in place.cores:
@@ -203,7 +219,7 @@ class Model:
         return _sum(stay) - count - (count + 1) * _sum(self.moved)
 
     def _energy(self) -> cp_model.LinearExpr:
-        most = self.model.new_int_var(0, _MOST, "energy")
+        most = self.model.new_int_var(0, goals.MOST, "energy")
         by_view: dict[str | None, list[cp_model.LinearExpr]] = {}
         for decision, row in zip(self.problem.decisions, self.at, strict=True):
             for i, (place, variable) in enumerate(zip(decision.places, row, strict=True)):
@@ -219,7 +235,7 @@ class Model:
         """The sum of the chains' reaction times, each the longest of its modes."""
         times = []
         for chain, views in goals.chains_of(self.problem).items():
-            time = self.model.new_int_var(0, _MOST, f"reaction of {chain}")
+            time = self.model.new_int_var(0, goals.MOST, f"reaction of {chain}")
             self.terms[goals.term_of(chain)] = -time
             times.append(time)
             for view in views:
@@ -232,7 +248,7 @@ class Model:
         path = system.chains[chain].path
         decisions = [self.problem.active[view][name] for name in path]
         periods = sum(system.tasks[name].interval.picoseconds for name in path)
-        waits = [self.model.new_int_var(0, _MOST, f"{chain} {view} {step}") for step in range(len(path))]
+        waits = [self.model.new_int_var(0, goals.MOST, f"{chain} {view} {step}") for step in range(len(path))]
         for step, decision in enumerate(decisions):
             self.terms[goals.term_of(chain, view, step)] = -waits[step]
             after = decisions[step + 1 : step + 3]

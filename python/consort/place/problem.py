@@ -99,14 +99,24 @@ class Problem:
         return -(len(self.moved(choice)) * (len(self.decisions) + 1) + places)
 
     def class_of(self, core: str) -> str:
-        """What cores have in common that no analysis can tell apart: their group, where nothing singles them
-        out."""
-        return core if core in self.system.scheduling else core.rpartition("-")[0]
+        return class_of(self.system, core)
 
     def alike(self, core: str) -> list[str]:
         """The cores of a class, in the platform's order."""
-        platform, wanted = self.system.platform_description, self.class_of(core)
-        return [name for name in platform.core_names() if self.class_of(name) == wanted]
+        return self._by_class[self.class_of(core)]
+
+    @cached_property
+    def _by_class(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for core in self.cores:
+            found.setdefault(self.class_of(core), []).append(core)
+        return found
+
+    @cached_property
+    def cores(self) -> list[str]:
+        """The cores that any task may come to, in the platform's order."""
+        near = {core for d in self.decisions for place in d.places for core in place.cores}
+        return [name for name in self.system.platform_description.core_names() if name in near]
 
     def policy(self, core: str) -> Policy:
         return self.system.scheduling_of(core).policy
@@ -139,13 +149,18 @@ def problem_of(
     changes = system.mode_changes
     views = (None, *system.modes) if changes is None else tuple(changes.entered())
     systems = systems_of(system, views)
+    cores = _cores(system)
     decisions = []
     for name in system.tasks:
         own = {mode for mode in views if mode is not None and _places_anew(system, mode, name)}
         inherits = [view for view in views if name in systems[view].tasks and view not in own]
-        decisions.append(_decision(system, name, None, [systems[view].tasks[name] for view in inherits]))
+        decisions.append(
+            _decision(system, name, None, [systems[view].tasks[name] for view in inherits], cores)
+        )
         for mode in (view for view in views if view in own):
-            decisions.append(_decision(system, name, mode, [systems[mode].tasks[name]], stays=not in_modes))
+            decisions.append(
+                _decision(system, name, mode, [systems[mode].tasks[name]], cores, stays=not in_modes)
+            )
     return Problem(system, views, tuple(decisions), frozenset(keep), frozenset(waived), moves)
 
 
@@ -159,12 +174,20 @@ def _places_anew(system: System, mode: str, task: str) -> bool:
 
 
 def _decision(
-    system: System, name: str, mode: str | None, as_in: Sequence[Task], *, stays: bool = False
+    system: System,
+    name: str,
+    mode: str | None,
+    as_in: Sequence[Task],
+    cores: Sequence[Core],
+    *,
+    stays: bool = False,
 ) -> Decision:
     """`as_in`: the task as it is in each mode that the decision counts in; none: it stays where it is."""
     task = as_in[0] if as_in else system.tasks[name]
     given = Place(task.execution, task.on, task.master)
-    places = dict.fromkeys(place for place in _places(system, task) if _costs_known(system, as_in, place))
+    places = dict.fromkeys(
+        place for place in _places(system, task, cores) if _costs_known(system, as_in, place)
+    )
     every = tuple(places) if given in places else (given, *places)
     if stays or not as_in:
         every = (given,)
@@ -181,9 +204,33 @@ def _costs_known(system: System, as_in: Sequence[Task], place: Place) -> bool:
     return all(task.wcet_on(kind, "local") is not None for task in as_in)
 
 
-def _places(system: System, task: Task) -> Iterator[Place]:
+def class_of(system: System, core: str) -> str:
+    """What cores have in common that no analysis can tell apart: their group, if nothing singles them out."""
+    return core if core in system.scheduling else core.rpartition("-")[0]
+
+
+def _cores(system: System) -> list[Core]:
+    """The cores that tasks may come to: of equal ones that are not in use as many as could ever be needed."""
     platform = system.platform_description
-    cores = [platform.core(name) for name in platform.core_names()]
+    used = {core for task in system.tasks.values() for core in (task.on, task.released_by)}
+    for mode in system.modes.values():
+        for override in mode.overrides.values():
+            used |= {core for core in (override.on, override.master) if core is not None}
+    # A task takes time of two cores at most, in each mode.
+    left: dict[str, int] = {}
+    most = 2 * len(system.tasks) * (1 + len(system.modes))
+    found = []
+    for name in platform.core_names():
+        kind = class_of(system, name)
+        if name not in used:
+            left[kind] = left.get(kind, most) - 1
+        if name in used or left[kind] >= 0:
+            found.append(platform.core(name))
+    return found
+
+
+def _places(system: System, task: Task, cores: Sequence[Core]) -> Iterator[Place]:
+    platform = system.platform_description
     three_phase = {core.name for core in cores if system.scheduling_of(core.name).policy == "three-phase"}
     ordinary = [core for core in cores if core.name not in three_phase]
     for core in ordinary:

@@ -29,11 +29,8 @@ class Found:
     goal: Goal
     outcome: Outcome | None
     value: int
-    bound: int
-
-    @property
-    def gap(self) -> int:
-        return max(self.bound - self.value, 0)
+    bound: int | None
+    """None: the time was over before anything was known of it."""
 
 
 class Search:
@@ -65,20 +62,24 @@ class Search:
         known = [one for one in self._known.values() if one.holds and self._reaches(one, floors)]
         allowed = [one for one in known if self._allowed(one.choice)]
         incumbent = max(allowed, key=lambda one: self.value(one, goal), default=None)
+        bound: int | None = None
         while True:
             best = None if incumbent is None else self.value(incumbent, goal)
             if any_will_do and incumbent is not None:
-                return Found("feasible", goal, incumbent, best or 0, 0)
+                return Found("feasible", goal, incumbent, best or 0, None)
             left = self.until - time.monotonic()
             self.progress(f"{self.rounds} placements analysed", None)
             answer = model.solve(left, None if incumbent is None else incumbent.choice)
             if answer.choice is None and answer.known:
                 if incumbent is None:
-                    return Found("infeasible", goal, None, 0, 0)
+                    return Found("infeasible", goal, None, 0, None)
                 raise AssertionError("a cut excludes a placement that holds")
+            if answer.known:
+                # Cuts only lower what placements may reach.
+                bound = answer.bound if bound is None else min(bound, answer.bound)
             if answer.choice is None or left <= 0:
                 status: Status = "unknown" if incumbent is None else "feasible"
-                return Found(status, goal, incumbent, best or 0, answer.bound)
+                return Found(status, goal, incumbent, best or 0, bound)
             if best is not None and answer.bound <= best:
                 return Found("optimal", goal, incumbent, best, best)
             outcome = self._judge(answer.choice)

@@ -14,7 +14,6 @@ from consort.place.conflict import Conflict
 from consort.place.evaluate import CHANGES, failing_of
 from consort.place.goals import WORDS, Bounds, Goal
 from consort.place.problem import Place, Problem, systems_of
-from consort.place.search import Found
 
 
 def value_before(placement: Placement, goal: Goal) -> int | None:
@@ -38,6 +37,8 @@ def verdict(placement: Placement, goal: Goal) -> list[str]:
     lines = [f"{words.what}: {words.value(placement.value)} ({was})"]
     if found.status == "optimal":
         lines.append("Proven optimal: no placement that these analyses accept is better.")
+    elif found.bound is None:
+        lines.append("Not proven: the time was over before anything was known of better placements.")
     else:
         lines.append(f"Not proven: no placement is better than {words.value(found.bound)}.")
     moved = best.outcome.moved(placement.problem) if best.outcome is not None else []
@@ -176,7 +177,3 @@ def conflict_data(conflict: Conflict) -> dict[str, Any]:
         ],
         "why": conflict.why,
     }
-
-
-def found_data(found: Found) -> dict[str, Any]:
-    return {"status": found.status, "value": found.value, "bound": found.bound}

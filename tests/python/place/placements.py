@@ -20,8 +20,14 @@ PLATFORM: dict[str, Any] = {
     "processors": {"fast": {"isa": "aarch64"}, "slow": {"isa": "armv7e-m"}},
     "cores": {
         "fast": {"processor": "fast", "count": 2, "context_switch": "1us"},
-        "slow": {"processor": "slow", "count": 2, "context_switch": "2us"},
+        "slow": {
+            "processor": "slow",
+            "count": 2,
+            "context_switch": "2us",
+            "scratchpad": {"size": "64KiB", "partitions": 2},
+        },
     },
+    "dmas": {"dma": {"rate": "100MB/s", "setup": "1us"}},
     "memories": {"shm": {"kind": "sram", "access": {"base": "100ns", "rate": "1GB/s"}}},
 }
 POLICIES = ("fixed-priority", "fixed-priority-non-preemptive", "edf")
@@ -48,6 +54,7 @@ def random_system(seed: int) -> System:
 def _random(rng: random.Random) -> dict[str, Any]:
     tasks: dict[str, Any] = {}
     ranked = rng.random() < 0.5
+    loads = rng.random() < 0.2
     for number in range(rng.randint(3, 4)):
         period = rng.choice([5, 8, 10, 12, 20, 40])
         fast = round(period * rng.uniform(0.05, 0.5) * 1000)
@@ -57,6 +64,11 @@ def _random(rng: random.Random) -> dict[str, Any]:
             task["wcet"]["slow"] = f"{round(fast * rng.uniform(1, 2.5))}us"
         elif task["on"] == "slow-0":
             task["on"] = "fast-0"
+        if loads and "slow" in task["wcet"]:
+            task["wcet"]["slow"] = {"three-phase": task["wcet"]["slow"]}
+            task["footprint"] = {"code": f"{rng.randint(1, 20)}KiB", "data": "4KiB"}
+            if task["on"] == "slow-0":
+                task["execution"] = "three-phase"
         task["deadline"] = f"{round(period * rng.uniform(0.6, 1) * 1000)}us"
         task["energy"] = {"fast": f"{rng.randint(50, 90)}uJ", "slow": f"{rng.randint(20, 60)}uJ"}
         if ranked:
@@ -67,7 +79,7 @@ def _random(rng: random.Random) -> dict[str, Any]:
             task["jitter"] = f"{rng.randint(1, 900)}us"
         if rng.random() < 0.1:
             task["self_suspension"] = f"{rng.randint(100, 900)}us"
-        if rng.random() < 0.2 and task["on"] == "fast-0":
+        if rng.random() < 0.2 and task["on"] == "fast-0" and not loads:
             task |= {
                 "execution": "offloaded",
                 "master": "slow-1",
@@ -78,6 +90,8 @@ def _random(rng: random.Random) -> dict[str, Any]:
     for entry in ("fast", "slow", "fast-1"):
         if rng.random() < 0.4 and not (ranked and rng.random() < 0.7):
             data["scheduling"][entry] = {"policy": rng.choice(POLICIES)}
+    if loads:
+        data["scheduling"]["slow"] = {"policy": "three-phase", "slot": "auto"}
     for name, task in tasks.items():
         if task.get("execution") == "offloaded":
             data.setdefault("channels", {})

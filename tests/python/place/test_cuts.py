@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from consort.analysis.system import analyze_system
-from consort.model import System
+from consort.model import System, platform_from_data, system_from_data
 from consort.place.cuts import Cut, Cuts
 from consort.place.evaluate import Evaluator
 from consort.place.problem import Place, Problem, problem_of
 from consort.place.ranks import plain, takes_audsley
-from placements import described, every, optimum, searched
+from placements import PLATFORM, described, every, optimum, searched
 
 
 def task(period: str, wcet: str, on: str = "fast-0", **more: Any) -> dict[str, Any]:
@@ -111,6 +111,36 @@ def test_a_set_that_does_not_fit_is_excluded_on_each_core_that_is_alike_whatever
     assert names == [{"a fast-0", "b fast-0"}, {"a fast-1", "b fast-1"}]
 
 
+def test_another_core_that_takes_turns_of_the_dma_engine_is_in_the_cut() -> None:
+    """It makes each round longer, though it has no task of the part."""
+    data = {**PLATFORM, "dmas": {"dma": {"rate": "1GB/s", "setup": "1us"}}}
+    scratchpad = {"size": "64KiB", "partitions": 2}
+    data["cores"] = {"fast": {**PLATFORM["cores"]["fast"], "scratchpad": scratchpad}}
+    data["processors"] = {"fast": PLATFORM["processors"]["fast"]}
+    phases = {
+        "execution": "three-phase",
+        "footprint": {"code": "1KiB", "data": "1KiB", "inputs": "8B", "outputs": "8B"},
+    }
+    made = {
+        "consort": 1,
+        "platform": "two-kinds",
+        "scheduling": {"fast": {"policy": "three-phase", "slot": "auto"}},
+        "tasks": {"a": task("10ms", "9999us", **phases), "b": task("10ms", "1ms", **phases)},
+    }
+    problem = problem_of(system_from_data(made, platform=platform_from_data(data)))
+    found = cuts_of(problem)
+    assert found and not any(cut.general for cut in found)
+    # b alone on fast-1, say, would be another round than that of the cut, so b is where it was in each.
+    assert all({one.decision for one in cut.literals if one.positive} == {0, 1} for cut in found)
+    (part,) = Evaluator(problem).parts((0, 1))
+    assert part.cores == {"fast-0", "fast-1"} and len(part.places) == 2
+    alone = problem_of(
+        system_from_data({**made, "tasks": {"a": made["tasks"]["a"]}}, platform=platform_from_data(data))
+    )
+    (part,) = Evaluator(alone).parts((0,))
+    assert part.cores == {"fast-0", "fast-1"}
+
+
 def test_cores_with_an_entry_of_their_own_stand_for_no_others() -> None:
     system: System = described(
         {"tasks": {"a": task("10ms", "1ms")}, "scheduling": {"fast-1": {"policy": "edf"}}}
@@ -118,3 +148,11 @@ def test_cores_with_an_entry_of_their_own_stand_for_no_others() -> None:
     problem = problem_of(system)
     assert problem.alike("fast-0") == ["fast-0"] and problem.alike("fast-1") == ["fast-1"]
     assert problem.decisions[0].places == (Place("local", "fast-0"), Place("local", "fast-1"))
+
+
+def test_of_many_equal_cores_only_as_many_are_looked_at_as_can_be_needed() -> None:
+    data = {**PLATFORM, "cores": {"fast": {**PLATFORM["cores"]["fast"], "count": 1000}}}
+    data["processors"] = {"fast": PLATFORM["processors"]["fast"]}
+    made = {"consort": 1, "platform": "two-kinds", "tasks": {"a": task("10ms", "1ms", on="fast-999")}}
+    problem = problem_of(system_from_data(made, platform=platform_from_data(data)))
+    assert problem.cores == ["fast-0", "fast-1", "fast-999"]

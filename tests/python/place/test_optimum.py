@@ -8,7 +8,8 @@ from consort.place.goals import Goal, chains_of
 from consort.place.problem import problem_of
 from placements import every, optimum, random_system, searched
 
-FEW = 10
+# Of the 200 descriptions some that have few placements.
+FEW = [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
 
 
 def agree(seed: int) -> None:
@@ -26,12 +27,12 @@ def agree(seed: int) -> None:
         assert status == ("infeasible" if best is None else "optimal"), (seed, goal)
 
 
-@pytest.mark.parametrize("seed", range(FEW))
+@pytest.mark.parametrize("seed", FEW)
 def test_the_optimum_is_that_of_exhaustive_search(seed: int) -> None:
     agree(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(FEW, 200))
+@pytest.mark.parametrize("seed", sorted({*range(200)} - {*FEW}))
 def test_the_optimum_is_that_of_exhaustive_search_on_many(seed: int) -> None:
     agree(seed)

@@ -127,6 +127,43 @@ def test_time_that_is_over_is_no_proof() -> None:
     assert result.status == "feasible" and result.outcome is not None and result.bound > result.value
 
 
+def test_what_is_said_of_better_placements_stands_where_the_time_was_over(folder: Path) -> None:
+    data = found(EXAMPLES / "vehicle" / "system.yaml", "--time-limit", "0.1", status=1)
+    assert data["status"] == "feasible" and data["words"][1].startswith("Not proven: ")
+    assert data["bound"] is None or data["bound"] > data["value"]
+
+
+def test_several_keys_go_from_a_mapping_in_one_line_and_aliases_are_refused(folder: Path) -> None:
+    from consort.place.apply import placed
+    from consort.place.edit import edited
+    from consort.place.problem import Place, problem_of
+
+    file = folder / "system.yaml"
+    line = (
+        "  pump: {period: 10ms, wcet: 6ms, on: m4-0, execution: offloaded, master: m4-1,"
+        " dispatch: {send: 1us, receive: 1us}}\n"
+    )
+    text = f"consort: 1\nplatform: two.yaml\ntasks:\n{line}"
+    text += "channels:\n  pump.in: {size: 64B}   # there\n  pump.out: {size: 8B}\n"
+    text += "scheduling:\n  m4: {policy: fixed-priority, wait: sleep}\n  m4-1: {wait: sleep}\n"
+    file.write_text(text, encoding="utf-8")
+    system = load_system(file)
+    problem = problem_of(system)
+    wanted = placed(problem, [Place("local", "m4-1")], {"pump": 3})
+    after = "consort: 1\nplatform: two.yaml\ntasks:\n"
+    after += "  pump: {period: 10ms, priority: 3, wcet: 6ms, on: m4-1, execution: local}\n"
+    after += "scheduling:\n  m4: {policy: fixed-priority}\n"
+    assert edited(system, wanted) == after
+    file.write_text(
+        "consort: 1\nplatform: two.yaml\ntasks:\n  a: &a {period: 10ms, wcet: 1ms, on: m4-0}\n  b: *a\n",
+        encoding="utf-8",
+    )
+    system = load_system(file)
+    wanted = placed(problem_of(system), [Place("local", "m4-1"), Place("local", "m4-0")], {})
+    with pytest.raises(BadInput, match=r"aliases .* write them out"):
+        edited(system, wanted)
+
+
 def test_a_cost_that_nobody_gave_is_named() -> None:
     result = place(EXAMPLES / "vehicle" / "system.yaml", "--best", "energy")
     assert isinstance(result.exception, BadInput)
