@@ -63,12 +63,10 @@ class Store:
 
     def put(self, done: list[Done]) -> None:
         """Writes the rows of finished cells as one file."""
-        rows = [row for one in done for row in self._rows(one)]
-        if not rows:
-            return
-        table = pa.Table.from_pylist(rows, schema=self.schema)
-        name = digest([[row["cell"], row["row"]] for row in rows], 10)
-        write_whole(table, self.folder / CELLS / f"{name}.parquet")
+        table = self._table(done)
+        if table.num_rows:
+            name = digest([table.column(key).to_pylist() for key in ("cell", "row")], 10)
+            write_whole(table, self.folder / CELLS / f"{name}.parquet")
 
     def result(self) -> pa.Table:
         """All rows, each cell once, in the canonical order: the same however they came about."""
@@ -98,20 +96,40 @@ class Store:
             raise ValueError("other columns")
         return table if columns is None else table.select(columns)
 
-    def _rows(self, done: Done) -> Iterator[dict[str, Any]]:
-        names = [figure.name for figure in FIGURES[self.cells.kind]]
-        for combination, block, rows in done.rows:
-            chosen = self.cells.combinations[combination]
-            common = {
-                "cell": self.cells.key(combination, block),
-                "combination": combination,
-                "block": block,
-                "analysis": chosen.analysis,
-                "provenance": provenance_of(self.cells.kind, chosen.analysis),
-                **{column_of(name): as_stored(value) for name, value in chosen.parameters.items()},
+    def _table(self, done: list[Done]) -> pa.Table:
+        """Column by column: a client of many workers has some ten thousand cells a second to write."""
+        columns: dict[str, list[Any]] = {name: [] for name in self.schema.names}
+        figures = [columns[figure.name] for figure in FIGURES[self.cells.kind]]
+        for one in done:
+            for combination, block, rows in one.rows:
+                key = self.cells.key(combination, block)
+                for index, row in enumerate(rows):
+                    columns["cell"].append(key)
+                    columns["combination"].append(combination)
+                    columns["block"].append(block)
+                    columns["row"].append(index)
+                    for column, value in zip(figures, row, strict=True):
+                        column.append(value)
+        places = columns["combination"]
+        for name, of_each in self._of_combinations(set(places)).items():
+            columns[name] = [of_each[place] for place in places]
+        arrays = [pa.array(columns[field.name], field.type) for field in self.schema]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def _of_combinations(self, chosen: set[int]) -> dict[str, dict[int, Any]]:
+        """What is the same in all rows of a combination: its analysis and parameters, by column."""
+        combinations = {place: self.cells.combinations[place] for place in chosen}
+        kind = self.cells.kind
+        found: dict[str, dict[int, Any]] = {
+            "analysis": {place: one.analysis for place, one in combinations.items()},
+            "provenance": {place: provenance_of(kind, one.analysis) for place, one in combinations.items()},
+        }
+        for name in self.cells.spec["parameters"]:
+            found[column_of(name)] = {
+                place: as_stored(one.parameters[name]) if name in one.parameters else None
+                for place, one in combinations.items()
             }
-            for index, row in enumerate(rows):
-                yield common | {"row": index} | dict(zip(names, row, strict=True))
+        return found
 
 
 def as_stored(value: Any) -> Any:
