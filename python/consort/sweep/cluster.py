@@ -38,6 +38,9 @@ SETTINGS: dict[str, Any] = {
     # Tasks are in the order in which they are to be done.
     "distributed.scheduler.work-stealing": False,
     "distributed.worker.preload": ["consort.sweep.preload"],
+    # Nothing asks them over HTTP.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
 }
 AGAIN = "what is finished is kept: the same command goes on from there"
 
@@ -249,7 +252,10 @@ def _started(count: int) -> Any:
                 return start(
                     n_workers=count,
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    # Whoever reaches a scheduler runs code in its workers: other users of this machine
+                    # have no certificate.
+                    security=True,
+                    dashboard_address="127.0.0.1:0",
                     silence_logs=logging.CRITICAL,
                 )
         except (RuntimeError, TimeoutError) as error:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import distributed
 import pyarrow.parquet as pq
 import pytest
 from consort.errors import BadInput, EnvironmentLacks
@@ -47,6 +48,16 @@ def test_workers_give_what_one_process_gives(small, consort, tmp_path, whole):
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert json.loads(done.stdout)["workers"] == 2
     assert (tmp_path / "out" / "result.parquet").read_bytes() == whole
+
+
+def test_other_users_of_the_machine_cannot_use_the_workers():
+    """Whoever may submit a task runs code as the user: it takes the certificate of this one process."""
+    with cluster.workers_here(1) as here:
+        address = here.scheduler_address
+        assert address.startswith("tls://127.0.0.1:")
+        for scheme in ("tcp", "tls"):
+            with pytest.raises((OSError, ValueError, TypeError)):
+                distributed.Client(address.replace("tls", scheme), timeout=2, set_as_default=False)
 
 
 def test_a_second_run_computes_nothing(cells, tmp_path, whole):
