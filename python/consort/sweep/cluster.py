@@ -88,6 +88,10 @@ def on_cluster(
         outcome.workers = _threads(client)
         batches = Batches(cells, finished, outcome.workers)
         pool = Pool(client, json.dumps(cells.spec))
+        # Workers that are there load what they need before they are given cells: it takes a second. What is
+        # wrong with one shows in its first task.
+        with suppress(Exception):
+            client.run(code)
         lost: dict[tuple[Cell, ...], int] = {}
         began = time.perf_counter()
         alive = time.monotonic()
