@@ -15,8 +15,8 @@ using app::ModeStep;
 using Steps = app::ModeSteps<RelacyAccess>;
 
 // Each mode's task is the member's whose number the mode is.
-struct TwoCores : rl::test_suite<TwoCores, 3> {
-    static constexpr std::uint32_t changes = 2;
+template <std::uint32_t changes>
+struct TwoCores : rl::test_suite<TwoCores<changes>, 3> {
     Placed<Steps::Shared> shared;
     Placed<Steps::Acknowledgement, 0> first;
     Placed<Steps::Acknowledgement, 1> second;
@@ -81,11 +81,12 @@ struct TwoCores : rl::test_suite<TwoCores, 3> {
 
 int main() {
     Report report;
-    report.holds<TwoCores>("modes: two changes, two members", bounded(2));
-    report.holds<TwoCores>("modes: two changes, two members", random(20'000));
-    report.found<TwoCores>(SyncPoint::mode_announce, rl::mo_relaxed, bounded(2));
-    report.found<TwoCores>(SyncPoint::mode_observe, rl::mo_relaxed, bounded(2));
-    report.found<TwoCores>(SyncPoint::mode_acknowledge, rl::mo_relaxed, bounded(2));
-    report.found<TwoCores>(SyncPoint::mode_observe_acknowledge, rl::mo_relaxed, bounded(2));
+    report.holds<TwoCores<1>>("modes: one change, two members", bounded(2));
+    report.holds<TwoCores<2>>("modes: two changes, two members", bounded(1));
+    report.holds<TwoCores<2>>("modes: two changes, two members", random(20'000));
+    report.found<TwoCores<2>>(SyncPoint::mode_announce, rl::mo_relaxed, bounded(2));
+    report.found<TwoCores<2>>(SyncPoint::mode_observe, rl::mo_relaxed, bounded(2));
+    report.found<TwoCores<2>>(SyncPoint::mode_acknowledge, rl::mo_relaxed, bounded(2));
+    report.found<TwoCores<2>>(SyncPoint::mode_observe_acknowledge, rl::mo_relaxed, bounded(2));
     return report.exit_code();
 }

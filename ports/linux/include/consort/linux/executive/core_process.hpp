@@ -409,7 +409,7 @@ class CoreProcess {
 
     // The most urgent of the core's tasks in the present mode.
     [[nodiscard]] bool most_urgent(const TaskMember& member) const {
-        const int rank = const_cast<TaskMember&>(member).task().config().rank;
+        const int rank = member.task().config().rank;
         return std::all_of(tasks_.begin(), tasks_.end(),
                            [rank](const auto& task) { return task->config().rank <= rank; });
     }

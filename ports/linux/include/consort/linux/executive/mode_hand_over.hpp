@@ -4,9 +4,12 @@
 // next job goes on from, handed over as consort/migrate/hand_over.hpp says.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>

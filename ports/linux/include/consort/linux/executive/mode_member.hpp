@@ -45,7 +45,7 @@ class TaskMember {
           hand_over_(memory, task.index(), core, task),
           member_(shared.modes[0], shared.acknowledgement(core, task.index())) {}
 
-    [[nodiscard]] PreparedTask& task() noexcept { return *task_; }
+    [[nodiscard]] PreparedTask& task() const noexcept { return *task_; }
     // Whether this core releases the task in the present mode.
     [[nodiscard]] bool active() const noexcept { return active_; }
     // The step that was taken up last: a change of it ends a sleep.
