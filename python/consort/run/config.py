@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consort.errors import BadInput
 from consort.model.description import STAND_IN
-from consort.plan import Plan, PlannedAsker, PlannedChannel, PlannedCore, PlannedTask
+from consort.plan import Plan, PlannedChannel, PlannedCore, PlannedTask
 from consort.plan.tasks import time_base
 from consort.record.environment import throttled_ns, throttling
+from consort.run.askers import asker_config
 from consort.run.source import carried
 
 # How long before a release a hybrid wait stops sleeping.
@@ -213,7 +213,7 @@ class _Config:
             "start": names.index(given.start),
             "agreement_ns": self.time(given.agreement_ps),
             "requests": [{"at_ns": self.time(at), "to": names.index(to)} for at, to in given.requests],
-            "asked_by": [self.asker(asker, names) for asker in given.asked_by],
+            "asked_by": [asker_config(self.plan, asker, self.layouts, names) for asker in given.asked_by],
             "modes": [
                 {
                     "name": mode,
@@ -227,26 +227,6 @@ class _Config:
                 }
                 for mode, made in modes.items()
             ],
-        }
-
-    def asker(self, asker: PlannedAsker, modes: list[str]) -> dict[str, Any]:
-        """Where the number lies that names a mode; `BadInput` where the step's outputs have none there."""
-        layout = next(known for known in self.layouts["tasks"] if known["name"] == asker.task)["out"]
-        whole = [m for m in layout["members"] if m["type"][0] in "ui" and m["count"] == 1]
-        member = next((m for m in whole if m["name"] == asker.member), None)
-        if member is None:
-            names = [str(m["name"]) for m in whole]
-            raise BadInput(
-                f"the outputs of {asker.task} have no whole number {asker.member!r}; they have"
-                f" {', '.join(names) or 'none'}",
-                file=self.plan.system.file,
-                field="mode_changes.asked_by",
-            )
-        return {
-            "task": list(self.plan.tasks).index(asker.task),
-            "offset": member["offset"],
-            "bytes": int(member["type"][1:]),
-            "modes": [modes.index(mode) for mode in asker.modes],
         }
 
     def mode_facts(self, modes: Mapping[str, Plan]) -> list[dict[str, Any]]:
