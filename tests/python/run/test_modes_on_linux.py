@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from consort.record.status import EVENTS
 from consort.run import Options, prepare
 from effort import PATIENCE
 from modes_support import RanModes, described, ran_modes, value_of
-from run_support import CONSORT, Process, beside_time, consort, no_process_left, processes, silent, wait_for
+from run_support import CONSORT, beside_time, consort, no_process_left, processes, silent, wait_for
 
 REQUESTS = [(105_000, "second"), (207_000, "first"), (207_500, "second"), (333_333, "first")]
 # The machine may have fewer CPUs than the system has cores.
@@ -117,25 +116,35 @@ def test_a_task_that_moves_after_every_kth_job_loses_nothing_for_any_k(tmp_path:
 
 
 def test_a_core_that_dies_during_a_change_ends_the_run_and_is_named(tmp_path: Path) -> None:
-    file = described(tmp_path / "m", [(50_000, "second")], jobs=6000)
+    # The change begins with the run, and its agreement lasts longer than this test.
+    file = described(tmp_path / "m", [(1, "second")], jobs=60_000)
     data = json.loads(file.read_text())
-    data["mode_changes"]["agreement"] = "20s"
+    data["mode_changes"]["agreement"] = "300s"
     file.write_text(json.dumps(data))
     program = prepare(load_system(file), silent, Options()).program
-    command = [str(CONSORT), "run", str(file), "--time-scale", "2", "--only", "offloaded-off", "--name", "x"]
+    command = [
+        str(CONSORT),
+        "run",
+        str(file),
+        "--time-scale",
+        "2",
+        "--only",
+        "offloaded-off",
+        "--name",
+        "dies",
+    ]
     runs = {**os.environ, "CONSORT_RUNS": str(tmp_path / "runs")}
     started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=runs)
 
-    def cores() -> list[Process] | None:
-        """The executive's children, in the order of the cores, once they are in the agreement."""
-        mine = [p for p in processes(program) if p.parent not in (None, started.pid)]
-        return sorted(mine, key=lambda p: p.pid) if len(mine) >= 5 else None
+    def begun() -> bool:
+        seen = consort("watch", "dies", "--json", "--count", "1").stdout
+        return bool(seen) and (json.loads(seen.splitlines()[0]).get("elapsed_ns") or 0) > 10**8
 
-    children = wait_for("all cores have begun", cores)
-    # The request comes 120 ms after the start, and the agreement lasts 40 s.
-    time.sleep(1.0)
+    wait_for("the run has begun", begun)
+    # The executive's children, in the order of the cores.
+    children = sorted((p for p in processes(program) if p.parent != started.pid), key=lambda p: p.pid)
     os.kill(children[1].pid, signal.SIGKILL)
-    out, err = started.communicate(timeout=120)
+    out, err = started.communicate(timeout=PATIENCE)
     assert started.returncode == 1
     said = " ".join((out + err).split())
     assert "was ended by signal 9" in said
