@@ -38,6 +38,14 @@ SETTINGS: dict[str, Any] = {
     # Tasks are in the order in which they are to be done.
     "distributed.scheduler.work-stealing": False,
     "distributed.worker.preload": ["consort.sweep.preload"],
+    # Dask has workers give memory back at once; for arrays that live for a millisecond that is a fault for
+    # each of their pages.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 256 << 20,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 64 << 20,
+    # Nobody looks at samples of what workers do; taking them costs time of the cells.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
     # Nothing asks them over HTTP.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
