@@ -4,11 +4,13 @@
 // protocol (consort/app/mode_change.hpp), and every member acknowledges it once it has done its part. The
 // next step is announced when all have.
 //
-//   withheld   no job that is due at `until` or later is released; acknowledged when the jobs before have
-//   ended drained    nobody sends anything any more; acknowledged by workers once they have found nothing to
-//   do entered    the jobs of `mode` are released, counted from `release`; acknowledged when the member has
-//   given
-//              away and taken up what changes its core
+// - withheld: no job that is due at `until` or later is released; acknowledged when the jobs before have
+// ended.
+//
+// - drained: nobody sends anything any more; acknowledged by workers once they have found nothing to do.
+//
+// - entered: the jobs of `mode` are released, counted from `release`; acknowledged when the member has given
+//   away and taken up what changes its core.
 //
 // So what a member did before it acknowledged happens before whatever any member does in the next step, and
 // what the coordinator announces is not written while a member may read it. docs/explanation/mode-changes.md.

@@ -102,6 +102,11 @@ class _Maker:
             return Limit(task, "compute", None, "", "no wcet is known; `consort profile` finds one")
         return Limit(task, "compute", known, self._limits.wcet_source)
 
+    def longest(self, subject: str, quantity: Quantity, required: float | None) -> float | None:
+        """What a quantity is expected to be at most [ns]: its bound, or else what is required of it."""
+        bound = self._limits.bound(subject, quantity).ns
+        return required if bound is None else bound * self._scale
+
     def row(
         self,
         subject: str,
@@ -257,8 +262,8 @@ def _of_chain(
         if since is not None and end > since and lasted.size and end - since > int(lasted.max()):
             begin, lasted = np.append(begin, since), np.append(lasted, end - since)
             note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
-        if not lasted.size and samples.system.stays:
-            # A stay in a mode may be shorter than the chain; what goes on in the next mode is no time of it.
+        if not lasted.size and not _long_enough(samples, make.longest(chain.name, quantity, required)):
+            # What goes on in the next mode is no time of the chain.
             continue
         quiet = ~touched(windows, begin, begin + lasted)
         rows.append(
@@ -274,6 +279,15 @@ def _of_chain(
         links = tuple((w.task, w.seq, ns(w.read), ns(w.written)) for w in times.worst)
         way = ChainWay(chain.name, ns(times.stimulus), links)
     return rows, way
+
+
+def _long_enough(samples: Samples, longest: float | None) -> bool:
+    """Whether a time of this many ns had to be seen: a stay in a mode may be shorter than a chain."""
+    if not samples.system.stays:
+        return True
+    stayed = max(end - begin for begin, end in samples.system.stays) / samples.ticks_per_ns
+    # One begins just after the stay did, and another one is waited for.
+    return longest is not None and stayed >= 2 * longest
 
 
 def _disturbed_windows(samples: Samples, tasks: list[str], found: Disturbances) -> tuple[Times, Times]:
