@@ -1,21 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A simulation with changes of mode as a run folder: a configuration for each stay in a mode, judged by the
-bounds of that mode, and the changes with theirs."""
+"""A simulation with changes of mode as a run folder: a configuration for each mode with all of its stays,
+judged by the bounds of that mode, and the changes with theirs."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from consort.analysis.mode_changes import ModeBounds
 from consort.judge import Bounds, judge
 from consort.judge.changes import changes_section
-from consort.model import Duration
 from consort.record import RunWriter
 from consort.record.scratch import scratch_folder
+from consort.record.status import OPERATIONS
 from consort.record.store import Run
 from consort.report import PAGES
-from consort.simulate.modes import ModesSimulation
-from consort.simulate.record import fail_for_misses, write_raw
+from consort.simulate.modes import ModesSimulation, Segment
+from consort.simulate.record import KEY, Rows, fail_for_misses, write_rows
+from consort.simulate.recording import FIRST_TICK
+from consort.simulate.rows import TIMES
 
 
 def record_modes(
@@ -33,14 +41,15 @@ def record_modes(
         scratch_folder(root) as scratch,
         RunWriter(name, "simulation", root, command=command, source=file, pages=PAGES) as writer,
     ):
-        for number, stay in enumerate(simulation.segments):
-            jobs = stay.simulation.jobs
-            if jobs is None or not jobs.size:
+        for mode in dict.fromkeys(stay.mode for stay in simulation.segments):
+            stays = [stay for stay in simulation.segments if stay.mode == mode]
+            rows = _rows_of(stays, simulation.duration)
+            if not rows.jobs.size:
                 continue
-            raw = write_raw(stay.simulation, scratch / f"stay-{number}")
-            verdict = judge(None, raw, Bounds.of(bounds.modes[stay.mode]))
-            label = f"simulated, mode {stay.mode} from {Duration(stay.start)}, seed {simulation.seed}"
-            writer.add_configuration(f"{number}-{stay.mode}", label, raw, verdict=verdict)
+            raw = write_rows(rows, scratch / mode)
+            verdict = judge(None, raw, Bounds.of(bounds.modes[mode]))
+            label = f"simulated, mode {mode}, seed {simulation.seed}"
+            writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict)
         writer.add_section(**changes_section(simulation.changes))
         for change in (all_runs or simulation).late_changes:
             writer.fail(change.excess)
@@ -49,3 +58,51 @@ def record_modes(
             writer.add_description(file)
     assert writer.run is not None
     return writer.run
+
+
+def _rows_of(stays: Sequence[Segment], duration: int) -> Rows:
+    """The stays in a mode as one recording, in the time of the whole run, which lasts for `duration` [ps]."""
+    parts = [Rows.of(stay.simulation) for stay in stays]
+    ends = [stay.start + stay.simulation.duration for stay in stays]
+    config = parts[0].config | {
+        "mode": stays[0].mode,
+        "duration_ns": duration / 1000,
+        "stays": [[stay.start + FIRST_TICK, end + FIRST_TICK] for stay, end in zip(stays, ends, strict=True)],
+        "tasks": [{**task, **_planned(task, stays)} for task in parts[0].config["tasks"]],
+    }
+    blocks = np.zeros(len(config["channels"]) + 1, dtype=np.uint64)
+    for part, stay in zip(parts, stays, strict=True):
+        for table in (part.jobs, part.operations, part.slices):
+            _shift(table, stay.start)
+        blocks = _number_on(part.operations, blocks)
+    jobs, operations, slices = (
+        np.concatenate(tables)
+        for tables in zip(*((part.jobs, part.operations, part.slices) for part in parts), strict=True)
+    )
+    return Rows(config, jobs, operations, slices)
+
+
+def _planned(task: Mapping[str, Any], stays: Sequence[Segment]) -> dict[str, int]:
+    """How many jobs of a periodic task are due in the stays."""
+    if task["release"] != "periodic":
+        return {}
+    due = (stay.simulation.duration / 1000 - task["offset_ns"] for stay in stays)
+    return {"jobs": sum(max(0, math.ceil(lasts / task["period_ns"] - 1e-9)) for lasts in due)}
+
+
+def _shift(rows: NDArray[np.void], start: int) -> None:
+    """Times of a stay as those of the whole run; 0 is no time."""
+    assert rows.dtype.names is not None
+    for name in (*TIMES, "time", "begin", "end"):
+        if name in rows.dtype.names:
+            rows[name] += np.where(rows[name] == 0, 0, start).astype(np.uint64)
+
+
+def _number_on(operations: NDArray[np.void], before: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Has the blocks of each channel follow those of earlier stays; a read of none stays one of none."""
+    place = np.minimum(operations["channel"], before.size - 1)
+    written = before.copy()
+    wrote = operations["kind"] == OPERATIONS.index("write")
+    np.add.at(written, place[wrote], np.uint64(1))
+    operations["sequence"] += np.where(operations["sequence"] == 0, 0, before[place]).astype(np.uint64)
+    return written

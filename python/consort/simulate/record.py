@@ -5,8 +5,9 @@ the slices, which say what each core and the DMA did when."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,24 +101,44 @@ def _sections(writer: RunWriter, simulation: Simulation) -> None:
 
 def write_raw(simulation: Simulation, folder: Path) -> RawRun:
     """The raw folder of a run with a trace: its jobs, operations and slices."""
+    return write_rows(Rows.of(simulation), folder, simulation.stopped)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is recorded of a simulation: its configuration (consort.record.description) and its tables."""
+
+    config: dict[str, Any]
+    jobs: NDArray[np.void]
+    operations: NDArray[np.void]
+    slices: NDArray[np.void]
+
+    @staticmethod
+    def of(simulation: Simulation) -> Rows:
+        config = system_of(simulation)
+        jobs = jobs_of(simulation)
+        operations = operations_of(simulation, jobs, Described.model_validate(config))
+        return Rows(config, jobs, operations, _slices(simulation))
+
+
+def write_rows(rows: Rows, folder: Path, stopped: int | None = None) -> RawRun:
+    """Writes a raw folder; `stopped`: when a miss ended the run [ps]."""
     folder.mkdir()
-    config = system_of(simulation)
-    jobs = jobs_of(simulation)
-    operations = operations_of(simulation, jobs, Described.model_validate(config))
     events = [{"tick": FIRST_TICK, "name": "simulation-started"}]
-    if simulation.stopped is not None:
-        events.append({"tick": simulation.stopped + FIRST_TICK, "name": "stopped-by-a-miss"})
+    if stopped is not None:
+        events.append({"tick": stopped + FIRST_TICK, "name": "stopped-by-a-miss"})
+    missed = rows.jobs["status"] & STATUS["deadline_misses"]
     return write_manifest(
         folder,
         "consort simulate",
         [
-            write_table(folder, JOBS, jobs, stamps=TIMES, durations=("compute",)),
-            write_table(folder, OPERATIONS_TABLE, operations, stamps=("time",)),
-            write_table(folder, SLICES_TABLE, _slices(simulation), stamps=("begin", "end")),
+            write_table(folder, JOBS, rows.jobs, stamps=TIMES, durations=("compute",)),
+            write_table(folder, OPERATIONS_TABLE, rows.operations, stamps=("time",)),
+            write_table(folder, SLICES_TABLE, rows.slices, stamps=("begin", "end")),
         ],
         clock=_CLOCK,
-        config=config,
-        counters={"deadline_misses": int(np.count_nonzero(jobs["status"] & STATUS["deadline_misses"]))},
+        config=rows.config,
+        counters={"deadline_misses": int(np.count_nonzero(missed))},
         # Time 0 of the simulation: times in the run folder count from it.
         events=events,
     )

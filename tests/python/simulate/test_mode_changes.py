@@ -388,22 +388,43 @@ class TestCommands:
         _, out, _ = consort(capsys, "analyze", file, "--explain", "m -> n")
         assert "the last job of b" in out
 
-    def test_a_run_is_recorded_by_its_stays_in_the_modes(
-        self, file: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_run_is_recorded_by_its_modes(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
         options = ["--duration", "30ms", "--root", file.parent / "runs", "--json"]
         status, out, _ = consort(capsys, "simulate", file, *options)
         found = json.loads(out)
         assert status == 0 and found["ok"] and found["verdict"]["ok"]
         assert found["changes"][0]["bound_ps"] == 30 * US and found["changes"][0]["kept"]
         run = json.loads((Path(found["path"]) / "run.json").read_text())
-        assert [one["key"] for one in run["configurations"]] == ["0-m", "1-n"]
+        assert [one["key"] for one in run["configurations"]] == ["simulated-m", "simulated-n"]
+
+    def test_the_stays_in_a_mode_are_one_recording(self, tmp_path: Path) -> None:
+        """Three stays in two modes: times are those of the run, and blocks have numbers of their own."""
+        run = consort_package.simulate(load_system(ROOT / "examples/uav/system.yaml"), "5s", root=tmp_path)
+        near, cruise = run.configurations
+        assert [near["key"], cruise["key"]] == ["simulated-near-ground", "simulated-cruise"]
+        assert run.data["verdict"]["ok"]
+        assert [len(one["config"]["stays"]) for one in (near, cruise)] == [2, 1]
+        (_, left), (again, _) = near["config"]["stays"]
+        jobs = run.table(near["key"], "jobs")
+        released = jobs["release_tick"].to_numpy()
+        assert ((released < left) | (released >= again)).all() and (released >= again).any()
+        assert (cruise["config"]["stays"][0][0] >= left) and (cruise["config"]["stays"][0][1] <= again)
+        operations = run.table(near["key"], "operations")
+        kinds, channels = (operations[name].cast("string").to_pylist() for name in ("kind", "channel"))
+        blocks = [
+            number
+            for number, kind, channel in zip(operations["sequence"].to_pylist(), kinds, channels, strict=True)
+            if kind == "write" and channel is not None
+        ]
+        assert blocks == list(range(1, len(blocks) + 1)) and len(blocks) > 2
+        planned = {count["task"]: (count["planned"], count["released"]) for count in near["verdict"]["tasks"]}
+        assert all(due == done for due, done in planned.values()) and planned["fusion"][0] > 400
 
     def test_from_python(self, file: Path) -> None:
         run = consort_package.simulate(load_system(file), "30ms", root=file.parent / "runs", runs=2)
         assert run.data["verdict"]["ok"] and [one["key"] for one in run.data["configurations"]] == [
-            "0-m",
-            "1-n",
+            "simulated-m",
+            "simulated-n",
         ]
 
     def test_several_runs(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
