@@ -13,10 +13,11 @@ from typing import Any
 
 from consort.record import environment
 from consort.record.store import default_root
+from consort.sweep.cluster import workers_here
 from consort.sweep.points import Point
 
 from consort_bench.registry import BenchResult, Options, goal
-from consort_bench.sweeps import local_scheduler, points_of
+from consort_bench.sweeps import points_of
 
 SETS, QUICK = 100_000, 5_000
 MUTANT_SETS, PRINTED_SETS = 40_000, 20_000
@@ -26,9 +27,9 @@ def run(options: Options) -> BenchResult:
     """`iterations` is the number of task sets that each bound is attacked with."""
     sets = options.iterations or (QUICK if options.quick else SETS)
     root = options.root or default_root()
-    with local_scheduler() as scheduler:
+    with workers_here() as workers:
         attacked, printed, *lowered = (
-            points_of(name, count, root, scheduler, options.progress)
+            points_of(name, count, root, workers, options.progress)
             for name, count in (
                 ("soundness", sets),
                 ("soundness-printed", max(sets, PRINTED_SETS)),

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from consort.progress import Progress
 from consort.source import need_source_tree
 from consort.sweep.cells import Cells, spec_of
-from consort.sweep.cluster import workers_here
 from consort.sweep.load import load_sweep
 from consort.sweep.points import Point, points
 from consort.sweep.run import run
 from consort.sweep.store import identity
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 
 def sweep_file(name: str) -> Path:
@@ -22,14 +24,7 @@ def sweep_file(name: str) -> Path:
     return need_source_tree("a sweep of the benchmarks") / "bench" / "sweeps" / f"{name}.yaml"
 
 
-@contextmanager
-def local_scheduler() -> Iterator[str]:
-    """The address of a scheduler with a worker for each processor of this machine."""
-    with workers_here() as cluster:
-        yield cluster.scheduler_address
-
-
-def points_of(name: str, sets: int, root: Path, scheduler: str, progress: Progress) -> Sequence[Point]:
+def points_of(name: str, sets: int, root: Path, workers: LocalCluster, progress: Progress) -> Sequence[Point]:
     """The points of a sweep with so many sets; what was finished before under `root` is not done again."""
     cells = Cells(spec_of(load_sweep(sweep_file(name), sets)))
     folder = root / "sweeps" / f"{name}-{identity(cells)[:16]}"
@@ -38,7 +33,7 @@ def points_of(name: str, sets: int, root: Path, scheduler: str, progress: Progre
         cells,
         folder,
         name,
-        scheduler=scheduler,
+        scheduler=workers,
         progress=lambda _what, share: progress(name.replace("-", " "), share),
         finish=lambda result: found.extend(points(cells, result)),
     )

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from consort.errors import BadInput, ConsortError, EnvironmentLacks
 from consort.run.process import stop_if_asked
@@ -25,6 +25,9 @@ from consort.sweep.batches import Batches
 from consort.sweep.cells import Cells
 from consort.sweep.run import Outcome, Writer
 from consort.sweep.work import Cell, OtherCode, code, run_cells
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 # Tasks in flight for each worker: one that it does, and two that wait, so that it is never idle.
 IN_FLIGHT = 3
@@ -89,7 +92,7 @@ def on_cluster(
     writer: Writer,
     outcome: Outcome,
     workers: int | None,
-    scheduler: str | None,
+    scheduler: str | LocalCluster | None,
 ) -> None:
     """Computes all cells that are not finished."""
     with _client(workers, scheduler) as client:
@@ -193,7 +196,7 @@ def _threads(client: Any) -> int:
 
 
 @contextmanager
-def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
+def _client(workers: int | None, scheduler: str | LocalCluster | None) -> Iterator[Any]:
     import dask
     import distributed
 
@@ -202,9 +205,16 @@ def _client(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     connect: Any = distributed.Client
     with dask.config.set(SETTINGS):
         if scheduler is not None:
-            _check_address(scheduler)
+            if isinstance(scheduler, str):
+                _check_address(scheduler)
             try:
                 client = connect(scheduler, timeout=PATIENCE / 4, set_as_default=False)
+            except TypeError as error:
+                # What Dask raises where its configuration names no certificates.
+                raise EnvironmentLacks(
+                    f"{scheduler} talks by TLS, and Dask's configuration has no certificates: {error}",
+                    "name them under distributed.comm.tls, as for the scheduler",
+                ) from None
             except (OSError, ValueError, TimeoutError) as error:
                 raise EnvironmentLacks(
                     f"no scheduler answers at {scheduler}: {error or 'it took too long'}",

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -17,6 +18,9 @@ from consort.sweep.batches import Batches
 from consort.sweep.cells import Cells
 from consort.sweep.store import Store, open_store
 from consort.sweep.work import Done, code, run_cells
+
+if TYPE_CHECKING:
+    from distributed import LocalCluster
 
 # What is finished is written that often at first, and later each time a hundredth of the time has gone by, so
 # that the number of files stays small.
@@ -74,13 +78,14 @@ def run(
     name: str,
     *,
     workers: int | None = None,
-    scheduler: str | None = None,
+    scheduler: str | LocalCluster | None = None,
     progress: Progress = silent,
     finish: Callable[[pa.Table], None] | None = None,
 ) -> Outcome:
     """Computes what is not finished in the folder, and writes the result when all is.
 
-    `workers` 0: in this process; None: one for each processor of this machine, or those of `scheduler`.
+    `workers` 0: in this process; None: one for each processor of this machine, or those of `scheduler`, an
+    address or a cluster of `workers_here`.
     `finish` gets the result while the folder is still held.
     """
     with open_store(folder, cells, name) as store:

@@ -60,6 +60,12 @@ def test_other_users_of_the_machine_cannot_use_the_workers():
                 distributed.Client(address.replace("tls", scheme), timeout=2, set_as_default=False)
 
 
+def test_a_scheduler_that_asks_for_certificates_says_so(small, consort):
+    with cluster.workers_here(1) as here:
+        done = consort("sweep", small, "--scheduler", here.scheduler_address)
+    assert done.returncode == 3 and "distributed.comm.tls" in done.stderr, done.stderr
+
+
 def test_a_second_run_computes_nothing(cells, tmp_path, whole):
     again = run(cells, tmp_path / "whole", "small", workers=0)
     assert again.found == again.cells == len(cells) and again.tasks == 0
