@@ -142,11 +142,30 @@ EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search
     return result;
 }
 
+namespace {
+
+// Whether a load of at most 1 is all that preemptive EDF asks for: no deadline is before the period's end,
+// and nothing else holds the core or delays a release (Liu & Layland 1973).
+bool load_decides(const TaskSet& set) {
+    for (std::size_t k = 0; k < set.n; ++k) {
+        if (set.d[k] < set.t[k] || set.jitter(k) != 0 || set.blocking(k) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
 Feasibility edf_feasible(const TaskSet& set, const Search& search) {
     Feasibility result;
     const Load used = load(set, all);
     if (used == Load::above_one) {
         result.verdict = Verdict::overload;
+        return result;
+    }
+    if (search.preemptive && used != Load::undecided && load_decides(set)) {
+        result.feasible = true;
         return result;
     }
     Time steps = search.steps;

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -60,10 +59,8 @@ def task_sets(analysis: str, parameters: dict[str, Any], seed: int, sets: int) -
     preemptive = not analysis.endswith("non-preemptive")
     if analysis.startswith("fixed-priority"):
         verdicts = _engine.fp_schedulable(c=c, t=t, d=t, preemptive=preemptive)
-    elif analysis == "edf":
-        verdicts = at_most_one(c, t)
-    elif analysis == "edf-non-preemptive":
-        verdicts = _engine.edf_schedulable(c=c, t=t, d=t, preemptive=False)
+    elif analysis.startswith("edf"):
+        verdicts = _engine.edf_schedulable(c=c, t=t, d=t, preemptive=preemptive)
     elif analysis.startswith("simulated-"):
         policy = analysis.removeprefix("simulated-")
         _, misses, _ = _engine.sim_bulk(policy, c, t, p["duration"], seed=seed)
@@ -72,18 +69,6 @@ def task_sets(analysis: str, parameters: dict[str, Any], seed: int, sets: int) -
         slot = p["slot"]
         verdicts = _engine.spm_schedulable(c, t, p["cores"] * slot, slot, METHODS[analysis])
     return int(np.count_nonzero(verdicts))
-
-
-def at_most_one(c: NDArray[np.int64], t: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the utilisation of each set is at most 1: with deadlines at the periods that is all that EDF,
-    preemptive, asks for (Liu & Layland 1973). The engine's test of demand would take long near 1."""
-    total = (c / t).sum(axis=1)
-    verdicts = np.asarray(total <= 1)
-    # Where rounding might decide, exactly.
-    for row in np.nonzero(np.abs(total - 1) < 1e-12 * c.shape[1])[0]:
-        exact = sum(Fraction(int(a), int(b)) for a, b in zip(c[row], t[row], strict=True))
-        verdicts[row] = exact <= 1
-    return verdicts
 
 
 def programs(table: list[list[int]], analysis: str, parameters: dict[str, Any], seed: int, sets: int) -> int:

@@ -12,7 +12,7 @@ import pytest
 from consort import _engine
 from consort.analysis.generate import set_block
 from consort.sweep.cells import Cells, spec_of
-from consort.sweep.evaluate import at_most_one, evaluate
+from consort.sweep.evaluate import evaluate
 from consort.sweep.load import load_sweep
 from scipy import stats
 
@@ -66,7 +66,7 @@ def test_edf_is_decided_exactly_at_a_utilisation_of_one():
     c = np.array([[1, 2, 3], [1, 2, 4], [10**9, 10**9, 10**9 + 1]], dtype=np.int64)
     t = np.array([[3, 6, 9], [3, 6, 9], [3 * 10**9] * 3], dtype=np.int64)
     exact = [sum(map(Fraction, map(int, a), map(int, b))) <= 1 for a, b in zip(c, t, strict=True)]
-    assert at_most_one(c, t).tolist() == exact == [True, False, False]
+    assert _engine.edf_schedulable(c=c, t=t, d=t).tolist() == exact == [True, False, False]
 
 
 def test_a_cell_alone_gives_what_it_gives_in_the_sweep(small, consort, tmp_path):
