@@ -8,7 +8,6 @@ the other cores' memory and the shared window held back from Linux (board.yaml, 
 from __future__ import annotations
 
 import gzip
-import os
 import re
 import shutil
 import subprocess
@@ -21,6 +20,7 @@ from consort.board import qemu
 from consort.board.description import BoardSpec, CoreSpec, LinuxSpec, MemoryRange
 from consort.board.image import COMMON, build
 from consort.errors import BadInput, EnvironmentLacks
+from consort.files import written_whole
 from consort.source import cache_folder, need_source_tree
 
 
@@ -70,9 +70,8 @@ def kernel(linux: LinuxSpec) -> Path:
         path = _fetch(linux, Path(folder))
         target = cache_folder() / "rt-kernel" / path.name
         target.parent.mkdir(parents=True, exist_ok=True)
-        staged = target.with_name(f".{target.name}-{os.getpid()}")
-        shutil.copyfile(path, staged)
-        staged.replace(target)
+        with written_whole(target) as staged:
+            shutil.copyfile(path, staged)
     return target
 
 

@@ -83,12 +83,13 @@ def command(
     as_json: bool,
 ) -> None:
     from consort.draw.loads import draw_loads
+    from consort.files import replace_file
     from consort.model import load_system
     from consort.place.call import place
     from consort.place.conflict import conflict_of
     from consort.place.edit import edited
     from consort.place.show import as_data, loads
-    from consort.profile.edit import diff, replace_file
+    from consort.profile.edit import diff
     from consort.progress import progress_bar
 
     if as_json and only_diff:
@@ -122,10 +123,7 @@ def command(
         text = edited(system, placement.system)
         changes = diff(file, text)
         if output is not None:
-            if output.exists():
-                replace_file(output, text)
-            else:
-                output.write_text(text, encoding="utf-8")
+            replace_file(output, text)
         if svg is not None:
             before, after = loads(placement.problem, system), loads(placement.problem, placement.system)
             cores = [c for c in system.platform_description.core_names() if c in {*before, *after}]

@@ -74,8 +74,9 @@ def command(
     has in the system; every sample is kept as a recorded run. Proposed are the high-water mark and the
     low-water mark with a margin: measured, not a bound.
     """
+    from consort.files import replace_file
     from consort.profile import Settings, edited, profile_system, proposals
-    from consort.profile.edit import diff, replace_file
+    from consort.profile.edit import diff
     from consort.profile.show import as_json as data_of
     from consort.profile.show import lines, source_of
 

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
 from consort.commands.options import root_option
 from consort.errors import BadInput
+from consort.files import written_whole
 from consort.record.checked import reading
 from consort.record.store import load_run
 
@@ -42,13 +42,8 @@ def command(run: str, output: Path | None, open_page: bool, root: Path | None) -
         click.echo(line)
     # Written beside and renamed: a reader never sees half a page.
     for write, file in ((write_report, page), (write_trace, trace)):
-        draft = file.with_name(f".{file.name}.{os.getpid()}")
-        try:
-            with reading(chosen.path):
-                write(chosen, draft)
-            draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
+        with written_whole(file) as draft, reading(chosen.path):
+            write(chosen, draft)
         click.echo(str(file))
     if open_page:
         click.launch(str(page))

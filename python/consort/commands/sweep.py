@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from consort.errors import BadInput
 from consort.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ SHOWN = (".parquet", ".csv", ".html", ".pdf")
 @click.option("--sets", type=click.IntRange(1), metavar="N", help="Task sets instead of those of the file.")
 @click.option("--cell", metavar="KEY", help="Compute this cell alone, print its figures, and keep nothing.")
 @click.option("--list", "as_list", is_flag=True, help="List the cells with their keys and parameters.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done, or the list, as JSON.")
 def command(
     file: Path,
     out: Path | None,
@@ -63,9 +64,22 @@ def command(
 
     if scheduler is not None and workers is not None:
         raise click.UsageError("--workers are of this machine, and --scheduler has its own; give one of them")
+    if as_list or cell is not None:
+        alone = "--list" if as_list else "--cell"
+        given = {"--out": out, "--workers": workers, "--scheduler": scheduler}
+        given |= {"--cell": cell} if as_list else {}
+        for option, value in given.items():
+            if value is not None:
+                raise BadInput(
+                    f"{alone} keeps nothing and needs no workers; leave {option} out", field=option
+                )
     loaded = load_sweep(file, sets)
     cells = Cells(spec_of(loaded))
     if as_list:
+        if as_json:
+            listed = [_cell(cells, combination, block) for combination, block in cells]
+            click.echo(json.dumps(listed, indent=1))
+            return
         for combination, block in cells:
             click.echo(_line(cells, combination, block))
         return
@@ -107,20 +121,27 @@ def _line(cells: Cells, combination: int, block: int) -> str:
     return f"{cells.key(combination, block)}  {one.analysis}: {values}; block {block}"
 
 
+def _cell(cells: Cells, combination: int, block: int) -> dict[str, Any]:
+    """Which cell it is."""
+    chosen = cells.combinations[combination]
+    return {
+        "cell": cells.key(combination, block),
+        "analysis": chosen.analysis,
+        "parameters": chosen.parameters,
+        "block": block,
+        "seed": cells.seed(combination, block),
+    }
+
+
 def _one(cells: Cells, key: str) -> dict[str, Any]:
     from consort.sweep.evaluate import evaluate
     from consort.sweep.figures import FIGURES, provenance_of
 
     combination, block = cells.find(key)
-    chosen = cells.combinations[combination]
     names = [figure.name for figure in FIGURES[cells.kind]]
     return {
-        "cell": key,
-        "analysis": chosen.analysis,
-        "parameters": chosen.parameters,
-        "block": block,
-        "seed": cells.seed(combination, block),
-        "provenance": provenance_of(cells.kind, chosen.analysis),
+        **_cell(cells, combination, block),
+        "provenance": provenance_of(cells.kind, cells.combinations[combination].analysis),
         "rows": [dict(zip(names, row, strict=True)) for row in evaluate(cells, combination, block)],
     }
 

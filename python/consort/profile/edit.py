@@ -46,21 +46,6 @@ def diff(file: Path, text: str) -> str:
     return "".join(difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}"))
 
 
-def replace_file(file: Path, text: str) -> None:
-    """Writes a file whole or not at all, with the permissions that it had."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}-", delete=False
-    ) as written:
-        written.write(text)
-    staged = Path(written.name)
-    try:
-        staged.chmod(file.stat().st_mode & 0o777)
-        staged.replace(file)
-    except BaseException:
-        staged.unlink(missing_ok=True)
-        raise
-
-
 def _check(system: System, text: str) -> None:
     """A description that does not load is never shown: it would be a defect of this module."""
     loaded_from(system, text)

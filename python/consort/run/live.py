@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from consort.errors import BadInput, EnvironmentLacks
+from consort.files import replace_file
 from consort.run.data import struct_dtype
 from consort.runtime import Process, runtime_folder
 
@@ -100,9 +101,7 @@ class Announcement:
             self._page = None
 
     def _write(self) -> None:
-        staged = self._file.with_suffix(".new")
-        staged.write_text(json.dumps(self._said), encoding="utf-8")
-        staged.replace(self._file)
+        replace_file(self._file, json.dumps(self._said))
 
 
 @contextmanager
@@ -201,6 +200,19 @@ class Summary:
     cores: Sequence[Mapping[str, int]]
 
 
+def _opened(process: Process, configuration: Mapping[str, Any], access: int) -> int:
+    """The page of a run; `ProcessLookupError` where it is at another configuration by now, or has ended."""
+    try:
+        page = os.open(f"/proc/{process.pid}/fd/{configuration['fd']}", access | os.O_CLOEXEC)
+    except OSError as error:
+        raise ProcessLookupError(f"the page is gone ({error.strerror})") from None
+    # The number may belong to another file by now.
+    if os.fstat(page).st_ino != configuration["inode"] or not process.runs():
+        os.close(page)
+        raise ProcessLookupError("the page is gone")
+    return page
+
+
 class SummaryReader:
     """Reads the page of one configuration of a run in progress, also after the run has let go of it."""
 
@@ -213,14 +225,7 @@ class SummaryReader:
         )
         self._none = layouts["no_time"]
         self._bytes = page_bytes(layouts, len(configuration["tasks"]), len(configuration["cores"]))
-        try:
-            self._fd = os.open(f"/proc/{process.pid}/fd/{configuration['fd']}", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise ProcessLookupError(f"the page is gone ({error.strerror})") from None
-        # The number may belong to another file by now.
-        if os.fstat(self._fd).st_ino != configuration["inode"] or not process.runs():
-            os.close(self._fd)
-            raise ProcessLookupError("the page is gone")
+        self._fd = _opened(process, configuration, os.O_RDONLY)
 
     def close(self) -> None:
         os.close(self._fd)
@@ -264,13 +269,7 @@ class ModeRequests:
     def __init__(self, process: Process, configuration: Mapping[str, Any]) -> None:
         """`ProcessLookupError` where the run is at another configuration by now, or has ended."""
         self._at = configuration["request_at"]
-        try:
-            self._fd = os.open(f"/proc/{process.pid}/fd/{configuration['fd']}", os.O_RDWR | os.O_CLOEXEC)
-        except OSError as error:
-            raise ProcessLookupError(f"the page is gone ({error.strerror})") from None
-        if os.fstat(self._fd).st_ino != configuration["inode"] or not process.runs():
-            os.close(self._fd)
-            raise ProcessLookupError("the page is gone")
+        self._fd = _opened(process, configuration, os.O_RDWR)
 
     def ask(self, mode: int) -> None:
         os.pwrite(self._fd, (mode + 1).to_bytes(4, "little"), self._at)

@@ -11,13 +11,14 @@ import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from consort.errors import BadInput
+from consort.model import System, platform_from_data, system_from_data
 from consort.sweep.figures import parameters_of
 from consort.sweep.load import Loaded
-from consort.sweep.model import Attack, Varied
+from consort.sweep.model import BLOCKS, Attack, Varied
 
 FORMAT = 1
 MOST_COMBINATIONS = 10_000_000
@@ -80,6 +81,8 @@ class Cells:
         self.combinations: list[Combination] = []
         self.groups: list[tuple[int, int]] = []
         """The combinations that judge the same sets: the first, and how many."""
+        # What is changed in a description is all that a description is made of.
+        self._made_of = BLOCKS[self.kind].made_of or tuple(spec["parameters"])
         self._combine()
         # What is the same in all keys, put together once.
         common = ("format", "kind", "seed", "programs", "until_refuted", "system", "platform", "simulate")
@@ -87,12 +90,8 @@ class Cells:
         self._of_combination: dict[int, str] = {}
 
     def _combine(self) -> None:
-        from consort.sweep.model import Sweep
-
         values = self.spec["parameters"]
-        block = Sweep.model_fields[self.kind].annotation
-        model = next(m for m in block.__args__ if m is not type(None))  # type: ignore[union-attr]
-        made_of = list(values) if self.kind == "description" else list(model.made_of)
+        block = BLOCKS[self.kind]
         count = 1
         for name in values:
             count *= len(values[name])
@@ -100,9 +99,9 @@ class Cells:
             raise BadInput(
                 f"{count} combinations of parameters are more than {MOST_COMBINATIONS}; give fewer values"
             )
-        extras = {analysis: list(model.analyses[analysis]) for analysis in self.spec["analyses"]}
-        for chosen in itertools.product(*(values[name] for name in made_of)):
-            made = dict(zip(made_of, chosen, strict=True))
+        extras = {analysis: list(block.analyses[analysis]) for analysis in self.spec["analyses"]}
+        for chosen in itertools.product(*(values[name] for name in self._made_of)):
+            made = dict(zip(self._made_of, chosen, strict=True))
             first = len(self.combinations)
             for analysis, names in extras.items():
                 for more in itertools.product(*(values[name] for name in names)):
@@ -144,12 +143,14 @@ class Cells:
 
     def made(self, combination: int) -> dict[str, Any]:
         """The parameters that the sets depend on."""
-        from consort.sweep.model import KINDS, Attack, Programs, TaskSets
-
-        models = dict(zip(KINDS, (TaskSets, Programs, Attack, None), strict=True))
-        model = models[self.kind]
         parameters = self.combinations[combination].parameters
-        return parameters if model is None else {name: parameters[name] for name in model.made_of}
+        return {name: parameters[name] for name in self._made_of}
+
+    @cached_property
+    def system(self) -> System:
+        """The description that a sweep changes."""
+        platform = platform_from_data(self.spec["platform"])
+        return system_from_data(self.spec["system"], file=self.spec["file"], platform=platform)
 
     def find(self, key: str) -> tuple[int, int]:
         for combination, block in self:

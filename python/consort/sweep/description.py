@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from consort.analysis.system import analyze_system
-from consort.model import BadDescription, System, platform_from_data, system_from_data
+from consort.model import BadDescription, System
+from consort.sweep.cells import Cells
 from consort.sweep.changes import changed
 from consort.sweep.figures import FIGURES
 
@@ -15,14 +15,14 @@ Row = tuple[Any, ...]
 _COLUMNS = tuple(figure.name for figure in FIGURES["description"])
 
 
-def describe(spec: dict[str, Any], analysis: str, changes: dict[str, Any], seed: int) -> list[Row]:
+def describe(cells: Cells, analysis: str, changes: dict[str, Any], seed: int) -> list[Row]:
     """One row for each bound, simulated task or factor; a first one for the system."""
     try:
-        system = changed(_system(_Key(spec)), changes)
+        system = changed(cells.system, changes)
         if analysis == "bounds":
             return bounds(system)
         if analysis == "simulation":
-            return simulation(system, spec["simulate"], seed)
+            return simulation(system, cells.spec["simulate"], seed)
         from consort.analysis.sensitivity import sensitivity
 
         return [
@@ -90,22 +90,3 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
 
 def _row(**figures: Any) -> Row:
     return tuple(figures.get(name) for name in _COLUMNS)
-
-
-class _Key:
-    """A spec as the key of a cache: one worker has one at a time."""
-
-    def __init__(self, spec: dict[str, Any]) -> None:
-        self.spec = spec
-
-    def __hash__(self) -> int:
-        return id(self.spec)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.spec is other.spec
-
-
-@lru_cache(maxsize=1)
-def _system(key: _Key) -> System:
-    spec = key.spec
-    return system_from_data(spec["system"], file=spec["file"], platform=platform_from_data(spec["platform"]))

@@ -40,7 +40,7 @@ def evaluate(cells: Cells, combination: int, block: int) -> list[Row]:
         return [attack(cells, chosen.analysis, chosen.parameters, seed, sets)]
     from consort.sweep.description import describe
 
-    return describe(cells.spec, chosen.analysis, chosen.parameters, seed)
+    return describe(cells, chosen.analysis, chosen.parameters, seed)
 
 
 # A cell's neighbours judge the same sets.

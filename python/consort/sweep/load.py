@@ -17,7 +17,7 @@ from consort.model.problems import nearest
 from consort.model.validate import validate
 from consort.sweep.changes import check_change
 from consort.sweep.figures import figures_of
-from consort.sweep.model import KINDS, Programs, Sweep, TaskSets, Varied
+from consort.sweep.model import BLOCKS, Attack, Programs, Sweep, TaskSets, Varied
 
 PROGRAM_COLUMNS = ("program", "scratchpad_ns", "contended_ns", "load_ns", "unload_ns")
 
@@ -44,14 +44,16 @@ def load_sweep(path: str | Path, sets: int | None = None) -> Loaded:
     if "sweep" not in document.data:
         place = document.problem((), "this is no sweep file; it begins with 'sweep: 1'")
         raise BadDescription([place])
-    given = [kind for kind in KINDS if kind in document.data]
+    given = [kind for kind in BLOCKS if kind in document.data]
     if len(given) != 1:
-        text = f"{' and '.join(given) or 'nothing'} to be swept stands here; give one of {', '.join(KINDS)}"
+        text = f"{' and '.join(given) or 'nothing'} to be swept stands here; give one of {', '.join(BLOCKS)}"
         document.problems.append(document.problem((), text))
     sweep, _ = validate(Sweep, document)
     if document.problems or sweep is None:
         raise BadDescription(document.problems)
     if sets is not None:
+        if sweep.kind == "description":
+            raise BadInput("a description is no random set; leave it out", field="--sets")
         sweep = sweep.model_copy(update={"sets": sets})
     programs: list[list[int]] = []
     system: System | None = None
@@ -64,6 +66,7 @@ def load_sweep(path: str | Path, sets: int | None = None) -> Loaded:
         _check_task_sets(document, sweep, block)
     _check_analyses(document, sweep)
     if not document.problems:
+        _check_used(document, sweep)
         _check_plots(document, sweep)
     if document.problems:
         raise BadDescription(document.problems)
@@ -94,6 +97,28 @@ def _check_task_sets(document: Document, sweep: Sweep, block: TaskSets) -> None:
         wrong("slot", "three-phase analyses need the slot; add it, for example 'slot: 155us'")
     if max(block.shortest) > min(block.longest):
         wrong("shortest", "a shortest period is above a longest one; lower it")
+
+
+def _check_used(document: Document, sweep: Sweep) -> None:
+    """What is given has to be used: by an analysis that is named, or at all by what is swept."""
+    block = sweep.swept
+    users: dict[str, list[str]] = {}
+    for analysis, names in block.analyses.items():
+        for name in names:
+            users.setdefault(name, []).append(analysis)
+    for name in block.model_fields_set & users.keys():
+        if not set(users[name]) & set(sweep.analyses):
+            text = f"no analysis of this sweep uses it; remove it, or add one of {', '.join(users[name])}"
+            document.problems.append(document.problem((sweep.kind, name), text))
+    unused: dict[str, str] = {}
+    if isinstance(block, Varied):
+        unused |= dict.fromkeys(("sets", "block"), "a description is no random set")
+        if "simulation" not in sweep.analyses:
+            unused["seed"] = "nothing is random without the analysis 'simulation'"
+    if isinstance(block, Attack) and block.until_refuted:
+        unused["block"] = "a search that its first finding ends is not divided ('until_refuted')"
+    for name in sweep.model_fields_set & unused.keys():
+        document.problems.append(document.problem((name,), f"{unused[name]}; remove it"))
 
 
 def _check_plots(document: Document, sweep: Sweep) -> None:

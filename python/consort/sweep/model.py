@@ -196,7 +196,7 @@ class Sweep(Described):
     @property
     def kind(self) -> str:
         """Which of the blocks there is."""
-        return next(kind for kind in KINDS if getattr(self, kind) is not None)
+        return next(kind for kind in BLOCKS if getattr(self, kind) is not None)
 
     @property
     def swept(self) -> Block:
@@ -204,11 +204,16 @@ class Sweep(Described):
         return block
 
 
-KINDS = ("task_sets", "programs", "attack", "description")
+BLOCKS: dict[str, type[Block]] = {
+    "task_sets": TaskSets,
+    "programs": Programs,
+    "attack": Attack,
+    "description": Varied,
+}
 
 
 def sweep_schema() -> dict[str, Any]:
     """The schema of sweep files."""
     schema = schema_of(Sweep, "Consort sweep")
-    schema["oneOf"] = [{"required": [kind]} for kind in KINDS]
+    schema["oneOf"] = [{"required": [kind]} for kind in BLOCKS]
     return schema

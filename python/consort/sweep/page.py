@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from consort import __version__
+from consort.files import replace_file
 from consort.report.page import environment_rows, templates
 from consort.sweep.cells import Cells
 from consort.sweep.figures import FIGURES, SHARES, column_of, figures_of
@@ -66,9 +66,7 @@ def write_page(loaded: Loaded, cells: Cells, rows: Sequence[Point], folder: Path
         )
     )
     file = folder / PAGE
-    part = folder / f".{PAGE}.{os.getpid()}"
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
+    replace_file(file, text)
     return file
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import csv
 import itertools
-import os
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from consort.files import written_whole
 from consort.sweep.cells import Cells
 from consort.sweep.figures import FIGURES, SHARES, column_of, provenance_of
 from consort.sweep.store import as_stored
@@ -72,9 +72,7 @@ def _put(how: str, a: Any, b: Any) -> Any:
 
 def write_points(rows: list[Point], file: Path) -> None:
     """As CSV, whole or not at all."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    with part.open("w", newline="", encoding="utf-8") as out:
+    with written_whole(file) as part, part.open("w", newline="", encoding="utf-8") as out:
         table = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
-    part.replace(file)

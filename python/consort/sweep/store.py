@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from consort.errors import BadInput
+from consort.files import replace_file, written_whole
 from consort.limits import LARGEST_RECORD, read_bytes
 from consort.record import environment
 from consort.sweep.cells import FORMAT, Cells, Spec, digest
@@ -177,12 +178,10 @@ def _first_of_each(table: pa.Table) -> pa.Array:
 
 def write_whole(table: pa.Table, file: Path) -> None:
     """Writes a Parquet file that is there whole or not at all, even when the machine stops."""
-    part = file.with_name(f".{file.name}.{os.getpid()}")
-    with part.open("wb") as out:
+    with written_whole(file) as part, part.open("wb") as out:
         pq.write_table(table, out, compression="zstd", write_page_checksum=True)
         out.flush()
         os.fsync(out.fileno())
-    part.replace(file)
     folder = os.open(file.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -231,9 +230,7 @@ def _check_manifest(folder: Path, cells: Cells, name: str) -> None:
         if any((folder / CELLS).iterdir()):
             raise BadInput(f"holds cells and no {MANIFEST}; name another folder", file=folder) from None
         data = {"consort_sweep": FORMAT, "name": name, **mine, "spec": cells.spec, "made_on": environment()}
-        part = file.with_name(f".{MANIFEST}")
-        part.write_text(json.dumps(data, indent=1), encoding="utf-8")
-        part.replace(file)
+        replace_file(file, json.dumps(data, indent=1))
         return
     except (ValueError, BadInput):
         raise BadInput("cannot be read; name another folder", file=file) from None

@@ -43,6 +43,11 @@ BROKEN = [
     ("y: share", "y: shares", "did you mean 'share'?"),
     ("where: {tasks: 6}", "where: {task: 6}", "did you mean 'tasks'?"),
     ("task_sets:", "programs:", "unknown key 'tasks'"),
+    (
+        "slot: [100us, 200us]",
+        "slot: 100us\n  duration: 1s",
+        "task_sets.duration: no analysis of this sweep uses it",
+    ),
     ("sweep: 1", "sweep: 2", "the number 2 is no version"),
     ("sweep: 1\n", "", "begins with 'sweep: 1'"),
 ]
@@ -92,6 +97,29 @@ def test_simulation_needs_to_know_how(tmp_path):
     assert "add 'simulate: {duration: 1s}'" in wrong(tmp_path, text)
     text = DESCRIBED.format(file=VEHICLE, change="scale.wcet: 1").replace("mode: limp-home", "mode: limp-hom")
     assert "limp-home" in wrong(tmp_path, text)
+
+
+def test_what_a_changed_description_does_not_use_is_refused(tmp_path):
+    text = DESCRIBED.format(file=VEHICLE, change="scale.wcet: 2")
+    for key, value, why in (
+        ("sets", 100, "a description is no random set"),
+        ("block", 10, "a description is no random set"),
+        ("seed", 3, "nothing is random"),
+    ):
+        said = wrong(tmp_path, f"{text}{key}: {value}\n")
+        assert f"{key}: {why}" in said and "remove it" in said
+    said = wrong(tmp_path, "sweep: 1\nblock: 10\nattack: {until_refuted: true}\nanalyses: [three-phase]\n")
+    assert "block: a search that its first finding ends is not divided" in said
+
+
+def test_options_that_cannot_act_are_refused(small, consort):
+    for alone in (["--list"], ["--cell", "0123"]):
+        for option, value in (("--out", "x"), ("--workers", "1"), ("--scheduler", "tcp://a:1")):
+            done = consort("sweep", small, *alone, option, value)
+            assert done.returncode == 2 and f"{option}: {alone[0]} keeps nothing" in done.stderr
+    listed = json.loads(consort("sweep", small, "--list", "--json").stdout)
+    lines = consort("sweep", small, "--list").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [one["cell"] for one in listed]
 
 
 def test_ranges_are_exact():
