@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -94,6 +95,7 @@ nb::list list_of(const std::vector<sim::Figures>& figures) {
         d["held"] = f.held;
         d["fallbacks"] = f.fallbacks;
         d["unserved"] = f.unserved;
+        d["early"] = f.early;
         const bool served = f.jobs != f.unserved;
         d["max_response"] = served ? nb::cast(f.max_response) : nb::none();
         d["min_response"] = served ? nb::cast(f.min_response) : nb::none();
@@ -224,6 +226,12 @@ nb::dict dict_of(const virtual_time::Task& task) {
     d["one_in_flight"] = task.one_in_flight;
     d["rests"] = task.rests;
     d["until_deadline"] = task.until_deadline;
+    if (task.arrival) {
+        nb::dict arrival;
+        arrival["writer"] = task.arrival->writer;
+        arrival["let"] = task.arrival->let;
+        d["arrival"] = arrival;
+    }
     return d;
 }
 
@@ -389,7 +397,22 @@ void bind_sim(nb::module_& module) {
         .def_rw("rests", &sim::Task::rests)
         .def_rw("until_deadline", &sim::Task::until_deadline)
         .def_rw("releases", &sim::Task::releases)
-        .def_rw("executions", &sim::Task::executions);
+        .def_rw("executions", &sim::Task::executions)
+        .def_prop_rw(
+            "arrival",
+            [](const sim::Task& task) -> std::optional<std::pair<std::uint32_t, bool>> {
+                if (!task.arrival) {
+                    return std::nullopt;
+                }
+                return std::pair{task.arrival->writer, task.arrival->let};
+            },
+            [](sim::Task& task, const std::optional<std::pair<std::uint32_t, bool>>& given) {
+                task.arrival.reset();
+                if (given) {
+                    task.arrival = sim::Arrival{given->first, given->second};
+                }
+            },
+            nb::arg("value").none());
     nb::class_<sim::System>(module, "SimSystem")
         .def(
             "__init__",

@@ -15,9 +15,10 @@ using app::Draw;
 using app::Releases;
 
 // The task must outlive what is made of these.
-[[nodiscard]] inline app::ReleaseRule release_rule(const Task& task) {
-    return {task.period,          task.extra_gap,       task.offset,   task.jitter,
-            task.releases.data(), task.releases.size(), task.first_job};
+[[nodiscard]] inline app::ReleaseRule release_rule(const Task& task,
+                                                   const app::Arrivals* arrivals = nullptr) {
+    return {task.period,          task.extra_gap,       task.offset,    task.jitter,
+            task.releases.data(), task.releases.size(), task.first_job, arrivals};
 }
 [[nodiscard]] inline app::ExecutionRule execution_rule(const Task& task) {
     return {task.bcet, task.wcet, task.executions.data(), task.executions.size()};

@@ -104,6 +104,9 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id) {
     made.one_in_flight = task.one_in_flight;
     made.rests = task.rests;
     made.until_deadline = task.until_deadline;
+    if (task.arrival) {
+        made.arrival = {task.arrival->writer, task.arrival->let};
+    }
     return made;
 }
 

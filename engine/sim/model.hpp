@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -64,6 +65,12 @@ struct Section {
     std::uint32_t times = 1;  // in each job
 };
 
+// Whose blocks release a task.
+struct Arrival {
+    std::uint32_t writer = 0;  // a task that is not three-phase
+    bool let = false;          // a block is there at its job's deadline, not at its end
+};
+
 struct Task {
     std::uint32_t core = 0;    // where it is computed
     std::uint32_t master = 0;  // where it is released; the same but for offloaded tasks
@@ -107,6 +114,9 @@ struct Task {
     std::uint64_t first_job = 0;
     std::vector<Time> releases;    // where given: exactly these
     std::vector<Time> executions;  // where given: these, in turn
+    // Where given: one job for each block, `period` apart at least but for the jitter; no offset, no extra
+    // gap. Not of three-phase tasks.
+    std::optional<Arrival> arrival;
 };
 
 struct System {

@@ -50,15 +50,17 @@ class Processors {
                 while (!events_.empty() && events_.front().at == now) {
                     handle(pop(events_), now);
                 }
+                take_arrivals(now);
                 while (!releases_.empty() && releases_.front().at == now) {
                     release(pop(releases_).task, now);
                 }
-            } while (!events_.empty() && events_.front().at == now);
+            } while (!arrived_.empty() || (!events_.empty() && events_.front().at == now));
             for (CoreState& core : cores_) {
                 if (core.look) {
                     dispatch(core, now);
                 }
             }
+            take_arrivals(now);
         }
     }
 
@@ -173,7 +175,28 @@ class Processors {
         std::push_heap(heap.begin(), heap.end());
     }
 
+    // Who is released by whose blocks.
+    void prepare_arrivals(std::span<const std::uint32_t> mine) {
+        arrived_.clear();
+        arrivals_.clear();
+        released_by_.clear();
+        const auto by_blocks = [this](std::uint32_t t) { return system_.tasks[t].arrival.has_value(); };
+        if (std::none_of(mine.begin(), mine.end(), by_blocks)) {
+            return;
+        }
+        arrivals_.resize(mine.size());
+        released_by_.resize(mine.size());
+        for (std::uint32_t t = 0; t < mine.size(); ++t) {
+            if (by_blocks(mine[t])) {
+                const auto writer =
+                    std::find(mine.begin(), mine.end(), system_.tasks[mine[t]].arrival->writer);
+                released_by_[static_cast<std::size_t>(writer - mine.begin())].push_back(t);
+            }
+        }
+    }
+
     void prepare(std::span<const std::uint32_t> mine, std::span<const std::uint32_t> cores, Time until) {
+        prepare_arrivals(mine);
         until_ = until;
         stopped_ = never;
         idle_ = 0;
@@ -210,7 +233,8 @@ class Processors {
             state.core = index_[task.master];
             state.worker = index_[task.core];
             state.draw = Draw(settings_.seed, mine[t]);
-            state.releases = Releases(release_rule(task), state.draw, settings_.arrival);
+            const app::Arrivals* arrivals = task.arrival ? &arrivals_[t] : nullptr;
+            state.releases = Releases(release_rule(task, arrivals), state.draw, settings_.arrival);
             state.phase = Phase::idle;
             state.running = state.reloads = state.late_answer = false;
             state.holds = never;
@@ -259,7 +283,7 @@ class Processors {
     // The task's next job becomes ready at its release, or now if that has passed.
     void wait_for_release(std::uint32_t t, Time now) {
         const Releases& releases = tasks_[t].releases;
-        if (releases.nominal() < until_) {
+        if (releases.cause() < until_) {
             push(releases_, {std::max(releases.actual(), now), t});
         }
     }
@@ -351,7 +375,14 @@ class Processors {
         row.status = Status::deadline_miss | Status::unserved;
         row.task = s.id;
         sink_.job(row);
+        next_release(s);
+    }
+
+    void next_release(TaskState& s) {
         s.releases.next();
+        if (s.task->arrival) {
+            arrived_.push_back(static_cast<std::uint32_t>(&s - tasks_.data()));
+        }
     }
 
     // A ready job whose turn has come too late: the task's next one takes its place.
@@ -360,7 +391,7 @@ class Processors {
         s.phase = Phase::idle;
         ++s.part;
         skip(s, now);
-        if (s.releases.nominal() < until_ && s.releases.actual() <= now) {
+        if (s.releases.cause() < until_ && s.releases.actual() <= now) {
             release(t, now);
         } else {
             wait_for_release(t, now);
@@ -370,10 +401,10 @@ class Processors {
     void release(std::uint32_t t, Time now) {
         TaskState& s = tasks_[t];
         const Releases& r = s.releases;
-        while (r.nominal() < until_ && cannot_begin(s, now)) {
+        while (r.cause() < until_ && cannot_begin(s, now)) {
             skip(s, now);
         }
-        if (r.nominal() >= until_) {
+        if (r.cause() >= until_) {
             return;  // a stop came in between, or there is no further job
         }
         if (r.actual() > now) {
@@ -410,6 +441,16 @@ class Processors {
         begin_part(t, s.parts.front().length, now);
     }
 
+    void begins(TaskState& s, Time now) {
+        if (s.job.start != absent) {
+            return;
+        }
+        s.job.start = now;
+        if (s.releases.early() != 0) {
+            sink_.early(s.id);
+        }
+    }
+
     // What takes no time needs no core, but for those that are kept from a job's first part to its last.
     void begin_part(std::uint32_t t, Time length, Time now) {
         TaskState& s = tasks_[t];
@@ -424,9 +465,7 @@ class Processors {
         }
         ++s.part;
         if (length == 0 && !core.keeps) {
-            if (s.job.start == absent) {
-                s.job.start = now;
-            }
+            begins(s, now);
             end_part(t, now);
             return;
         }
@@ -498,8 +537,29 @@ class Processors {
         sink_.job(s.job);
         s.phase = Phase::idle;
         ++s.part;
-        s.releases.next();
+        announce(t, now);
+        next_release(s);
         wait_for_release(t, now);
+    }
+
+    // The output of the task's job is a block that releases others, before the next releases.
+    void announce(std::uint32_t t, Time now) {
+        const JobRow& job = tasks_[t].job;
+        if (released_by_.empty() || (job.status & Status::output_held) != 0) {
+            return;
+        }
+        for (const std::uint32_t r : released_by_[t]) {
+            arrivals_[r].announce(tasks_[r].task->arrival->let ? std::max(job.deadline, now) : now);
+            arrived_.push_back(r);
+        }
+    }
+    void take_arrivals(Time now) {
+        for (const std::uint32_t r : arrived_) {
+            if (tasks_[r].releases.look()) {
+                wait_for_release(r, now);
+            }
+        }
+        arrived_.clear();
     }
 
     void handle(const Event& e, Time now) {
@@ -554,9 +614,7 @@ class Processors {
         } else if (s.running) {
             halt(core, now);
         }
-        if (s.job.start == absent) {
-            s.job.start = now;
-        }
+        begins(s, now);
         if (!goes_on) {
             ++s.part;  // whatever of it waits on the master's core is void
         }
@@ -691,9 +749,7 @@ class Processors {
 
     void start(CoreState& core, const Ready& entry, Time now) {
         TaskState& s = tasks_[entry.task];
-        if (s.job.start == absent) {
-            s.job.start = now;
-        }
+        begins(s, now);
         if (std::exchange(s.reloads, false)) {
             const Draw draw(app::mix(settings_.seed + reload_choices + s.job.preemptions), s.id);
             const auto sets = static_cast<Time>(std::count(s.lost.begin(), s.lost.end(), true));
@@ -762,6 +818,10 @@ class Processors {
     Division division_;
     std::vector<Event> events_;      // a heap
     std::vector<Release> releases_;  // a heap
+    // By task, where any is released by blocks.
+    std::vector<app::Arrivals> arrivals_;
+    std::vector<std::vector<std::uint32_t>> released_by_;
+    std::vector<std::uint32_t> arrived_;
 };
 
 }  // namespace consort::engine::sim

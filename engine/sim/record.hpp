@@ -61,6 +61,7 @@ struct Figures {
     std::uint64_t held = 0;
     std::uint64_t fallbacks = 0;
     std::uint64_t unserved = 0;
+    std::uint64_t early = 0;  // whose block came before they were due
     // Of the jobs that were served.
     Time max_response = absent;
     Time min_response = never;
@@ -107,6 +108,8 @@ class Sink {
             trace_->jobs.push_back(row);
         }
     }
+
+    void early(std::uint32_t task) { ++(*figures_)[task].early; }
 
     void slice(Time begin, Time end, std::uint32_t task, std::uint64_t seq, std::uint32_t core, Doing doing) {
         if constexpr (traced) {

@@ -63,6 +63,18 @@ void check_task(const System& system, std::size_t index) {
     for (const Time e : t.executions) {
         require(e >= 0 && e < largest_time, where, "execution times must be 0 or more and below 2^60");
     }
+    if (t.arrival) {
+        require(t.arrival->writer < system.tasks.size() && t.arrival->writer != index, where,
+                "another task writes the blocks that release it");
+        const Task& writer = system.tasks[t.arrival->writer];
+        for (const Task* end : {&t, &writer}) {
+            require(system.cores[end->core].policy != Policy::three_phase, where,
+                    "no three-phase task writes blocks that release others, or is released by them");
+            require(!end->rests, where, "blocks that release tasks belong to no mode");
+        }
+        require(t.offset == 0 && t.extra_gap == 0 && t.releases.empty(), where,
+                "a task that blocks release has no other releases");
+    }
     const Core& core = system.cores[t.core];
     if (t.offloaded) {
         require(core.policy == Policy::worker, where, "an offloaded task needs a worker's core");
@@ -169,6 +181,9 @@ std::vector<Cluster> clusters(const System& system) {
     bool any = false;
     for (const Task& t : system.tasks) {
         join(t.core, t.master);
+        if (t.arrival) {
+            join(t.core, system.tasks[t.arrival->writer].core);
+        }
         if (t.offloaded && t.on_miss == OnMiss::stop) {
             stops = t.core;
             any = true;

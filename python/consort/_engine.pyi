@@ -214,6 +214,7 @@ class SimTask:
     until_deadline: bool
     releases: list[int]
     executions: list[int]
+    arrival: tuple[int, bool] | None
     def __init__(self, on_miss: str = ...) -> None: ...
 
 class SimSystem:

@@ -25,6 +25,9 @@ enum class Feature : std::uint8_t {
     sporadic,
     given_releases,
     skipping,
+    arrivals,
+    arrivals_let,
+    arrivals_across,  // the writer's core is another one
     suspension,
     spinning_master,
     context_switch,
@@ -53,6 +56,9 @@ inline constexpr std::array<const char*, feature_count> feature_names = {
     "sporadic releases",
     "given releases",
     "skipped releases",
+    "releases by blocks",
+    "releases by blocks of LET channels",
+    "releases by blocks from another core",
     "self-suspension",
     "a master that spins",
     "context switches",
@@ -97,6 +103,9 @@ inline Features features_of(const Case& c) {
         has(Feature::sporadic, t.extra_gap != 0);
         has(Feature::given_releases, !t.releases.empty());
         has(Feature::skipping, t.skip);
+        has(Feature::arrivals, t.arrival.has_value());
+        has(Feature::arrivals_let, t.arrival && t.arrival->let);
+        has(Feature::arrivals_across, t.arrival && c.system.tasks[t.arrival->writer].master != t.master);
         has(Feature::suspension, t.suspension != 0);
         has(Feature::spinning_master, t.offloaded && master.keeps);
         has(Feature::context_switch, master.context_switch != 0);

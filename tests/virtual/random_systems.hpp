@@ -105,6 +105,30 @@ class Generator {
             }
             c_.system.tasks.push_back(task);
         }
+        if (tasks > 1 && dice_.one_in(2)) {
+            release_by_blocks();
+        }
+    }
+
+    // Some of the tasks, at distances that their writers keep now and then. A circle releases nobody.
+    void release_by_blocks() {
+        const std::size_t tasks = c_.system.tasks.size();
+        for (std::uint32_t t = 0; t < tasks; ++t) {
+            const auto writer = static_cast<std::uint32_t>(dice_.below(tasks));
+            sim::Task& task = c_.system.tasks[t];
+            if (writer == t || !dice_.one_in(2)) {
+                continue;
+            }
+            task.offset = task.extra_gap = 0;
+            task.releases.clear();
+            task.arrival = {writer, dice_.one_in(2)};
+            if (dice_.one_in(2)) {
+                task.period = c_.system.tasks[writer].period;
+            }
+            if (dice_.one_in(2)) {
+                c_.channels.push_back({writer, {t}, task.arrival->let});
+            }
+        }
     }
 
     sim::Task common(Time fraction) {

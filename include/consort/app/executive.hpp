@@ -178,7 +178,7 @@ class Executive {
     // `until` has come down to now: what is due from then on is not released any more.
     void withhold() noexcept {
         for (std::uint32_t t = 0; t < tasks_; ++t) {
-            if (states_[t].releases.nominal() >= port_->until()) {
+            if (states_[t].releases.cause() >= port_->until()) {
                 releases_.remove(t);
             }
         }
@@ -235,6 +235,17 @@ class Executive {
     }
     [[nodiscard]] bool wait_due() const noexcept { return due(waits_, port_->now()); }
 
+    // Blocks that release the task were announced, or a job of it that a block released is over: before the
+    // next release_jobs().
+    void arrived(std::uint32_t t) noexcept {
+        if (states_[t].releases.look()) {
+            wait_for_release(t, port_->now());
+            arm();
+        }
+    }
+    // Of the job in hand: by how much its block came before it was due.
+    [[nodiscard]] Time early(std::uint32_t t) const noexcept { return states_[t].releases.early(); }
+
     // The worker's answer to job `seq` of this task is there.
     void answer(std::uint32_t t, std::uint32_t seq) noexcept {
         State& s = states_[t];
@@ -278,7 +289,7 @@ class Executive {
         s.phase = Phase::idle;
         waits_.remove(tasks_ + t);
         skip(s);
-        if (s.releases.nominal() < port_->until()) {
+        if (s.releases.cause() < port_->until()) {
             if (s.releases.actual() <= now) {
                 release(t);
             } else {
@@ -341,7 +352,7 @@ class Executive {
     // The task's next job becomes ready at its release, or now if that has passed.
     void wait_for_release(std::uint32_t t, Time now) noexcept {
         const Releases& r = states_[t].releases;
-        if (r.nominal() < port_->until()) {
+        if (r.cause() < port_->until()) {
             releases_.set(t, r.actual() < now ? now : r.actual());
         }
     }
@@ -362,8 +373,8 @@ class Executive {
         const Time now = port_->now();
         const TaskPlan& plan = *s.plan;
         for (;;) {
-            if (s.releases.nominal() >= port_->until()) {
-                return;  // a stop came in between
+            if (s.releases.cause() >= port_->until()) {
+                return;  // a stop came in between, or no block
             }
             if (s.releases.actual() > now) {
                 wait_for_release(t, now);

@@ -90,9 +90,47 @@ class Draw {
     std::uint64_t key_ = 0;
 };
 
+// The blocks of a channel that release a task: its one writer announces when each can be read.
+class Arrivals {
+  public:
+    // Of how many of the last blocks the instant is known.
+    static constexpr std::uint32_t kept = 64;
+
+    constexpr void announce(Time instant) noexcept {
+        instants_[announced_ % kept] = instant;
+        ++announced_;
+    }
+    [[nodiscard]] constexpr std::uint64_t announced() const noexcept { return announced_; }
+    // When an announced block could be read; `absent`: it is not kept any more.
+    [[nodiscard]] constexpr Time operator[](std::uint64_t block) const noexcept {
+        return announced_ - block < kept ? instants_[block % kept] : absent;
+    }
+
+  private:
+    Time instants_[kept]{};
+    std::uint64_t announced_ = 0;
+};
+
+// The release that a block causes, under an arrival curve with jitter: due `apart` after the task's last job
+// at the earliest, and no more than `jitter` before the block came; released when it is due and the block is
+// there. So no more jobs are released than an analysis counts with.
+struct ArrivalRelease {
+    Time nominal = 0;
+    Time actual = 0;
+
+    // earliest: the last job's nominal release + apart, 0 for the first one. arrival: `absent` if the block
+    // came too long ago to be known.
+    [[nodiscard]] static constexpr ArrivalRelease of(Time arrival, Time jitter, Time earliest) noexcept {
+        ArrivalRelease release;
+        release.nominal = arrival - jitter > earliest ? arrival - jitter : earliest;
+        release.actual = arrival > release.nominal ? arrival : release.nominal;
+        return release;
+    }
+};
+
 // When a task is released. Periodic: offset + k * period, each up to `jitter` later. Sporadic: the same with
 // up to `extra_gap` more between two releases. Given: exactly `given`, in order; the rest counts for nothing
-// but the jitter.
+// but the jitter. By arrivals: one job a block, at least `period` apart but for the jitter.
 struct ReleaseRule {
     Time period = 1;
     Time extra_gap = 0;
@@ -102,6 +140,7 @@ struct ReleaseRule {
     std::size_t given_count = 0;
     // The number of its first job: not 0 where it goes on after a change of mode.
     std::uint64_t first_job = 0;
+    const Arrivals* arrivals = nullptr;
 };
 
 // The releases of a task, one after another.
@@ -110,18 +149,46 @@ class Releases {
     constexpr Releases() noexcept = default;
     constexpr Releases(const ReleaseRule& rule, const Draw& draw, Spread spread) noexcept
         : rule_(rule), draw_(draw), spread_(spread), job_(rule.first_job) {
-        place(rule_.given_count == 0 ? rule_.offset : rule_.given[0]);
+        if (rule_.arrivals != nullptr) {
+            await(0);
+        } else {
+            place(rule_.given_count == 0 ? rule_.offset : rule_.given[0]);
+        }
     }
 
     // When the job is due, and when it is released: later by its jitter, never before its predecessor.
-    // `never`: the list is at its end.
+    // `never`: the list is at its end, or its block is not there.
     [[nodiscard]] constexpr Time nominal() const noexcept { return nominal_; }
     [[nodiscard]] constexpr Time actual() const noexcept { return actual_; }
+    // What must come before the end of a run for the run to have the job: that it is due, or its block.
+    [[nodiscard]] constexpr Time cause() const noexcept { return cause_; }
+    // By how much its block came before it was due, as far as that is known.
+    [[nodiscard]] constexpr Time early() const noexcept {
+        return cause_ != absent && nominal_ > cause_ ? nominal_ - cause_ : 0;
+    }
     // Its number, from 0.
     [[nodiscard]] constexpr std::uint64_t job() const noexcept { return job_; }
 
+    // Of a task released by arrivals, after next() and after announcements. True: the next job's block is
+    // there since then.
+    constexpr bool look() noexcept {
+        if (nominal_ != never || rule_.arrivals->announced() <= job_) {
+            return false;
+        }
+        const Time arrival = (*rule_.arrivals)[job_];
+        const ArrivalRelease release = ArrivalRelease::of(arrival, rule_.jitter, earliest_);
+        nominal_ = release.nominal;
+        actual_ = release.actual;
+        cause_ = arrival;
+        return true;
+    }
+
     constexpr void next() noexcept {
         ++job_;
+        if (rule_.arrivals != nullptr) {
+            await(after(nominal_, rule_.period));
+            return;
+        }
         if (rule_.given_count != 0) {
             place(job_ < rule_.given_count ? rule_.given[job_] : never);
             return;
@@ -134,8 +201,13 @@ class Releases {
     }
 
   private:
+    constexpr void await(Time earliest) noexcept {
+        earliest_ = earliest;
+        nominal_ = actual_ = cause_ = never;
+    }
+
     constexpr void place(Time nominal) noexcept {
-        nominal_ = nominal;
+        nominal_ = cause_ = nominal;
         Time actual = nominal;
         if (rule_.jitter != 0 && nominal != never) {
             actual = after(nominal, draw_(spread_, Choice::jitter, job_, 0, rule_.jitter));
@@ -150,6 +222,8 @@ class Releases {
     std::uint64_t job_ = 0;
     Time nominal_ = 0;
     Time actual_ = 0;
+    Time cause_ = 0;
+    Time earliest_ = 0;  // of a block's job
 };
 
 // How long a job executes: between best and worst, or, where given, these in turn.

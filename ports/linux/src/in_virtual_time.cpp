@@ -129,6 +129,10 @@ class Steps final : public vt::Observer {
         drain();
     }
 
+    void early(std::uint32_t task, const app::JobTimes& /*job*/, vt::Time by) override {
+        tasks_[task].prepared->runner().event(Event::early_arrival, static_cast<std::uint64_t>(by));
+    }
+
     void changed(const app::ModeChanged& change) override {
         event(Event::mode_requested, change.requested, change.to);
         event(Event::mode_idle, change.drained, change.from);

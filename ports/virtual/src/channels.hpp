@@ -33,10 +33,10 @@ class Channels {
         follows_ = observer != nullptr || (trace != nullptr && !system.channels.empty());
     }
 
-    // The job reads its input now.
-    void begun(std::uint32_t task, const app::JobTimes& job, Time now) {
+    // The job reads its input now. early: by how much its block came before it was due.
+    void begun(std::uint32_t task, const app::JobTimes& job, Time early, Time now) {
         if (follows_ && (observer_ != nullptr || !reads_[task].empty())) {
-            begun_.push_back({task, job, now});
+            begun_.push_back({task, job, early, now});
         }
     }
     // It is over, with an output or without.
@@ -74,6 +74,9 @@ class Channels {
         for (const Begun& b : begun_) {
             if (observer_ != nullptr) {
                 observer_->begun(b.task, b.job, b.now);
+                if (b.early != 0) {
+                    observer_->early(b.task, b.job, b.early);
+                }
             }
             for (const std::uint32_t c : reads_[b.task]) {
                 const Time as_of = system_->channels[c].let ? b.job.release : b.now;
@@ -101,6 +104,7 @@ class Channels {
     struct Begun {
         std::uint32_t task;
         app::JobTimes job;
+        Time early;
         Time now;
     };
     struct Finished {

@@ -17,6 +17,7 @@ void Observer::finished(std::uint32_t /*task*/, const app::JobTimes& /*job*/, co
                         Time /*now*/) {}
 void Observer::read(std::uint32_t /*task*/, std::uint32_t /*seq*/, std::uint32_t /*channel*/,
                     std::uint64_t /*sequence*/) {}
+void Observer::early(std::uint32_t /*task*/, const app::JobTimes& /*job*/, Time /*by*/) {}
 void Observer::changed(const app::ModeChanged& /*change*/) {}
 void Observer::entered(std::uint32_t /*mode*/, Time /*now*/) {}
 void Observer::compute(std::uint32_t /*task*/, std::uint32_t /*seq*/) {}
@@ -72,6 +73,15 @@ void check_task(const System& system, std::size_t i, bool observed) {
     require(!observed || takes_time(p.execution), "task", i,
             "where data is followed, a step's execution time must be above 0");
     const CoreKind kind = system.cores[t.core].kind;
+    if (t.arrival) {
+        require(t.arrival->writer < system.tasks.size() && t.arrival->writer != i, "task", i,
+                "another task writes the blocks that release it");
+        require(kind != CoreKind::three_phase &&
+                    system.cores[system.tasks[t.arrival->writer].core].kind != CoreKind::three_phase,
+                "task", i, "no three-phase task writes blocks that release others, or is released by them");
+        require(p.release.offset == 0 && p.release.extra_gap == 0 && p.release.given_count == 0, "task", i,
+                "a task that blocks release has no other releases");
+    }
     if (p.offloaded) {
         require(kind == CoreKind::worker, "task", i, "an offloaded task needs a worker's core");
         require(system.cores[t.master].kind == CoreKind::releasing, "task", i,
@@ -159,6 +169,7 @@ void check_modes(const Modes& given, const Settings& settings, bool observed) {
             require(core.kind != CoreKind::three_phase, "mode", m, "a three-phase core changes no mode");
         }
         for (const Task& task : modes[m].tasks) {
+            require(!task.arrival, "mode", m, "blocks that release tasks belong to no mode");
             require(task.plan.release.given_count == 0, "mode", m,
                     "releases that are given belong to no mode");
             require(task.rests || !task.plan.offloaded || task.plan.on_miss != OnMiss::stop, "mode", m,
@@ -253,7 +264,8 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
 
     // --- what cores tell
     void begun(std::uint32_t task, const app::JobTimes& job) override {
-        channels_.begun(task, job, clock_.now);
+        const bool by_block = system_->tasks[task].arrival.has_value();
+        channels_.begun(task, job, by_block ? master(task).early(place_[task]) : 0, clock_.now);
     }
     void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved) override {
         ++outcome_.jobs;
@@ -264,8 +276,12 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
                 published_ =
                     std::max(published_, app::after(job.release, system_->tasks[task].plan.deadline));
             }
-            channels_.ended(task, job.seq, app::after(job.release, system_->tasks[task].plan.deadline),
-                            clock_.now);
+            const Time deadline = app::after(job.release, system_->tasks[task].plan.deadline);
+            channels_.ended(task, job.seq, deadline, clock_.now);
+            announce(task, deadline);
+        }
+        if (system_->tasks[task].arrival) {
+            arrived_.push_back(task);
         }
         if (clock_.trace == nullptr) {
             return;
@@ -341,6 +357,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         place_.assign(system.tasks.size(), 0);
         releasing_of_.assign(system.cores.size(), nullptr);
         worker_of_.assign(system.cores.size(), nullptr);
+        start_arrivals();
         for (std::uint32_t c = 0; c < system.cores.size(); ++c) {
             if (system.cores[c].kind == CoreKind::releasing) {
                 start_releasing(c);
@@ -353,6 +370,23 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         }
     }
 
+    void start_arrivals() {
+        arrived_.clear();
+        arrivals_.clear();
+        released_by_.clear();
+        const auto& tasks = system_->tasks;
+        if (std::none_of(tasks.begin(), tasks.end(), [](const Task& t) { return t.arrival.has_value(); })) {
+            return;
+        }
+        arrivals_.resize(tasks.size());
+        released_by_.resize(tasks.size());
+        for (std::uint32_t t = 0; t < tasks.size(); ++t) {
+            if (tasks[t].arrival) {
+                released_by_[tasks[t].arrival->writer].push_back(t);
+            }
+        }
+    }
+
     void start_releasing(std::uint32_t c) {
         std::vector<app::TaskPlan> plans;
         for (std::uint32_t t = 0; t < system_->tasks.size(); ++t) {
@@ -362,6 +396,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
                 app::ReleaseRule& rule = plans.back().release;
                 rule.offset = app::after(clock_.now, rule.offset);
                 rule.first_job = first_jobs_[t];
+                rule.arrivals = system_->tasks[t].arrival ? &arrivals_[t] : nullptr;
             }
         }
         if (plans.empty()) {
@@ -427,12 +462,13 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
                     core->executive().end_waits();
                 }
             }
+            take_arrivals();
             for (ReleasingCore* core : releasing_) {
                 if (core->armed() <= now) {
                     core->executive().release_jobs();
                 }
             }
-            more = !messages_.empty() && messages_.front().at == now;
+            more = !arrived_.empty() || (!messages_.empty() && messages_.front().at == now);
             for (ReleasingCore* core : releasing_) {
                 more = more || core->armed() <= now;
             }
@@ -448,6 +484,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
                 core->resume();
             }
         }
+        take_arrivals();
     }
 
     // --- changes of mode (consort/app/mode_change.hpp)
@@ -532,6 +569,24 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
         }
     }
 
+    // The task's block releases others.
+    void announce(std::uint32_t task, Time deadline) {
+        if (arrivals_.empty()) {
+            return;
+        }
+        for (const std::uint32_t reader : released_by_[task]) {
+            const bool let = system_->tasks[reader].arrival->let;
+            arrivals_[reader].announce(let ? std::max(deadline, clock_.now) : clock_.now);
+            arrived_.push_back(reader);
+        }
+    }
+    void take_arrivals() {
+        for (const std::uint32_t task : arrived_) {
+            master(task).arrived(place_[task]);
+        }
+        arrived_.clear();
+    }
+
     void post(const Message& message) {
         messages_.push_back(message);
         std::push_heap(messages_.begin(), messages_.end());
@@ -568,7 +623,11 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     std::vector<ReleasingCore*> releasing_of_;  // by core
     std::vector<WorkerCore*> worker_of_;
     std::vector<std::uint32_t> place_;  // of each task on the core that releases it
-    const Modes* modes_ = nullptr;      // null: there are none
+    // By task, where any is released by blocks.
+    std::vector<app::Arrivals> arrivals_;
+    std::vector<std::vector<std::uint32_t>> released_by_;
+    std::vector<std::uint32_t> arrived_;
+    const Modes* modes_ = nullptr;  // null: there are none
     Observer* observer_ = nullptr;
     app::ModeChange change_;
     bool asks_ = false;  // for `asked_`

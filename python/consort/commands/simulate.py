@@ -119,7 +119,8 @@ def command(
 
     The same description, duration and seed give the same run everywhere. Responses, reaction times and data
     ages are held against the bounds of `consort analyze`. Exit status 1: a deadline was missed, a chain took
-    longer than it is allowed to, or something took longer than its bound, which is a defect of Consort.
+    longer than it is allowed to, a block came before the task that it releases allows, or something took
+    longer than its bound, which is a defect of Consort.
     """
     from consort.analysis.system import analyze_system
     from consort.plan import plan
@@ -181,13 +182,14 @@ def command(
             found = several
     excesses = above_bounds(prepared, bounds, found, execution)
     late_chains = chains_above(chains, bounds)
-    ok = found.misses == 0 and all(chain.kept for chain in chains.values()) and not (excesses or late_chains)
+    kept = all(chain.kept for chain in chains.values()) and not late_chains
+    ok = found.misses == 0 and kept and not (excesses or found.early)
     if as_json:
         exceeded = [str(excess) for excess in excesses] + late_chains
         click.echo(json.dumps(_json(found, chains, bounds, exceeded, run, ok), indent=1))
     else:
         _print(found, chains, bounds, run, ok)
-        for line in late_chains:
+        for line in (*late_chains, *found.early):
             click.echo(line, err=True)
     if excesses:
         raise BoundExceeded(excesses)
@@ -293,8 +295,10 @@ def _print(
         click.echo(line)
     if found.misses:
         click.echo(f"{found.misses} deadline misses")
+    elif not all(chain.kept for chain in chains.values()):
+        click.echo("a chain took too long")
     else:
-        click.echo("every deadline was met" if ok else "a chain took too long")
+        click.echo("every deadline was met")
     if run is not None:
         click.echo(f"report: {run.path / 'report.html'}")
         click.echo(f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from consort.errors import BadInput
 from consort.model.description import STAND_IN
 from consort.model.document import Location
+from consort.plan.arrivals import not_followed, releasing
 from consort.plan.types import Plan, PlannedTask
 
 # Of the scratchpad kernel in virtual time (ports/virtual/src/scratchpads.hpp).
@@ -24,6 +25,16 @@ def virtual_problems(plan: Plan, refuse: Refuse) -> Iterator[BadInput]:
                 ("tasks", task.name, "on_miss"),
                 "in virtual time a run is stopped by a missing answer, and a late job of this task waits for"
                 " none; remove 'on_miss', or offload the task",
+            )
+    for name, why in not_followed(plan):
+        yield refuse(("tasks", name, "arrival"), why)
+    for name, task in plan.tasks.items():
+        if task.arrival is not None and releasing(plan, name) is None:
+            device = plan.channels[task.arrival].writer
+            yield refuse(
+                ("tasks", name, "arrival"),
+                f"in virtual time only blocks of tasks release jobs, and {task.arrival!r} comes from the"
+                f" device {device!r}; write 'min_interarrival' only",
             )
     for planned in plan.cores.values():
         for key, given in (("cache_reload", planned.cache_reload_ps), ("cache", planned.cache)):

@@ -21,9 +21,6 @@ ALL_DEVICES: frozenset[DeviceKind] = frozenset(
 ALL_RELEASES: frozenset[Release] = frozenset(("periodic", "sporadic", "arrival"))
 
 
-BY_TIME: frozenset[Release] = frozenset(("periodic", "sporadic"))
-
-
 @dataclass(frozen=True)
 class Target:
     """What a target is, and which parts of a description it can honour."""
@@ -73,13 +70,11 @@ TARGETS: dict[str, Target] = {
             "the executive in one process, driven by a deterministic clock",
             executes=True,
             devices=ALL_DEVICES - {"driver"},
-            releases=BY_TIME,
             # The executive's releases and deadlines are in nanoseconds everywhere.
             tick_ps=1000,
             most_tasks_a_core=64,
             changes_modes=True,
             reasons={
-                "arrival": "its tasks are released by time",
                 "driver": "what is outside of this process has a time of its own",
             },
             notes=("time is logical: an execution takes what the description says, and nothing else does",),

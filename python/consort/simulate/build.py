@@ -14,6 +14,7 @@ from consort.analysis.scratchpad import moved
 from consort.errors import BadInput
 from consort.model import BadDescription, System
 from consort.plan import Plan, PlannedTask, plan_of
+from consort.plan.arrivals import not_followed, releasing
 
 # How a worker chooses among the requests it finds, and what a master's core does while a job waits.
 Discipline = Literal["priority", "fifo"]
@@ -51,7 +52,8 @@ def prepare(
 ) -> Prepared:
     """The system for the engine; `BadDescription` names the figures that a simulation needs and are missing.
 
-    Sporadic releases come up to twice as late as they may, or with `dense` as early as they may. `offsets`
+    Sporadic releases come up to twice as late as they may, or with `dense` as early as they may; those by
+    `arrival` with the blocks of the channel's writer, or, of a device, like sporadic ones. `offsets`
     [ps], `discipline` and `waiting` take the place of the plan's. As `consort run` has it: with `skips` a job
     that could begin only after release + max(period, deadline) is not begun; of the three-phase tasks in
     `keeps`, which have a state, one job is in flight at a time; `time_scale` stretches releases, deadlines
@@ -59,7 +61,7 @@ def prepare(
     """
     plan = plan_of(subject)
     names, cores = list(plan.tasks), list(plan.cores)
-    problems: list[BadInput] = []
+    problems = [_problem(plan, f"tasks.{task}.arrival", why) for task, why in not_followed(plan)]
     engine_cores, dmas = [], []
     figures = Figures(plan)
     for planned in plan.cores.values():
@@ -140,6 +142,10 @@ def _task(
     made.core, made.master = cores.index(task.computed_on), cores.index(task.core)
     made.period = task.period_ps
     made.extra_gap = made.period if task.sporadic and not dense else 0
+    channel = releasing(plan, task.name)
+    if channel is not None:
+        made.extra_gap = 0
+        made.arrival = list(plan.tasks).index(channel.writer), channel.communication == "let"
     made.offset, made.jitter = task.offset_ps, task.jitter_ps
     made.deadline = task.deadline_ps
     made.priority = task.rank

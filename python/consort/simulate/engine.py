@@ -36,6 +36,8 @@ class TaskFigures:
     fallbacks: int
     # Releases that were skipped (`skip` of an engine task): in `jobs` and `misses`, in no response.
     unserved: int
+    # Jobs of a task with `arrival` whose block came before min_interarrival allows: bounds do not count it.
+    early: int
     max_response: int | None
     min_response: int | None
     worst_job: int | None
@@ -52,6 +54,7 @@ class TaskFigures:
             "outputs_held": self.held,
             "local_fallbacks": self.fallbacks,
             "unserved": self.unserved,
+            "early_arrivals": self.early,
             "max_response_ps": self.max_response,
             "min_response_ps": self.min_response,
             "worst_job": self.worst_job,
@@ -77,6 +80,15 @@ class Simulation:
     @property
     def misses(self) -> int:
         return sum(f.misses for f in self.figures.values())
+
+    @property
+    def early(self) -> list[str]:
+        """What is to be said of blocks that came before they may release a job, by task."""
+        return [
+            f"{f.task}: {f.early} of {f.jobs} blocks came before min_interarrival allows; their jobs waited"
+            for f in self.figures.values()
+            if f.early
+        ]
 
     def jobs_of(self, task: str) -> NDArray[np.void]:
         """The recorded jobs of a task, in their order."""
@@ -185,6 +197,7 @@ def joined(a: Simulation, b: Simulation) -> Simulation:
             held=one.held + other.held,
             fallbacks=one.fallbacks + other.fallbacks,
             unserved=one.unserved + other.unserved,
+            early=one.early + other.early,
             min_response=min(
                 (r for r in (one.min_response, other.min_response) if r is not None), default=None
             ),

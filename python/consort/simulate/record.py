@@ -69,6 +69,8 @@ def record(
         writer.add_configuration(KEY, f"simulated, seed {simulation.seed}", raw, verdict=verdict)
         _sections(writer, all_runs or simulation)
         fail_for_misses(writer, simulation, all_runs)
+        for line in (all_runs or simulation).early:
+            writer.fail(line)
         if file.is_file():
             writer.add_description(file)
     assert writer.run is not None

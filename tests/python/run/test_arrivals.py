@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from consort import _engine
 from consort.record.status import EVENTS, OPERATIONS
-from run_support import LATE, SKIPPED, Ran, consort, ran, write
+from consort.run.virtual import ARRIVAL, EXECUTION, prepare_virtual
+from consort.simulate.rows import JOBS
+from run_support import LATE, SKIPPED, Ran, ran, write
 
 pytestmark = pytest.mark.usefixtures("two_cpus")
 SCALE = 10
@@ -168,10 +171,36 @@ def test_a_device_that_is_only_described_releases_tasks(tmp_path: Path) -> None:
     assert distance.min() < ticks(found, 5e6) or not len(events(found, "early-arrival"))
 
 
-def test_virtual_time_refuses_arrivals_with_the_place(tmp_path: Path) -> None:
+@pytest.mark.parametrize("channel", [QUEUE, {"kind": "sporadic", "size": "64B", "communication": "let"}])
+def test_in_virtual_time_the_simulators_jobs(tmp_path: Path, channel: dict[str, Any]) -> None:
+    late = {"deadline": "4ms", "bcet": "10us", "wcet": "3ms"}
     path = described(
-        tmp_path / "system", {"source": writer("blocks"), "sink": reader("blocks")}, {"blocks": QUEUE}
+        tmp_path / "system",
+        {"source": writer("blocks", **late), "sink": reader("blocks", jitter="4ms", deadline="9ms")},
+        {"blocks": channel},
     )
-    done = consort("run", str(path), "--for", "virtual", "--stand-ins")
-    assert done.returncode == 2
-    assert "tasks.sink.arrival: virtual has no arrival releases" in done.stderr
+    found = ran(path, "local-off", stand_ins=True, target="virtual", time_scale=SCALE)
+    assert found.verdict.ok, found.verdict.reasons
+    prepared = prepare_virtual(found.prepared.plan, found.prepared.described, SCALE)
+    length = round(found.config["duration_ns"] * 1000)
+    simulated = _engine.sim_run(prepared.engine, length, 1, EXECUTION, ARRIVAL, True)["jobs"].view(JOBS)
+    rows = np.sort(np.array(found.raw.tables["jobs"].rows), order=["task", "seq"])
+    assert len(rows) > 100
+    for name in ("release", "ready", "start", "finish"):
+        assert (rows[name].astype(np.int64) - 1).tolist() == np.sort(simulated, order=["task", "seq"])[
+            name
+        ].tolist()
+
+
+def test_in_virtual_time_blocks_that_come_too_early_are_named(tmp_path: Path) -> None:
+    path = described(
+        tmp_path / "system",
+        {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="15ms")},
+        {"blocks": {**QUEUE, "capacity": 64}},
+    )
+    found = ran(path, "local-off", stand_ins=True, target="virtual")
+    early = events(found, "early-arrival")
+    # The first block is in time; each further one comes 5 ms earlier than the one before.
+    assert np.diff(early["value"].astype(np.int64)).tolist() == [5 * 10**9] * 58
+    assert len(found.jobs("sink", skipped=True)) == 60
+    assert any("before min_interarrival allows" in reason for reason in found.verdict.reasons)

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import free
+import pytest
+from consort.cli import main
 from consort.model import System, platform_from_data, system_from_data
 
 BOARD: dict[str, Any] = {
@@ -99,3 +101,11 @@ THREE_PHASE: dict[str, dict[str, Any]] = {
     )
 }
 SLOTS = {"spm": {"policy": "three-phase", "slot": "auto"}}
+
+
+def consort(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """A command's exit status, and what it says."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(one) for one in arguments])
+    said = capsys.readouterr()
+    return int(ended.value.code or 0), said.out, said.err

@@ -18,7 +18,6 @@ import small
 from consort import _engine
 from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.system import analyze_system
-from consort.cli import main
 from consort.errors import BadInput
 from consort.model import System, load_system, system_from_data
 from consort.plan import problems_of
@@ -29,17 +28,10 @@ from consort.simulate.rows import JOBS
 from effort import PATIENCE, examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small import consort
 from test_virtual_time import EXECUTED, ROOT, compile_all, linked
 
 US = 10**6
-
-
-def consort(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """A command's exit status, and what it says."""
-    with pytest.raises(SystemExit) as ended:
-        main([str(one) for one in arguments])
-    said = capsys.readouterr()
-    return int(ended.value.code or 0), said.out, said.err
 
 
 def changing(requests: list[tuple[str, str]], agreement: str = "2us", **more: Any) -> System:
@@ -470,8 +462,8 @@ class TestCommands:
 MUTANTS = {
     "what is due at the request is released": (
         "include/consort/app/executive.hpp",
-        "releases.nominal() >= port_->until()) {\n                releases_",
-        "releases.nominal() > port_->until()) {\n                releases_",
+        "releases.cause() >= port_->until()) {\n                releases_",
+        "releases.cause() > port_->until()) {\n                releases_",
     ),
     "a job under way is not waited for": (
         "include/consort/app/executive.hpp",

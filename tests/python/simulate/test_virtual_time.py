@@ -286,6 +286,26 @@ MUTANTS = {
         "system_->channels[c].let ? b.job.release : b.now",
         "b.now",
     ),
+    "a LET block releases a job when its writer ends": (
+        "ports/virtual/src/machine.cpp",
+        "announce(let ? std::max(deadline, clock_.now) : clock_.now)",
+        "announce(clock_.now)",
+    ),
+    "blocks release jobs at the next event only": (
+        "ports/virtual/src/machine.cpp",
+        "more = !arrived_.empty() || (!messages",
+        "more = (!messages",
+    ),
+    "a block is forgotten while its task's job runs": (
+        "ports/virtual/src/machine.cpp",
+        "        if (system_->tasks[task].arrival) {\n            arrived_.push_back(task);\n        }\n",
+        "",
+    ),
+    "a block may not come late by its jitter": (
+        "include/consort/app/release.hpp",
+        "arrival - jitter > earliest ? arrival - jitter : earliest",
+        "arrival > earliest ? arrival : earliest",
+    ),
     "unload before load": (
         "include/consort/spm/io_core.hpp",
         "(core.loaded < partitions && begin_load(c, at, now)) || begin_unload(c, at, now)",

@@ -81,6 +81,11 @@ inline virtual_time::Task read_virtual_task(const nlohmann::json& given, const s
     }
     task.core = required<std::uint32_t>(given, "core", where);
     task.master = required<std::uint32_t>(given, "master", where);
+    if (given.contains("arrival")) {
+        const auto arrival = required<nlohmann::json>(given, "arrival", where);
+        task.arrival = {required<std::uint32_t>(arrival, "writer", where + ".arrival"),
+                        required<bool>(arrival, "let", where + ".arrival")};
+    }
     return task;
 }
 

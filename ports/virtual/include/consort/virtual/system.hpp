@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "consort/app/executive.hpp"
@@ -42,6 +43,13 @@ struct Task {
     Time load = 0;
     Time unload = 0;
     bool one_in_flight = false;  // the task keeps data: a job is loaded when the one before is unloaded
+    // Where given, the blocks of this task release it: plan.release has no offset and no gap. let: a block is
+    // there at its job's deadline. Neither of them is three-phase, and no modes change.
+    struct Arrival {
+        std::uint32_t writer = 0;
+        bool let = false;
+    };
+    std::optional<Arrival> arrival;
     // Of a system with modes. Rests: no job is released in this mode. Its output is there at its deadline
     // (LET): a job of it is over no earlier, when the mode is left.
     bool rests = false;
@@ -127,6 +135,8 @@ class Observer {
     virtual void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved, Time now);
     // The job's input is block `sequence` of the channel (0: none is there yet).
     virtual void read(std::uint32_t task, std::uint32_t seq, std::uint32_t channel, std::uint64_t sequence);
+    // The block that released the job came so long before the job was due. After begun().
+    virtual void early(std::uint32_t task, const app::JobTimes& job, Time by);
     // A change of mode is complete: entered() follows.
     virtual void changed(const app::ModeChanged& change);
     // The mode's jobs are released from now on; also at the beginning of a run with modes.

@@ -3,9 +3,8 @@
 // Tasks that the blocks of a channel release. The channel's one writer announces when each block can be
 // read; the task's thread sleeps until something is announced, and is released by it.
 //
-// An arrival curve with jitter: job k is due at n(k) = max(n(k-1) + min_interarrival, arrival - jitter), and
-// released at the later of n(k) and its arrival. So no more jobs are released than the analysis counts with,
-// and the response time is counted from n(k). A block that comes before n(k) is an event.
+// When a job is due and released: app::ArrivalRelease. Its response time is counted from when it was due. A
+// block that comes before that is an event.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "consort/app/release.hpp"
 #include "consort/linux/clock.hpp"
 #include "consort/linux/executive/channels.hpp"
 #include "consort/linux/executive/doorbell.hpp"
@@ -123,10 +123,12 @@ class ArrivalReleases {
 
   private:
     void place(Ticks instant) noexcept {
-        const Ticks from = instant > jitter_ ? instant - jitter_ : 0;
-        const Ticks least = job_ == 0 ? 0 : nominal_ + distance_;
-        nominal_ = std::max(from, least);
-        actual_ = std::max(instant, nominal_);
+        const auto time = [](Ticks ticks) { return static_cast<app::Time>(ticks); };
+        const app::Time earliest = job_ == 0 ? 0 : time(nominal_ + distance_);
+        const auto release =
+            app::ArrivalRelease::of(instant == 0 ? app::absent : time(instant), time(jitter_), earliest);
+        nominal_ = static_cast<Ticks>(release.nominal);
+        actual_ = static_cast<Ticks>(release.actual);
         early_ = instant != 0 ? actual_ - instant : 0;
         known_ = true;
     }

@@ -60,7 +60,7 @@ struct alignas(64) TaskLine {
 // The blocks that release one task: how many were announced, whether its thread sleeps for one, and when the
 // last ones could be read [ticks], by their number modulo `kept`.
 struct alignas(64) ArrivalLine {
-    static constexpr std::uint32_t kept = 64;
+    static constexpr std::uint32_t kept = app::Arrivals::kept;
     std::atomic<std::uint32_t> announced{0};
     std::atomic<std::uint32_t> awaited{0};
     std::atomic<std::uint64_t> instants[kept]{};
