@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cause-effect chains: how long until a stimulus shows, and how old the data behind an output becomes.
 
-docs/explanation/analyses.md, theorems 11 to 13.
+docs/explanation/analyses.md, theorems 11 to 13 and 27.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ class Link:
     # why nothing bounds that.
     delivery: int = 0
     undelivered: str = ""
+    # Whether the blocks of the task before it release it, none of them early, and why not; `period` is then
+    # that of the blocks. And how soon a job may be done, where it releases the next task.
+    follows: bool = False
+    unfollowed: str = ""
+    least: int = 0
 
 
 def _goes_before(first: Link, second: Link) -> bool:
@@ -65,7 +70,12 @@ def implicit(
     """
     assumptions = (
         "a job reads its inputs when it begins and writes its outputs when it ends",
-        "every task of the chain is periodic and has been running since before the stimulus",
+        "every task of the chain is periodic and has been running since before the stimulus"
+        + (
+            ", or is released by the blocks of the one before it"
+            if any(link.follows for link in links)
+            else ""
+        ),
         "response times as bounded by the analyses of their cores",
         "writing and reading take no time of their own beyond the execution times"
         + (" and the transfers over links" if any(link.delivery for link in links) else ""),
@@ -82,7 +92,7 @@ def implicit(
                 task=name,
                 response=None if why else sum(step.length for step in steps),
                 deadline=allowed,
-                source=source,
+                source=f"{source}; theorem 27" if any(link.follows for link in links) else source,
                 assumptions=assumptions,
                 explanation=steps,
                 notes=(why,) if why else _age_note(links, kind, steps),
@@ -96,6 +106,8 @@ def _unbounded(links: Sequence[Link]) -> str:
     if not links:
         raise ValueError("a chain needs a task")
     for link in links:
+        if link.unfollowed:
+            return f"{link.name} is released by blocks, which may come early: {link.unfollowed}"
         if link.period is None:
             return f"{link.name} is sporadic: its next job may be any time away"
         if link.response is None:
@@ -110,12 +122,21 @@ def _steps(links: Sequence[Link], kind: str) -> tuple[Step, ...]:
     for i, link in enumerate(links):
         assert link.period is not None and link.response is not None
         wait = "the stimulus waits for" if i == 0 else f"{links[i - 1].name}'s data waits for"
-        if kind == "data age":
+        if link.follows:
+            pass  # its job is due when the data is there, or its jitter before
+        elif kind == "data age":
             wait = f"what {link.name} wrote waits to be replaced:"
             steps.put("communication", f"{wait} a period of {link.name}", link.period)
         else:
             steps.put("communication", f"{wait} {link.name}: its period", link.period)
-        if i + 1 < len(links) and _goes_before(link, links[i + 1]):
+        if i + 1 < len(links) and links[i + 1].follows:
+            steps.put(
+                "own",
+                f"{link.name}: its shortest execution",
+                link.least,
+                note=f"what its response may take beyond is jitter of {links[i + 1].name}, which it releases",
+            )
+        elif i + 1 < len(links) and not link.follows and _goes_before(link, links[i + 1]):
             steps.put(
                 "own",
                 f"{link.name} comes late",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from consort.analysis.arrivals import Arriving, arriving, shortest
 from consort.analysis.bandwidth import regulated_core
 from consort.analysis.cache_sets import cache_costs
 from consort.analysis.chains import Link, implicit, let
@@ -50,7 +51,17 @@ def analyze_system(
     tasks = response_times(plan, waiting=waiting, serving=serving)
     by_name = {bound.task: bound for bound in tasks}
     carried = deliveries(plan, by_name)
-    return [*tasks, *_chains(plan, by_name, carried), *channel_bounds(plan, by_name, carried)]
+    arrived = arriving(plan, by_name)
+    chains = _chains(plan, by_name, carried, arrived)
+    tasks = [_with_arrivals(bound, arrived.get(bound.task)) for bound in tasks]
+    return [*tasks, *chains, *channel_bounds(plan, by_name, carried)]
+
+
+def _with_arrivals(bound: Bound, by: Arriving | None) -> Bound:
+    if by is None or not by.why:
+        return bound
+    note = f"counted from when a block may release it; that none comes earlier is not shown: {by.why}"
+    return replace(bound, notes=(*bound.notes, note))
 
 
 def response_times(
@@ -271,10 +282,32 @@ def _link(plan: Plan, name: str, bound: Bound) -> Link:
     )
 
 
-def _chains(plan: Plan, bounds: dict[str, Bound], carried: Mapping[str, Delivery]) -> list[Bound]:
+def _released(plan: Plan, links: list[Link], arrived: Mapping[str, Arriving]) -> list[Link]:
+    """The same tasks, where one releases the next."""
+    made = [links[0]]
+    for link in links[1:]:
+        by = arrived.get(link.name)
+        if by is None or by.writer != made[-1].name or by.let:
+            made.append(link)
+        elif by.blocks is None or by.why:
+            made.append(replace(link, unfollowed=by.why))
+        else:
+            made[-1] = replace(made[-1], least=shortest(plan, by.writer))
+            made.append(replace(link, period=by.blocks.apart if by.blocks.periodic else None, follows=True))
+    return made
+
+
+def _chains(
+    plan: Plan,
+    bounds: dict[str, Bound],
+    carried: Mapping[str, Delivery],
+    arrived: Mapping[str, Arriving],
+) -> list[Bound]:
     results = []
     for name, chain in plan.chains.items():
         links = [_link(plan, task, bounds[task]) for task in chain.path]
+        if chain.communication != "let":
+            links = _released(plan, links, arrived)
         ways = [
             delivery_between(plan, carried, writer, reader)
             for writer, reader in zip(chain.path, chain.path[1:], strict=False)
