@@ -13,7 +13,7 @@ tools/lint-rtl.sh
 cmake --preset clang > /dev/null
 mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'ports/virtual/src/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp' 'tests/link/*.cpp')
 # One at a time they take minutes.
-printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang
+printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang "--extra-arg=-I$PWD/ports/virtual/include"
 tools/lint-boards.sh
 # The engine without its bindings, which need nanobind's headers. The analyzer takes sets for empty ones, whose arrays
 # are null, where they have been checked before.

@@ -44,7 +44,7 @@ TEST(Versions, GivesTheNewestPublishedByTheRelease) {
     Sample got{-1, 99};
     EXPECT_EQ(reader.read_as_of(got, ~Ticks{0}).status, Status::would_block) << "nothing written yet";
     for (std::uint32_t i = 1; i <= 4; ++i) {
-        writer.publish({0, i}, 100 * i);
+        writer.publish({0, i}, Ticks{100} * i);
         EXPECT_EQ(writer.sequence(), i);
     }
     EXPECT_EQ(reader.read_as_of(got, 99).status, Status::would_block) << "none counts yet";
@@ -66,7 +66,7 @@ TEST(Versions, AnswersOvertakenForAVersionThatIsGone) {
     V::Reader reader(s.shared);
     Sample got{-1, 99};
     for (std::uint32_t i = 1; i <= 20; ++i) {
-        writer.publish({0, i}, 10 * i);
+        writer.publish({0, i}, Ticks{10} * i);
         for (std::uint32_t back = 0; back < i; ++back) {
             const VersionRead read = reader.read_as_of(got, Ticks{10} * (i - back));
             ASSERT_EQ(read.status, back < 3 ? Status::ok : Status::overtaken) << i << " - " << back;

@@ -171,7 +171,7 @@ TEST(LinkLinux, BothSidesSleepAndAreWokenByEvents) {
 }
 
 TEST(LinkLinux, TwoProcessesMoveEachContentWhole) {
-    SharedMemory region = SharedMemory::anonymous("consort-test-link", 64 * 1024);
+    SharedMemory region = SharedMemory::anonymous("consort-test-link", std::size_t{64} * 1024);
     SharedMemory near = SharedMemory::anonymous("consort-test-near", window_bytes);
     SharedMemory far = SharedMemory::anonymous("consort-test-far", window_bytes);
     auto maker = RegionMaker<>::begin(region.base(), region.bytes(), {});

@@ -147,9 +147,7 @@ Outcome Connection::receive(Header& header, void* payload, std::size_t capacity,
             if (descriptor != nullptr && *descriptor < 0 && message.msg_controllen != 0) {
                 *descriptor = take_descriptor(message);
             }
-        } else if (came == 0) {
-            return got == 0 ? Outcome::closed : Outcome::short_message;
-        } else if (errno == EAGAIN || errno == EINTR) {
+        } else if (came < 0 && (errno == EAGAIN || errno == EINTR)) {
             if (const Outcome waited = wait(POLLIN, forever && got == 0, begun); waited != Outcome::good) {
                 return waited;
             }

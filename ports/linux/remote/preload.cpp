@@ -36,11 +36,13 @@
 
 extern "C" {
 // The C library's own, which calls that come from here go to.
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): its names
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* block, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 void __libc_free(void* block);
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
 }
 
 namespace consort::remote::preloaded {
@@ -112,7 +114,7 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
         for (Area& each : *areas) {
             const std::size_t at = each.blocks.allocate(bytes, std::max(alignment, page_bytes), each.base);
             if (at != Blocks::none) {
-                return reinterpret_cast<void*>(each.base + at);
+                return reinterpret_cast<void*>(each.base + at);  // NOLINT: an address in a mapping
             }
         }
     }
@@ -367,6 +369,7 @@ CONSORT_EXPORT void* mmap(void* address, std::size_t bytes, int protection, int 
         errno = EINVAL;
         return MAP_FAILED;
     }
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a system call gives a number
     return reinterpret_cast<void*>(::syscall(SYS_mmap, address, bytes, protection, flags, file, offset));
 }
 
@@ -393,6 +396,7 @@ CONSORT_EXPORT void* mremap(void* old, std::size_t had, std::size_t bytes, int f
     va_end(more);
     Area* area = area_of(old);
     if (area == nullptr) {
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): a system call gives a number
         return reinterpret_cast<void*>(::syscall(SYS_mremap, old, had, bytes, flags, place));
     }
     if ((flags & ~MREMAP_MAYMOVE) != 0 || bytes == 0) {

@@ -47,6 +47,7 @@ CONSORT_OPEN(openat64, int folder CONSORT_COMMA const char* path, int CONSORT_CO
              folder CONSORT_COMMA path)
 
 // What calls become in programs that are built with _FORTIFY_SOURCE.
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): the C library's names
 CONSORT_EXPORT int __open_2(const char* path, int flags) {
     return ::open(path, flags & ~O_CREAT);
 }
@@ -59,6 +60,7 @@ CONSORT_EXPORT int __openat_2(int folder, const char* path, int flags) {
 CONSORT_EXPORT int __openat64_2(int folder, const char* path, int flags) {
     return ::openat64(folder, path, flags & ~O_CREAT);
 }
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
 
 // The third argument of every command is an integer or a pointer.
 CONSORT_EXPORT int fcntl(int file, int command, ...) {

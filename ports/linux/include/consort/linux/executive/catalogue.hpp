@@ -313,14 +313,15 @@ class Catalogue {
     template <class C>
     void channel(const std::string& name) {
         using Shared = typename C::Channel;
-        channels.push_back(
-            {name, type_info<typename C::Block>(), sizeof(typename Shared::Shared) + 2 * line_bytes,
-             Layout<typename Shared::Value>::count + 4, [](RegionMaker<>& maker, const std::string& channel) {
-                 const std::string object = object_name(channel);
-                 if (const auto added = maker.add<Shared>(object); !added) {
-                     refuse(object, added.refusal());
-                 }
-             }});
+        channels.push_back({name, type_info<typename C::Block>(),
+                            sizeof(typename Shared::Shared) + 2 * std::size_t{line_bytes},
+                            Layout<typename Shared::Value>::count + 4,
+                            [](RegionMaker<>& maker, const std::string& channel) {
+                                const std::string object = object_name(channel);
+                                if (const auto added = maker.add<Shared>(object); !added) {
+                                    refuse(object, added.refusal());
+                                }
+                            }});
     }
 
     // Member: the type at `offset` of the input: C's block, Latest of it, or Batch of it.

@@ -140,6 +140,7 @@ struct ChangesConfig {
     return std::nullopt;
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): making an empty JSON value throws nothing
 struct RunConfig {
     std::vector<CoreConfig> cores;
     std::vector<TaskConfig> tasks;
@@ -346,6 +347,12 @@ inline RunConfig read_run_config(const std::string& path) {
         all = nlohmann::json::parse(file);
     } catch (const nlohmann::json::exception& error) {
         throw std::invalid_argument(path + ": " + error.what());
+    }
+    // Parts are known by 16-bit numbers, the last of which stands for none.
+    for (const char* parts : {"cores", "tasks", "channels", "devices", "clusters"}) {
+        if (all.contains(parts) && all.at(parts).size() >= Event::none) {
+            throw std::invalid_argument(path + ": " + parts + ": more than 65,534 of them");
+        }
     }
     RunConfig config;
     const auto cores = required<nlohmann::json>(all, "cores", path);

@@ -47,7 +47,7 @@ class RecordFiles {
 
     // Hands what was appended over to the writing thread, unless it is busy or there is little.
     void flush() {
-        if (pending_ >= least_) {
+        if (pending_ >= least) {
             static_cast<void>(hand_over());
         }
     }
@@ -146,7 +146,7 @@ class RecordFiles {
     }
 
     // A wake-up of the writing thread costs as much as copying this.
-    static constexpr std::size_t least_ = std::size_t{1} << 18U;
+    static constexpr std::size_t least = std::size_t{1} << 18U;
 
     std::filesystem::path folder_;
     std::size_t first_;

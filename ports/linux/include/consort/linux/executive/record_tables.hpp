@@ -228,7 +228,7 @@ class RecordTables {
             for (std::uint32_t n = 0; n < leaf.count; ++n) {
                 nlohmann::json field = {{"name", leaf.count > 1 ? name + "_" + std::to_string(n) : name},
                                         {"type", numpy_code(leaf)},
-                                        {"offset", offset + leaf.offset + n * leaf.size}};
+                                        {"offset", offset + leaf.offset + std::size_t{n} * leaf.size}};
                 if (const std::string what = kind(name); !what.empty()) {
                     field["unit"] = "tick";
                     field["kind"] = what;

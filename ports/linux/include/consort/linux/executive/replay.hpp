@@ -405,7 +405,7 @@ class Replay {
         auto block = blocks.upper_bound(op.sequence);
         for (std::uint32_t i = count; i > 0 && block != blocks.begin(); --i) {
             --block;
-            std::memcpy(task.in.get() + b.offset + b.batch_items + (i - 1) * b.block_bytes,
+            std::memcpy(task.in.get() + b.offset + b.batch_items + std::size_t{i - 1} * b.block_bytes,
                         block->second.data(), b.block_bytes);
         }
     }

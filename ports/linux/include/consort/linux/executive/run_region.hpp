@@ -49,7 +49,8 @@ class RunRegion {
             bytes += channel.region_bytes;
             leaves += channel.region_leaves;
         }
-        return bytes + leaves * sizeof(Leaf) + object_count() * (sizeof(ObjectEntry) + 2 * line_bytes);
+        return bytes + leaves * sizeof(Leaf) +
+               object_count() * (sizeof(ObjectEntry) + 2 * std::size_t{line_bytes});
     }
     [[nodiscard]] std::size_t object_count() const {
         return 4 * catalogue_.tasks.size() + catalogue_.channels.size() + config_.cores.size() + 1;
