@@ -125,7 +125,7 @@ def command(
     from consort.analysis.system import analyze_system
     from consort.plan import plan
     from consort.simulate.build import prepare
-    from consort.simulate.call import check_size, worst_seed
+    from consort.simulate.call import check_size, run_with_changes, worst_seed
     from consort.simulate.chains import measure_chains
     from consort.simulate.check import BoundExceeded, above_bounds
     from consort.simulate.engine import simulate
@@ -137,10 +137,10 @@ def command(
         if trace is not None or csv_folder is not None:
             option = "--csv" if trace is None else "--trace"
             raise BadInput("it is written of a run in one mode; name it with --mode", field=option)
-        from consort.commands.simulate_modes import simulate_changes
+        from consort.commands.simulate_modes import show_changes
 
-        with _bar(as_json) as report:
-            held = simulate_changes(
+        with _bar(as_json) as report, files_as_input():
+            changed = run_with_changes(
                 described,
                 duration,
                 seed,
@@ -149,13 +149,14 @@ def command(
                 dense=dense,
                 worker_serves=worker_serves,
                 master_waits=master_waits,
-                record_it=not no_record,
                 name=name,
                 root=root,
-                as_json=as_json,
+                remedy="shorten --duration, or add --no-record",
+                command=["consort", *sys.argv[1:]],
+                record_it=not no_record,
                 report=report,
             )
-        sys.exit(0 if held else 1)
+        sys.exit(0 if show_changes(changed, as_json) else 1)
     planned = plan(described, "analysis", mode=mode)
     system = planned.system
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)

@@ -4,60 +4,23 @@
 from __future__ import annotations
 
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from consort.analysis.mode_changes import ModeBounds
 from consort.analysis.result import in_words
-from consort.commands.simulate import chains_above, files_as_input, json_head
-from consort.model import System
+from consort.commands.simulate import chains_above, json_head
 from consort.record.store import Run
-from consort.simulate.build import Discipline, Waiting
-from consort.simulate.call import run_with_changes
+from consort.simulate.call import Changed
 from consort.simulate.chains import ChainFigures, measure_chains
 from consort.simulate.check import excesses_of
-from consort.simulate.engine import Choice, Report
 from consort.simulate.modes import ModesSimulation
 from consort.simulate.show import simulated_lines
 
 
-def simulate_changes(
-    system: System,
-    duration: int,
-    seed: int,
-    *,
-    runs: int,
-    execution: Choice,
-    dense: bool,
-    worker_serves: Discipline | None,
-    master_waits: Waiting | None,
-    record_it: bool,
-    name: str | None,
-    root: Path | None,
-    as_json: bool,
-    report: Report | None,
-) -> bool:
-    """Simulates, records and prints; whether every deadline, chain and bound held."""
-    with files_as_input():
-        changed = run_with_changes(
-            system,
-            duration,
-            seed,
-            runs=runs,
-            execution=execution,
-            dense=dense,
-            worker_serves=worker_serves,
-            master_waits=master_waits,
-            name=name,
-            root=root,
-            remedy="shorten --duration, or add --no-record",
-            command=["consort", *sys.argv[1:]],
-            record_it=record_it,
-            report=report,
-        )
+def show_changes(changed: Changed, as_json: bool) -> bool:
+    """Prints what was simulated; whether every deadline, chain and bound held."""
     found, bounds, run = changed.found, changed.bounds, changed.run
     chains = {} if changed.one is None else _chains(changed.one)
     wrong = _above(found, bounds, chains)
