@@ -134,7 +134,8 @@ nb::list bounds(const std::vector<Row>& rows, Time round, Time slot, const std::
     return result;
 }
 
-nb::object many(Times executions, Times periods, Time round, Time slot, const std::string& method) {
+nb::object many(Times executions, Times periods, Time round, Time slot, const std::string& method,
+                bool each) {
     const std::size_t sets = executions.shape(0);
     const std::size_t n = executions.shape(1);
     if (periods.shape(0) != sets || periods.shape(1) != n) {
@@ -154,7 +155,7 @@ nb::object many(Times executions, Times periods, Time round, Time slot, const st
                 const Time every = period[std::int64_t(i) * periods.stride(1)];
                 tasks[i] = {execution[std::int64_t(i) * executions.stride(1)], every, every};
             }
-            verdicts[s] = spm::schedulable(tasks, {round, slot}, options);
+            verdicts[s] = spm::schedulable(tasks, {round, slot}, options, each);
         }
     }
     return nb::cast(nb::ndarray<nb::numpy, bool, nb::ndim<1>>(verdicts, {sets}, owner));
@@ -379,9 +380,11 @@ void bind_spm(nb::module_& module) {
     module.def("spm_bounds", &bounds, "tasks"_a, "round"_a, "slot"_a, "method"_a = "corrected",
                "limit_factor"_a = 1, "lower_may_overrun"_a = false,
                "Response-time bounds in priority order, up to the first task that misses its deadline.");
-    module.def("spm_schedulable", &many, "executions"_a, "periods"_a, "round"_a, "slot"_a,
-               "method"_a = "corrected",
-               "Verdicts over many sets (int64 arrays, sets x tasks, deadlines at the periods).");
+    module.def(
+        "spm_schedulable", &many, "executions"_a, "periods"_a, "round"_a, "slot"_a, "method"_a = "corrected",
+        "each"_a = false,
+        "Verdicts over many sets (int64 arrays, sets x tasks, deadlines at the periods); with each the "
+        "bound of each task is computed.");
     module.def(
         "spm_replay", &replay, "tasks"_a, "round"_a, "slot"_a, "arrivals"_a, "until"_a, "unload"_a = "fifo",
         "delays"_a = std::vector<Time>{},

@@ -462,12 +462,12 @@ std::size_t responses(std::span<const Task> tasks, Tdma tdma, const Options& opt
     return tasks.size();
 }
 
-bool schedulable(std::span<const Task> tasks, Tdma tdma, const Options& options) {
+bool schedulable(std::span<const Task> tasks, Tdma tdma, const Options& options, bool each) {
     check(tasks, tdma);
     // Asked for millions of sets in a row.
     static thread_local Analysis analysis({}, {1, 1}, {});
     analysis.start(tasks, tdma, options);
-    if (options.method == Method::corrected && options.limit_factor == 1) {
+    if (options.method == Method::corrected && options.limit_factor == 1 && !each) {
         // Most sets are far from the border: bounds that are larger, or smaller, say which side they are on.
         Worst ignored;
         std::size_t i = 0;

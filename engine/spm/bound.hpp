@@ -81,8 +81,10 @@ struct Options {
 // below it rest on its deadline being met, so they are absent from the result.
 [[nodiscard]] std::vector<Bound> bounds(std::span<const Task> tasks, Tdma tdma, const Options& options = {});
 
-// True if every task's bound is at most its deadline.
-[[nodiscard]] bool schedulable(std::span<const Task> tasks, Tdma tdma, const Options& options = {});
+// True if every task's bound is at most its deadline. `each`: computes each bound, as responses() does, for
+// comparison; else larger and smaller bounds decide wherever they can.
+[[nodiscard]] bool schedulable(std::span<const Task> tasks, Tdma tdma, const Options& options = {},
+                               bool each = false);
 
 // The bounds without explanation into `response` (as long as `tasks`); returns how many leading tasks meet
 // their deadlines. The entry after those holds the first value found above the deadline; entries behind it

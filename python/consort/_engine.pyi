@@ -25,7 +25,12 @@ def spm_bounds(
     lower_may_overrun: bool = ...,
 ) -> list[dict[str, Any]]: ...
 def spm_schedulable(
-    executions: NDArray[np.int64], periods: NDArray[np.int64], round: int, slot: int, method: str = ...
+    executions: NDArray[np.int64],
+    periods: NDArray[np.int64],
+    round: int,
+    slot: int,
+    method: str = ...,
+    each: bool = ...,
 ) -> NDArray[np.bool_]: ...
 def spm_replay(
     tasks: Sequence[Sequence[int]],

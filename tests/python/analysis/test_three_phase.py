@@ -302,6 +302,8 @@ class TestProperties:
         periods = np.sort(rng.integers(300, 4000 * tasks, size=(400, tasks)), axis=1)
         executions = rng.integers(5, longest, size=(400, tasks))
         verdicts = _engine.spm_schedulable(executions, periods, 2 * SIGMA, SIGMA)
+        each = _engine.spm_schedulable(executions, periods, 2 * SIGMA, SIGMA, each=True)
+        assert (verdicts == each).all()
         assert 0 < verdicts.sum() < 400
         for e, p, verdict in zip(executions, periods, verdicts, strict=True):
             found = bounds([(int(c), int(t), int(t)) for c, t in zip(e, p, strict=True)], 2, "corrected", 1)
