@@ -55,6 +55,7 @@ std::uint32_t opaque(std::uint32_t value) noexcept {
 }  // namespace
 
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): the compiler's names
 
 std::uint64_t __udivdi3(std::uint64_t number, std::uint64_t by) noexcept {
     return divided(number, by).quotient;
@@ -143,4 +144,5 @@ std::uint64_t __bswapdi2(std::uint64_t number) noexcept {
     return std::uint64_t{__bswapsi2(static_cast<std::uint32_t>(number))} << 32U |
            __bswapsi2(static_cast<std::uint32_t>(number >> 32U));
 }
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
 }
