@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "consort/app/mode_steps.hpp"
+#include "consort/app/release.hpp"
 #include "consort/app/ring.hpp"
 #include "consort/linux/clock.hpp"
 #include "consort/linux/executive/config.hpp"
