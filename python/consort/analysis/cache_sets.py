@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What preempted jobs load again, from the sets of the cache that tasks use: evicting and useful blocks."""
+"""What preempted jobs load again, from the sets of the cache that tasks use: evicting and useful blocks.
+
+Tasks come in the order of their priorities, the most urgent first. `blockers`: of each task the less urgent
+ones that may hold the core while it waits (theorem 20); what they load again then counts in its window.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
-from consort.analysis.result import UNSOURCED, Used
-from consort.analysis.unitask import Matrix, Reloads
+from consort.analysis.unitask import Matrix
+
+Blockers = Sequence[frozenset[int]]
 
 
 @dataclass(frozen=True)
@@ -19,73 +25,77 @@ class Blocks:
     useful: frozenset[int]
 
 
-def ecb_union(tasks: Sequence[Blocks], per_set: int) -> Matrix:
+def ecb_union(tasks: Sequence[Blocks], per_set: int, blockers: Blockers = ()) -> Matrix:
     """By what each preempted task can lose to the preempting one and all that may preempt that in turn."""
-    return [
-        [
-            per_set * max(len(tasks[g].useful & _evicted(tasks[: j + 1])) for g in range(j + 1, i + 1))
-            if j < i
-            else 0
-            for j in range(len(tasks))
-        ]
-        for i in range(len(tasks))
-    ]
+    evicted = [_evicted(tasks, j) for j in range(len(tasks))]
+
+    def charge(i: int, j: int) -> int:
+        return per_set * max(len(tasks[g].useful & evicted[j]) for g in _below(i, j, blockers))
+
+    return _matrix(tasks, charge)
 
 
-def ucb_union(tasks: Sequence[Blocks], per_set: int) -> Matrix:
+def ucb_union(tasks: Sequence[Blocks], per_set: int, blockers: Blockers = ()) -> Matrix:
     """By what the preempting task can take from all that may be preempted at once."""
-    return [
-        [
-            per_set * len(frozenset().union(*(g.useful for g in tasks[j + 1 : i + 1])) & tasks[j].evicting)
-            if j < i
-            else 0
-            for j in range(len(tasks))
-        ]
-        for i in range(len(tasks))
-    ]
+
+    def charge(i: int, j: int) -> int:
+        useful = frozenset[int]().union(*(tasks[g].useful for g in _below(i, j, blockers)))
+        return per_set * len(useful & tasks[j].evicting)
+
+    return _matrix(tasks, charge)
 
 
-def _evicted(tasks: Sequence[Blocks]) -> frozenset[int]:
-    return frozenset().union(*(task.evicting for task in tasks))
+def _matrix(tasks: Sequence[Blocks], charge: Callable[[int, int], int]) -> Matrix:
+    return [[charge(i, j) if j < i else 0 for j in range(len(tasks))] for i in range(len(tasks))]
+
+
+def _evicted(tasks: Sequence[Blocks], upto: int) -> frozenset[int]:
+    return frozenset[int]().union(*(task.evicting for task in tasks[: upto + 1]))
+
+
+def _below(i: int, j: int, blockers: Blockers) -> list[int]:
+    """The tasks whose jobs a job of j may preempt in a window of i."""
+    return [*range(j + 1, i + 1), *sorted(blockers[i] if blockers else ())]
+
+
+# A number of jobs, or how many there are in a unit of time.
+Count = int | Fraction
 
 
 @dataclass(frozen=True)
-class CacheCosts:
-    """What the tasks of a core, the most urgent first, load again, by each way to bound it."""
+class Lost:
+    """What the jobs of one task, j, make others load again in a window of task i."""
 
-    reloads: tuple[Reloads, ...]
-    own: tuple[int, ...]
-    """What a job of each task loads again at most, whatever ran meanwhile [ps]."""
-    used: tuple[Used, ...]
+    sizes: tuple[tuple[int, int], ...]
+    """By preempted task: what a job of it loads again after one preemption, the most first [blocks]."""
+    shared: tuple[tuple[tuple[int, ...], int], ...]
+    """How many sets of j are useful to just these preempted tasks."""
 
 
-def cache_costs(figures: Figures, core: str) -> CacheCosts | None:
-    """None where the core says nothing of its cache."""
-    plan = figures.plan
-    planned = plan.cores[core]
-    if planned.cache is None:
-        return None
-    here = f"scheduling.{plan.system.scheduling_entry(core)}.cache"
-    if planned.policy != "fixed-priority":
-        raise NotAnalysable(f"{here}: sets of a cache have bounds under fixed-priority, not {planned.policy}")
-    block = figures.time(f"{here}.block")
-    used = [*block.used]
-    tasks = []
-    for name in planned.tasks:
-        task, place = plan.tasks[name], f"tasks.{name}.cache_sets"
-        if task.cache_sets is None:
-            raise MissingFigure(place, f"the sets of the cache that {name} uses")
-        tasks.append(Blocks(frozenset(task.cache_sets.evicting), frozenset(task.cache_sets.useful)))
-        source = plan.system.tasks[name].cache_sets
-        known = None if source is None else source.provenance
-        text = f"{len(task.cache_sets.evicting)} evicting, {len(task.cache_sets.useful)} useful"
-        used.append(Used(place, text, *((UNSOURCED, "") if known is None else (known.kind, known.source))))
-    per_set = planned.cache.per_set_ps
-    return CacheCosts(
-        tuple(
-            Reloads(how(tasks, per_set), per_set, name)
-            for how, name in ((ecb_union, "ECB-union"), (ucb_union, "UCB-union"))
-        ),
-        tuple(per_set * len(task.useful) for task in tasks),
-        tuple(used),
+def lost_to(tasks: Sequence[Blocks], i: int, j: int, blockers: Blockers = ()) -> Lost:
+    """What the multiset approaches count, of the tasks that a job of j may preempt in a window of i."""
+    below, evicted = _below(i, j, blockers), _evicted(tasks, j)
+    sizes = sorted(((len(tasks[g].useful & evicted), g) for g in below), reverse=True)
+    users = Counter(tuple(g for g in below if s in tasks[g].useful) for s in tasks[j].evicting)
+    return Lost(
+        tuple((g, size) for size, g in sizes if size),
+        tuple((task, count) for task, count in sorted(users.items()) if task),
     )
+
+
+def ecb_multiset(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+    """Sets loaded again because of so many jobs of j: the largest, each as often as it may happen."""
+    total: Count = 0
+    for g, size in lost.sizes:
+        count = min(jobs, preempted(g))
+        total += count * size
+        jobs -= count
+    return total
+
+
+def ucb_multiset(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+    """The same counted by set: each as often as jobs to which it is useful may be preempted by one of j."""
+    total: Count = 0
+    for users, sets in lost.shared:
+        total += sets * min(jobs, sum(preempted(g) for g in users))
+    return total

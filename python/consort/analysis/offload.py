@@ -14,6 +14,7 @@ from math import gcd
 from typing import Any, Literal
 
 from consort import _engine
+from consort.analysis.cache_windows import CachedCore, by_windows
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words, least
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
@@ -96,6 +97,8 @@ class Master:
     supply: PlannedSupply | None = None
     # How much longer preempted jobs execute, each way to bound it; then no job waits either.
     reloads: Sequence[int | Reloads] = ()
+    # Where that goes by sets of a cache, the same counted for each window.
+    cache: CachedCore | None = None
 
 
 def self_suspending(tasks: Sequence[MasterTask], *, context_switch: int = 0, core: str = "") -> list[Bound]:
@@ -263,6 +266,10 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
             for reload in master.reloads or (0,)
         ]
         found = [least(bounds) for bounds in zip(*ways, strict=True)]
+        if master.cache is not None:
+            known = [bound.response for bound in found]
+            counted = by_windows(tasks, master.cache, known, context_switch=master.context_switch, core=core)
+            found = [least(bounds) for bounds in zip(found, counted, strict=True)]
     if not any(suspensions):
         return found
     note = "the master's core is kept while a job waits: the wait counts as execution"

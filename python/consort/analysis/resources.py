@@ -64,6 +64,14 @@ def longest_blocking(held: Iterable[Held], rank: int) -> Held | None:
     return max(blocking, key=lambda one: one.length, default=None)
 
 
+def blockers_of(plan: Plan, held: Sequence[Held], names: Sequence[str]) -> tuple[frozenset[int], ...]:
+    """Of each task, by its place among them, those whose sections it may have to wait for."""
+    ranks = [level_of(plan, name) for name in names]
+    return tuple(
+        frozenset(names.index(one.task) for one in held if one.rank < rank <= one.ceiling) for rank in ranks
+    )
+
+
 def check_resources(plan: Plan, core: str) -> None:
     """Raises `NotAnalysable` where what is described, or becomes of it in a mode, is in no theorem."""
     names = plan.cores[core].tasks

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from consort.analysis.arrivals import Arriving, arriving, shortest
 from consort.analysis.bandwidth import regulated_core
-from consort.analysis.cache_sets import cache_costs
+from consort.analysis.cache_costs import cache_costs
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
 from consort.analysis.deliveries import Delivery, deliveries, delivery_between
@@ -17,6 +17,7 @@ from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, W
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.preemption import check_reload, with_reloads
 from consort.analysis.resources import (
+    blockers_of,
     blocking_of,
     check_resources,
     sections_of,
@@ -159,7 +160,8 @@ def _master(
     check_resources(plan, core)
     held = sections_of(plan, core)
     check_reload(plan, core)
-    reload, sets = figures.cache_reload(core), cache_costs(figures, core)
+    reload = figures.cache_reload(core)
+    sets = cache_costs(figures, core, blockers_of(plan, held, planned.tasks))
     used = [switch.used, late.used, used_by(figures, held), reload.used if sets is None else sets.used]
     tasks = []
     for level, name in enumerate(names):
@@ -211,7 +213,8 @@ def _master(
     if planned.supply is not None:
         used.append(figures.supply(core))
     reloads = (reload.ps,) if sets is None else sets.reloads
-    master = Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply, reloads)
+    cache = None if sets is None else sets.windows
+    master = Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply, reloads, cache)
     return master, joined(*used)
 
 

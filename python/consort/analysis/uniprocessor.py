@@ -16,7 +16,7 @@ from consort.analysis.offsets import ANY_MOMENT, timed, with_offsets
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
 from consort.analysis.supply import ticks_of_supply, times_of, under
-from consort.analysis.unitask import Reloads, reloading, ticks_of
+from consort.analysis.unitask import HasSets, Reloads, reloading, ticks_of
 from consort.analysis.unitask import UniTask as UniTask
 from consort.analysis.unitask import utilization as utilization
 from consort.plan.types import PlannedSupply
@@ -29,7 +29,7 @@ EDF_NON_PREEMPTIVE = f"{_DOC}, theorem 4 (George, Rivierre & Spuri 1996)"
 CONTENTION = "spm-centric-os, section VII.E: contention-based baseline, by " + FP_PREEMPTIVE
 
 _ALONE = "no job suspends itself; execution times hold whatever else runs"
-_RELEASES = (
+RELEASES = (
     "consecutive releases of a task are due at least its period apart; each comes at most its jitter late",
     ANY_MOMENT,
     _ALONE,
@@ -37,7 +37,7 @@ _RELEASES = (
 )
 
 
-def reloaded(assumptions: Sequence[str], reload: int | Reloads) -> list[str]:
+def reloaded(assumptions: Sequence[str], reload: int | HasSets) -> list[str]:
     """With what a preempted job loads again, which is then in no execution time."""
     text = (
         "no job suspends itself; an execution time is that of a job that nothing preempts, from a cold cache;"
@@ -76,7 +76,7 @@ def fixed_priority(
         "one core, "
         + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end")
         + " fixed priorities",
-        *_RELEASES,
+        *RELEASES,
     ]
     if len(set(levels)) < len(levels):
         assumptions.append("tasks of equal priority are served in any order")
@@ -140,7 +140,7 @@ def edf(
         "one core, earliest deadline first, "
         + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end"),
         "deadlines count from when a job was due; jobs of equal deadline go in any order",
-        *_RELEASES,
+        *RELEASES,
     ]
     if context_switch:
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")

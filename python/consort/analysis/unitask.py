@@ -43,12 +43,18 @@ Matrix = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
-class Reloads:
+class HasSets:
     """What jobs load again because others preempted them, from the sets of the cache that they use."""
 
-    charges: Matrix
     per_set: int
     """What a job loads again of a set in which it lost something, at most [ps]."""
+
+
+@dataclass(frozen=True)
+class Reloads(HasSets):
+    """The same as a charge for each preempting job."""
+
+    charges: Matrix
     name: str
 
 

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Busy windows of a core with a cache, in which what is loaded again is counted for the window as a whole.
+
+docs/explanation/analyses.md, theorem 21, by multisets. Never above the bounds by a charge for each job, but
+for those that make use of offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import lcm
+
+from consort.analysis.cache_sets import Blockers, Blocks, Count, Lost, ecb_multiset, lost_to, ucb_multiset
+from consort.analysis.result import Bound, Step, Steps, in_words
+from consort.analysis.uniprocessor import FP_PREEMPTIVE, RELEASES, reloaded
+from consort.analysis.unitask import HasSets, UniTask
+
+SOURCE = f"{FP_PREEMPTIVE}, by multisets"
+# Evaluations of a window before the search gives up.
+_STEPS = 20_000
+_LONGEST = 1 << 62
+
+
+@dataclass(frozen=True)
+class CachedCore(HasSets):
+    """The sets of the cache that a core's tasks use."""
+
+    blocks: Sequence[Blocks]
+    blockers: Blockers = ()
+
+
+@dataclass(frozen=True)
+class _Window:
+    length: int
+    jobs: tuple[int, ...]
+    reload: int
+
+
+class _Search:
+    """The windows of one task; `responses` are those of the more urgent ones."""
+
+    def __init__(
+        self, tasks: Sequence[UniTask], index: int, cache: CachedCore, responses: Sequence[int | None]
+    ) -> None:
+        self._tasks, self._index, self._cache = tasks, index, cache
+        self._lost: list[Lost] = [lost_to(cache.blocks, index, j, cache.blockers) for j in range(index)]
+        # How many jobs of j come while one of g is under way: all of the window where nothing bounds that.
+        self._while = {
+            (g, j): -(-(response + tasks[j].jitter) // tasks[j].period)
+            for g, response in enumerate(responses)
+            if response is not None
+            for j in range(g)
+        }
+        self.steps = _STEPS
+
+    def _reloaded(self, jobs: Sequence[Count]) -> Count:
+        """What is loaded again in a window, or a unit of time, of so many jobs of each more urgent task."""
+        by_ecb: Count = 0
+        by_ucb: Count = 0
+        for j, (lost, count) in enumerate(zip(self._lost, jobs, strict=True)):
+
+            def preempted(g: int, j: int = j, count: Count = count) -> Count:
+                most = self._while.get((g, j))
+                return count if most is None else jobs[g] * most
+
+            by_ecb += ecb_multiset(lost, count, preempted)
+            by_ucb += ucb_multiset(lost, count, preempted)
+        return self._cache.per_set * min(by_ecb, by_ucb)
+
+    def jobs_to_look_at(self) -> int | None:
+        """After so many jobs of a window none responds later; 0: windows need not end; None: not known."""
+        tasks = self._tasks[: self._index + 1]
+        rates = [Fraction(1, task.period) for task in tasks[:-1]]
+        load = sum(Fraction(task.execution, task.period) for task in tasks) + self._reloaded(rates)
+        if load < 1:
+            return None
+        # As in theorem 1: what is loaded again in a window and a common period is no more than in both.
+        return lcm(*(task.period for task in tasks)) // tasks[-1].period if load == 1 else 0
+
+    def window(self, earlier: int, length: int) -> _Window | None:
+        """The window up to the end of the job after so many of its own; it has at least that length."""
+        task = self._tasks[self._index]
+        own = task.blocking + (earlier + 1) * task.execution
+        length = max(length, own)
+        before = self._tasks[: self._index]
+        while self.steps > 0 and length < _LONGEST:
+            self.steps -= 1
+            jobs = tuple(-(-(length + k.jitter) // k.period) for k in before)
+            reload = int(self._reloaded(jobs))
+            after = own + reload + sum(n * k.execution for n, k in zip(jobs, before, strict=True))
+            if after == length:
+                return _Window(length, jobs, reload)
+            length = after
+        return None
+
+
+def by_windows(
+    tasks: Sequence[UniTask],
+    cache: CachedCore,
+    known: Sequence[int | None] = (),
+    *,
+    context_switch: int = 0,
+    core: str = "",
+) -> list[Bound]:
+    """Worst-case response times under preemptive fixed priorities, the most urgent first.
+
+    `known`: other bounds of the same tasks, which count in those of the less urgent ones where they are
+    lower. Context switches as in `fixed_priority`.
+    """
+    if any(task.level not in (None, index) for index, task in enumerate(tasks)):
+        raise ValueError("tasks of equal priority have no bounds by sets of a cache")
+    charged = [
+        replace(
+            task,
+            execution=task.execution + 2 * context_switch,
+            blocking=task.blocking + (context_switch if index < len(tasks) - 1 else 0),
+        )
+        for index, task in enumerate(tasks)
+    ]
+    found: list[Bound] = []
+    least: list[int | None] = []
+    for index, task in enumerate(charged):
+        worst = _worst(_Search(charged, index, cache, least), task)
+        responses = [one for one in (None if worst is None else worst[0], *known[index : index + 1]) if one]
+        least.append(min(responses, default=None))
+        found.append(_bound(charged, index, worst, cache, context_switch, core))
+    return found
+
+
+def _worst(search: _Search, task: UniTask) -> tuple[int, int, _Window] | None:
+    """The longest response, of the job after so many others of its window."""
+    last = search.jobs_to_look_at()
+    worst: tuple[int, int, _Window] | None = None
+    earlier, length = 0, 0
+    while last is None or earlier < last:
+        window = search.window(earlier, length)
+        if window is None:
+            return None
+        length = window.length
+        response = length + task.jitter - earlier * task.period
+        if worst is None or response > worst[0]:
+            worst = (response, earlier, window)
+        if length + task.jitter <= (earlier + 1) * task.period:
+            break
+        earlier += 1
+    return worst
+
+
+def _bound(
+    tasks: Sequence[UniTask],
+    index: int,
+    worst: tuple[int, int, _Window] | None,
+    cache: CachedCore,
+    context_switch: int,
+    core: str,
+) -> Bound:
+    task = tasks[index]
+    assumptions = reloaded(["one core, preemptive fixed priorities", *RELEASES], cache)
+    if context_switch:
+        assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
+    return Bound(
+        task=task.name,
+        response=None if worst is None else worst[0],
+        deadline=task.deadline,
+        source=SOURCE,
+        assumptions=tuple(assumptions),
+        explanation=() if worst is None else _explain(tasks, index, worst),
+        notes=("with what is loaded again its busy window has no end that is found",)
+        if worst is None
+        else (),
+        core=core,
+    )
+
+
+def _explain(tasks: Sequence[UniTask], index: int, worst: tuple[int, int, _Window]) -> tuple[Step, ...]:
+    task, (_, earlier, window) = tasks[index], worst
+    steps = Steps(-earlier * task.period)
+    late = f"{task.name} comes late" if not earlier else "the window's first job comes late"
+    steps.put("jitter", late, task.jitter)
+    steps.put("blocking", "what holds the core", task.blocking)
+    for count, other in zip(window.jobs, tasks, strict=False):
+        steps.put("interference", f"{count} x {other.name}", count * other.execution, count)
+    steps.put("interference", "blocks loaded again after preemptions", window.reload)
+    steps.put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
+    steps.put("own", task.name, task.execution)
+    return steps.done()
