@@ -15,6 +15,7 @@
 
 #include "bindings.hpp"
 #include "rta/edf.hpp"
+#include "rta/edf_offsets.hpp"
 #include "rta/fixed_priority.hpp"
 #include "rta/let.hpp"
 #include "rta/offsets.hpp"
@@ -131,9 +132,10 @@ nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive, const Suppl
     return result;
 }
 
-nb::dict fp_offset_response(OwnedSet owned, const Times& offsets, std::size_t i, bool preemptive,
-                            Time most_windows, const SupplyRow& supply) {
-    const TaskSet set = owned.view();
+using OffsetAnalysis = OffsetResponse (*)(const TaskSet&, const Time*, std::size_t, const OffsetSearch&);
+
+nb::dict offset_response_by(OffsetAnalysis analysis, const TaskSet& set, const Times& offsets, std::size_t i,
+                            bool preemptive, Time most_windows, const SupplyRow& supply) {
     require_task(set, i);
     if (offsets.size() != set.n) {
         throw std::invalid_argument("offsets needs a value for each task, -1 where it has none");
@@ -147,7 +149,7 @@ nb::dict fp_offset_response(OwnedSet owned, const Times& offsets, std::size_t i,
     const Search search{.preemptive = preemptive,
                         .steps = 20'000'000 / static_cast<Time>(set.n),
                         .supply = supply_of(supply)};
-    const OffsetResponse found = offset_response(set, offsets.data(), i, {search, most_windows});
+    const OffsetResponse found = analysis(set, offsets.data(), i, {search, most_windows});
     nb::dict result;
     if (!bounded(result, found.verdict)) {
         return result;
@@ -159,6 +161,19 @@ nb::dict fp_offset_response(OwnedSet owned, const Times& offsets, std::size_t i,
     result["jobs"] = found.jobs;
     result["windows"] = found.windows;
     return result;
+}
+
+nb::dict edf_offset_response_of(const OwnedSet& owned, const Times& offsets, std::size_t i, Time most_windows,
+                                const SupplyRow& supply) {
+    const TaskSet set = owned.view();
+    require_deadlines(set);
+    require_task(set, i);
+    if (i < offsets.size() && offsets[i] == no_offset) {
+        throw std::invalid_argument(
+            "the task needs an offset: under EDF one whose moments are not known has"
+            " the bound of any moment");
+    }
+    return offset_response_by(edf_offset_response, set, offsets, i, true, most_windows, supply);
 }
 
 nb::dict edf_response_of(OwnedSet owned, std::size_t i, bool preemptive, const SupplyRow& supply) {
@@ -273,9 +288,10 @@ void bind_rta(nb::module_& module) {
         "fp_offset_response",
         [](Times c, Times t, const Times& offsets, Times jitter, Times blocking, Times level,
            std::size_t task, bool preemptive, Time most_windows, const SupplyRow& supply) {
-            return fp_offset_response(
-                {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
-                offsets, task, preemptive, most_windows, supply);
+            const OwnedSet owned{std::move(c),      std::move(t),        {},
+                                 std::move(jitter), std::move(blocking), std::move(level)};
+            return offset_response_by(offset_response, owned.view(), offsets, task, preemptive, most_windows,
+                                      supply);
         },
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("offsets"), nb::arg("jitter") = Times{},
         nb::arg("blocking") = Times{}, nb::arg("level") = Times{}, nb::arg("task"),
@@ -295,6 +311,18 @@ void bind_rta(nb::module_& module) {
         nb::arg("blocking") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
         nb::arg("supply") = nb::none(),
         "Worst-case response time of one task under EDF, and the busy window that attains it.");
+    module.def(
+        "edf_offset_response",
+        [](Times c, Times t, Times d, const Times& offsets, Times jitter, Times blocking, std::size_t task,
+           Time most_windows, const SupplyRow& supply) {
+            return edf_offset_response_of(
+                {std::move(c), std::move(t), std::move(d), std::move(jitter), std::move(blocking), {}},
+                offsets, task, most_windows, supply);
+        },
+        nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"), nb::arg("offsets"),
+        nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{}, nb::arg("task"),
+        nb::arg("most_windows") = 200'000, nb::arg("supply") = nb::none(),
+        "As fp_offset_response, under preemptive EDF, of a task that has an offset.");
     module.def(
         "edf_feasible",
         [](Times c, Times t, Times d, Times jitter, Times blocking, bool preemptive) {

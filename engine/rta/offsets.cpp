@@ -17,13 +17,7 @@ class Window {
     // The window begins at that moment of the common clock.
     void place(const Time* offsets, Time begin) {
         for (std::size_t k = 0; k < set_.n; ++k) {
-            const Time late = set_.jitter(k);
-            Time ahead = 0;
-            if (offsets[k] != no_offset) {
-                ahead = (offsets[k] % set_.t[k] + late % set_.t[k] - begin % set_.t[k]) % set_.t[k];
-                ahead += ahead < 0 ? set_.t[k] : 0;
-            }
-            first_[k] = ahead - late;
+            first_[k] = first_due(set_, k, offsets[k], begin);
         }
     }
 
@@ -102,6 +96,39 @@ class Window {
 
 }  // namespace
 
+Time first_due(const TaskSet& set, std::size_t k, Time offset, Time begin) {
+    const Time late = set.jitter(k);
+    Time ahead = 0;
+    if (offset != no_offset) {
+        ahead = (offset % set.t[k] + late % set.t[k] - begin % set.t[k]) % set.t[k];
+        ahead += ahead < 0 ? set.t[k] : 0;
+    }
+    return ahead - late;
+}
+
+std::optional<WindowBegins> window_begins(const TaskSet& set, const Time* offsets,
+                                          const std::vector<bool>& counted, Time most) {
+    const auto counts = [&](std::size_t k) { return counted[k]; };
+    const auto clock = hyperperiod(set, counts);
+    Time windows = 0;
+    for (std::size_t k = 0; clock && k < set.n; ++k) {
+        windows = counted[k] ? add(windows, *clock / set.t[k]) : windows;
+    }
+    if (!clock || windows > most) {
+        return std::nullopt;
+    }
+    WindowBegins found{{}, *clock};
+    for (std::size_t k = 0; k < set.n; ++k) {
+        for (Time m = 0; counted[k] && m < *clock / set.t[k]; ++m) {
+            const Time latest = add(add(offsets[k], set.jitter(k)), mul(m, set.t[k]));
+            found.moments.push_back(latest % *clock);
+        }
+    }
+    std::sort(found.moments.begin(), found.moments.end());
+    found.moments.erase(std::unique(found.moments.begin(), found.moments.end()), found.moments.end());
+    return found;
+}
+
 OffsetResponse offset_response(const TaskSet& set, const Time* offsets, std::size_t i,
                                const OffsetSearch& search) {
     OffsetResponse result;
@@ -112,12 +139,12 @@ OffsetResponse offset_response(const TaskSet& set, const Time* offsets, std::siz
         result.verdict = Verdict::overload;
         return result;
     }
-    const auto clock = hyperperiod(set, timed);
-    Time windows = 0;
-    for (std::size_t k = 0; clock && k < set.n; ++k) {
-        windows = timed(k) ? add(windows, *clock / set.t[k]) : windows;
+    std::vector<bool> counted(set.n);
+    for (std::size_t k = 0; k < set.n; ++k) {
+        counted[k] = timed(k);
     }
-    if (!clock || windows > search.most_windows) {
+    auto begins = window_begins(set, offsets, counted, search.most_windows);
+    if (!begins) {
         result.verdict = Verdict::too_long;
         return result;
     }
@@ -156,19 +183,11 @@ OffsetResponse offset_response(const TaskSet& set, const Time* offsets, std::siz
         return true;
     };
     result.jobs.assign(set.n, 0);
-    // Without a task whose moments are known every window is the same.
-    std::vector<Time> begins;
-    for (std::size_t k = 0; k < set.n; ++k) {
-        for (Time m = 0; timed(k) && m < *clock / set.t[k]; ++m) {
-            begins.push_back(add(add(offsets[k], set.jitter(k)), mul(m, set.t[k])) % *clock);
-        }
+    if (begins->moments.empty()) {
+        // Without a task whose moments are known every window is the same.
+        begins->moments.push_back(0);
     }
-    if (begins.empty()) {
-        begins.push_back(0);
-    }
-    std::sort(begins.begin(), begins.end());
-    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
-    const bool complete = std::all_of(begins.begin(), begins.end(), look);
+    const bool complete = std::all_of(begins->moments.begin(), begins->moments.end(), look);
     if (!complete) {
         result.verdict = Verdict::too_long;
     }

@@ -5,6 +5,7 @@
 // docs/explanation/analyses.md, theorem 17.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "rta/fixed_priority.hpp"
@@ -28,6 +29,21 @@ struct OffsetSearch {
     Search search{};
     Time most_windows = 200'000;
 };
+
+// When in a window that begins at that moment of the common clock the first job of task k is due that can
+// come in it: at least -jitter, and that for a task whose moments are not known.
+[[nodiscard]] Time first_due(const TaskSet& set, std::size_t k, Time offset, Time begin);
+
+// The moments of a common period at which a job of a counted task comes at the latest, in order: where busy
+// windows need to be looked at.
+struct WindowBegins {
+    std::vector<Time> moments;
+    Time clock = 1;  // the common period
+};
+
+// None where there are more than `most`. `counted`: the tasks whose moments are known and of interest.
+[[nodiscard]] std::optional<WindowBegins> window_begins(const TaskSet& set, const Time* offsets,
+                                                        const std::vector<bool>& counted, Time most);
 
 // `offsets`: of each task, or `no_offset`.
 [[nodiscard]] OffsetResponse offset_response(const TaskSet& set, const Time* offsets, std::size_t i,

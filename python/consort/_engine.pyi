@@ -108,6 +108,18 @@ def fp_offset_response(
     most_windows: int = ...,
     supply: tuple[int, int, int] | None = ...,
 ) -> dict[str, Any]: ...
+def edf_offset_response(
+    *,
+    c: list[int],
+    t: list[int],
+    d: list[int],
+    offsets: list[int],
+    jitter: list[int] = ...,
+    blocking: list[int] = ...,
+    task: int,
+    most_windows: int = ...,
+    supply: tuple[int, int, int] | None = ...,
+) -> dict[str, Any]: ...
 def fp_responses(
     *,
     c: Times,

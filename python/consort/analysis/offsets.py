@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixed priorities on one core, of tasks whose jobs are due at known moments of one clock."""
+"""Fixed priorities and EDF on one core, of tasks whose jobs are due at known moments of one clock."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +15,12 @@ from consort.analysis.unitask import UniTask, ticks_of
 from consort.plan.types import PlannedSupply
 
 OFFSETS = "docs/explanation/analyses.md, theorem 17 (Tindell 1994; Palencia & Gonzalez Harbour 1998)"
+EDF_OFFSETS = "docs/explanation/analyses.md, theorem 25 (Spuri 1996, with the windows of theorem 17)"
 ANY_MOMENT = "releases at any moment: offsets between tasks are not made use of"
 _KNOWN = "periodic tasks are due at their offsets and whole periods later, by one clock; others at any moment"
-_TOO_MANY = f"{ANY_MOMENT}, since a common period holds too many busy windows to look at each"
+_TOO_MANY = (
+    f"{ANY_MOMENT}, since a common period holds too many busy windows to look at each, or they need not end"
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class Timed:
     tasks: Sequence[UniTask]
     arguments: dict[str, Any]
     tick: int
+    analysis: Callable[..., dict[str, Any]] = _engine.fp_offset_response
+    source: str = OFFSETS
 
 
 def timed(
@@ -35,6 +40,20 @@ def timed(
     """None where no offset says more than releases at any moment."""
     if not any(task.offset for task in tasks):
         return None
+    common, _, tick = _common(tasks, supply)
+    return Timed(tasks, common | {"level": list(levels), "preemptive": preemptive}, tick)
+
+
+def timed_under_edf(tasks: Sequence[UniTask], supply: PlannedSupply | None) -> Timed | None:
+    """The same for preemptive EDF."""
+    if not any(task.offset for task in tasks):
+        return None
+    common, deadlines, tick = _common(tasks, supply)
+    return Timed(tasks, common | {"d": deadlines}, tick, _engine.edf_offset_response, EDF_OFFSETS)
+
+
+def _common(tasks: Sequence[UniTask], supply: PlannedSupply | None) -> tuple[dict[str, Any], list[int], int]:
+    """What both analyses take, the deadlines, and a tick [ps]."""
     arrays, tick = ticks_of(tasks, *(task.offset or 0 for task in tasks), *times_of(supply))
     arguments = {
         "c": arrays["execution"],
@@ -42,11 +61,9 @@ def timed(
         "offsets": [-1 if task.offset is None else task.offset // tick for task in tasks],
         "jitter": arrays["jitter"],
         "blocking": arrays["blocking"],
-        "level": list(levels),
-        "preemptive": preemptive,
         "supply": ticks_of_supply(supply, tick),
     }
-    return Timed(tasks, arguments, tick)
+    return arguments, arrays["deadline"], tick
 
 
 def with_offsets(bound: Bound, core: Timed | None, index: int) -> Bound:
@@ -54,7 +71,9 @@ def with_offsets(bound: Bound, core: Timed | None, index: int) -> Bound:
     if bound.response is None or core is None:
         return bound
     tasks, tick = core.tasks, core.tick
-    raw = within_range(_engine.fp_offset_response, task=index, **core.arguments)
+    if core.source == EDF_OFFSETS and tasks[index].offset is None:
+        return bound  # at any moment, and so is each of its deadlines
+    raw = within_range(core.analysis, task=index, **core.arguments)
     if raw["bound"] is None:
         return _assuming(bound, _TOO_MANY)
     if raw["bound"] * tick >= bound.response:
@@ -67,7 +86,7 @@ def with_offsets(bound: Bound, core: Timed | None, index: int) -> Bound:
         steps.put("interference", f"{count} x {other.name}", count * other.execution, count)
     steps.put("own", f"{earlier} earlier x {task.name}", earlier * task.execution, earlier)
     steps.put("own", task.name, task.execution)
-    found = replace(bound, response=raw["bound"] * tick, source=OFFSETS, explanation=steps.done())
+    found = replace(bound, response=raw["bound"] * tick, source=core.source, explanation=steps.done())
     return _assuming(found, _KNOWN)
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from consort import _engine
-from consort.analysis.offsets import ANY_MOMENT, timed, with_offsets
+from consort.analysis.offsets import ANY_MOMENT, timed, timed_under_edf, with_offsets
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
 from consort.analysis.supply import ticks_of_supply, times_of, under
@@ -146,6 +146,7 @@ def edf(
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
     if cache_reload:
         assumptions = reloaded(assumptions, cache_reload)
+    apart = timed_under_edf(charged, supply) if preemptive else None
     results = []
     for index, task in enumerate(tasks):
         raw = within_range(
@@ -171,7 +172,7 @@ def edf(
                 core=core,
             )
         )
-    return [under(bound, supply) for bound in results]
+    return [under(with_offsets(bound, apart, index), supply) for index, bound in enumerate(results)]
 
 
 @dataclass(frozen=True)
