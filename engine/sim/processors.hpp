@@ -87,6 +87,7 @@ class Processors {
         std::uint32_t resource = 0;  // which
         Time holds = never;          // under EDF: the ceiling of the resource that it holds
         std::vector<bool> lost;      // since then, by its useful sets
+        Time owed = 0;               // what it has still to load again, the first of what remains
         bool late_answer = false;
         std::uint32_t part = 0;  // counts parts: tells entries of parts given up from the present one
         Time key = 0;
@@ -456,6 +457,7 @@ class Processors {
         TaskState& s = tasks_[t];
         CoreState& core = cores_[s.core];
         s.remaining = length;
+        s.owed = 0;
         if (core.keeps && s.running) {
             go_on(core, now);
             return;
@@ -654,6 +656,7 @@ class Processors {
         if (now > core.begins) {
             sink_.slice(std::max(core.since, core.begins), now, s.id, s.job.seq, core.id, doing(s));
             s.remaining -= s.phase == Phase::away ? 0 : now - core.begins;
+            s.owed = std::max<Time>(0, s.owed - (now - core.begins));
         }
     }
 
@@ -755,7 +758,11 @@ class Processors {
             const auto sets = static_cast<Time>(std::count(s.lost.begin(), s.lost.end(), true));
             const Time most = add(core.cache_reload, mul(sets, core.set_reload));
             const Time longer = draw(settings_.execution, Choice::suspension, s.job.seq, 0, most);
-            s.remaining = add(s.remaining, longer);
+            // What it had not loaded again when it was preempted once more it cannot lose a second time.
+            const Time all = add(core.cache_reload, mul(static_cast<Time>(s.lost.size()), core.set_reload));
+            const Time owed = std::min(all, add(s.owed, longer));
+            s.remaining = add(s.remaining, owed - s.owed);
+            s.owed = owed;
         }
         if (core.set_reload != 0) {
             evict(core, *s.task);

@@ -113,6 +113,11 @@ def test_what_a_blocking_job_loads_again_counts(how: str) -> None:
     assert any(attack(seed, how=how, blind=True)[2] for seed in range(10_000))
 
 
+def test_what_was_not_loaded_again_is_not_lost_twice() -> None:
+    """Preempted once more before it has gone on, a job owed twice what it uses, as it blocked: 19 of 18."""
+    assert attack(1092951, runs=1) == (2, 0, 0)
+
+
 US = 10**6
 BOARD = platform_from_data(
     {
