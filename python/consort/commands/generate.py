@@ -99,6 +99,11 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
 @click.option("--gicd", type=_Number(), default=0, help="Jailhouse: where the interrupt distributor is.")
 @click.option("--first-irq", type=int, default=136, show_default=True, help="Doorbells: two a core.")
 @click.option(
+    "--overshoot",
+    type=click.IntRange(0),
+    help="Linux, Jailhouse: memory accesses that pass before a regulator stops a core; with 'bandwidth'.",
+)
+@click.option(
     "--object",
     "objects",
     type=_Named("TASK=FILE"),
@@ -142,6 +147,7 @@ def command(
     llc_ways: int,
     gicd: int,
     first_irq: int,
+    overshoot: int | None,
     objects: tuple[tuple[str, str], ...],
     scratchpads: tuple[tuple[str, str], ...],
     images: int | None,
@@ -189,6 +195,7 @@ def command(
             llc_ways,
             first_irq,
             gicd,
+            overshoot,
         )
         written, said = files(make_plan(load_system(description), plan), form), []
     for path in write_together(out, written):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from consort.errors import BadInput
+from consort.generate.bandwidth import Regulation, regulation_of
 from consort.model import System
 
 PAGE = 4096
@@ -41,6 +42,8 @@ class PartitionOptions:
     first_irq: int = 136
     # The interrupt distributor, which Jailhouse wants to know; 0: not known.
     gicd: int = 0
+    # Memory accesses that pass before a regulator stops a core that has used its budget; None: not known.
+    overshoot: int | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Partition:
     colors: tuple[int, int] | None  # first and last, inclusive
     irq_to: int
     irq_from: int
+    regulation: Regulation | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,12 @@ class Plan:
     colors: int  # of the whole cache; 0: no colouring
     rest_colors: tuple[int, int] | None
     gicd: int
+
+    @property
+    def regulations(self) -> list[Regulation | None]:
+        """By CPU."""
+        found = {p.cpu: p.regulation for p in self.partitions}
+        return [found.get(cpu) for cpu in range(self.cpus)]
 
     @property
     def rest_cpus(self) -> list[int]:
@@ -123,12 +133,6 @@ def make_plan(system: System, options: PartitionOptions) -> Plan:
             "tasks", f"tasks take all {cpus} cores of '{group}'; the operating system needs one of its own"
         )
     for name in cores:
-        if system.scheduling_of(name).bandwidth is not None:
-            raise refuse(
-                f"scheduling.{system.scheduling_entry(name)}.bandwidth",
-                "the files that are written have no budget of accesses; remove 'bandwidth', or add it by hand"
-                " for a hypervisor that regulates them",
-            )
         if system.scheduling_of(name).supply is not None:
             raise refuse(
                 f"scheduling.{system.scheduling_entry(name)}.supply",
@@ -145,7 +149,11 @@ def make_plan(system: System, options: PartitionOptions) -> Plan:
         base = memory.end
         irq = options.first_irq + 2 * i
         part = (i * per_cell, (i + 1) * per_cell - 1) if per_cell else None
-        partitions.append(Partition(name, platform.core(name).index, memory, part, irq, irq + 1))
+        regulation = regulation_of(system, name, options.overshoot)
+        cpu = platform.core(name).index
+        partitions.append(Partition(name, cpu, memory, part, irq, irq + 1, regulation))
+    if options.overshoot is not None and not any(p.regulation for p in partitions):
+        raise refuse("--overshoot", "no core of the group has a 'bandwidth' under scheduling")
     plan = Plan(
         system.file.resolve().parent.name if system.file.stem == "system" else system.file.stem,
         platform.name,

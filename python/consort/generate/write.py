@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from consort.errors import BadInput
+from consort.generate.bandwidth import MOST_EVENTS, one_period, refuse_regulation
 from consort.generate.plan import Plan, ranges
 from consort.render import Templates
 
@@ -41,16 +42,22 @@ def linux(plan: Plan) -> dict[str, str]:
     regions = [("consort_window", plan.window), *((f"consort_{p.core}", p.memory) for p in plan.partitions)]
     mine = ranges([p.cpu for p in plan.partitions])
     rest = ranges(plan.rest_cpus)
-    return {
+    made = {
         "consort-linux.dtso": _text("linux.dtso", plan, regions=regions),
         "consort-cmdline.txt": f"isolcpus=managed_irq,domain,{mine} nohz_full={mine} rcu_nocbs={mine}"
         f" irqaffinity={rest}\n",
         "consort-affinity.sh": _text("linux-affinity.sh", plan, mine=mine, rest=rest),
     }
+    period = one_period(plan.regulations)
+    if period is not None:
+        limits = [MOST_EVENTS if one is None else one.events for one in plan.regulations]
+        made["consort-memguard.sh"] = _text("memguard.sh", plan, period=period, limits=limits)
+    return made
 
 
 def xen(plan: Plan) -> dict[str, str]:
     """Dom0less domains, one for each task core, and the hypervisor's command line."""
+    refuse_regulation(plan.regulations, "Xen has no budget of memory accesses")
     words = [f"dom0_max_vcpus={len(plan.rest_cpus)}", "dom0_vcpus_pin", "sched=null"]
     if plan.rest_colors is not None:
         words += ["llc-coloring=on", f"dom0-llc-colors={_span(plan.rest_colors)}"]
@@ -61,12 +68,15 @@ def jailhouse(plan: Plan) -> dict[str, str]:
     """One cell for each task core (configuration revision 14)."""
     if plan.gicd == 0:
         raise BadInput("--gicd: Jailhouse wants the address of the interrupt distributor")
-    return {
+    made = {
         f"consort-{p.core}.c": _text(
             "jailhouse-cell.c", plan, p=p, cpus=1 << p.cpu, bitmaps=_bitmaps((p.irq_to, p.irq_from))
         )
         for p in plan.partitions
     }
+    if any(plan.regulations):
+        made["consort-memguard.h"] = _text("memguard.h", plan)
+    return made
 
 
 def _bitmaps(irqs: tuple[int, ...]) -> dict[int, list[int]]:
@@ -80,6 +90,9 @@ def _bitmaps(irqs: tuple[int, ...]) -> dict[int, list[int]]:
 
 def bao(plan: Plan) -> dict[str, str]:
     """One configuration with a virtual machine for each task core."""
+    refuse_regulation(
+        plan.regulations, "Bao has no budget of memory accesses yet (its pull request 373 is one)"
+    )
     machines = []
     for p in plan.partitions:
         colors = 0 if p.colors is None else sum(1 << c for c in range(p.colors[0], p.colors[1] + 1))
@@ -89,6 +102,7 @@ def bao(plan: Plan) -> dict[str, str]:
 
 def zephyr(plan: Plan) -> dict[str, str]:
     """The window, and an ICMsg instance for each task core in 64 KiB each at the window's end."""
+    refuse_regulation(plan.regulations, "Zephyr has no budget of memory accesses")
     return {"consort.overlay": _text("zephyr.overlay", plan, each=ICMSG_BYTES)}
 
 
