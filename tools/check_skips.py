@@ -65,12 +65,25 @@ def no_kernel(_: Skip) -> bool:
     return False
 
 
+def no_crate(_: Skip) -> bool:
+    sys.path.insert(0, str(ROOT / "bench/python"))
+    from consort.errors import EnvironmentLacks
+    from consort_bench.programs import rust_peer
+
+    try:
+        rust_peer("response-time-analysis", "verified-bounds")
+    except EnvironmentLacks:
+        return True
+    return False
+
+
 # Where a skip is allowed. Each looks at the machine or the build itself, not at what the test said.
 CONDITIONS: dict[str, Callable[[Skip], bool]] = {
     "never": lambda _: False,
     "not-root": lambda _: os.geteuid() != 0,
     "no-mount": cannot_mount,
     "no-kernel": no_kernel,
+    "no-crate": no_crate,
     "no-realtime": no_realtime,
     "no-timer-migration": no_timer_migration,
     "no-waters": lambda _: not any((p / "shared/data/amalthea").is_dir() for p in (ROOT, *ROOT.parents)),

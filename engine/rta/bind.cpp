@@ -135,7 +135,7 @@ nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive, const Suppl
 using OffsetAnalysis = OffsetResponse (*)(const TaskSet&, const Time*, std::size_t, const OffsetSearch&);
 
 nb::dict offset_response_by(OffsetAnalysis analysis, const TaskSet& set, const Times& offsets, std::size_t i,
-                            bool preemptive, Time most_windows, const SupplyRow& supply) {
+                            bool preemptive, Time most_windows, const SupplyRow& supply, Time most_steps) {
     require_task(set, i);
     if (offsets.size() != set.n) {
         throw std::invalid_argument("offsets needs a value for each task, -1 where it has none");
@@ -147,7 +147,7 @@ nb::dict offset_response_by(OffsetAnalysis analysis, const TaskSet& set, const T
     }
     // So that a large set takes no longer than a small one.
     const Search search{.preemptive = preemptive,
-                        .steps = 20'000'000 / static_cast<Time>(set.n),
+                        .steps = most_steps / static_cast<Time>(set.n),
                         .supply = supply_of(supply)};
     const OffsetResponse found = analysis(set, offsets.data(), i, {search, most_windows});
     nb::dict result;
@@ -173,7 +173,7 @@ nb::dict edf_offset_response_of(const OwnedSet& owned, const Times& offsets, std
             "the task needs an offset: under EDF one whose moments are not known has"
             " the bound of any moment");
     }
-    return offset_response_by(edf_offset_response, set, offsets, i, true, most_windows, supply);
+    return offset_response_by(edf_offset_response, set, offsets, i, true, most_windows, supply, 5'000'000);
 }
 
 nb::dict edf_response_of(OwnedSet owned, std::size_t i, bool preemptive, const SupplyRow& supply) {
@@ -291,7 +291,7 @@ void bind_rta(nb::module_& module) {
             const OwnedSet owned{std::move(c),      std::move(t),        {},
                                  std::move(jitter), std::move(blocking), std::move(level)};
             return offset_response_by(offset_response, owned.view(), offsets, task, preemptive, most_windows,
-                                      supply);
+                                      supply, 20'000'000);
         },
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("offsets"), nb::arg("jitter") = Times{},
         nb::arg("blocking") = Times{}, nb::arg("level") = Times{}, nb::arg("task"),

@@ -104,12 +104,15 @@ OffsetResponse edf_offset_response(const TaskSet& set, const Time* offsets, std:
         known[k] = offsets[k] != no_offset;
     }
     const auto begins = window_begins(set, offsets, known, search.most_windows);
+    // A window takes some steps at least: no time is spent where they will not do for all.
+    constexpr Time least_steps = 4;
+    Time steps = search.search.steps;
     // At a load of 1 windows need not end.
-    if (!begins || used != Load::below_one) {
+    if (!begins || used != Load::below_one ||
+        static_cast<Time>(begins->moments.size()) > steps / least_steps) {
         result.verdict = Verdict::too_long;
         return result;
     }
-    Time steps = search.search.steps;
     Window window(set, offsets, i, search.search, steps);
     result.jobs.assign(set.n, 0);
     Time last = begins->moments.back() - begins->clock;
@@ -120,6 +123,10 @@ OffsetResponse edf_offset_response(const TaskSet& set, const Time* offsets, std:
         const Time longest = window.longest();
         for (Time q = 0; steps > 0 && window.due(q) < longest; ++q) {
             const Time due = window.due(q);
+            // No job of the window responds later than it, and later ones less than this.
+            if (add(longest, -due) <= result.bound) {
+                break;
+            }
             const Time deadline = add(due, set.d[i]);
             // The job belongs to the window if that still goes on, without it, when the job is due.
             if (due > 0 && window.end(q, deadline, 1) <= due) {

@@ -60,7 +60,10 @@ def attack(seed: int, runs: int = 2, charged: Callable[[int], int] = lambda relo
         for run in range(runs):
             found = _engine.sim_run(system, 1_000, seed + run, ("worst", "edges")[run % 2], "edges")["tasks"]
             seen = [max(a, b["max_response"] or -1) for a, b in zip(seen, found, strict=True)]
-        described = [UniTask(str(i), c, t, t, j) for i, (c, t, j) in enumerate(rows)]
+        described = [
+            UniTask(str(i), c, t, t, j, offset=None if task.extra_gap else task.offset)
+            for i, ((c, t, j), task) in enumerate(zip(rows, tasks, strict=True))
+        ]
         analysis = edf if policy == "edf" else fixed_priority
         bounds = analysis(described, context_switch=switch, cache_reload=charged(reload))
         results.append(compared(seen, bounds))

@@ -58,7 +58,14 @@ def attack(seed: int, blocking: Blocking = blocking_of, runs: int = 4) -> tuple[
         for r, length, _ in task.sections
     ]
     described = [
-        UniTask(str(i), t.wcet, t.period, t.deadline, blocking=blocking(held, -t.deadline))
+        UniTask(
+            str(i),
+            t.wcet,
+            t.period,
+            t.deadline,
+            blocking=blocking(held, -t.deadline),
+            offset=None if t.extra_gap else t.offset,
+        )
         for i, t in enumerate(tasks)
     ]
     bounds = [bound.response for bound in edf(described, context_switch=switch)]
