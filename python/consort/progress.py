@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 # Called with what is being done, and how much of it (0 to 1; None: not known).
 Progress = Callable[[str, float | None], None]
+# A bar that is gone at once only flickers.
+BAR_AFTER_S = 2.0
 
 
 def silent(_what: str, _share: float | None) -> None:
@@ -17,7 +19,7 @@ def silent(_what: str, _share: float | None) -> None:
 
 
 @contextmanager
-def progress_bar(quiet: bool, *, after: float = 0.0) -> Iterator[Progress]:
+def progress_bar(quiet: bool, *, after: float = BAR_AFTER_S) -> Iterator[Progress]:
     """A bar on a terminal, once `after` seconds have gone by; `silent` elsewhere, and where `quiet`."""
     if quiet or not sys.stderr.isatty():
         yield silent

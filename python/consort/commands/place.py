@@ -110,7 +110,7 @@ def command(
         _front(file, pareto, keep, moves, in_modes, time_limit, as_json)
         return
     system = load_system(file)
-    with progress_bar(as_json or only_diff, after=2.0) as progress:
+    with progress_bar(as_json or only_diff) as progress:
         placement = place(
             system, best, keep=keep, moves=moves, in_modes=in_modes, seconds=time_limit, progress=progress
         )
@@ -199,7 +199,7 @@ def _front(
             field="--pareto",
         )
     first, second = names[0], names[1]
-    with progress_bar(as_json, after=2.0) as progress:
+    with progress_bar(as_json) as progress:
         problem, points, whole = front(
             load_system(file),
             first,  # type: ignore[arg-type]

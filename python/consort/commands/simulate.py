@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from consort.simulate.engine import Report, Simulation
     from consort.simulate.modes import ModesSimulation
 
-# A bar that is gone at once only flickers.
-BAR_AFTER_S = 2.0
-
 
 class DurationOption(click.ParamType):  # type: ignore[type-arg]
     """A duration with its unit, as in descriptions."""
@@ -308,6 +305,6 @@ def _print(
 @contextmanager
 def _bar(quiet: bool) -> Iterator[Report | None]:
     """A bar on a terminal once a simulation has taken a while; nothing elsewhere."""
-    with progress_bar(quiet, after=BAR_AFTER_S) as show:
+    with progress_bar(quiet) as show:
         # Without a terminal there is no progress to show: the simulation then runs in this thread.
         yield None if show is silent else lambda share: show("simulating", share)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from consort.sweep.cells import Cells
     from consort.sweep.run import Outcome
 
-BAR_AFTER_S = 2.0
 # Plots are there in other formats, too.
 SHOWN = (".parquet", ".csv", ".html", ".pdf")
 
@@ -98,7 +97,7 @@ def command(
 
         files.extend(write_all(loaded, cells, result, folder))
 
-    with progress_bar(as_json, after=BAR_AFTER_S) as progress:
+    with progress_bar(as_json) as progress:
         outcome = run(
             cells,
             folder,

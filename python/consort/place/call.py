@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from consort.errors import BadInput
 from consort.model import System
 from consort.model.problems import nearest
-from consort.place.evaluate import Evaluator, bounds_of, failing_of
+from consort.place.evaluate import bounds_of, failing_of, value_of
 from consort.place.goals import GOALS, Bounds, Goal
-from consort.place.problem import Choice, Problem, problem_of
+from consort.place.problem import Problem, problem_of
 from consort.place.search import Found, Search
-from consort.place.settle import settled, value_of
+from consort.place.settle import settled
 from consort.progress import Progress, silent
 
 SECONDS = 60.0
@@ -39,10 +39,6 @@ class Placement:
     def best(self) -> Found:
         """What was chosen."""
         return self.found if self.moves is None or self.moves.outcome is None else self.moves
-
-    def value_of(self, choice: Choice, bounds: Bounds, goal: Goal) -> int:
-        """An objective's value of a placement with these bounds."""
-        return value_of(Evaluator(self.problem), choice, bounds, goal)
 
 
 def place(
@@ -72,9 +68,9 @@ def place(
     chosen = found if fewest is None or fewest.outcome is None else fewest
     if chosen.outcome is None:
         return Placement(problem, found, fewest, before, system, before, search.rounds)
-    made, after = settled(search.evaluator, chosen.outcome, best)
+    made, after = settled(problem, chosen.outcome, best)
     failing = list(failing_of(problem, after))
-    value = value_of(search.evaluator, chosen.outcome.choice, after, best)
+    value = value_of(problem, chosen.outcome.choice, after, best)
     if failing or value < found.value:
         raise AssertionError(f"the placement is not what the search took it for: {failing or value}")
     return Placement(problem, found, fewest, before, made, after, search.rounds, value)

@@ -169,7 +169,7 @@ class Evaluator:
             return Part(cores, places, None, None, error.problems[0].message)
         best = self._slack(plans, None)
         if unnumbered:
-            return self._part(cores, places, best, None)
+            return Part(cores, places, best[0], None, best[1])
         order: tuple[str, ...] = deadline
         given = given_order(self.problem, names)
         if given is not None and given != deadline:
@@ -182,15 +182,6 @@ class Evaluator:
                 value = self._slack(plans, chosen)
                 if value[0] is not None and (best[0] is None or value[0] > best[0]):
                     best, order = value, chosen
-        return self._part(cores, places, best, order)
-
-    def _part(
-        self,
-        cores: frozenset[str],
-        places: Mapping[Decision, Place],
-        best: tuple[int | None, str],
-        order: Order,
-    ) -> Part:
         return Part(cores, places, best[0], order, best[1])
 
     def _slack(self, plans: Mapping[str | None, Plan], order: Order) -> tuple[int | None, str]:
@@ -219,28 +210,10 @@ class Evaluator:
         if failing:
             return Outcome(choice, parts, system, bounds, failing=failing, why=failing[0].verdict())
         times = goals.reactions(self.problem, bounds)
-        values = self.values(choice, parts)
+        values = values_of(self.problem, choice, parts)
         if times is not None:
             values["reaction"] = -sum(times.values())
         return Outcome(choice, parts, system, bounds, values, times or {})
-
-    def values(self, choice: Choice, parts: Sequence[Part]) -> dict[Goal, int]:
-        """The objectives that do not rest on chains; energy only where all of it is known."""
-        places = self.problem.places(choice)
-        return {
-            "slack": least([one.slack for one in parts]) or 0,
-            "cores": -len({core for place in places for core in place.cores}),
-            "moves": self.problem.stay(choice),
-        }
-
-    def energy(self, choice: Choice) -> int:
-        """The energy of all jobs in a second, in the mode that takes most, as a value (negative)."""
-        total: dict[str | None, int] = {}
-        pairs = zip(self.problem.decisions, self.problem.places(choice), strict=True)
-        for decision, place in pairs:
-            for view, used in goals.power(self.problem, decision, place).items():
-                total[view] = total.get(view, 0) + used
-        return -max(total.values())
 
 
 def numbers(order: Sequence[str]) -> dict[str, int | None]:
@@ -272,3 +245,24 @@ def failing_of(problem: Problem, bounds: Bounds) -> Iterator[Bound]:
         for bound in some:
             if not bound.schedulable and bound.task not in problem.waived:
                 yield bound
+
+
+def values_of(problem: Problem, choice: Choice, parts: Sequence[Part]) -> dict[Goal, int]:
+    """The objectives of a placement with these parts that rest neither on chains nor on energies."""
+    places = problem.places(choice)
+    return {
+        "slack": least([one.slack for one in parts]) or 0,
+        "cores": -len({core for place in places for core in place.cores}),
+        "moves": problem.stay(choice),
+    }
+
+
+def value_of(problem: Problem, choice: Choice, bounds: Bounds, goal: Goal) -> int:
+    """An objective's value of a placement that has these bounds."""
+    if goal == "slack":
+        return goals.slack_in(bounds) or 0
+    if goal == "reaction":
+        return -sum((goals.reactions(problem, bounds) or {}).values())
+    if goal == "energy":
+        return goals.energy(problem, choice)
+    return values_of(problem, choice, ())[goal]

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from consort.analysis.result import Bound, in_words
 from consort.errors import BadInput
-from consort.place.problem import Decision, Place, Problem
+from consort.place.problem import Choice, Decision, Place, Problem
 
 Goal = Literal["slack", "cores", "reaction", "energy", "moves"]
 GOALS: tuple[Goal, ...] = tuple(goal for goal in get_args(Goal) if goal != "moves")
@@ -111,6 +111,15 @@ def power(problem: Problem, decision: Decision, place: Place) -> dict[str | None
         interval = task.interval.picoseconds
         found[view] = -(-energy.picojoules * _SECOND // interval)
     return found
+
+
+def energy(problem: Problem, choice: Choice) -> int:
+    """The energy of all jobs in a second, in the mode that takes most, as a value (negative)."""
+    total: dict[str | None, int] = {}
+    for decision, place in zip(problem.decisions, problem.places(choice), strict=True):
+        for view, used in power(problem, decision, place).items():
+            total[view] = total.get(view, 0) + used
+    return -max(total.values())
 
 
 def check_goal(problem: Problem, goal: Goal) -> None:

@@ -6,12 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from consort.place.goals import slack_of
+from consort.place.goals import BILLION, slack_of
 from consort.place.problem import Problem
 from consort.plan import Plan
 
-# The given priorities; each task's deadline; the search from the least urgent rank up.
-Rule = str
 Slack = int | None
 
 
@@ -115,4 +113,4 @@ def slack_at(plans: Mapping[str | None, Plan], urgent: Sequence[str], task: str)
         others = [name for name in plan.tasks if name not in urgent and name != task]
         bounds = response_times(ranked(plan, [*urgent, task, *others]))
         values.append(slack_of(b for b in bounds if b.task == task))
-    return least(values) if values else 10**9
+    return least(values) if values else BILLION

@@ -12,7 +12,7 @@ from typing import Literal
 
 from consort.place.cuts import Cut, Cuts
 from consort.place.evaluate import Evaluator, Outcome
-from consort.place.goals import Goal, check_goal
+from consort.place.goals import Goal, check_goal, energy
 from consort.place.model import Model
 from consort.place.problem import Choice, Problem
 from consort.progress import Progress, silent
@@ -125,7 +125,7 @@ class Search:
 
     def value(self, outcome: Outcome, goal: Goal) -> int:
         if goal == "energy":
-            return self.evaluator.energy(outcome.choice)
+            return energy(self.problem, outcome.choice)
         return outcome.values[goal]
 
     def _reaches(self, outcome: Outcome, floors: Mapping[Goal, int]) -> bool:

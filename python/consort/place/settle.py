@@ -6,29 +6,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from consort.model import System
-from consort.place import goals
 from consort.place.apply import placed
-from consort.place.evaluate import Evaluator, Outcome, Part, bounds_of, failing_of
+from consort.place.evaluate import Outcome, Part, bounds_of, failing_of, value_of
 from consort.place.goals import Bounds, Goal
-from consort.place.problem import Choice, Problem
+from consort.place.problem import Problem
 from consort.place.ranks import given_order
 
 # From one new priority to the next, so that a later task fits between.
 _STEP = 10
 
 
-def settled(evaluator: Evaluator, outcome: Outcome, goal: Goal) -> tuple[System, Bounds]:
+def settled(problem: Problem, outcome: Outcome, goal: Goal) -> tuple[System, Bounds]:
     """The description with the placement's places, and its bounds.
 
     Priorities stay as they are where all then holds and the objective is as good.
     """
-    problem = evaluator.problem
     ranks: dict[str, int | None] = {}
     for part in outcome.parts:
         ranks |= few(problem, part)
     system = placed(problem, problem.places(outcome.choice), ranks)
     bounds = bounds_of(problem, system)
-    least = value_of(evaluator, outcome.choice, bounds, goal)
+    least = value_of(problem, outcome.choice, bounds, goal)
     for part in outcome.parts:
         names = {decision.task for decision in part.places}
         changed = {name: rank for name, rank in ranks.items() if name in names}
@@ -41,25 +39,13 @@ def settled(evaluator: Evaluator, outcome: Outcome, goal: Goal) -> tuple[System,
         trial = ranks | given
         tried = placed(problem, problem.places(outcome.choice), trial)
         found = bounds_of(problem, tried)
-        if not any(failing_of(problem, found)) and value_of(evaluator, outcome.choice, found, goal) >= least:
+        if not any(failing_of(problem, found)) and value_of(problem, outcome.choice, found, goal) >= least:
             ranks, system, bounds = trial, tried, found
     return system, bounds
 
 
 def _unnumbered(given: Mapping[str, int | None]) -> bool:
     return all(rank is None for rank in given.values())
-
-
-def value_of(evaluator: Evaluator, choice: Choice, bounds: Bounds, goal: Goal) -> int:
-    """An objective's value of a placement that has these bounds."""
-    if goal == "slack":
-        return goals.slack_in(bounds) or 0
-    if goal == "reaction":
-        times = goals.reactions(evaluator.problem, bounds)
-        return -sum((times or {}).values())
-    if goal == "energy":
-        return evaluator.energy(choice)
-    return evaluator.values(choice, ())[goal]
 
 
 def few(problem: Problem, part: Part) -> dict[str, int | None]:

@@ -11,7 +11,7 @@ from consort.analysis.result import Bound, in_words
 from consort.model import System
 from consort.place.call import Placement
 from consort.place.conflict import Conflict
-from consort.place.evaluate import CHANGES, failing_of
+from consort.place.evaluate import CHANGES, failing_of, value_of
 from consort.place.goals import WORDS, Bounds, Goal
 from consort.place.problem import Place, Problem, systems_of
 
@@ -21,7 +21,7 @@ def value_before(placement: Placement, goal: Goal) -> int | None:
     problem, bounds = placement.problem, placement.before
     if any(failing_of(problem, bounds)):
         return None
-    return placement.value_of(problem.given, bounds, goal)
+    return value_of(problem, problem.given, bounds, goal)
 
 
 def verdict(placement: Placement, goal: Goal) -> list[str]:

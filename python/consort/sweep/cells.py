@@ -23,6 +23,8 @@ from consort.sweep.model import BLOCKS, Attack, Varied
 FORMAT = 1
 MOST_COMBINATIONS = 10_000_000
 Spec = dict[str, Any]
+# The figures of a cell, in the order of FIGURES' columns.
+Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from typing import Any
 
 from consort.analysis.system import analyze_system
 from consort.model import BadDescription, System
-from consort.sweep.cells import Cells
+from consort.sweep.cells import Cells, Row
 from consort.sweep.changes import changed
 from consort.sweep.figures import FIGURES
 
-Row = tuple[Any, ...]
 _COLUMNS = tuple(figure.name for figure in FIGURES["description"])
 
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from consort import _engine
 from consort.analysis.generate import set_block
-from consort.sweep.cells import Cells
+from consort.sweep.cells import Cells, Row
 from consort.sweep.model import LARGEST, LARGEST_OF_SET
 
-Row = tuple[Any, ...]
 Sets = tuple[NDArray[np.int64], NDArray[np.int64]]
 # The engine's names.
 METHODS = {

@@ -126,7 +126,7 @@ def every(problem: Problem) -> list[Outcome]:
 
 
 def value(problem: Problem, outcome: Outcome, goal: Goal) -> int:
-    return Evaluator(problem).energy(outcome.choice) if goal == "energy" else outcome.values[goal]
+    return goals.energy(problem, outcome.choice) if goal == "energy" else outcome.values[goal]
 
 
 def optimum(problem: Problem, goal: Goal, outcomes: list[Outcome]) -> int | None:
