@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from consort.place.conflict import Conflict
     from consort.place.goals import Goal
 
-OBJECTIVES = ("slack", "cores", "reaction", "energy")
+OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets")
 
 
 @click.command(
@@ -35,7 +35,8 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy")
     default="slack",
     show_default=True,
     help="What is to be best: the least share of a deadline that a task's bound leaves; the number of cores;"
-    " the sum of the chains' reaction times; the energy of the jobs.",
+    " the sum of the chains' reaction times; the energy of the jobs; the sum of the budgets that --choose"
+    " names.",
 )
 @click.option(
     "--pareto",
@@ -46,6 +47,14 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy")
 @click.option("--keep", multiple=True, metavar="TASK", help="Leave this task where it is; may be repeated.")
 @click.option("--moves", type=click.IntRange(0), metavar="N", help="Move at most so many tasks.")
 @click.option("--in-modes", is_flag=True, help="Choose the places that modes give, too; else they stay.")
+@click.option(
+    "--choose",
+    multiple=True,
+    metavar="KIND[=FROM..TO[/STEP]],…",
+    help="Choose these values of the description, too: slots (of three-phase cores), memories (of the"
+    " requests and answers of offloaded tasks), supplies, bandwidths (their budgets). For example"
+    " slots=50us..500us/10us,supplies.",
+)
 @click.option(
     "--time-limit",
     type=click.FloatRange(0.1, 86_400),
@@ -76,6 +85,7 @@ def command(
     keep: tuple[str, ...],
     moves: int | None,
     in_modes: bool,
+    choose: tuple[str, ...],
     time_limit: float,
     output: Path | None,
     only_diff: bool,
@@ -107,12 +117,19 @@ def command(
         for option, given in (("--output", output), ("--diff", only_diff or None), ("--svg", svg)):
             if given is not None:
                 raise BadInput("a front is no single placement; choose one of its points first", field=option)
-        _front(file, pareto, keep, moves, in_modes, time_limit, as_json)
+        _front(file, pareto, keep, moves, in_modes, choose, time_limit, as_json)
         return
     system = load_system(file)
     with progress_bar(as_json or only_diff) as progress:
         placement = place(
-            system, best, keep=keep, moves=moves, in_modes=in_modes, seconds=time_limit, progress=progress
+            system,
+            best,
+            keep=keep,
+            moves=moves,
+            in_modes=in_modes,
+            choose=choose,
+            seconds=time_limit,
+            progress=progress,
         )
         conflict = None
         if placement.found.status == "infeasible":
@@ -146,7 +163,7 @@ def _show(
     from rich.console import Console
     from rich.table import Table
 
-    from consort.place.show import chain_rows, conflict_lines, rows, verdict
+    from consort.place.show import chain_rows, conflict_lines, rows, setting_rows, verdict
 
     for line in verdict(placement, goal):
         click.echo(line)
@@ -161,6 +178,12 @@ def _show(
     for name, old, new, before, after in rows(placement):
         table.add_row(name, old, new if new == old else f"[bold]{new}[/bold]", before, after)
     console.print(table)
+    settings = list(setting_rows(placement))
+    if settings:
+        table = Table("chosen", "was", "is")
+        for name, old, new in settings:
+            table.add_row(name, old, new if new == old else f"[bold]{new}[/bold]")
+        console.print(table)
     chains = list(chain_rows(placement))
     if chains:
         table = Table("chain", "before", "after")
@@ -182,6 +205,7 @@ def _front(
     keep: tuple[str, ...],
     moves: int | None,
     in_modes: bool,
+    choose: tuple[str, ...],
     seconds: float,
     as_json: bool,
 ) -> None:
@@ -207,6 +231,7 @@ def _front(
             keep=keep,
             moves=moves,
             in_modes=in_modes,
+            choose=choose,
             seconds=seconds,
             progress=progress,
         )
@@ -217,6 +242,7 @@ def _front(
                 first: one.value,
                 second: other.value,
                 "places": [str(place) for place in problem.places(other.outcome.choice)],
+                "chosen": {str(one): value for one, value in problem.values(other.outcome.choice)},
             }
             for one, other in points
             if other.outcome is not None
@@ -228,7 +254,8 @@ def _front(
         moved = other.outcome.moved(problem)
         a, b = WORDS[one.goal], WORDS[other.goal]
         values = f"{first} {a.value(one.value)}, {second} {b.value(other.value)}"
-        click.echo(f"{values}: moves {', '.join(moved) or 'none'}")
+        changed = "".join(f"; {one} {value}" for one, value in problem.changed(other.outcome.choice))
+        click.echo(f"{values}: moves {', '.join(moved) or 'none'}{changed}")
     if not as_json:
         if not points:
             text = "No placement holds: proven." if whole else "No placement was found in the time allowed."

@@ -3,32 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from consort.model import System
 from consort.model.load import system_from_data
 from consort.model.modes import overridden
-from consort.place.problem import Decision, Place, Problem
+from consort.place.problem import Choice, Decision, Place, Problem
+from consort.place.settings import Setting
 
 # Tasks in an order in which the first is the most urgent; None: their deadlines order them, without a number.
 Order = tuple[str, ...] | None
 
 
-def placed(problem: Problem, places: Sequence[Place], ranks: Mapping[str, int | None]) -> System:
-    """The description with each task at its place; `BadDescription` where that breaks a rule.
+def placed(problem: Problem, choice: Choice, ranks: Mapping[str, int | None]) -> System:
+    """The description with what a choice says; `BadDescription` where that breaks a rule.
 
     `ranks`: the priorities of tasks whose priority changes; None: it has none.
     """
-    data = data_of(problem.system, dict(zip(problem.decisions, places, strict=True)), ranks)
+    places = dict(zip(problem.decisions, problem.places(choice), strict=True))
+    data = data_of(problem.system, places, ranks, problem.changed(choice))
     return checked(problem.system, data)
 
 
-def part(problem: Problem, places: Mapping[Decision, Place], ranks: Mapping[str, int | None]) -> System:
+def part(
+    problem: Problem,
+    places: Mapping[Decision, Place],
+    ranks: Mapping[str, int | None],
+    values: Iterable[tuple[Setting, str | int]] = (),
+) -> System:
     """The same of the tasks of some decisions alone, without what travels between tasks."""
     names = {decision.task for decision in places}
     system = problem.system.without([name for name in problem.system.tasks if name not in names])
-    data = data_of(system, places, ranks)
+    data = data_of(system, places, ranks, values)
     data["channels"] = {name: c for name, c in data.get("channels", {}).items() if "." in name}
     for key in ("chains", "mode_changes", "run", "devices"):
         data.pop(key, None)
@@ -53,10 +60,15 @@ def checked(system: System, data: dict[str, Any]) -> System:
 
 
 def data_of(
-    system: System, places: Mapping[Decision, Place], ranks: Mapping[str, int | None]
+    system: System,
+    places: Mapping[Decision, Place],
+    ranks: Mapping[str, int | None],
+    values: Iterable[tuple[Setting, str | int]] = (),
 ) -> dict[str, Any]:
-    """The description as plain data, with each task at its place."""
+    """The description as plain data, with each task at its place, and with other values of settings."""
     data = system.to_given()
+    for setting, value in values:
+        _set(data, setting.path, value)
     for decision, place in places.items():
         if decision.mode is None:
             task = data["tasks"][decision.task]
@@ -71,6 +83,15 @@ def data_of(
             data["tasks"][name]["priority"] = rank
     _without_leftovers(data)
     return data
+
+
+def _set(data: dict[str, Any], path: Sequence[str], value: str | int) -> None:
+    """Sets what stands at a path; nothing where a description of fewer tasks has no such part."""
+    for key in path[:-1]:
+        if key not in data:
+            return
+        data = data[key]
+    data[path[-1]] = value
 
 
 def _changes(task: Mapping[str, Any], place: Place) -> dict[str, str]:

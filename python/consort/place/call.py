@@ -13,6 +13,7 @@ from consort.place.evaluate import bounds_of, failing_of, value_of
 from consort.place.goals import GOALS, Bounds, Goal
 from consort.place.problem import Problem, problem_of
 from consort.place.search import Found, Search
+from consort.place.settings import parsed
 from consort.place.settle import settled
 from consort.progress import Progress, silent
 
@@ -48,6 +49,7 @@ def place(
     keep: Collection[str] = (),
     moves: int | None = None,
     in_modes: bool = False,
+    choose: Collection[str] = (),
     seconds: float = SECONDS,
     progress: Progress = silent,
 ) -> Placement:
@@ -58,7 +60,7 @@ def place(
     """
     if best not in GOALS:
         raise BadInput(f"{best!r} is no objective; {nearest(best, GOALS, 'objectives')}", field="--best")
-    problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes)
+    problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes, choose=parsed(choose))
     search = Search(problem, seconds, progress)
     found = search.best(best)
     fewest = None
@@ -85,6 +87,7 @@ def front(
     keep: Collection[str] = (),
     moves: int | None = None,
     in_modes: bool = False,
+    choose: Collection[str] = (),
     seconds: float = SECONDS,
     progress: Progress = silent,
 ) -> tuple[Problem, list[tuple[Found, Found]], bool]:
@@ -99,7 +102,7 @@ def front(
             )
     if first == second:
         raise BadInput("a front has two objectives; name two different ones", field="--pareto")
-    problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes)
+    problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes, choose=parsed(choose))
     search = Search(problem, seconds, progress)
     front: list[tuple[Found, Found]] = []
     floors: dict[Goal, int] = {}

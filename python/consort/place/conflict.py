@@ -103,6 +103,7 @@ def _feasible(
         waived=[name for name in system.chains if name not in names["chain"]],
         moves=problem.moves if any(one.kind == "moves" for one in requirements) else None,
         in_modes=in_modes,
+        choose=problem.choose,
     )
     search = Search(fewer, seconds)
     found = search.best("cores", any_will_do=True)

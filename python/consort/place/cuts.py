@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,13 +18,18 @@ from consort.place.ranks import plain, takes_audsley
 _COPIES = 24
 
 
+Side = typing.Literal["is", "at most", "at least"]
+
+
 @dataclass(frozen=True)
 class Literal:
-    """Whether a decision has a place."""
+    """Whether a decision has a place; of a setting, whose number comes after the decisions', whether the
+    index of its value is so large, at most, or at least."""
 
     decision: int
     place: int
     positive: bool = True
+    side: Side = "is"
 
 
 @dataclass(frozen=True)
@@ -109,11 +115,11 @@ class Cuts:
     def _of_part(self, part: Part, target: int) -> Iterator[Cut]:
         """`target`: what its slack, or that of fewer tasks, may be at most; -1: it does not hold."""
         if not self._is_plain(part):
-            if target < 0:
-                yield from self._exact([part], None, 0)
+            poorest = self._most_values(part, target)
+            if poorest.slack is None:
+                yield from self._exact([poorest], None, 0, or_less=True)
             else:
-                assert part.slack is not None
-                yield from self._exact([part], "slack", part.slack)
+                yield from self._exact([poorest], "slack", poorest.slack, or_less=True)
             return
         fewest = self._fewest(part, target)
         if fewest.slack is None:
@@ -130,6 +136,23 @@ class Cuts:
                 literals = frozenset(self._literal(decision, place) for decision, place in moved.items())
                 yield Cut(literals, term, at_most, general=True)
 
+    def _most_values(self, part: Part, target: int) -> Part:
+        """The part with the largest budgets of supplies with which it does no better than the target."""
+        best = part
+        for number, index in part.values.items():
+            setting = self.problem.settings[number]
+            if not setting.rising:
+                continue
+            low, high = index, len(setting.values) - 1
+            while low < high:
+                middle = (low + high + 1) // 2
+                tried = self.evaluator.part(part.cores, part.places, {**best.values, number: middle})
+                if tried.slack is None or tried.slack <= target:
+                    best, low = tried, middle
+                else:
+                    high = middle - 1
+        return best
+
     def _fewest(self, part: Part, target: int) -> Part:
         """Tasks of a part without which those that remain would do better than the target."""
         best, places = part, dict(part.places)
@@ -137,7 +160,7 @@ class Cuts:
             fewer = {d: place for d, place in places.items() if d.task != task}
             if not fewer:
                 continue
-            tried = self.evaluator.part(part.cores, fewer)
+            tried = self.evaluator.part(part.cores, fewer, part.values)
             if tried.slack is None or tried.slack <= target:
                 best, places = tried, fewer
         return best
@@ -156,18 +179,26 @@ class Cuts:
             on |= {self.problem.decisions[active[task]] for task in path if task in active}
         return [part for part in outcome.parts if on & part.places.keys()]
 
-    def _exact(self, parts: Iterable[Part], term: str | None, at_most: int) -> Iterator[Cut]:
-        """Of placements in which these cores have just these tasks, or others of their classes have."""
+    def _exact(
+        self, parts: Iterable[Part], term: str | None, at_most: int, *, or_less: bool = False
+    ) -> Iterator[Cut]:
+        """Of placements in which these cores have just these tasks, or others of their classes have.
+
+        `or_less`: also of values of settings with which a part does no better (placement.md, lemma 7). Not
+        of reaction times: with less, another order may have most slack.
+        """
         places: dict[Decision, Place] = {}
         cores: set[str] = set()
+        settings: set[Literal] = set()
         for part in parts:
             places |= part.places
             cores |= part.cores
+            settings |= {self._setting(part, number, or_less) for number in part.values}
         made = 0
         for names in self._renamed(sorted(cores)):
             moved = {decision: _on(place, names) for decision, place in places.items()}
             if all(place in decision.places for decision, place in moved.items()):
-                yield Cut(self._literals(moved, set(names.values())), term, at_most)
+                yield Cut(self._literals(moved, set(names.values())) | settings, term, at_most)
                 made += 1
             if made >= _COPIES:
                 return
@@ -195,6 +226,25 @@ class Cuts:
                 if cores & set(place.cores):
                     found.add(Literal(self.index[decision], i, positive=False))
         return frozenset(found)
+
+    def _setting(self, part: Part, number: int, or_less: bool) -> Literal:
+        """That a setting has the value that a part had, or one with which the part does no better."""
+        setting, index = self.problem.settings[number], part.values[number]
+        side: Side = "is"
+        if or_less and setting.rising:
+            side = "at most"
+        elif (
+            or_less
+            and setting.kind == "bandwidths"
+            and part.slack is None
+            and len(part.late & part.cores) == 1
+        ):
+            # Less of its own, or more for others: neither makes a bound of the core that fails lower.
+            if setting.cores & part.cores == part.late:
+                side = "at most"
+            elif not setting.cores & part.late:
+                side = "at least"
+        return Literal(len(self.problem.decisions) + number, index, side=side)
 
     def _literal(self, decision: Decision, place: Place) -> Literal:
         return Literal(self.index[decision], decision.places.index(place))

@@ -17,6 +17,7 @@ from consort.profile.edit import loaded_from
 _AFTER = {
     "execution": ("on",),
     "master": ("execution", "on"),
+    "memory": ("size",),
     "on": ("execution", "period"),
     "priority": ("offset", "deadline", "min_interarrival", "period"),
 }
@@ -86,7 +87,9 @@ class _Text:
 
 
 def edited(system: System, wanted: System) -> str:
-    """The text of `system`'s file, changed so that it says what `wanted` is: other places and priorities.
+    """The text of `system`'s file, changed so that it says what `wanted` is.
+
+    Other places, priorities, and values of settings.
 
     `BadInput` where the file is written so that this cannot be done in place, as with aliases.
     """
@@ -102,8 +105,14 @@ def edited(system: System, wanted: System) -> str:
             _task(text, ("modes", mode, "overrides", name), override, new["modes"][mode]["overrides"][name])
     _removed(text, ("channels",), old.get("channels", {}), new.get("channels", {}))
     _removed(text, ("scheduling",), old.get("scheduling", {}), new.get("scheduling", {}))
+    for name, channel in new.get("channels", {}).items():
+        _value(text, ("channels", name), "memory", old["channels"][name], channel)
     for name, scheduling in new.get("scheduling", {}).items():
         _removed(text, ("scheduling", name), old["scheduling"][name], scheduling)
+        _value(text, ("scheduling", name), "slot", old["scheduling"][name], scheduling)
+        for key in ("supply", "bandwidth"):
+            was = old["scheduling"][name].get(key, {})
+            _value(text, ("scheduling", name, key), "budget", was, scheduling.get(key, {}))
     result = text.done()
     if loaded_from(system, result).to_json() != wanted.to_json():
         raise BadInput(
@@ -122,6 +131,15 @@ def _task(text: _Text, path: tuple[str, ...], old: Mapping[str, object], new: Ma
             _found(text, mapping, path).set(_known(mapping), key, str(new[key]), _AFTER[key])
     if gone:
         _found(text, mapping, path).remove(_known(mapping), gone)
+
+
+def _value(
+    text: _Text, path: tuple[str, ...], key: str, old: Mapping[str, object], new: Mapping[str, object]
+) -> None:
+    """A value of a setting, which was there or has a default."""
+    if new.get(key) != old.get(key):
+        mapping = text.mapping(*path)
+        _found(text, mapping, path).set(_known(mapping), key, str(new[key]), _AFTER.get(key, ()))
 
 
 def _removed(

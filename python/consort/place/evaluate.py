@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from consort.analysis.mode_changes import analyze_modes
 from consort.analysis.result import Bound
@@ -23,6 +24,7 @@ from consort.place.ranks import (
     slack_at,
     takes_audsley,
 )
+from consort.place.settings import Setting
 from consort.plan import Plan, plan
 
 CHANGES = "changes of mode"
@@ -34,10 +36,14 @@ class Part:
 
     cores: frozenset[str]
     places: Mapping[Decision, Place]
+    values: Mapping[int, int]
+    """Of the settings that its bounds depend on, by their numbers, the index of the value."""
     slack: int | None
     """The least share of a deadline that is left; None: one is not met."""
     order: Order
     why: str = ""
+    late: frozenset[str] = frozenset()
+    """Where it has no slack the cores on which a bound fails, one for each order; none: it breaks a rule."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +68,16 @@ class Outcome:
         return problem.moved(self.choice)
 
 
+Key = tuple[frozenset[tuple[Decision, Place]], frozenset[tuple[int, int]]]
+
+
 class Evaluator:
     """Analyses placements of a problem, and remembers their parts."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.analyses = 0
-        self._parts: dict[frozenset[tuple[Decision, Place]], Part] = {}
+        self._parts: dict[Key, Part] = {}
         self._outcomes: dict[Choice, Outcome] = {}
         self._alone: dict[tuple[Decision, Place], Mapping[str | None, Bound]] = {}
         names = problem.cores
@@ -81,8 +90,9 @@ class Evaluator:
         return self._outcomes[choice]
 
     def parts(self, choice: Choice) -> Iterator[Part]:
+        values = dict(enumerate(self.problem.set_in(choice)))
         for cores, places in self.split(choice):
-            yield self.part(cores, places)
+            yield self.part(cores, places, values)
 
     def split(self, choice: Choice) -> list[tuple[frozenset[str], dict[Decision, Place]]]:
         """The parts of a placement: cores that masters, workers or the DMA engine join, and their tasks."""
@@ -114,16 +124,25 @@ class Evaluator:
             mine[decision] = place
         return [(frozenset(cores), mine) for cores, mine in found.values()]
 
-    def part(self, cores: frozenset[str], places: Mapping[Decision, Place]) -> Part:
-        """The slack of a part; cores of one class stand for each other."""
+    def part(
+        self, cores: frozenset[str], places: Mapping[Decision, Place], values: Mapping[int, int]
+    ) -> Part:
+        """The slack of a part; cores of one class stand for each other. `values`: of all settings, or more
+        than those that count."""
         core = next(iter(cores))
         seen = dict(places)
         if len(cores) == 1:
             first = self.problem.alike(core)[0]
             seen = {decision: replace(place, on=first) for decision, place in places.items()}
-        key = frozenset(seen.items())
+        offloaded = {decision.task for decision, place in places.items() if place.master is not None}
+        counting = {
+            number: values[number]
+            for number, setting in enumerate(self.problem.settings)
+            if setting.cores & cores or setting.task in offloaded
+        }
+        key = (frozenset(seen.items()), frozenset(counting.items()))
         if key not in self._parts:
-            self._parts[key] = self._analysed(seen)
+            self._parts[key] = self._analysed(seen, counting)
         return replace(self._parts[key], cores=cores, places=dict(places))
 
     def alone(self, decision: Decision, place: Place) -> Mapping[str | None, Bound]:
@@ -136,15 +155,29 @@ class Evaluator:
             master = next(core for core in self.problem.alike(master) if core != on)
         key = (decision, replace(place, on=on, master=master))
         if key not in self._alone:
-            found: dict[str | None, Bound] = {}
-            try:
-                system = part(self.problem, {decision: key[1]}, {decision.task: None})
-                for view in self._views(system, {decision}):
-                    found[view] = response_times(plan(system, "analysis", mode=view))[0]
-            except BadDescription:
-                found = {}
-            self._alone[key] = found
+            self._alone[key] = self._least_alone(*key)
         return self._alone[key]
+
+    def _least_alone(self, decision: Decision, place: Place) -> Mapping[str | None, Bound]:
+        """With the values of the settings that suit it best."""
+        counting = []
+        for number, setting in enumerate(self.problem.settings):
+            if setting.task == decision.task and place.master is not None:
+                counting.append([(number, index) for index in range(len(setting.values))])
+            elif setting.cores & {*place.cores}:
+                # A budget; on a core that is not shared the largest is the best (placement.md, lemma 7).
+                counting.append([(number, len(setting.values) - 1)])
+        found: dict[str | None, Bound] = {}
+        for values in product(*counting):
+            try:
+                system = part(self.problem, {decision: place}, {decision.task: None}, self._set(dict(values)))
+                for view in self._views(system, {decision}):
+                    bound = response_times(plan(system, "analysis", mode=view))[0]
+                    if view not in found or _sooner(bound, found[view]):
+                        found[view] = bound
+            except BadDescription:
+                return {}
+        return found
 
     def _views(self, system: System, decisions: Collection[Decision]) -> list[str | None]:
         """The modes in which some decisions count."""
@@ -155,7 +188,11 @@ class Evaluator:
             if own & set(active.values()) and (view is None or view in system.modes)
         ]
 
-    def _analysed(self, places: Mapping[Decision, Place]) -> Part:
+    def _set(self, values: Mapping[int, int]) -> list[tuple[Setting, str | int]]:
+        settings = self.problem.settings
+        return [(settings[number], settings[number].values[index]) for number, index in values.items()]
+
+    def _analysed(self, places: Mapping[Decision, Place], values: Mapping[int, int]) -> Part:
         cores = frozenset(core for place in places.values() for core in place.cores)
         names = [n for n in self.problem.system.tasks if any(d.task == n for d in places)]
         unnumbered = any(self.problem.policy(core) == "edf" for core in cores)
@@ -163,37 +200,42 @@ class Evaluator:
         first = dict.fromkeys(names) if unnumbered else numbers(deadline)
         self.analyses += 1
         try:
-            system = part(self.problem, places, first)
+            system = part(self.problem, places, first, self._set(values))
             plans = {v: plan(system, "analysis", mode=v) for v in self._views(system, places)}
         except BadDescription as error:
-            return Part(cores, places, None, None, error.problems[0].message)
+            return Part(cores, places, values, None, None, error.problems[0].message)
         best = self._slack(plans, None)
+        late = frozenset(best[2])
         if unnumbered:
-            return Part(cores, places, best[0], None, best[1])
+            return Part(cores, places, values, best[0], None, best[1], late)
         order: tuple[str, ...] = deadline
         given = given_order(self.problem, names)
         if given is not None and given != deadline:
             value = self._slack(plans, given)
+            late |= frozenset(value[2])
             if value[0] is not None and (best[0] is None or value[0] >= best[0]):
                 best, order = value, given
         if len(names) > 1 and len(cores) == 1 and takes_audsley(self.problem, next(iter(cores))):
             chosen = audsley(names, lambda urgent, task: slack_at(plans, urgent, task), order)
             if chosen is not None and chosen != order:
                 value = self._slack(plans, chosen)
+                late |= frozenset(value[2])
                 if value[0] is not None and (best[0] is None or value[0] > best[0]):
                     best, order = value, chosen
-        return Part(cores, places, best[0], order, best[1])
+        return Part(cores, places, values, best[0], order, best[1], late)
 
-    def _slack(self, plans: Mapping[str | None, Plan], order: Order) -> tuple[int | None, str]:
-        """The least slack of some tasks in all modes, and what fails if it is none."""
+    def _slack(
+        self, plans: Mapping[str | None, Plan], order: Order
+    ) -> tuple[int | None, str, tuple[str, ...]]:
+        """The least slack of some tasks in all modes; what fails if it is none, and the core on which."""
         slacks = []
         for one in plans.values():
             bounds = response_times(one if order is None else ranked(one, order))
             slacks.append(goals.slack_of(bounds))
             if slacks[-1] is None:
                 bad = next(b for b in bounds if not b.schedulable)
-                return None, bad.verdict()
-        return least(slacks) if slacks else goals.BILLION, ""
+                return None, bad.verdict(), (bad.core,)
+        return least(slacks) if slacks else goals.BILLION, "", ()
 
     def _judge(self, choice: Choice) -> Outcome:
         parts = tuple(self.parts(choice))
@@ -201,7 +243,7 @@ class Evaluator:
         if bad:
             return Outcome(choice, parts, why=bad[0].why)
         try:
-            system = placed(self.problem, self.problem.places(choice), ranks_of(parts))
+            system = placed(self.problem, choice, ranks_of(parts))
             bounds = bounds_of(self.problem, system)
         except BadDescription as error:
             return Outcome(choice, parts, why=str(error.problems[0]))
@@ -214,6 +256,10 @@ class Evaluator:
         if times is not None:
             values["reaction"] = -sum(times.values())
         return Outcome(choice, parts, system, bounds, values, times or {})
+
+
+def _sooner(one: Bound, other: Bound) -> bool:
+    return one.response is not None and (other.response is None or one.response < other.response)
 
 
 def numbers(order: Sequence[str]) -> dict[str, int | None]:
@@ -253,6 +299,7 @@ def values_of(problem: Problem, choice: Choice, parts: Sequence[Part]) -> dict[G
     return {
         "slack": least([one.slack for one in parts]) or 0,
         "cores": -len({core for place in places for core in place.cores}),
+        "budgets": goals.budgets(problem, choice),
         "moves": problem.stay(choice),
     }
 

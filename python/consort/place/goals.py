@@ -11,7 +11,7 @@ from consort.analysis.result import Bound, in_words
 from consort.errors import BadInput
 from consort.place.problem import Choice, Decision, Place, Problem
 
-Goal = Literal["slack", "cores", "reaction", "energy", "moves"]
+Goal = Literal["slack", "cores", "reaction", "energy", "budgets", "moves"]
 GOALS: tuple[Goal, ...] = tuple(goal for goal in get_args(Goal) if goal != "moves")
 # Slack is counted in parts of a billion of the deadline.
 BILLION = 10**9
@@ -37,6 +37,7 @@ WORDS: dict[Goal, Words] = {
     "cores": Words("cores that tasks take time of", lambda v: str(-v)),
     "reaction": Words("the sum of the chains' reaction times", lambda v: in_words(-v)),
     "energy": Words("energy of the jobs in a second", lambda v: f"{-v / _SECOND:.6g}J"),
+    "budgets": Words("the sum of the budgets, as shares of their periods", lambda v: f"{-v / BILLION:.6g}"),
     "moves": Words("tasks and places that change", str),
 }
 
@@ -122,8 +123,18 @@ def energy(problem: Problem, choice: Choice) -> int:
     return -max(total.values())
 
 
+def budgets(problem: Problem, choice: Choice) -> int:
+    """What all budgets that are chosen take of their periods, as a value (negative)."""
+    pairs = zip(problem.settings, problem.set_in(choice), strict=True)
+    return -sum(setting.shares[index] for setting, index in pairs if setting.shares)
+
+
 def check_goal(problem: Problem, goal: Goal) -> None:
     """`BadInput` where the description cannot be placed for an objective."""
+    if goal == "budgets" and not any(setting.shares for setting in problem.settings):
+        raise BadInput(
+            "no budget is chosen; add --choose supplies, or --choose bandwidths", field="--best budgets"
+        )
     if goal == "reaction" and not chains_of(problem):
         raise BadInput(
             "no chain has a reaction time that a placement changes: each is under logical execution time, or"

@@ -54,8 +54,13 @@ class Model:
             [self.model.new_bool_var(f"{decision} {place}") for place in decision.places]
             for decision in problem.decisions
         ]
-        for row in self.at:
+        self.values = [
+            [self.model.new_bool_var(f"{setting} {value}") for value in setting.values]
+            for setting in problem.settings
+        ]
+        for row in (*self.at, *self.values):
             self.model.add_exactly_one(row)
+        self._steps: dict[tuple[int, int], cp_model.IntVar] = {}
         self.terms: dict[str, cp_model.LinearExpr] = {}
         self._given()
         self._alone()
@@ -71,8 +76,21 @@ class Model:
         self.model.maximize(self.objective)
 
     def literal(self, one: Literal) -> cp_model.LiteralT:
+        if one.decision >= len(self.at):
+            return self._value(one)
         variable = self.at[one.decision][one.place]
         return variable if one.positive else ~variable
+
+    def _value(self, one: Literal) -> cp_model.LiteralT:
+        number, last = one.decision - len(self.at), one.place - (one.side == "at least")
+        if one.side == "is":
+            return self.values[number][one.place]
+        if (number, last) not in self._steps:
+            step = self.model.new_bool_var(f"{self.problem.settings[number]} up to {last}")
+            self.model.add(_sum(self.values[number][: last + 1]) == step)
+            self._steps[number, last] = step
+        step = self._steps[number, last]
+        return step if one.side == "at most" else ~step
 
     def add(self, cuts: Iterable[Cut]) -> None:
         for cut in cuts:
@@ -90,7 +108,7 @@ class Model:
         solver.parameters.max_time_in_seconds = max(seconds, 0.01)
         self.model.clear_hints()  # type: ignore[no-untyped-call]
         if hint is not None:
-            for row, chosen in zip(self.at, hint, strict=True):
+            for row, chosen in zip((*self.at, *self.values), hint, strict=True):
                 for i, variable in enumerate(row):
                     self.model.add_hint(variable, i == chosen)
         status = solver.solve(self.model)
@@ -99,7 +117,8 @@ class Model:
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Answer(None, 0, known=False)
         choice = tuple(
-            next(i for i, variable in enumerate(row) if solver.boolean_value(variable)) for row in self.at
+            next(i for i, variable in enumerate(row) if solver.boolean_value(variable))
+            for row in (*self.at, *self.values)
         )
         if status == cp_model.OPTIMAL:
             return Answer(choice, solver.value(self.objective))
@@ -116,6 +135,12 @@ class Model:
         self.moved = list(moved.values())
         if self.problem.moves is not None:
             self.model.add(_sum(self.moved) <= self.problem.moves)
+
+        for setting, row in zip(self.problem.settings, self.values, strict=True):
+            if not setting.allowed:
+                self.model.add(row[setting.given] == 0)
+        for index, place, number, value in self.problem.apart:
+            self.model.add_bool_or([~self.at[index][place], ~self.values[number][value]])
 
     def _alone(self) -> None:
         """A task that has no bound, or a later one than it may, where it is alone does not go there."""
@@ -156,8 +181,16 @@ class Model:
                     if place.execution == "local" and wcet is not None:
                         share = wcet.picoseconds * BILLION // task.interval.picoseconds
                         loads.setdefault(place.on, []).append(share * variable)
-            for terms in loads.values():
-                self.model.add(_sum(terms) <= BILLION)
+            for core, terms in loads.items():
+                self.model.add(_sum(terms) <= self._share(core))
+
+    def _share(self, core: str) -> cp_model.LinearExprT:
+        """The share of its time that a core has, rounded up."""
+        for setting, row in zip(self.problem.settings, self.values, strict=True):
+            if setting.kind == "supplies" and core in setting.cores:
+                shares = (share // len(setting.cores) for share in setting.shares)
+                return _sum(share * value for share, value in zip(shares, row, strict=True))
+        return BILLION
 
     def _resources(self) -> None:
         """The tasks that use a resource are on one core."""
@@ -214,9 +247,17 @@ class Model:
 
     def _moves(self) -> cp_model.LinearExpr:
         """As `Problem.stay` has it."""
-        stay = [row[decision.given] for decision, row in zip(self.problem.decisions, self.at, strict=True)]
+        rows = zip((*self.at, *self.values), self.problem.given, strict=True)
+        stay = [row[given] for row, given in rows]
         count = len(stay)
         return _sum(stay) - count - (count + 1) * _sum(self.moved)
+
+    def _budgets(self) -> cp_model.LinearExpr:
+        """As `goals.budgets` has it."""
+        pairs = zip(self.problem.settings, self.values, strict=True)
+        return -_sum(
+            share * value for setting, row in pairs for share, value in zip(setting.shares, row, strict=False)
+        )
 
     def _energy(self) -> cp_model.LinearExpr:
         most = self.model.new_int_var(0, goals.MOST, "energy")

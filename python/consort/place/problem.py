@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from consort.errors import BadInput
@@ -13,10 +13,11 @@ from consort.model.costs import EnergyByExecution, TimeByExecution
 from consort.model.description import Execution, Policy
 from consort.model.platform import Core
 from consort.model.problems import nearest
+from consort.place.settings import Choose, Setting, reached, settings_of
 
 # The keys of a task, and of what differs for it in a mode, that say where it runs.
 PLACING = ("on", "execution", "master")
-# The index of a place, for each decision of a problem.
+# The index of a place, for each decision of a problem, and of a value, for each setting.
 Choice = tuple[int, ...]
 
 
@@ -67,6 +68,45 @@ class Problem:
     kept: frozenset[str] = frozenset()
     waived: frozenset[str] = frozenset()
     moves: int | None = None
+    choose: Choose = field(default_factory=dict)
+    """What is chosen beside places and ranks."""
+
+    @cached_property
+    def settings(self) -> tuple[Setting, ...]:
+        """The values that are chosen."""
+        if not self.choose:
+            return ()
+        entries: dict[str, list[str]] = {entry: [] for entry in self.system.scheduling}
+        loads: dict[str, dict[str, None]] = {entry: {} for entry in entries}
+        for core in self.cores:
+            entry = self.system.scheduling_entry(core)
+            if entry is not None:
+                entries[entry].append(core)
+        for decision in self.decisions:
+            for place in decision.places:
+                entry = self.system.scheduling_entry(place.on)
+                if place.execution == "three-phase" and entry is not None:
+                    loads[entry][decision.task] = None
+        return settings_of(self.system, self.choose, entries, loads)
+
+    @cached_property
+    def apart(self) -> tuple[tuple[int, int, int, int], ...]:
+        """What does not go together: the place of a decision, and the value of a setting, by their indices.
+
+        A memory of which it is not known what a place's cores pay for the task's requests and answers.
+        """
+        found = []
+        for number, setting in enumerate(self.settings):
+            for index, decision in enumerate(self.decisions):
+                if decision.task != setting.task:
+                    continue
+                for at, place in enumerate(decision.places):
+                    for value, memory in enumerate(setting.values):
+                        if place.master is None or value == setting.given:
+                            continue
+                        if not reached(self.system, setting.path[1], str(memory), place.master, place.on):
+                            found.append((index, at, number, value))
+        return tuple(found)
 
     @cached_property
     def systems(self) -> Mapping[str | None, System]:
@@ -83,20 +123,42 @@ class Problem:
 
     @property
     def given(self) -> Choice:
-        return tuple(decision.given for decision in self.decisions)
+        return (*(d.given for d in self.decisions), *(s.given for s in self.settings))
 
     def places(self, choice: Choice) -> list[Place]:
-        return [decision.places[i] for decision, i in zip(self.decisions, choice, strict=True)]
+        return [d.places[i] for d, i in zip(self.decisions, choice[: len(self.decisions)], strict=True)]
+
+    def set_in(self, choice: Choice) -> tuple[int, ...]:
+        """The index of the value of each setting."""
+        return choice[len(self.decisions) :]
+
+    def values(self, choice: Choice) -> list[tuple[Setting, str | int]]:
+        """The settings with the values that a choice gives them."""
+        pairs = zip(self.settings, self.set_in(choice), strict=True)
+        return [(setting, setting.values[i]) for setting, i in pairs]
+
+    def changed(self, choice: Choice) -> list[tuple[Setting, str | int]]:
+        """Those whose value differs from that of the description."""
+        return [(one, value) for one, value in self.values(choice) if value != one.values[one.given]]
 
     def moved(self, choice: Choice) -> list[str]:
         """The tasks whose place differs from that of the description, in any mode."""
-        pairs = zip(self.decisions, choice, strict=True)
+        pairs = zip(self.decisions, choice[: len(self.decisions)], strict=True)
         return list(dict.fromkeys(d.task for d, i in pairs if i != d.given))
 
+    def allows(self, choice: Choice) -> bool:
+        """Whether a choice leaves what is to stay, whatever its bounds are."""
+        moved, values = self.moved(choice), self.set_in(choice)
+        if self.kept & set(moved) or (self.moves is not None and len(moved) > self.moves):
+            return False
+        if any(i == s.given and not s.allowed for s, i in zip(self.settings, values, strict=True)):
+            return False
+        return not any(choice[at] == place and values[s] == value for at, place, s, value in self.apart)
+
     def stay(self, choice: Choice) -> int:
-        """The larger, the fewer tasks move, and of as many tasks the fewer of their places in modes."""
-        places = sum(i != d.given for d, i in zip(self.decisions, choice, strict=True))
-        return -(len(self.moved(choice)) * (len(self.decisions) + 1) + places)
+        """The larger, the fewer tasks move, and of as many tasks the fewer places and settings change."""
+        changes = sum(i != given for i, given in zip(choice, self.given, strict=True))
+        return -(len(self.moved(choice)) * (len(choice) + 1) + changes)
 
     def class_of(self, core: str) -> str:
         return class_of(self.system, core)
@@ -129,10 +191,11 @@ def problem_of(
     waived: Collection[str] = (),
     moves: int | None = None,
     in_modes: bool = False,
+    choose: Choose | None = None,
 ) -> Problem:
     """What there is to choose in a description; `BadInput` where it cannot be chosen.
 
-    `in_modes`: the places that modes give are chosen, too; else they stay.
+    `in_modes`: the places that modes give are chosen, too; else they stay. `choose`: what else is chosen.
     """
     for name in keep:
         if name not in system.tasks:
@@ -161,7 +224,7 @@ def problem_of(
             decisions.append(
                 _decision(system, name, mode, [systems[mode].tasks[name]], cores, stays=not in_modes)
             )
-    return Problem(system, views, tuple(decisions), frozenset(keep), frozenset(waived), moves)
+    return Problem(system, views, tuple(decisions), frozenset(keep), frozenset(waived), moves, choose or {})
 
 
 def systems_of(system: System, views: Sequence[str | None]) -> dict[str | None, System]:

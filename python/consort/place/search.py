@@ -60,7 +60,7 @@ class Search:
         model.add(self.cuts)
         self._judge(self.problem.given)
         known = [one for one in self._known.values() if one.holds and self._reaches(one, floors)]
-        allowed = [one for one in known if self._allowed(one.choice)]
+        allowed = [one for one in known if self.problem.allows(one.choice)]
         incumbent = max(allowed, key=lambda one: self.value(one, goal), default=None)
         bound: int | None = None
         while True:
@@ -117,11 +117,6 @@ class Search:
     def why(self) -> str:
         """What the last placement that does not hold fails by."""
         return next((one.why for one in reversed(self._known.values()) if one.why), "")
-
-    def _allowed(self, choice: Choice) -> bool:
-        moved = self.problem.moved(choice)
-        most = self.problem.moves
-        return not self.problem.kept & set(moved) and (most is None or len(moved) <= most)
 
     def value(self, outcome: Outcome, goal: Goal) -> int:
         if goal == "energy":

@@ -24,7 +24,7 @@ def settled(problem: Problem, outcome: Outcome, goal: Goal) -> tuple[System, Bou
     ranks: dict[str, int | None] = {}
     for part in outcome.parts:
         ranks |= few(problem, part)
-    system = placed(problem, problem.places(outcome.choice), ranks)
+    system = placed(problem, outcome.choice, ranks)
     bounds = bounds_of(problem, system)
     least = value_of(problem, outcome.choice, bounds, goal)
     for part in outcome.parts:
@@ -37,7 +37,7 @@ def settled(problem: Problem, outcome: Outcome, goal: Goal) -> tuple[System, Bou
         if not (_unnumbered(given) or given_order(problem, sorted(names))):
             continue
         trial = ranks | given
-        tried = placed(problem, problem.places(outcome.choice), trial)
+        tried = placed(problem, outcome.choice, trial)
         found = bounds_of(problem, tried)
         if not any(failing_of(problem, found)) and value_of(problem, outcome.choice, found, goal) >= least:
             ranks, system, bounds = trial, tried, found

@@ -13,7 +13,7 @@ from consort.place.call import Placement
 from consort.place.conflict import Conflict
 from consort.place.evaluate import CHANGES, failing_of, value_of
 from consort.place.goals import WORDS, Bounds, Goal
-from consort.place.problem import Place, Problem, systems_of
+from consort.place.problem import Choice, Place, Problem, systems_of
 
 
 def value_before(placement: Placement, goal: Goal) -> int | None:
@@ -43,6 +43,8 @@ def verdict(placement: Placement, goal: Goal) -> list[str]:
         lines.append(f"Not proven: no placement is better than {words.value(found.bound)}.")
     moved = best.outcome.moved(placement.problem) if best.outcome is not None else []
     fewest = placement.moves is None or placement.moves.status == "optimal"
+    if best.outcome is not None and placement.problem.settings:
+        lines.append(_of_settings(placement.problem, best.outcome.choice))
     count = f"{len(moved)} task{'' if len(moved) == 1 else 's'} move{'s' if len(moved) == 1 else ''}"
     if not moved:
         lines.append("No task moves.")
@@ -51,6 +53,19 @@ def verdict(placement: Placement, goal: Goal) -> list[str]:
     else:
         lines.append(f"{count}; fewer may do.")
     return lines
+
+
+def _of_settings(problem: Problem, choice: Choice) -> str:
+    changed, every = len(problem.changed(choice)), len(problem.settings)
+    return f"{changed} of {every} value{'' if every == 1 else 's'} to choose change{'s' * (changed == 1)}."
+
+
+def setting_rows(placement: Placement) -> Iterator[tuple[str, str, str]]:
+    """For each value that was chosen its place in the description, what it was and what it is."""
+    problem, best = placement.problem, placement.best
+    assert best.outcome is not None
+    for setting, value in problem.values(best.outcome.choice):
+        yield str(setting), str(setting.values[setting.given]), str(value)
 
 
 def conflict_lines(conflict: Conflict) -> list[str]:
@@ -156,6 +171,9 @@ def as_data(
                 "after": place_data(place),
             }
             for decision, place in zip(problem.decisions, places, strict=True)
+        ],
+        "chosen": [
+            {"field": field, "before": old, "after": new} for field, old, new in setting_rows(placement)
         ],
         "load_before": loads(problem, problem.system),
         "load_after": loads(problem, placement.system),

@@ -108,12 +108,15 @@ def _random(rng: random.Random) -> dict[str, Any]:
 
 
 def every(problem: Problem) -> list[Outcome]:
-    """The outcome of each placement that the problem allows, each from analyses of the whole description."""
+    """The outcome of each choice that the problem allows, each from analyses of the whole description."""
     evaluator = Evaluator(problem)
     found = []
-    for choice in product(*(range(len(decision.places)) for decision in problem.decisions)):
+    rows = [*(d.places for d in problem.decisions), *(s.values for s in problem.settings)]
+    for choice in product(*(range(len(row)) for row in rows)):
         moved = problem.moved(choice)
         if problem.kept & set(moved) or (problem.moves is not None and len(moved) > problem.moves):
+            continue
+        if not problem.allows(choice):
             continue
         outcome = evaluator.outcome(choice)
         if outcome.holds:

@@ -149,7 +149,7 @@ def test_several_keys_go_from_a_mapping_in_one_line_and_aliases_are_refused(fold
     file.write_text(text, encoding="utf-8")
     system = load_system(file)
     problem = problem_of(system)
-    wanted = placed(problem, [Place("local", "m4-1")], {"pump": 3})
+    wanted = placed(problem, (problem.decisions[0].places.index(Place("local", "m4-1")),), {"pump": 3})
     after = "consort: 1\nplatform: two.yaml\ntasks:\n"
     after += "  pump: {period: 10ms, priority: 3, wcet: 6ms, on: m4-1, execution: local}\n"
     after += "scheduling:\n  m4: {policy: fixed-priority}\n"
@@ -159,7 +159,9 @@ def test_several_keys_go_from_a_mapping_in_one_line_and_aliases_are_refused(fold
         encoding="utf-8",
     )
     system = load_system(file)
-    wanted = placed(problem_of(system), [Place("local", "m4-1"), Place("local", "m4-0")], {})
+    problem = problem_of(system)
+    assert problem.decisions[0].places == (Place("local", "m4-0"), Place("local", "m4-1"))
+    wanted = placed(problem, (1, 0), {})
     with pytest.raises(BadInput, match=r"aliases .* write them out"):
         edited(system, wanted)
 

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may be chosen beside places and ranks: slots, memories of requests and answers, budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from consort.analysis.channels import WORD_BYTES
+from consort.analysis.figures import Figures, MissingFigure
+from consort.errors import BadInput
+from consort.model import Duration, System
+from consort.model.problems import nearest
+from consort.model.textvalue import WrongValue
+from consort.plan import plan
+
+Kind = Literal["slots", "memories", "supplies", "bandwidths"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+# In so many steps a range is looked at that says nothing else, and a supply, and a budget of accesses.
+STEPS = 10
+SUPPLY_STEPS = 100
+_BILLION = 10**9
+# What no block lies in that another core is to find.
+_NOT_SHARED = ("scratchpad", "flash", "cache", "remote")
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values to look at: from the first in steps to the last; times in ps."""
+
+    first: int
+    last: int
+    step: int
+
+    def values(self) -> list[int]:
+        return sorted({*range(self.first, self.last, self.step), self.last})
+
+
+# The kinds to choose, each with its range, if one is given.
+Choose = Mapping[Kind, Range | None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One value of a description that is chosen."""
+
+    kind: Kind
+    path: tuple[str, ...]
+    """Where it stands in the description."""
+    values: tuple[str | int, ...]
+    """As they are written; the value that the description has is among them."""
+    given: int
+    allowed: bool = True
+    """Whether the given value may stay: it may lie beside the range that was asked for."""
+    cores: frozenset[str] = frozenset()
+    """The cores whose share of something it says."""
+    task: str | None = None
+    """The offloaded task whose requests or answers it places."""
+    shares: tuple[int, ...] = ()
+    """Of a budget: what each value takes of its period, of all its cores, in billionths."""
+
+    @property
+    def rising(self) -> bool:
+        """Whether no bound grows with the index (placement.md, lemma 7)."""
+        return self.kind == "supplies"
+
+    def __str__(self) -> str:
+        return ".".join(self.path)
+
+
+def parsed(wanted: Iterable[str]) -> Choose:
+    """What `--choose` names: `slots`, `slots=50us..500us`, `supplies=1ms..3ms/100us`, several with commas."""
+    found: dict[Kind, Range | None] = {}
+    for one in (part.strip() for text in wanted for part in text.split(",")):
+        name, given, span = one.partition("=")
+        kind = next((kind for kind in KINDS if kind == name), None)
+        if kind is None:
+            raise BadInput(
+                f"{name!r} is nothing that is chosen; {nearest(name, KINDS, 'kinds')}", field="--choose"
+            )
+        if kind in found:
+            raise BadInput(f"{kind!r} stands twice; name it once", field="--choose")
+        found[kind] = _range(kind, span) if given else None
+    return found
+
+
+def _range(kind: Kind, text: str) -> Range:
+    example = "bandwidths=100..2000/100" if kind == "bandwidths" else f"{kind}=50us..500us/10us"
+    if kind == "memories":
+        raise BadInput("memories have no range; write 'memories' alone", field="--choose")
+    ends, stepped, by = text.partition("/")
+    first, dots, last = ends.partition("..")
+    try:
+        values = [_number(kind, one) for one in (first, last, *([by] if stepped else []))]
+    except (WrongValue, ValueError):
+        values = []
+    if not dots or not values or min(values) <= 0 or values[0] > values[1]:
+        raise BadInput(f"{text!r} is no range; write it as in {example}", field="--choose")
+    step = values[2] if stepped else max(1, -(-(values[1] - values[0]) // STEPS))
+    if (values[1] - values[0]) // step > 1000:
+        raise BadInput(
+            f"{text!r} has more than 1000 values; name a larger step, as in {example}", field="--choose"
+        )
+    return Range(values[0], values[1], step)
+
+
+def _number(kind: Kind, text: str) -> int:
+    return int(text) if kind == "bandwidths" else Duration.parse(text.strip()).picoseconds
+
+
+def settings_of(
+    system: System, choose: Choose, cores: Mapping[str, Sequence[str]], loads: Mapping[str, Iterable[str]]
+) -> tuple[Setting, ...]:
+    """The settings of a description. `cores`: by entry of `scheduling` the cores that it speaks of and
+    tasks may come to; `loads`: for each of them the tasks that may be loaded there.
+
+    `BadInput` where a kind was asked for that the description does not have.
+    """
+    found: list[Setting] = []
+    for kind, span in choose.items():
+        some = list(_FINDERS[kind](system, span, cores, loads))
+        if not some:
+            raise BadInput(_NOTHING[kind], file=system.file, field="--choose")
+        found += some
+    return tuple(found)
+
+
+_NOTHING: dict[Kind, str] = {
+    "slots": "no core takes turns at one DMA engine whose rate the platform says, so there is no slot to"
+    " choose",
+    "memories": "no offloaded task has requests and answers in a memory whose cost its 'dispatch' leaves"
+    " open, beside another one that its master and worker reach: give the costs of an access"
+    " (memories.….access), and no 'dispatch'",
+    "supplies": "no core has a 'supply' whose budget could be chosen",
+    "bandwidths": "no core has a 'bandwidth' whose budget could be chosen",
+}
+Finder = Iterator[Setting]
+
+
+def _slots(
+    system: System, span: Range | None, cores: Mapping[str, Sequence[str]], loads: Mapping[str, Iterable[str]]
+) -> Finder:
+    """`auto`, the slot as it is, and the range; without one the times of the loads and unloads."""
+    planned = plan(system, "analysis")
+    for entry, names in cores.items():
+        scheduling = system.scheduling[entry]
+        if scheduling.policy != "three-phase" or scheduling.arbitration not in (None, "tdma") or not names:
+            continue
+        longest: set[int] = set()
+        for task in loads[entry]:
+            footprint = planned.tasks[task].footprint
+            if footprint is None or footprint.load_ps is None or footprint.unload_ps is None:
+                return
+            longest.add(max(footprint.load_ps, footprint.unload_ps))
+        times = sorted(longest) if span is None else span.values()
+        values: list[str] = [*(["auto"] if span is None else []), *(Duration.spelled(one) for one in times)]
+        yield _setting("slots", ("scheduling", entry, "slot"), values, str(scheduling.slot), names)
+
+
+def _setting(
+    kind: Kind, path: tuple[str, ...], values: Sequence[str], given: str, cores: Sequence[str]
+) -> Setting:
+    allowed = given in values
+    every = (*values,) if allowed else (given, *values)
+    return Setting(kind, path, every, every.index(given), allowed or kind == "slots", frozenset(cores))
+
+
+def _memories(
+    system: System, _span: Range | None, _cores: Mapping[str, Sequence[str]], _loads: object
+) -> Finder:
+    """The requests and answers of tasks that are offloaded: what they cost is no part of a `wcet`."""
+    for name, planned in plan(system, "analysis").channels.items():
+        task = planned.exchange_of
+        if task is None or name not in system.channels or system.tasks[task].dispatch is not None:
+            continue
+        here, bytes_ = planned.memory, planned.bytes
+        if here is None or bytes_ is None:
+            continue
+        values = [
+            memory
+            for memory, one in system.platform_description.memories.items()
+            if memory == here
+            or (
+                one.kind not in _NOT_SHARED
+                and one.access is not None
+                and (one.size is None or one.size.value.bytes >= bytes_)
+            )
+        ]
+        if len(values) > 1:
+            given = values.index(here)
+            yield Setting("memories", ("channels", name, "memory"), tuple(values), given, task=task)
+
+
+def reached(system: System, channel: str, memory: str, master: str, worker: str) -> bool:
+    """Whether it is known what the messages of an offloaded task cost in a memory between two cores."""
+    figures = Figures(plan(system, "analysis"))
+    size = system.channels[channel].size
+    assert size is not None
+    try:
+        for core in (master, worker):
+            kind = system.platform_description.core(core).processor_name
+            for bytes_ in (WORD_BYTES, size.bytes):
+                figures.access(memory, bytes_, kind)
+    except MissingFigure:
+        return False
+    return True
+
+
+def _supplies(
+    system: System, span: Range | None, cores: Mapping[str, Sequence[str]], _loads: object
+) -> Finder:
+    """Hundredths of the period, and the budget as it is."""
+    for entry, names in cores.items():
+        supply = system.scheduling[entry].supply
+        if supply is None or not names:
+            continue
+        period, given = supply.period.picoseconds, supply.budget.picoseconds
+        times = [period * k // SUPPLY_STEPS for k in range(1, SUPPLY_STEPS + 1)]
+        wanted = set(times) if span is None else {one for one in span.values() if one <= period}
+        yield _budget(
+            "supplies",
+            ("scheduling", entry, "supply", "budget"),
+            [one for one in wanted if one],
+            given,
+            names,
+            spelled=lambda one: Duration.spelled(one),
+            shares=lambda one, period=period: -(-one * _BILLION // period),
+        )
+
+
+def _bandwidths(
+    system: System, span: Range | None, cores: Mapping[str, Sequence[str]], _loads: object
+) -> Finder:
+    """Tenths of the accesses that a period has time for, and the budget as it is."""
+    for entry, names in cores.items():
+        bandwidth = system.scheduling[entry].bandwidth
+        if bandwidth is None or not names:
+            continue
+        period = bandwidth.period.picoseconds
+        longest, shortest = (one.value.picoseconds for one in (bandwidth.longest, bandwidth.shortest))
+        # With more the core is never stopped.
+        most = max(1, period // max(shortest, 1))
+        wanted = (
+            {max(1, most * k // STEPS) for k in range(1, STEPS + 1)} if span is None else {*span.values()}
+        )
+        yield _budget(
+            "bandwidths",
+            ("scheduling", entry, "bandwidth", "budget"),
+            [*wanted],
+            bandwidth.budget,
+            names,
+            spelled=lambda one: one,
+            shares=lambda one, longest=longest, period=period: -(-one * longest * _BILLION // period),
+        )
+
+
+def _budget(
+    kind: Kind,
+    path: tuple[str, ...],
+    wanted: Sequence[int],
+    given: int,
+    cores: Sequence[str],
+    *,
+    spelled: Any,
+    shares: Any,
+) -> Setting:
+    values = sorted({*wanted, given})
+    return Setting(
+        kind,
+        path,
+        tuple(spelled(one) for one in values),
+        values.index(given),
+        given in wanted or not wanted,
+        frozenset(cores),
+        shares=tuple(shares(one) * len(cores) for one in values),
+    )
+
+
+_FINDERS: dict[Kind, Any] = {
+    "slots": _slots,
+    "memories": _memories,
+    "supplies": _supplies,
+    "bandwidths": _bandwidths,
+}
