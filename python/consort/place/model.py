@@ -17,6 +17,7 @@ from consort.place.evaluate import Evaluator
 from consort.place.goals import BILLION, Goal
 from consort.place.problem import Choice, Place, Problem
 from consort.place.ranks import plain
+from consort.place.together import add_slots, add_together, total
 
 SEED = 1
 
@@ -33,11 +34,6 @@ class Answer:
 
 def _in_order(literal: Literal) -> tuple[int, int]:
     return literal.decision, literal.place
-
-
-def _sum(terms: Iterable[cp_model.LinearExpr]) -> cp_model.LinearExpr:
-    total: cp_model.LinearExpr = cp_model.LinearExpr.sum(list(terms))
-    return total
 
 
 class Model:
@@ -73,6 +69,8 @@ class Model:
                 self.model.add(expression >= floors[one])
             if one == goal:
                 self.objective = expression
+        add_together(self)
+        add_slots(self)
         self.model.maximize(self.objective)
 
     def literal(self, one: Literal) -> cp_model.LiteralT:
@@ -87,7 +85,7 @@ class Model:
             return self.values[number][one.place]
         if (number, last) not in self._steps:
             step = self.model.new_bool_var(f"{self.problem.settings[number]} up to {last}")
-            self.model.add(_sum(self.values[number][: last + 1]) == step)
+            self.model.add(total(self.values[number][: last + 1]) == step)
             self._steps[number, last] = step
         step = self._steps[number, last]
         return step if one.side == "at most" else ~step
@@ -134,7 +132,7 @@ class Model:
             self.model.add_implication(~row[decision.given], elsewhere)
         self.moved = list(moved.values())
         if self.problem.moves is not None:
-            self.model.add(_sum(self.moved) <= self.problem.moves)
+            self.model.add(total(self.moved) <= self.problem.moves)
 
         for setting, row in zip(self.problem.settings, self.values, strict=True):
             if not setting.allowed:
@@ -182,14 +180,14 @@ class Model:
                         share = wcet.picoseconds * BILLION // task.interval.picoseconds
                         loads.setdefault(place.on, []).append(share * variable)
             for core, terms in loads.items():
-                self.model.add(_sum(terms) <= self._share(core))
+                self.model.add(total(terms) <= self._share(core))
 
     def _share(self, core: str) -> cp_model.LinearExprT:
         """The share of its time that a core has, rounded up."""
         for setting, row in zip(self.problem.settings, self.values, strict=True):
             if setting.kind == "supplies" and core in setting.cores:
                 shares = (share // len(setting.cores) for share in setting.shares)
-                return _sum(share * value for share, value in zip(shares, row, strict=True))
+                return total(share * value for share, value in zip(shares, row, strict=True))
         return BILLION
 
     def _resources(self) -> None:
@@ -203,9 +201,9 @@ class Model:
             for first, second in pairwise(users):
                 cores = self.problem.cores
                 for core in cores:
-                    self.model.add(_sum(self._on(first, core)) == _sum(self._on(second, core)))
+                    self.model.add(total(self.on(first, core)) == total(self.on(second, core)))
 
-    def _on(self, index: int, core: str) -> list[cp_model.IntVar]:
+    def on(self, index: int, core: str) -> list[cp_model.IntVar]:
         places = self.problem.decisions[index].places
         return [variable for place, variable in zip(places, self.at[index], strict=True) if place.on == core]
 
@@ -217,25 +215,7 @@ class Model:
             slack = goals.slack_of(bounds)
             if slack is not None:
                 self.model.add(least <= slack).only_enforce_if(variable)
-        for view in self.problem.views:
-            for core in self.problem.cores:
-                if plain(self.problem, core):
-                    self._together(least, view, core)
         return least
-
-    def _together(self, least: cp_model.IntVar, view: str | None, core: str) -> None:
-        """Of tasks that come together the last one waits for all others (placement.md, lemma 6)."""
-        system = self.problem.systems[view]
-        kind = system.platform_description.core(core).processor_name
-        there: list[tuple[int, int, cp_model.IntVar]] = []
-        for name, index in self.problem.active[view].items():
-            wcet = system.tasks[name].wcet_on(kind, "local")
-            for variable in self._on(index, core):
-                assert wcet is not None, "a task may only be where its execution time is known"
-                there.append((system.tasks[name].deadline.picoseconds, wcet.picoseconds, variable))
-        for deadline in sorted({deadline for deadline, _, _ in there}):
-            asked = [w * BILLION // deadline * variable for d, w, variable in there if d <= deadline]
-            self.model.add(_sum(asked) + least <= BILLION)
 
     def _cores(self) -> cp_model.LinearExpr:
         used = {core: self.model.new_bool_var(f"{core} is used") for core in self.problem.cores}
@@ -243,19 +223,19 @@ class Model:
             for place, variable in zip(decision.places, row, strict=True):
                 for core in place.cores:
                     self.model.add_implication(variable, used[core])
-        return -_sum(used.values())
+        return -total(used.values())
 
     def _moves(self) -> cp_model.LinearExpr:
         """As `Problem.stay` has it."""
         rows = zip((*self.at, *self.values), self.problem.given, strict=True)
         stay = [row[given] for row, given in rows]
         count = len(stay)
-        return _sum(stay) - count - (count + 1) * _sum(self.moved)
+        return total(stay) - count - (count + 1) * total(self.moved)
 
     def _budgets(self) -> cp_model.LinearExpr:
         """As `goals.budgets` has it."""
         pairs = zip(self.problem.settings, self.values, strict=True)
-        return -_sum(
+        return -total(
             share * value for setting, row in pairs for share, value in zip(setting.shares, row, strict=False)
         )
 
@@ -269,7 +249,7 @@ class Model:
                 for view, used in goals.power(self.problem, decision, place).items():
                     by_view.setdefault(view, []).append(used * variable)
         for terms in by_view.values():
-            self.model.add(most >= _sum(terms))
+            self.model.add(most >= total(terms))
         return -most
 
     def _reaction(self) -> cp_model.LinearExpr:
@@ -281,7 +261,7 @@ class Model:
             times.append(time)
             for view in views:
                 self.model.add(time >= self._least_reaction(chain, view))
-        return -_sum(times)
+        return -total(times)
 
     def _least_reaction(self, chain: str, view: str | None) -> cp_model.LinearExpr:
         """Theorem 11, with at least the response times of tasks that are alone (placement.md, lemma 5)."""
@@ -300,18 +280,18 @@ class Model:
                 beside: list[cp_model.IntVar] = []
                 if after and self.problem.policy(place.on) != "edf":
                     # Before a less urgent task of the same core a task counts with its lateness only.
-                    beside = self._on(after[0], place.on)
+                    beside = self.on(after[0], place.on)
                 apart = [~other for other in beside]
                 self.model.add(waits[step] >= least).only_enforce_if([variable, *apart])
                 if beside and plain(self.problem, place.on):
                     # Whichever is the more urgent, the other one waits for it.
                     there = Place("local", place.on)
                     both = least + self._alone_at(after[0], there, view)
-                    ends = [~other for other in (self._on(after[1], place.on) if len(after) > 1 else ())]
+                    ends = [~other for other in (self.on(after[1], place.on) if len(after) > 1 else ())]
                     self.model.add(waits[step] + waits[step + 1] >= both).only_enforce_if(
                         [variable, beside[0], *ends]
                     )
-        return _sum(waits) + periods
+        return total(waits) + periods
 
     def _alone_at(self, decision: int, place: Place, view: str | None) -> int:
         """At least how long a task takes at a place [ps]."""

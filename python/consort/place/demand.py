@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much execution tasks of a core ask for before the last of them is done: placement.md, lemma 8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+# No more stretches of time are told apart for one set of tasks, and no more sets of a core looked at so.
+STRETCHES = 64
+SETS = 32
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a task asks for on a core [ps]; the execution with two context switches."""
+
+    name: str
+    execution: int
+    period: int
+    deadline: int
+
+    def jobs(self, begin: int) -> int:
+        """The jobs that come at least in a window longer than `begin`."""
+        # The first job of a task whose deadline is later than its period may be the one that is looked at.
+        return 1 if self.deadline > self.period else begin // self.period + 1
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """If the tasks are done in such a time, after `begin` and by `end`, each has had so many jobs."""
+
+    end: int
+    jobs: tuple[int, ...]
+
+
+def stretches(tasks: Sequence[Asked], within: int) -> Iterator[Stretch]:
+    """Of all times up to `within`, so that in each the numbers of jobs are the same, or the least there."""
+    begins = sorted({k * one.period for one in tasks for k in range(min(-(-within // one.period), 1000))})
+    if len(begins) > STRETCHES:
+        begins = [begins[at * len(begins) // STRETCHES] for at in range(STRETCHES)]
+    for begin, end in zip(begins, [*begins[1:], within], strict=True):
+        yield Stretch(end, tuple(one.jobs(begin) for one in tasks))
+
+
+def levels(deadlines: Sequence[int]) -> list[int]:
+    """Of the deadlines of a core's tasks those for which the tasks that are due by then are looked at so."""
+    every = sorted({*deadlines})
+    if len(every) <= SETS:
+        return every
+    return [every[(at + 1) * len(every) // SETS - 1] for at in range(SETS)]

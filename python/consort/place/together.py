@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tasks leave each other on one core at most, as constraints: placement.md, lemmas 6, 8 and 9."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ortools.sat.python import cp_model
+
+from consort.model import Duration
+from consort.place.demand import Asked, levels, stretches
+from consort.place.goals import BILLION, MOST
+from consort.place.ranks import plain
+from consort.plan import Plan, plan
+
+if TYPE_CHECKING:
+    from consort.place.model import Model
+
+# Lengths of slots are counted in these [ps].
+_TICK = 1000
+There = Sequence[tuple[Asked, cp_model.IntVar]]
+
+
+def total(terms: Iterable[cp_model.LinearExprT]) -> cp_model.LinearExpr:
+    found: cp_model.LinearExpr = cp_model.LinearExpr.sum(list(terms))
+    return found
+
+
+def add_together(made: Model) -> None:
+    """Of tasks that come together the last one waits for all others (lemmas 6 and 8)."""
+    problem, least = made.problem, made.terms.get("slack")
+    for view in problem.views:
+        for core in problem.cores:
+            if not plain(problem, core):
+                continue
+            there = _asked(made, view, core, "local")
+            every = sorted({asked.deadline for asked, _ in there})
+            refined = levels(every) if problem.policy(core) == "fixed-priority" else []
+            for deadline in every:
+                some = [(asked, at) for asked, at in there if asked.deadline <= deadline]
+                if deadline in refined and len(some) > 1:
+                    _in_stretches(made.model, some, deadline, least)
+                elif least is not None:
+                    made.model.add(_work(some, deadline) + least <= BILLION)
+
+
+def _asked(made: Model, view: str | None, core: str, execution: str) -> list[tuple[Asked, cp_model.IntVar]]:
+    """What each task asks for that may come to a core, and whether it does."""
+    problem = made.problem
+    system = problem.systems[view]
+    kind = system.platform_description.core(core).processor_name
+    switches = 2 * system.context_switch(core).picoseconds
+    found = []
+    for name, index in problem.active[view].items():
+        task = system.tasks[name]
+        for place, variable in zip(problem.decisions[index].places, made.at[index], strict=True):
+            wcet = task.wcet_on(kind, place.execution)
+            if place.on == core and place.execution == execution and wcet is not None:
+                times = (task.interval.picoseconds, task.deadline.picoseconds)
+                found.append((Asked(name, wcet.picoseconds + switches, *times), variable))
+    return found
+
+
+def _work(some: There, deadline: int) -> cp_model.LinearExpr:
+    """Their executions, in billionths of a deadline, rounded down."""
+    return total(asked.execution * BILLION // deadline * at for asked, at in some)
+
+
+def _in_stretches(
+    model: cp_model.CpModel, some: There, deadline: int, least: cp_model.LinearExpr | None
+) -> None:
+    """The last of some tasks is done in one of the stretches up to their deadline."""
+    tasks = [asked for asked, _ in some]
+    chosen = []
+    for stretch in stretches(tasks, deadline):
+        here = model.new_bool_var("")
+        chosen.append(here)
+        work = total(
+            jobs * asked.execution * BILLION // deadline * at
+            for jobs, (asked, at) in zip(stretch.jobs, some, strict=True)
+        )
+        model.add(work <= -(-stretch.end * BILLION // deadline)).only_enforce_if(here)
+        if least is not None:
+            model.add(work + least <= BILLION).only_enforce_if(here)
+    model.add_bool_or(chosen)
+
+
+def add_slots(made: Model) -> None:
+    """Three-phase tasks of one core wait for each other, and for rounds of all slots (lemma 9)."""
+    problem, model, least = made.problem, made.model, made.terms.get("slack")
+    scheduling = problem.system.scheduling_of
+    cores = [core for core in problem.cores if problem.policy(core) == "three-phase"]
+    if not cores or any(scheduling(core).arbitration not in (None, "tdma") for core in cores):
+        return
+    planned = plan(problem.system, "analysis")
+    for view in problem.views:
+        there = {core: _asked(made, view, core, "three-phase") for core in cores}
+        slots = {core: model.new_int_var(0, MOST // _TICK, f"slot of {core}") for core in cores}
+        around = total(slots.values())
+        for core, some in there.items():
+            for asked, at in some:
+                model.add(slots[core] >= _moving(planned, asked.name)).only_enforce_if(at)
+                for length, where in _lengths(made, core):
+                    model.add(slots[core] >= length).only_enforce_if([at, *where])
+                due = [(one, other) for one, other in some if one.deadline <= asked.deadline]
+                waits = 4 * around + 3 * slots[core]
+                share = BILLION * _TICK // asked.deadline
+                used = _work(due, asked.deadline) + share * waits
+                if least is not None:
+                    used += least
+                model.add(used <= BILLION).only_enforce_if(at)
+
+
+def _moving(planned: Plan, task: str) -> int:
+    """The longer of a task's load and unload, which its core's slot holds; 0 where it is not known."""
+    footprint = planned.tasks[task].footprint
+    if footprint is None or footprint.load_ps is None or footprint.unload_ps is None:
+        return 0
+    return max(footprint.load_ps, footprint.unload_ps) // _TICK
+
+
+def _lengths(made: Model, core: str) -> Iterable[tuple[int, list[cp_model.IntVar]]]:
+    """The lengths that a core's slot may be given, each with what says that it is."""
+    entry = made.problem.system.scheduling_entry(core)
+    chosen = False
+    for setting, row in zip(made.problem.settings, made.values, strict=True):
+        if setting.path == ("scheduling", entry, "slot"):
+            chosen = True
+            for value, variable in zip(setting.values, row, strict=True):
+                if value != "auto":
+                    yield Duration.parse(str(value)).picoseconds // _TICK, [variable]
+    given = made.problem.system.scheduling_of(core).slot
+    if not chosen and given is not None and given != "auto":
+        yield given.picoseconds // _TICK, []
