@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from consort.place.conflict import Conflict
     from consort.place.goals import Goal
 
-OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets")
+OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets", "latency")
 
 
 @click.command(
@@ -36,7 +36,7 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets")
     show_default=True,
     help="What is to be best: the least share of a deadline that a task's bound leaves; the number of cores;"
     " the sum of the chains' reaction times; the energy of the jobs; the sum of the budgets that --choose"
-    " names.",
+    " names; the sum of the channels' latencies.",
 )
 @click.option(
     "--pareto",
@@ -51,8 +51,8 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets")
     "--choose",
     multiple=True,
     metavar="KIND[=FROM..TO[/STEP]],…",
-    help="Choose these values of the description, too: slots (of three-phase cores), memories (of the"
-    " requests and answers of offloaded tasks), supplies, bandwidths (their budgets). For example"
+    help="Choose these values of the description, too: slots (of three-phase cores), memories (of"
+    " channels), supplies, bandwidths (their budgets). For example"
     " slots=50us..500us/10us,supplies.",
 )
 @click.option(

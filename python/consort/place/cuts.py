@@ -11,7 +11,7 @@ from itertools import permutations, product
 
 from consort.place.evaluate import Evaluator, Outcome, Part
 from consort.place.goals import chains_of, term_of
-from consort.place.problem import Decision, Place, Problem
+from consort.place.problem import Choice, Decision, Place, Problem
 from consort.place.ranks import plain, takes_audsley
 
 # A part's cores may be exchanged for others of their classes; no more such copies of a cut are made.
@@ -68,7 +68,9 @@ class Cuts:
             if chains and all(bound.task in chains for bound in outcome.failing):
                 # One chain that fails is enough, and its parts are the fewer.
                 parts = self._parts_of(outcome, min(chains))
-            yield from self._exact(parts, None, 0)
+                yield from self._exact(parts, None, 0)
+            else:
+                yield from self._exact(parts, None, 0, also=self._set_in(outcome.choice))
             return
         if reactions:
             yield from self._of_chains(outcome)
@@ -180,7 +182,13 @@ class Cuts:
         return [part for part in outcome.parts if on & part.places.keys()]
 
     def _exact(
-        self, parts: Iterable[Part], term: str | None, at_most: int, *, or_less: bool = False
+        self,
+        parts: Iterable[Part],
+        term: str | None,
+        at_most: int,
+        *,
+        or_less: bool = False,
+        also: Iterable[Literal] = (),
     ) -> Iterator[Cut]:
         """Of placements in which these cores have just these tasks, or others of their classes have.
 
@@ -189,7 +197,7 @@ class Cuts:
         """
         places: dict[Decision, Place] = {}
         cores: set[str] = set()
-        settings: set[Literal] = set()
+        settings = set(also)
         for part in parts:
             places |= part.places
             cores |= part.cores
@@ -226,6 +234,11 @@ class Cuts:
                 if cores & set(place.cores):
                     found.add(Literal(self.index[decision], i, positive=False))
         return frozenset(found)
+
+    def _set_in(self, choice: Choice) -> list[Literal]:
+        """That every setting has the value that it has in a choice."""
+        first = len(self.problem.decisions)
+        return [Literal(first + number, index) for number, index in enumerate(self.problem.set_in(choice))]
 
     def _setting(self, part: Part, number: int, or_less: bool) -> Literal:
         """That a setting has the value that a part had, or one with which the part does no better."""

@@ -14,6 +14,7 @@ from consort.model import BadDescription, System
 from consort.place import goals
 from consort.place.apply import Order, part, placed
 from consort.place.goals import Bounds, Goal
+from consort.place.latency import Latencies
 from consort.place.problem import Choice, Decision, Place, Problem
 from consort.place.ranks import (
     audsley,
@@ -76,6 +77,7 @@ class Evaluator:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        self.latencies = Latencies(problem)
         self.analyses = 0
         self._parts: dict[Key, Part] = {}
         self._outcomes: dict[Choice, Outcome] = {}
@@ -312,4 +314,6 @@ def value_of(problem: Problem, choice: Choice, bounds: Bounds, goal: Goal) -> in
         return -sum((goals.reactions(problem, bounds) or {}).values())
     if goal == "energy":
         return goals.energy(problem, choice)
+    if goal == "latency":
+        return Latencies(problem).value(choice)
     return values_of(problem, choice, ())[goal]

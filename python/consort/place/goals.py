@@ -11,7 +11,7 @@ from consort.analysis.result import Bound, in_words
 from consort.errors import BadInput
 from consort.place.problem import Choice, Decision, Place, Problem
 
-Goal = Literal["slack", "cores", "reaction", "energy", "budgets", "moves"]
+Goal = Literal["slack", "cores", "reaction", "energy", "budgets", "latency", "moves"]
 GOALS: tuple[Goal, ...] = tuple(goal for goal in get_args(Goal) if goal != "moves")
 # Slack is counted in parts of a billion of the deadline.
 BILLION = 10**9
@@ -38,6 +38,7 @@ WORDS: dict[Goal, Words] = {
     "reaction": Words("the sum of the chains' reaction times", lambda v: in_words(-v)),
     "energy": Words("energy of the jobs in a second", lambda v: f"{-v / _SECOND:.6g}J"),
     "budgets": Words("the sum of the budgets, as shares of their periods", lambda v: f"{-v / BILLION:.6g}"),
+    "latency": Words("the sum of the channels' latencies", lambda v: in_words(-v)),
     "moves": Words("tasks and places that change", str),
 }
 

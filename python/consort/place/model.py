@@ -140,6 +140,10 @@ class Model:
         for index, place, number, value in self.problem.apart:
             self.model.add_bool_or([~self.at[index][place], ~self.values[number][value]])
 
+        for room, needs in self.problem.rooms:
+            used = total(need * self.values[number][value] for (number, value), need in needs.items())
+            self.model.add(used <= room)
+
     def _alone(self) -> None:
         """A task that has no bound, or a later one than it may, where it is alone does not go there."""
         for variable, bounds in self._bounds_alone():
@@ -238,6 +242,32 @@ class Model:
         return -total(
             share * value for setting, row in pairs for share, value in zip(setting.shares, row, strict=False)
         )
+
+    def _latency(self) -> cp_model.LinearExpr:
+        """As `Latencies.value` has it."""
+        problem, latencies = self.problem, self.evaluator.latencies
+        memories = {s.path[1]: number for number, s in enumerate(problem.settings) if s.kind == "memories"}
+        apart = set(problem.apart)
+        most = self.model.new_int_var(0, goals.MOST, "latency")
+        for view, ends in latencies.ends.items():
+            waits = []
+            for end in ends:
+                wait = self.model.new_int_var(0, goals.MOST, f"{end.channel} {view}")
+                waits.append(wait)
+                for at, place in enumerate(problem.decisions[end.index].places):
+                    here = self.at[end.index][at]
+                    number = memories.get(end.channel)
+                    if number is None:
+                        cost = latencies.cost(end, place, latencies.here(end))
+                        self.model.add(wait >= cost).only_enforce_if(here)
+                        continue
+                    for value, memory in enumerate(problem.settings[number].values):
+                        if (end.index, at, number, value) not in apart:
+                            cost = latencies.cost(end, place, str(memory))
+                            both = [here, self.values[number][value]]
+                            self.model.add(wait >= cost).only_enforce_if(both)
+            self.model.add(most >= total(waits))
+        return -most
 
     def _energy(self) -> cp_model.LinearExpr:
         most = self.model.new_int_var(0, goals.MOST, "energy")

@@ -13,7 +13,7 @@ from consort.model.costs import EnergyByExecution, TimeByExecution
 from consort.model.description import Execution, Policy
 from consort.model.platform import Core
 from consort.model.problems import nearest
-from consort.place.settings import Choose, Setting, reached, settings_of
+from consort.place.settings import Choose, Setting, settings_of, suits
 
 # The keys of a task, and of what differs for it in a mode, that say where it runs.
 PLACING = ("on", "execution", "master")
@@ -93,19 +93,42 @@ class Problem:
     def apart(self) -> tuple[tuple[int, int, int, int], ...]:
         """What does not go together: the place of a decision, and the value of a setting, by their indices.
 
-        A memory of which it is not known what a place's cores pay for the task's requests and answers.
+        A memory of which it is not known what a place's cores pay there, or in which they pay too much.
         """
+        known: dict[tuple[int, str, frozenset[str]], bool] = {}
         found = []
         for number, setting in enumerate(self.settings):
             for index, decision in enumerate(self.decisions):
-                if decision.task != setting.task:
+                if decision.task not in setting.ends:
                     continue
                 for at, place in enumerate(decision.places):
+                    cores = {place.on} if place.master is None else {place.master}
+                    if setting.task is not None:
+                        cores = set() if place.master is None else {*place.cores}
                     for value, memory in enumerate(setting.values):
-                        if place.master is None or value == setting.given:
+                        key = (number, str(memory), frozenset(map(self.class_of, cores)))
+                        if value == setting.given:
                             continue
-                        if not reached(self.system, setting.path[1], str(memory), place.master, place.on):
+                        if key not in known:
+                            known[key] = suits(self.system, setting, str(memory), cores)
+                        if not known[key]:
                             found.append((index, at, number, value))
+        return tuple(found)
+
+    @cached_property
+    def rooms(self) -> tuple[tuple[int, dict[tuple[int, int], int]], ...]:
+        """For each memory that channels may come to, and that has a size: how much they may need there, and
+        what each needs there, by number of the setting and index of the value."""
+        found = []
+        for memory, described in self.system.platform_description.memories.items():
+            needs = {
+                (number, setting.values.index(memory)): setting.room
+                for number, setting in enumerate(self.settings)
+                if memory in setting.values
+            }
+            if described.size is not None and needs:
+                given = sum(room for (number, i), room in needs.items() if self.settings[number].given == i)
+                found.append((max(given, described.size.value.bytes), needs))
         return tuple(found)
 
     @cached_property
@@ -153,7 +176,10 @@ class Problem:
             return False
         if any(i == s.given and not s.allowed for s, i in zip(self.settings, values, strict=True)):
             return False
-        return not any(choice[at] == place and values[s] == value for at, place, s, value in self.apart)
+        if any(choice[at] == place and values[s] == value for at, place, s, value in self.apart):
+            return False
+        chosen = set(enumerate(values))
+        return all(sum(needs[one] for one in chosen & needs.keys()) <= room for room, needs in self.rooms)
 
     def stay(self, choice: Choice) -> int:
         """The larger, the fewer tasks move, and of as many tasks the fewer places and settings change."""

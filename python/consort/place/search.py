@@ -56,6 +56,8 @@ class Search:
         floors = floors or {}
         for one in (goal, *floors):
             check_goal(self.problem, one)
+            if one == "latency":
+                self.evaluator.latencies.check()
         model = Model(self.problem, self.evaluator, goal, floors)
         model.add(self.cuts)
         self._judge(self.problem.given)
@@ -121,6 +123,8 @@ class Search:
     def value(self, outcome: Outcome, goal: Goal) -> int:
         if goal == "energy":
             return energy(self.problem, outcome.choice)
+        if goal == "latency":
+            return self.evaluator.latencies.value(outcome.choice)
         return outcome.values[goal]
 
     def _reaches(self, outcome: Outcome, floors: Mapping[Goal, int]) -> bool:

@@ -57,6 +57,9 @@ class Setting:
     """The cores whose share of something it says."""
     task: str | None = None
     """The offloaded task whose requests or answers it places."""
+    ends: frozenset[str] = frozenset()
+    """The tasks that access what it places, and how much there is of it [bytes]."""
+    room: int = 0
     shares: tuple[int, ...] = ()
     """Of a budget: what each value takes of its period, of all its cores, in billionths."""
 
@@ -129,9 +132,9 @@ def settings_of(
 _NOTHING: dict[Kind, str] = {
     "slots": "no core takes turns at one DMA engine whose rate the platform says, so there is no slot to"
     " choose",
-    "memories": "no offloaded task has requests and answers in a memory whose cost its 'dispatch' leaves"
-    " open, beside another one that its master and worker reach: give the costs of an access"
-    " (memories.….access), and no 'dispatch'",
+    "memories": "no channel between tasks lies in a memory beside another one that could hold it and says"
+    " what an access costs (memories.….access); a channel on a link stays there, and so do requests and"
+    " answers whose cost 'dispatch' says",
     "supplies": "no core has a 'supply' whose budget could be chosen",
     "bandwidths": "no core has a 'bandwidth' whose budget could be chosen",
 }
@@ -169,39 +172,52 @@ def _setting(
 def _memories(
     system: System, _span: Range | None, _cores: Mapping[str, Sequence[str]], _loads: object
 ) -> Finder:
-    """The requests and answers of tasks that are offloaded: what they cost is no part of a `wcet`."""
+    """Of channels between tasks: those on no link, and no requests and answers that `dispatch` has timed."""
+    platform = system.platform_description
     for name, planned in plan(system, "analysis").channels.items():
         task = planned.exchange_of
-        if task is None or name not in system.channels or system.tasks[task].dispatch is not None:
+        if task is not None and system.tasks[task].dispatch is not None:
             continue
         here, bytes_ = planned.memory, planned.bytes
-        if here is None or bytes_ is None:
+        if name not in system.channels or bytes_ is None or here not in platform.memories:
             continue
+        if planned.writer_core is None or None in planned.reader_cores:
+            # Nothing says what a device pays.
+            continue
+        room = bytes_ * (planned.capacity or 1)
         values = [
             memory
-            for memory, one in system.platform_description.memories.items()
+            for memory, one in platform.memories.items()
             if memory == here
             or (
                 one.kind not in _NOT_SHARED
                 and one.access is not None
-                and (one.size is None or one.size.value.bytes >= bytes_)
+                and (one.size is None or one.size.value.bytes >= room)
             )
         ]
         if len(values) > 1:
-            given = values.index(here)
-            yield Setting("memories", ("channels", name, "memory"), tuple(values), given, task=task)
+            ends = frozenset({planned.writer, *planned.readers})
+            path = ("channels", name, "memory")
+            yield Setting(
+                "memories", path, tuple(values), values.index(here), task=task, ends=ends, room=room
+            )
 
 
-def reached(system: System, channel: str, memory: str, master: str, worker: str) -> bool:
-    """Whether it is known what the messages of an offloaded task cost in a memory between two cores."""
+def suits(system: System, setting: Setting, memory: str, cores: Iterable[str]) -> bool:
+    """Whether a channel may lie in another memory when these cores access it.
+
+    It is known what an access costs there; and what is part of a `wcet`, as the accesses of all channels
+    are that are no requests and answers, costs no more than in the memory that is described.
+    """
     figures = Figures(plan(system, "analysis"))
-    size = system.channels[channel].size
-    assert size is not None
+    here, bytes_ = figures.channel(setting.path[1])
     try:
-        for core in (master, worker):
+        for core in cores:
             kind = system.platform_description.core(core).processor_name
-            for bytes_ in (WORD_BYTES, size.bytes):
-                figures.access(memory, bytes_, kind)
+            for size in (WORD_BYTES, bytes_):
+                there = figures.access(memory, size, kind).ps
+                if setting.task is None and there > figures.access(here, size, kind).ps:
+                    return False
     except MissingFigure:
         return False
     return True

@@ -129,7 +129,22 @@ def every(problem: Problem) -> list[Outcome]:
 
 
 def value(problem: Problem, outcome: Outcome, goal: Goal) -> int:
+    if goal == "latency":
+        return _latency(problem, outcome)
     return goals.energy(problem, outcome.choice) if goal == "energy" else outcome.values[goal]
+
+
+def _latency(problem: Problem, outcome: Outcome) -> int:
+    """From the bounds alone: of mailboxes and queues the latency, of snapshots the read."""
+    total = {
+        view: sum(
+            bound.response or 0
+            for bound in some
+            if bound.kind == "latency" or (bound.kind == "longest read" and bound.deadline is None)
+        )
+        for view, some in outcome.bounds.items()
+    }
+    return -max(total.values())
 
 
 def optimum(problem: Problem, goal: Goal, outcomes: list[Outcome]) -> int | None:

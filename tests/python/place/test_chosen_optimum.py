@@ -99,6 +99,12 @@ def _memories(rng: random.Random) -> dict[str, Any]:
         for end in ("in", "out"):
             size = rng.choice(["64B", "900B", "2KiB"])
             channels[f"{name}.{end}"] = {"size": size, "memory": rng.choice(["ddr", "ddr", "ocm"])}
+    for number in range(rng.randint(0, 2)):
+        writer, reader = rng.sample(sorted(tasks), 2)
+        kind = rng.choice([{"kind": "queue", "capacity": rng.randint(1, 8)}, {"kind": "sporadic"}])
+        memory = rng.choice(["ddr", "ddr", "ocm"])
+        ends = {"from": writer, "to": [reader], "memory": memory}
+        channels[f"c{number}"] = {**kind, "size": rng.choice(["4B", "64B", "300B"]), **ends}
     return {"tasks": tasks, "channels": channels}
 
 
@@ -106,7 +112,7 @@ MAKERS = {
     "supplies": (_supplies, "supplies=800us..4ms/800us", ("slack", "budgets")),
     "bandwidths": (_bandwidths, "bandwidths=400..2400/1000", ("slack", "budgets")),
     "slots": (_slots, "slots", ("slack", "cores")),
-    "memories": (_memories, "memories", ("slack",)),
+    "memories": (_memories, "memories", ("slack", "latency")),
 }
 
 

@@ -62,6 +62,18 @@ channels:
   far.in: {memory: slow, size: 64B}    # it may lie elsewhere
   far.out: {size: 8B, memory: slow}
 """
+FAST = PLATFORM.replace("{kind: sram,", "{kind: sram, size: 70B,").replace("fast:", "tiny:")
+CHANNELS = """\
+consort: 1
+platform: two.yaml
+assumed: for this test
+tasks:
+  a: {period: 20ms, wcet: {m4: 3ms}, on: m4-0}
+  b: {period: 20ms, wcet: {m4: 3ms}, on: m4-1}
+channels:
+  small: {from: a, to: [b], memory: slow, size: 8B}
+  large: {from: b, to: [a], memory: slow, size: 64B}
+"""
 LOADED = """\
 consort: 1
 platform: two.yaml
@@ -179,6 +191,29 @@ def test_requests_and_answers_go_where_they_cost_least_and_both_sides_reach(fold
     assert "dispatch" in refused(described(folder, measured), "--choose", "memories")
 
 
+def test_a_channel_of_local_tasks_goes_where_no_access_costs_more(folder: Path) -> None:
+    """A wcet holds the accesses of the memory that is described, so it bounds those of a faster one."""
+    (folder / "two.yaml").write_text(FAST, encoding="utf-8")
+    file, out = described(folder, CHANNELS), folder / "placed.yaml"
+    data = found(file, "--choose", "memories", "--best", "latency", "--moves", 0, "--output", out)
+    chosen = {one["field"]: one["after"] for one in data["chosen"]}
+    # Only one of the two blocks fits into the small memory; the one of more bytes gains more.
+    assert chosen == {"channels.large.memory": "tiny", "channels.small.memory": "slow"}
+    bounds = [bound for bound in analyze_system(load_system(out)) if bound.kind == "latency"]
+    assert len(bounds) == 2 and data["value"] == -sum(bound.response or 0 for bound in bounds)
+    # In a memory whose words are faster but whose blocks are not a wcet might be too short.
+    (folder / "two.yaml").write_text(FAST.replace("per_byte: 10ns", "per_byte: 3us"), encoding="utf-8")
+    data = found(file, "--choose", "memories", "--best", "latency", "--moves", 0)
+    assert all(one["before"] == one["after"] for one in data["chosen"])
+
+
+def test_a_latency_without_figures_is_none(folder: Path) -> None:
+    file = described(folder, CHANNELS.replace("memory: slow, size: 64B", "memory: own, size: 64B"))
+    text = refused(file, "--best", "latency")
+    assert "memories.own.access" in text and "nothing is 0 because nobody gave it" in text
+    assert "no channel between tasks" in refused(described(folder, SUPPLIED), "--best", "latency")
+
+
 def test_a_memory_that_was_not_named_is_added(folder: Path) -> None:
     platform = PLATFORM.replace("slow:", "shm:")
     (folder / "two.yaml").write_text(platform, encoding="utf-8")
@@ -222,7 +257,7 @@ def test_what_there_is_not_to_choose_is_said(folder: Path) -> None:
     file = described(folder, SUPPLIED)
     for option, said in {
         "slots": "no slot to choose",
-        "memories": "no offloaded task",
+        "memories": "no channel between tasks",
         "bandwidths": "no core has a 'bandwidth'",
         "supply": "did you mean 'supplies'",
         "supplies,supplies": "stands twice",
