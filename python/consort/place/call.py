@@ -13,7 +13,7 @@ from consort.place.evaluate import bounds_of, failing_of, value_of
 from consort.place.goals import GOALS, Bounds, Goal
 from consort.place.problem import Problem, problem_of
 from consort.place.search import Found, Search
-from consort.place.settings import parsed
+from consort.place.settings import check_choose, parsed
 from consort.place.settle import settled
 from consort.progress import Progress, silent
 
@@ -61,6 +61,7 @@ def place(
     if best not in GOALS:
         raise BadInput(f"{best!r} is no objective; {nearest(best, GOALS, 'objectives')}", field="--best")
     problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes, choose=parsed(choose))
+    check_choose(system, problem.choose, problem.settings)
     search = Search(problem, seconds, progress)
     found = search.best(best)
     fewest = None
@@ -103,6 +104,7 @@ def front(
     if first == second:
         raise BadInput("a front has two objectives; name two different ones", field="--pareto")
     problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes, choose=parsed(choose))
+    check_choose(system, problem.choose, problem.settings)
     search = Search(problem, seconds, progress)
     front: list[tuple[Found, Found]] = []
     floors: dict[Goal, int] = {}

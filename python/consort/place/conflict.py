@@ -13,7 +13,7 @@ from consort.place.problem import Problem, problem_of
 from consort.place.search import Search
 from consort.progress import Progress
 
-Kind = Literal["task", "chain", "keep", "moves"]
+Kind = Literal["task", "chain", "keep", "moves", "choose"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,9 @@ def requirements_of(problem: Problem) -> list[Requirement]:
     for kept in sorted(problem.kept, key=list(problem.system.tasks).index):
         at = next(d for d in problem.decisions if d.task == kept)
         found.append(Requirement("keep", kept, f"--keep {kept} (on {at.places[at.given]})"))
+    for kind, span in problem.choose.items():
+        if span is not None:
+            found.append(Requirement("choose", kind, f"--choose {kind}={span.text}"))
     for name, chain in problem.system.chains.items():
         allowed = [f"{k} {v}" for k, v in (("reaction", chain.reaction), ("age", chain.age)) if v is not None]
         if allowed:
@@ -96,6 +99,7 @@ def _feasible(
     if not names["task"]:
         return True, ""
     system = problem.system.without([name for name in problem.system.tasks if name not in names["task"]])
+    ranges = {one.name for one in requirements if one.kind == "choose"}
     in_modes = any(d.mode is not None and len(d.places) > 1 for d in problem.decisions)
     fewer = problem_of(
         system,
@@ -103,7 +107,7 @@ def _feasible(
         waived=[name for name in system.chains if name not in names["chain"]],
         moves=problem.moves if any(one.kind == "moves" for one in requirements) else None,
         in_modes=in_modes,
-        choose=problem.choose,
+        choose={kind: span if kind in ranges else None for kind, span in problem.choose.items()},
     )
     search = Search(fewer, seconds)
     found = search.best("cores", any_will_do=True)

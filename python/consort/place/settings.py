@@ -32,6 +32,8 @@ class Range:
     first: int
     last: int
     step: int
+    text: str = ""
+    """As it was written."""
 
     def values(self) -> list[int]:
         return sorted({*range(self.first, self.last, self.step), self.last})
@@ -105,7 +107,7 @@ def _range(kind: Kind, text: str) -> Range:
         raise BadInput(
             f"{text!r} has more than 1000 values; name a larger step, as in {example}", field="--choose"
         )
-    return Range(values[0], values[1], step)
+    return Range(values[0], values[1], step, text)
 
 
 def _number(kind: Kind, text: str) -> int:
@@ -116,17 +118,18 @@ def settings_of(
     system: System, choose: Choose, cores: Mapping[str, Sequence[str]], loads: Mapping[str, Iterable[str]]
 ) -> tuple[Setting, ...]:
     """The settings of a description. `cores`: by entry of `scheduling` the cores that it speaks of and
-    tasks may come to; `loads`: for each of them the tasks that may be loaded there.
+    tasks may come to; `loads`: for each of them the tasks that may be loaded there."""
+    return tuple(
+        setting for kind, span in choose.items() for setting in _FINDERS[kind](system, span, cores, loads)
+    )
 
-    `BadInput` where a kind was asked for that the description does not have.
-    """
-    found: list[Setting] = []
-    for kind, span in choose.items():
-        some = list(_FINDERS[kind](system, span, cores, loads))
-        if not some:
+
+def check_choose(system: System, choose: Choose, found: Iterable[Setting]) -> None:
+    """`BadInput` where a kind was asked for that the description does not have."""
+    kinds = {setting.kind for setting in found}
+    for kind in choose:
+        if kind not in kinds:
             raise BadInput(_NOTHING[kind], file=system.file, field="--choose")
-        found += some
-    return tuple(found)
 
 
 _NOTHING: dict[Kind, str] = {

@@ -177,6 +177,20 @@ def test_a_range_leaves_out_the_given_value(folder: Path) -> None:
     )
 
 
+def test_a_range_in_which_nothing_holds_is_in_conflict(folder: Path) -> None:
+    result = place(described(folder, SUPPLIED), "--choose", "supplies=50us..500us/50us", "--json")
+    assert result.exit_code == 1
+    conflict = json.loads(result.stdout)["conflict"]
+    assert conflict["minimal"]
+    named = {(one["kind"], one["text"]) for one in conflict["requirements"]}
+    assert ("choose", "--choose supplies=50us..500us/50us") in named and len(named) > 1
+    # Fewer tasks may leave nothing to choose: here one without a channel.
+    text = OFFLOADED.replace("channels:", "  late: {period: 20ms, wcet: {m4: 21ms}, on: m4-1}\nchannels:")
+    result = place(described(folder, text), "--choose", "memories", "--json")
+    assert result.exit_code == 1
+    assert [one["name"] for one in json.loads(result.stdout)["conflict"]["requirements"]] == ["late"]
+
+
 def test_requests_and_answers_go_where_they_cost_least_and_both_sides_reach(folder: Path) -> None:
     file, out = described(folder, OFFLOADED), folder / "placed.yaml"
     problem = asked(folder, OFFLOADED, "memories")
