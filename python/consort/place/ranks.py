@@ -78,8 +78,13 @@ def plain(problem: Problem, core: str) -> bool:
 
     docs/explanation/placement.md, lemma 2.
     """
+    return problem.system.scheduling_of(core).supply is None and local_only(problem, core)
+
+
+def local_only(problem: Problem, core: str) -> bool:
+    """The same, but for that the core may have a supply."""
     scheduling = problem.system.scheduling_of(core)
-    beyond = (scheduling.supply, scheduling.cache, scheduling.cache_reload, scheduling.bandwidth)
+    beyond = (scheduling.cache, scheduling.cache_reload, scheduling.bandwidth)
     if any(part is not None for part in beyond) or scheduling.policy == "three-phase":
         return False
     for decision in problem.decisions:

@@ -11,7 +11,7 @@ from ortools.sat.python import cp_model
 from consort.model import Duration
 from consort.place.demand import Asked, levels, stretches
 from consort.place.goals import BILLION, MOST
-from consort.place.ranks import plain
+from consort.place.ranks import local_only
 from consort.plan import Plan, plan
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def add_together(made: Model) -> None:
     problem, least = made.problem, made.terms.get("slack")
     for view in problem.views:
         for core in problem.cores:
-            if not plain(problem, core):
+            if not local_only(problem, core):
                 continue
             there = _asked(made, view, core, "local")
             every = sorted({asked.deadline for asked, _ in there})

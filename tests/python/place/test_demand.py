@@ -15,6 +15,7 @@ from consort.model import platform_from_data, system_from_data
 from consort.place.demand import SETS, STRETCHES, Asked, levels, stretches
 from consort.place.problem import problem_of
 from consort.place.search import Search
+from consort.place.settings import parsed
 from placements import PLATFORM
 
 SWITCH = 3
@@ -83,6 +84,24 @@ def test_three_phase_tasks_have_no_more_slack_than_rounds_and_slots_leave(seed: 
     for task in tasks:
         work = sum(one.execution for one in tasks if one.deadline <= task.deadline)
         assert slack <= 1 - (work + 4 * share.round + 3 * share.slot) / task.deadline + 1e-9
+
+
+def test_a_supply_makes_no_bound_lower_than_without() -> None:
+    """So what tasks leave each other is known there, too, and one proposal is all that is analysed."""
+    rng = random.Random(4)
+    tasks: dict[str, Any] = {}
+    for number in range(8):
+        period = rng.choice([10, 20, 50, 100])
+        wcet = round(period * 1000 * rng.uniform(0.03, 0.15))
+        tasks[f"t{number}"] = {"period": f"{period}ms", "wcet": f"{wcet}us", "on": f"fast-{number % 2}"}
+    supply = {"kind": "periodic-server", "budget": "2ms", "period": "2ms"}
+    scheduling = {f"fast-{core}": {"supply": supply} for core in range(2)}
+    platform = {**PLATFORM, "cores": {"fast": PLATFORM["cores"]["fast"]}}
+    platform["processors"] = {"fast": PLATFORM["processors"]["fast"]}
+    data = {"consort": 1, "platform": "two-kinds", "tasks": tasks, "scheduling": scheduling}
+    system = system_from_data(data, platform=platform_from_data(platform))
+    search = Search(problem_of(system, choose=parsed(["supplies"])), 300)
+    assert search.best("slack").status == "optimal" and search.rounds <= 6
 
 
 def test_a_proof_for_twelve_tasks_takes_few_rounds() -> None:
