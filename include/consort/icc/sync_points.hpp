@@ -72,12 +72,12 @@ enum class SyncPoint : std::uint8_t {
     versions_publish,
     versions_observe,
     // E13 versions_overwrite -> versions_check, two fences. The writer stores `begun`, passes the release
-    // fence, then fills the slot; the reader copies the slot, passes the acquire fence, then loads `begun`.
-    // If
-    // any word that the reader copied comes from a newer version, the two fences synchronise through it, so
-    // the load of `begun` sees that version announced. `begun` itself is relaxed (versions_begun): the fences
-    // alone order it. A release store of `begun` would not do, because it lets the slot's later stores pass
-    // it; nor would an acquire load, which lets the slot's earlier loads pass it.
+    //     fence, then fills the slot; the reader copies the slot, passes the acquire fence, then loads
+    //     `begun`. If any word that the reader copied comes from a newer version, the two fences
+    //     synchronise through it, so the load of `begun` sees that version announced. `begun` itself is
+    //     relaxed (versions_begun): the fences alone order it. A release store of `begun` would not do,
+    //     because it lets the slot's later stores pass it; nor would an acquire load, which lets the slot's
+    //     earlier loads pass it.
     versions_overwrite,
     versions_check,
     versions_begun,
@@ -103,8 +103,7 @@ enum class SyncPoint : std::uint8_t {
     link_reap,
 
     // E16 mode_announce -> mode_observe: what the coordinator says of a step of a change of mode, and all
-    // that
-    //     it saw acknowledged before, happens before a member acts on it.
+    //     that it saw acknowledged before, happens before a member acts on it.
     mode_announce,
     mode_observe,
     // E17 mode_acknowledge -> mode_observe_acknowledge: what a member did in a step (its last jobs, their

@@ -20,8 +20,8 @@ class Change:
     requested: int
     drained: int
     released: int
-    requests: int
-    """That came before the idle instant: the last one counts."""
+    requests: int | None = None
+    """That came before the idle instant: the last one counts. None where nobody counted them."""
     bound: int | None = None
     provenance: str = "simulated"
     disturbed: bool = False

@@ -29,5 +29,6 @@ def asker_config(
         "task": list(plan.tasks).index(asker.task),
         "offset": member["offset"],
         "bytes": int(member["type"][1:]),
+        "signed": member["type"][0] == "i",
         "modes": [modes.index(mode) for mode in asker.modes],
     }

@@ -188,12 +188,12 @@ def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, prog
 def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, modes: JudgedModes) -> Recorded:
     """Judges a recording mode by mode, and the changes between them; what is returned is the first mode's."""
     whole = RawRun.load(recording.raw)
-    stays = stays_of(whole)
+    stays = stays_of(whole) or [modes.before_the_start(whole)]
     expected = _expected(prepared, recording)
     found: list[Recorded] = []
     for mode, raw in split(whole, stays, recording.raw):
         plan = modes.plans.modes[mode]
-        if not raw.tables[JOBS].rows.size:
+        if not raw.tables[JOBS].rows.size and not _due(raw) and mode != modes.start:
             continue
         # A stay may end before the first release of a task.
         done = [name for place, name in enumerate(plan.tasks) if f"outputs-{place}" in raw.tables]
@@ -217,6 +217,11 @@ def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, mode
         if not change.kept:
             writer.fail(f"{recording.title}: {change.excess}")
     return found[0]
+
+
+def _due(raw: RawRun) -> int:
+    """How many jobs of periodic tasks were due in a mode's stays, whether they have a row or not."""
+    return sum(task.get("jobs", 0) for task in raw.manifest.config["tasks"])
 
 
 def judged(prepared: Prepared, recording: Recording) -> Recorded:

@@ -24,6 +24,7 @@ from consort.record.status import EVENTS
 from consort.record.stays import Stay
 
 PS = 10**12
+_GIVEN, _TAKEN = EVENTS.index("state-given"), EVENTS.index("state-taken")
 
 
 class JudgedModes:
@@ -33,6 +34,15 @@ class JudgedModes:
         self.plans = plans
         self.names = list(plans.modes)
         self.scale = time_scale
+
+    @property
+    def start(self) -> str:
+        assert self.plans.whole.changes is not None
+        return self.plans.whole.changes.start
+
+    def before_the_start(self, raw: RawRun) -> Stay:
+        """Of a run that ended before it entered a mode: its first one, of which all is missing."""
+        return Stay(self.names.index(self.start), raw.manifest.config["start_tick"], None, None, None)
 
     @cached_property
     def _bounds(self) -> ModeBounds | None:
@@ -66,7 +76,7 @@ class JudgedModes:
                     ps(stay.requested),
                     ps(stay.idle),
                     ps(after.begin),
-                    1,
+                    None,
                     None if bound is None else bound * self.scale,
                     provenance,
                     disturbed=_disturbed(stay, after, verdicts),
@@ -80,10 +90,12 @@ class JudgedModes:
         if EVENTS_TABLE not in raw.tables:
             return None
         rows: NDArray[np.void] = raw.tables[EVENTS_TABLE].rows
-        taken = rows[rows["kind"] == EVENTS.index("state-taken")]
-        if not taken.size:
+        taken = {
+            _of_change(row): row for row in np.sort(rows[rows["kind"] == _TAKEN], order=("task", "time"))
+        }
+        if not taken:
             return None
-        given = rows[rows["kind"] == EVENTS.index("state-given")]
+        given = {_of_change(row): row for row in rows[rows["kind"] == _GIVEN]}
         changes = self.plans.whole.changes
         assert changes is not None
         per_us = raw.manifest.clock.ticks_per_second / 1e6
@@ -91,15 +103,16 @@ class JudgedModes:
         seen = {"unit": "us", "provenance": raw.manifest.clock.provenance}
         bound = {"unit": "us", "provenance": "bound"}
         made = []
-        for start, end in zip(_in_order(given), _in_order(taken), strict=True):
-            idle = int(end["time"]) - int(end["value"])
+        for (task, idle), end in taken.items():
+            # A run may end, or a ring be full, between the two.
+            start = given.get((task, idle))
             mode = next((stay.mode for stay in stays if stay.begin >= idle), stays[-1].mode)
             made.append(
                 [
-                    tasks[end["task"]],
+                    tasks[task],
                     self.names[mode],
-                    f"{cores[start['core']]} -> {cores[end['core']]}",
-                    int(start["value"]) / per_us,
+                    f"{'?' if start is None else cores[start['core']]} -> {cores[end['core']]}",
+                    None if start is None else int(start["value"]) / per_us,
                     int(end["value"]) / per_us,
                     self._accesses(self.names[mode]),
                     changes.agreement_ps * self.scale / 1e6,
@@ -123,12 +136,12 @@ class JudgedModes:
     def _accesses(self, mode: str) -> float | None:
         """The bound of theorem 24, of all tasks that go to the mode."""
         found = [] if self._bounds is None else [b for b in self._bounds.changes if b.task == f"to {mode}"]
-        return None if not found or found[0].response is None else found[0].response / 1e6
+        return None if not found or found[0].response is None else found[0].response * self.scale / 1e6
 
 
-def _in_order(events: NDArray[np.void]) -> NDArray[np.void]:
-    """By task, and then by time: each was given before it was taken."""
-    return events[np.lexsort((events["time"], events["task"]))]
+def _of_change(event: np.void) -> tuple[int, int]:
+    """The task that was handed over, and the idle instant from which the time counts."""
+    return int(event["task"]), int(event["time"]) - int(event["value"])
 
 
 def _disturbed(stay: Stay, after: Stay, verdicts: Sequence[tuple[RawRun, Verdict]]) -> bool:

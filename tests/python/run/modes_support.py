@@ -84,6 +84,36 @@ def described(folder: Path, requests: Sequence[tuple[int, str]], *, jobs: int = 
     return write(folder, {**parts, **more})
 
 
+@dataclass(frozen=True)
+class Settled:
+    """A change that follows from the requests and from the instants that were seen."""
+
+    old: str
+    new: str
+    requested: int
+
+
+def settled(requests: Sequence[tuple[int, str]], stays: Sequence[Stay], start: str) -> list[Settled]:
+    """The changes that the protocol makes of `requests`, in ticks, whenever the idle instants were: of the
+    requests until an idle instant the last one counts, of those between it and the release the last one is
+    taken at the release."""
+    mode, at, found = start, 0, []
+    for stay in stays[:-1]:
+        assert stay.idle is not None and stay.end is not None
+        while requests[at][1] == mode:
+            at += 1
+        first, new = requests[at][0], requests[at][1]
+        while at < len(requests) and requests[at][0] <= stay.idle:
+            new = requests[at][1]
+            at += 1
+        while at + 1 < len(requests) and requests[at + 1][0] < stay.end:
+            at += 1
+        found.append(Settled(mode, new, first))
+        mode = new
+    assert all(to == mode for _, to in requests[at:]), "each request was taken"
+    return found
+
+
 @dataclass
 class RanModes:
     """One run, with the recording of all of its modes."""
@@ -106,6 +136,14 @@ class RanModes:
             *self.run.data["verdict"]["reasons"],
             *(r for c in self.run.configurations for r in c["verdict"]["reasons"]),
         ]
+
+    def settled(self, requests: Sequence[tuple[int, str]], scale: int) -> list[Settled]:
+        """The changes that must have been made of `requests`, at their unscaled instants [us]."""
+        config = self.raw.manifest.config
+        per_us = self.raw.manifest.clock.ticks_per_second / 1e6
+        # Nanoseconds are made ticks by multiplication there: a tick or two less.
+        ticks = [(config["start_tick"] + int(at * scale * per_us) - 2, to) for at, to in requests]
+        return settled(ticks, self.stays, config["modes"][self.stays[0].mode]["name"])
 
     @property
     def changes(self) -> list[list[Any]]:

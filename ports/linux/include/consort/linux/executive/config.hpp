@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "consort/linux/release_timer.hpp"
@@ -115,6 +116,7 @@ struct ChangesConfig {
         std::uint16_t task;
         std::uint32_t offset;
         std::uint32_t bytes;
+        bool is_signed;
         std::vector<std::uint32_t> modes;
     };
     std::vector<ModeConfig> modes;
@@ -124,6 +126,25 @@ struct ChangesConfig {
     std::vector<Request> requests;
 };
 
+// A whole number in an output, as the processor has it; a negative one is larger than any that asks.
+[[nodiscard]] inline std::uint64_t asked_value(const ChangesConfig::Asker& asker, const std::byte* out) {
+    const auto read = [&]<class Unsigned>(Unsigned value) -> std::uint64_t {
+        std::memcpy(&value, out + asker.offset, sizeof value);
+        const auto found = static_cast<std::make_signed_t<Unsigned>>(value);
+        return asker.is_signed && found < 0 ? ~std::uint64_t{0} : value;
+    };
+    switch (asker.bytes) {
+        case 1:
+            return read(std::uint8_t{});
+        case 2:
+            return read(std::uint16_t{});
+        case 4:
+            return read(std::uint32_t{});
+        default:
+            return read(std::uint64_t{});
+    }
+}
+
 // The mode that a task's output asks for.
 [[nodiscard]] inline std::optional<std::uint32_t> asked_mode(const ChangesConfig& changes, std::uint16_t task,
                                                              const std::byte* out) {
@@ -131,8 +152,7 @@ struct ChangesConfig {
         if (asker.task != task) {
             continue;
         }
-        std::uint64_t value = 0;
-        std::memcpy(&value, out + asker.offset, std::min<std::size_t>(asker.bytes, sizeof value));
+        const std::uint64_t value = asked_value(asker, out);
         if (value >= 1 && value <= asker.modes.size()) {
             return asker.modes[value - 1];
         }
@@ -322,10 +342,10 @@ inline ChangesConfig read_changes(const nlohmann::json& given, const RunConfig& 
                                     known(required<std::uint32_t>(request, "to", where))});
     }
     for (const auto& asker : given.value("asked_by", nlohmann::json::array())) {
-        changes.askers.push_back({required<std::uint16_t>(asker, "task", where),
-                                  required<std::uint32_t>(asker, "offset", where),
-                                  required<std::uint32_t>(asker, "bytes", where),
-                                  required<std::vector<std::uint32_t>>(asker, "modes", where)});
+        changes.askers.push_back(
+            {required<std::uint16_t>(asker, "task", where), required<std::uint32_t>(asker, "offset", where),
+             required<std::uint32_t>(asker, "bytes", where), required<bool>(asker, "signed", where),
+             required<std::vector<std::uint32_t>>(asker, "modes", where)});
         for (const std::uint32_t mode : changes.askers.back().modes) {
             known(mode);
         }

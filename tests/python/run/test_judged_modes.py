@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a run that changes modes where its record lacks something."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from consort.plan import plan_in_modes
+from consort.record import RawRun, Run, RunWriter
+from consort.record.raw import MANIFEST
+from consort.record.status import EVENTS
+from consort.record.stays import stays_of
+from consort.run.flow import Recording, add_judged
+from consort.run.modes import JudgedModes
+from modes_support import RanModes, described, ran_modes
+from numpy.typing import NDArray
+from run_support import silent
+
+REQUESTS = [(105_000, "second"), (207_000, "first")]
+SCALE = 2
+
+
+def replaced(raw: RawRun, folder: Path, table: str, rows: NDArray[np.void]) -> RawRun:
+    """A copy of a recording in which a table has other rows."""
+    shutil.copytree(raw.path, folder, ignore=shutil.ignore_patterns("mode-*"))
+    manifest = json.loads((folder / MANIFEST).read_text())
+    spec = next(entry for entry in manifest["tables"] if entry["name"] == table)
+    rows.tofile(folder / spec["file"])
+    spec["rows"] = int(rows.size)
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    return RawRun.load(folder)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> RanModes:
+    return ran_modes(described(tmp_path_factory.mktemp("modes") / "m", REQUESTS), target="virtual")
+
+
+def judged_modes(found: RanModes, target: str, scale: int = 1) -> JudgedModes:
+    return JudgedModes(plan_in_modes(found.prepared.plan.system, target), scale)
+
+
+def judged_again(found: RanModes, raw: RawRun, folder: Path) -> Run:
+    modes = judged_modes(found, "virtual")
+    config = raw.path.parent / "config.json"
+    shutil.copy(found.raw.path.parent / "config.json", config)
+    replay = [str(found.prepared.program), "--config", str(config), "--raw", str(raw.path), "--replay"]
+    recording = Recording("offloaded-off", "offloaded", modes.plans.whole, raw.path, replay, modes=modes)
+    with RunWriter("again", "application", folder / "runs") as writer:
+        add_judged(writer, found.prepared, recording, silent)
+        return writer.finish()
+
+
+def test_a_mode_whose_jobs_all_lack_fails_the_run(found: RanModes, tmp_path: Path) -> None:
+    jobs = np.array(found.raw.tables["jobs"].rows)
+    stay = found.stays[1]
+    kept = jobs[(jobs["release"] < stay.begin) | (jobs["release"] >= stay.end)]
+    assert 0 < kept.size < jobs.size
+    run = judged_again(found, replaced(found.raw, tmp_path / "raw", "jobs", kept), tmp_path)
+    assert [c["key"] for c in run.configurations] == ["offloaded-off-first", "offloaded-off-second"]
+    second = run.configurations[1]["verdict"]
+    assert second["reasons"]
+    assert all(task["released"] == 0 < task["planned"] for task in second["tasks"])
+
+
+def test_a_run_that_ended_before_its_first_job_is_judged(found: RanModes, tmp_path: Path) -> None:
+    nothing = np.array(found.raw.tables["jobs"].rows)[:0]
+    raw = replaced(found.raw, tmp_path / "jobs", "jobs", nothing)
+    events = np.array(raw.tables["events"].rows)
+    kinds = [EVENTS.index(f"mode-{what}") for what in ("requested", "idle", "entered")]
+    raw = replaced(raw, tmp_path / "raw", "events", events[~np.isin(events["kind"], kinds)])
+    run = judged_again(found, raw, tmp_path)
+    assert [c["key"] for c in run.configurations] == ["offloaded-off-first"]
+    assert run.configurations[0]["verdict"]["reasons"]
+
+
+def test_hand_overs_are_paired_task_by_task(tmp_path: Path) -> None:
+    found = ran_modes(described(tmp_path / "m", REQUESTS), time_scale=SCALE)
+    modes = judged_modes(found, "linux", SCALE)
+    whole = modes.hand_overs(found.raw, found.stays)
+    assert whole is not None and len(whole["rows"]) >= 1
+    events = np.array(found.raw.tables["events"].rows)
+    first = int(np.flatnonzero(events["kind"] == EVENTS.index("state-given"))[0])
+    raw = replaced(found.raw, tmp_path / "given", "events", np.delete(events, first))
+    lacks = modes.hand_overs(raw, stays_of(raw))
+    assert lacks is not None
+    assert lacks["rows"][0][:4] == [*whole["rows"][0][:2], "? -> master-1", None]
+    assert lacks["rows"][0][4:] == whole["rows"][0][4:] and lacks["rows"][1:] == whole["rows"][1:]
+    first = int(np.flatnonzero(events["kind"] == EVENTS.index("state-taken"))[0])
+    raw = replaced(found.raw, tmp_path / "taken", "events", np.delete(events, first))
+    lacks = modes.hand_overs(raw, stays_of(raw))
+    assert (lacks["rows"] if lacks else []) == whole["rows"][1:]
+    # The times of a run are stretched, and so is the bound of its accesses.
+    unscaled = judged_modes(found, "linux").hand_overs(found.raw, found.stays)
+    assert unscaled is not None
+    accesses = [name["name"] for name in whole["columns"]].index("accesses")
+    for row, plain in zip(whole["rows"], unscaled["rows"], strict=True):
+        if plain[accesses] is not None:
+            assert row[accesses] == SCALE * plain[accesses]
