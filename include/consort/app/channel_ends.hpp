@@ -199,7 +199,12 @@ struct ChannelReader {
 
 template <class Clock, class C>
 struct ChannelWriter {
-    explicit ChannelWriter(typename C::Channel::Shared& shared) noexcept : end(shared) {}
+    explicit ChannelWriter(typename C::Channel::Shared& shared) noexcept : end(shared), channel(&shared) {}
+
+    // The writer before died, maybe in the middle of a write: what the channel holds counts.
+    void take_over() noexcept { end = typename C::Writer(*channel); }
+    // A block was written by the writer before.
+    void passed() noexcept { ++block.sequence; }
 
     Transferred write(const std::byte* from, Ticks visible) noexcept {
         ++block.sequence;
@@ -210,6 +215,7 @@ struct ChannelWriter {
     }
 
     typename C::Writer end;
+    typename C::Channel::Shared* channel;
     Numbered<typename C::Block> block{};
 };
 

@@ -81,14 +81,27 @@ class RingWriter {
             std::memcpy(to + sizeof head + first_bytes, second, second_bytes);
         }
         at_ += bytes;
-        memory_->written.store(at_, std::memory_order_release);
+        if (!held_) {
+            memory_->written.store(at_, std::memory_order_release);
+        }
         return true;
     }
+
+    // What is put between the two appears at once, by one store: all of it or, if the writer dies before,
+    // nothing.
+    void hold() noexcept { held_ = true; }
+    void release() noexcept {
+        held_ = false;
+        memory_->written.store(at_, std::memory_order_release);
+    }
+    // After what has appeared.
+    [[nodiscard]] std::uint32_t position() const noexcept { return at_; }
 
   private:
     RingMemory* memory_ = nullptr;
     std::uint32_t at_ = 0;
     std::uint32_t seen_ = 0;
+    bool held_ = false;
 };
 
 class RingReader {

@@ -167,7 +167,9 @@ class TaskRunner {
         due_ = begun.due;
     }
 
+    // Its row, its output and the rows of its writes appear in the record at once.
     void complete(Ticks finish) noexcept {
+        record_->hold();
         const Ticks visible = due_;
         for (std::uint32_t i = 0; i < setup_.write_count; ++i) {
             const WriteEnd& end = setup_.writes[i];
@@ -184,6 +186,7 @@ class TaskRunner {
             job_.status |= job_status::missed;
         }
         put_job();
+        record_->release();
         ++executed_;
     }
 

@@ -93,6 +93,8 @@ struct Event {
         // A task that changes its core. Value: how long after the idle instant [ticks].
         state_given = 22,
         state_taken = 23,
+        // A core whose tasks go on elsewhere is known to be dead. Value: since its last sign of life [ticks].
+        core_died = 24,
     };
     // Of `disturbed`: what is known of why the thread did not run.
     enum Cause : std::uint16_t {

@@ -52,7 +52,8 @@ class Executive {
           shared_(config),
           region_(config, catalogue),
           hand_overs_(config, catalogue),
-          events_(shared_.rings.of_supervisor()) {}
+          events_(shared_.rings.of_supervisor()),
+          fail_over_(config_, shared_) {}
 
     int run() {
         Clock::info();
@@ -96,6 +97,9 @@ class Executive {
         };
         supervisor.on_death = [this](std::size_t child, const ChildStatus& status) { ended(child, status); };
         supervisor.tick = std::chrono::milliseconds(config_.faults.empty() ? 20 : 1);
+        if (fail_over_.needed()) {
+            supervisor.tick = std::min(supervisor.tick, fail_over_.look_interval());
+        }
         supervisor.on_tick = [this](const std::vector<ChildStatus>& children) { look(children); };
         const Outcome outcome = supervisor.run();
         if (outcome.timed_out) {
@@ -209,12 +213,20 @@ class Executive {
                            : shared_.cores[core].finished.load(std::memory_order_acquire) != 0;
             });
         const bool good_end = finished && status.signal == 0 && status.code == 0;
+        const auto follows = good_end ? std::nullopt : fail_over_.after(first);
         for (const std::uint16_t core : child_cores_[child]) {
             CoreLine& line = shared_.cores[core];
             if (status.failed() || !good_end) {
                 line.deaths.fetch_add(1);
-                event(config.policy == CorePolicy::worker ? Event::worker_died : Event::crashed,
-                      task_at(config_, shared_, core), core, static_cast<std::uint64_t>(status.signal));
+                if (follows) {
+                    const Ticks now = Clock::now();
+                    const Ticks sign =
+                        std::min(now, std::max(line.pulse.load(), shared_.run[0].start.load()));
+                    event(Event::core_died, Event::none, core, now - sign);
+                } else {
+                    event(config.policy == CorePolicy::worker ? Event::worker_died : Event::crashed,
+                          task_at(config_, shared_, core), core, static_cast<std::uint64_t>(status.signal));
+                }
             } else {
                 event(Event::ended, Event::none, core, 0);
             }
@@ -225,7 +237,14 @@ class Executive {
             line.alive.store(0);
         }
         if (!good_end) {
-            explain(child, status, restarts);
+            explain(child, status, restarts, follows);
+        }
+        if (follows) {
+            CoreLine& line = shared_.cores[first];
+            line.died_at.store(Clock::now());
+            line.dead.store(1, std::memory_order_release);
+            note_acknowledgement(shared_);
+            return;
         }
         if (!good_end && config.policy != CorePolicy::worker) {
             // Bad input and a lacking machine are the program's own words already.
@@ -235,7 +254,8 @@ class Executive {
         }
     }
 
-    void explain(std::size_t child, const ChildStatus& status, bool restarts) {
+    void explain(std::size_t child, const ChildStatus& status, bool restarts,
+                 std::optional<std::uint32_t> follows) {
         if (restarts || status.code == bad_input || status.code == environment_lacks) {
             return;
         }
@@ -246,7 +266,9 @@ class Executive {
             text += ", task " + config_.tasks[task].name + ", job " +
                     std::to_string(shared_.tasks[task].job.load());
         }
-        if (shared_.cores[core].over_budget.load() != 0) {
+        if (shared_.cores[core].silent.load() != 0) {
+            text += ": it gave no sign of life and was ended";
+        } else if (shared_.cores[core].over_budget.load() != 0) {
             text += ": the step did not end within " +
                     std::to_string(config_.tasks[task].budget_ns / 1'000'000U) + " ms and was ended";
         } else if (status.signal != 0) {
@@ -260,6 +282,9 @@ class Executive {
             const auto& modes = config_.changes.modes;
             text += ", during the change of mode " + modes[(change - 1) >> 16U].name + " -> " +
                     modes[(change - 1) & 0xffffU].name;
+        }
+        if (follows) {
+            text += "; the others go on in the mode " + config_.changes.modes[*follows].name;
         }
         sentences_.push_back(text);
     }
@@ -287,7 +312,22 @@ class Executive {
                 }
             }
         }
+        end_silent_ones(children, now);
         make_faults(children, now);
+    }
+
+    // Whoever gave no sign of life is ended before others go on for it.
+    void end_silent_ones(const std::vector<ChildStatus>& children, Ticks now) {
+        for (std::size_t child = 0; child < child_cores_.size() && fail_over_.needed(); ++child) {
+            for (const std::uint16_t core : child_cores_[child]) {
+                if (children[child].running && shared_.cores[core].silent.load() == 0 &&
+                    fail_over_.silent(core, now, looked_)) {
+                    shared_.cores[core].silent.store(1);
+                    ::kill(children[child].pid, SIGKILL);
+                }
+            }
+        }
+        looked_ = now;
     }
 
     // Faults that the user asked for.
@@ -299,9 +339,11 @@ class Executive {
         for (std::size_t f = 0; f < config_.faults.size(); ++f) {
             const FaultConfig& fault = config_.faults[f];
             for (std::size_t child = 0; child < child_cores_.size(); ++child) {
-                if (child_cores_[child].empty() ||
-                    config_.cores[child_cores_[child].front()].policy != CorePolicy::worker ||
-                    !children[child].running) {
+                if (child_cores_[child].empty() || !children[child].running || fault.task) {
+                    continue;
+                }
+                const std::uint16_t core = child_cores_[child].front();
+                if (fault.core ? core != *fault.core : config_.cores[core].policy != CorePolicy::worker) {
                     continue;
                 }
                 const Ticks at = start + Clock::from_ns(fault.at_ns);
@@ -311,7 +353,7 @@ class Executive {
                 }
                 if (now >= at && faults_done_[f] == 0) {
                     faults_done_[f] = 1;
-                    ::kill(children[child].pid, fault.kind == "kill-worker" ? SIGKILL : SIGSTOP);
+                    ::kill(children[child].pid, fault.kind.starts_with("kill") ? SIGKILL : SIGSTOP);
                 }
                 if (fault.kind == "stop-worker" && now >= until && faults_done_[f] == 1) {
                     faults_done_[f] = 2;
@@ -329,6 +371,8 @@ class Executive {
     RunRegion region_;
     HandOverMemory hand_overs_;
     app::RingWriter events_;
+    FailOver fail_over_;
+    Ticks looked_ = 0;
     std::vector<std::vector<std::uint16_t>> child_cores_;
     std::vector<std::string> sentences_;
     std::vector<int> faults_done_;

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from consort.analysis.channels import WORD_BYTES
+from consort.analysis.fail_over import state_bytes, take_over
 from consort.analysis.figures import NOTHING, Cost, Figures, MissingFigure
 from consort.analysis.result import Bound, Steps
 from consort.plan import Plan
@@ -14,10 +15,13 @@ SOURCE = "docs/explanation/mode-changes.md, theorem 24"
 KIND = "hand-over of state"
 
 
-def hand_over(mode: str, plans: Mapping[str, Plan], memory: str | None, agreement: int) -> Bound | None:
+def hand_over(
+    mode: str, plans: Mapping[str, Plan], memory: str | None, agreement: int, mortal: Collection[str] = ()
+) -> Bound | None:
     """The bound of a change to a mode; None where no task of it is computed by another core in another one.
 
-    A task's state lies at the core that last computed it, in whatever mode that was.
+    A task's state lies at the core that last computed it, in whatever mode that was; where that core is
+    `mortal`, it may be dead.
     """
     made = plans[mode]
     figures = Figures(made)
@@ -32,7 +36,10 @@ def hand_over(mode: str, plans: Mapping[str, Plan], memory: str | None, agreemen
     steps, total = Steps(), NOTHING
     try:
         for task, cores in moved.items():
-            cost = max((_move(figures, task, core, memory) for core in cores), key=lambda one: one.ps)
+            ways = [_move(figures, task, core, memory) for core in cores]
+            if any(core in mortal for core in cores):
+                ways.append(take_over(figures, task, memory))
+            cost = max(ways, key=lambda one: one.ps)
             steps.put("communication", f"state of {task}", cost.ps, note=f"from {' or '.join(cores)}")
             total = total + cost
     except MissingFigure as missing:
@@ -53,15 +60,11 @@ def hand_over(mode: str, plans: Mapping[str, Plan], memory: str | None, agreemen
 
 def _move(figures: Figures, task: str, source: str, memory: str) -> Cost:
     """The old core writes the state and says so; the new one looks, sees it, and reads the state."""
-    footprint = figures.system.tasks[task].footprint
-    if footprint is None or footprint.data is None:
-        raise MissingFigure(f"tasks.{task}.footprint.data", f"the size of the state of {task}")
-    size = footprint.data.value.bytes
+    size, used = state_bytes(figures, task)
     platform = figures.platform
     old, new = (platform.core(core).processor_name for core in (source, figures.plan.tasks[task].computed_on))
     there = figures.access(memory, size, old) if size else NOTHING
     here = figures.access(memory, size, new) if size else NOTHING
-    used = Cost(0, (figures.used(f"tasks.{task}.footprint.data"),))
     said, seen = figures.access(memory, WORD_BYTES, old), figures.access(memory, WORD_BYTES, new)
     # A look that came just too early, and the one that sees it.
     return there + said + seen.times(2) + here + used

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from consort.analysis.fail_over import fail_over_bounds, gap_name
 from consort.analysis.hand_over import hand_over
 from consort.analysis.offload import Waiting
 from consort.analysis.result import Bound, Steps, in_words, joined
@@ -32,10 +33,21 @@ class ModeBounds:
     modes: Mapping[str, list[Bound]]
     changes: list[Bound]
     """Of each change, and of each mode to which tasks bring their state from other cores."""
+    gaps: list[Bound]
+    """Of each task of a core that may die, in each mode in which it does."""
+
+    @property
+    def every(self) -> list[Bound]:
+        return [bound for bounds in (*self.modes.values(), self.changes, self.gaps) for bound in bounds]
 
     @property
     def schedulable(self) -> bool:
-        return all(bound.schedulable for bounds in (*self.modes.values(), self.changes) for bound in bounds)
+        return all(bound.schedulable for bound in self.every)
+
+    def gap(self, task: str, core: str, mode: str) -> Bound | None:
+        """The bound of a task's gap when its core dies; None where nobody goes on with it."""
+        name = gap_name(task, core, mode)
+        return next((bound for bound in self.gaps if bound.task == name), None)
 
     def change(self, old: str, new: str) -> Bound:
         """The bound of a change; of one back to the mode that was left, that of any that leaves it."""
@@ -69,9 +81,10 @@ def analyze_modes(
     modes = {mode: analyze_system(one, waiting=waiting, serving=serving) for mode, one in plans.items()}
     within = None if given.within is None else given.within.picoseconds
     agreement = given.agreement.picoseconds
+    mortal = [one.core for one in given.fail_overs]
     moved: dict[str, Bound] = {}
     for mode in plans:
-        bound = hand_over(mode, plans, given.state_through, agreement)
+        bound = hand_over(mode, plans, given.state_through, agreement, mortal)
         if bound is not None:
             moved[mode] = bound
     changes = [
@@ -80,7 +93,8 @@ def analyze_modes(
         for new in plans
         if old != new
     ]
-    return ModeBounds(plans, modes, [*changes, *moved.values()])
+    gaps = fail_over_bounds(given, plans, modes, {bound.task: bound for bound in changes})
+    return ModeBounds(plans, modes, [*changes, *moved.values()], gaps)
 
 
 def published_at_deadline(made: Plan) -> set[str]:

@@ -12,6 +12,7 @@ from consort.analysis.cache_costs import cache_costs
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
 from consort.analysis.deliveries import Delivery, deliveries, delivery_between
+from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, Waiting, offloaded
 from consort.analysis.offload_costs import offload_costs
@@ -182,6 +183,10 @@ def _master(
                 answer=costs.answer,
                 level=plan.cores[task.worker].serves.index(name),
             )
+        else:
+            saved = checkpoint(figures, task)
+            used.append(saved.used)
+            execution += saved.ps
         for end in (core, task.worker) if task.worker is not None else ():
             if plan.cores[end].supply is not None:
                 raise NotAnalysable(f"{name} is offloaded, and {end} has a supply: it takes whole cores")

@@ -136,11 +136,10 @@ def _modes(
         raise BadInput("--svg draws a bound of one mode; name it with --mode", field="--svg")
     found = analyze_modes(system)
     if explain is not None:
-        every = [bound for bounds in (*found.modes.values(), found.changes) for bound in bounds]
         if as_json:
-            _named(every, explain, file)
+            _named(found.every, explain, file)
         else:
-            _explain(_named(every, explain, file))
+            _explain(_named(found.every, explain, file))
     if as_json:
         result = {
             "system": system.name or file.stem,
@@ -154,6 +153,7 @@ def _modes(
                 for mode, bounds in found.modes.items()
             ],
             "changes": [bound.to_json() for bound in found.changes],
+            "fail_over": [bound.to_json() for bound in found.gaps],
         }
         click.echo(json.dumps(result, indent=1))
     elif explain is None:
@@ -162,6 +162,9 @@ def _modes(
             _table(bounds, all_rows)
         click.echo("changes of mode, from the request to the new mode's first releases:")
         _table(found.changes, all_rows)
+        if found.gaps:
+            click.echo("fail-over, from a core's last sign of life to the end of the first job elsewhere:")
+            _table(found.gaps, all_rows)
         if not found.schedulable:
             click.echo("--mode MODE searches for changes that would make a mode's bounds hold")
     if not found.schedulable:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -28,6 +28,7 @@ from consort.run import Prepared as PreparedHere
 from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
 from consort.run.flow import Prepared
 from consort.run.machine import prepared_machine
+from consort.run.options import CoreFault
 from consort.run.process import signals_to_exceptions
 
 RUNNABLE = ("linux", "virtual")
@@ -54,7 +55,7 @@ class Runner:
 
 
 # What options are called where not as their variables, and what they are where they are not given.
-NAMES = {"target": "for", "prepares": "prepare"}
+NAMES = {"target": "for", "prepares": "prepare", "kill_cores": "kill-core", "stop_cores": "stop-core"}
 DEFAULTS: dict[str, Any] = {"time_scale": 1, "target": RUNNABLE[0]}
 NO_BOARD = {"counted": "only boards count instructions", "rt_linux": "only boards have a worker's core"}
 # What is a choice of this machine's own clock, kernel and processes.
@@ -63,6 +64,8 @@ OF_THIS_MACHINE = {
     "prepares": "in virtual time nothing of this machine is waited for; leave it out",
     "kill_worker_at": "in virtual time no process computes for another; leave it out",
     "stop_worker_for": "in virtual time no process computes for another; leave it out",
+    "kill_cores": "in virtual time no core dies; leave it out",
+    "stop_cores": "in virtual time no core dies; leave it out",
     "ordinary": "in virtual time no thread has a priority; leave it out",
 }
 OF_HOST_RUNS = (*OF_THIS_MACHINE, "target", "seed", "only", "mode", "stand_ins", "time_scale", "sanitize",
@@ -136,6 +139,20 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
 )
 @click.option(
     "--stop-worker-for", metavar="TIME", help="Stop the workers for so long, in the middle of the run."
+)
+@click.option(
+    "--kill-core",
+    "kill_cores",
+    multiple=True,
+    metavar="CORE@TIME",
+    help="Kill a core that fail_over names, so long after the start: x86-0@1s. May be given several times.",
+)
+@click.option(
+    "--stop-core",
+    "stop_cores",
+    multiple=True,
+    metavar="CORE@TIME",
+    help="The same, but stop it: it gives no sign of life any more.",
 )
 @click.option(
     "--sanitize", is_flag=True, help="Build the steps with address and undefined-behaviour sanitizers."
@@ -223,6 +240,10 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
         sanitize=given["sanitize"],
         kill_worker_at_ns=_optional(given["kill_worker_at"], "--kill-worker-at"),
         stop_worker_for_ns=_optional(given["stop_worker_for"], "--stop-worker-for"),
+        core_faults=[
+            *(_core_fault(text, "kill-core") for text in given["kill_cores"]),
+            *(_core_fault(text, "stop-core") for text in given["stop_cores"]),
+        ],
         must_count=given["counted"],
         rt_linux=given["rt_linux"],
         kernel_board=given["board"],
@@ -230,6 +251,13 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
         root=given["root"],
         command=["consort", *sys.argv[1:]],
     )
+
+
+def _core_fault(text: str, kind: Literal["kill-core", "stop-core"]) -> CoreFault:
+    core, found, at = text.rpartition("@")
+    if not found or not core:
+        raise BadInput(f"{text!r} names no core and time; write x86-0@1s", field=f"--{kind}")
+    return CoreFault(core, nanoseconds_of(at, f"--{kind}"), kind)
 
 
 def _optional(text: str | None, option: str) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from consort.errors import BadInput
 from consort.model.document import Location
+from consort.model.fail_over_rules import check_fail_over
 from consort.model.modes import overridden
 from consort.model.problems import nearest
 from consort.model.quantities import Duration
@@ -26,6 +27,7 @@ def check_mode_changes(view: View) -> Problems:
     for place in (
         (HERE, "start"),
         *((HERE, "requests", k, "to") for k in range(len(view.sequence(HERE, "requests")))),
+        *((HERE, "fail_over", k, "to") for k in range(len(view.sequence(HERE, "fail_over")))),
         *(
             (HERE, "asked_by", k, "modes", m)
             for k in range(len(view.sequence(HERE, "asked_by")))
@@ -44,8 +46,11 @@ def check_mode_changes(view: View) -> Problems:
     if agreement is not None and agreement.picoseconds == 0:
         text = "two modes share no instant; write what every core needs to take up its new plan"
         yield view.problem((HERE, "agreement"), text)
-    if not view.sequence(HERE, "requests") and not view.sequence(HERE, "asked_by"):
-        text = "nothing asks for a change; add 'requests', at known instants, or 'asked_by', by outputs"
+    if not any(view.sequence(HERE, key) for key in ("requests", "asked_by", "fail_over")):
+        text = (
+            "nothing asks for a change; add 'requests', at known instants, 'asked_by', by outputs, or"
+            " 'fail_over', when a core dies"
+        )
         yield view.problem((HERE,), text, at_key=True)
     for k in range(len(view.sequence(HERE, "asked_by"))):
         task = view.text(HERE, "asked_by", k, "task")
@@ -53,7 +58,9 @@ def check_mode_changes(view: View) -> Problems:
             hint = nearest(task, view.tasks(), "tasks")
             yield view.problem((HERE, "asked_by", k, "task"), f"{task!r} is no task; {hint}")
     yield from _order(view)
-    yield from _tasks(view, list(dict.fromkeys(mode for _, mode in named)))
+    entered = list(dict.fromkeys(mode for _, mode in named))
+    yield from _tasks(view, entered)
+    yield from check_fail_over(view, entered)
 
 
 def _order(view: View) -> Problems:

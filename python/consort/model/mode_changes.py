@@ -32,6 +32,13 @@ class ModeAsker(Described):
     )
 
 
+class FailOver(Described):
+    """A core whose death is a request for another mode."""
+
+    core: Name = Field(description="The core.", examples=["x86-0"])
+    to: Name = Field(description="The mode that follows its death; nothing of it is on that core.")
+
+
 class ModeChanges(Described):
     """How the system goes from mode to mode while it runs."""
 
@@ -51,6 +58,19 @@ class ModeChanges(Described):
         description="The memory through which the state of a task passes that is computed by different cores"
         " in different modes.",
         examples=["ddr"],
+    )
+    fail_over: Annotated[tuple[FailOver, ...], Strict(False)] | None = Field(
+        default=None,
+        description="Cores whose death asks for a mode, in which others go on with their tasks from the last"
+        " checkpoints.",
+        min_length=1,
+        examples=["[{core: x86-0, to: limp-home}]"],
+    )
+    detection: Duration | None = Field(
+        default=None,
+        description="From the last sign of life of a core that 'fail_over' names until it is known to be"
+        " dead and has been stopped for good.",
+        examples=["40ms"],
     )
     asked_by: Annotated[tuple[ModeAsker, ...], Strict(False)] | None = Field(
         default=None,
@@ -75,7 +95,13 @@ class ModeChanges(Described):
     def askers(self) -> tuple[ModeAsker, ...]:
         return self.asked_by or ()
 
+    @property
+    def fail_overs(self) -> tuple[FailOver, ...]:
+        return self.fail_over or ()
+
     def entered(self) -> list[str]:
         """The modes that the system can be in, each once."""
         asked = (mode for asker in self.askers for mode in asker.modes)
-        return list(dict.fromkeys([self.start, *(request.to for request in self.timed), *asked]))
+        after = (one.to for one in self.fail_overs)
+        named = [self.start, *(request.to for request in self.timed), *asked, *after]
+        return list(dict.fromkeys(named))

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from consort.errors import BadInput
 from consort.model import System
 from consort.model.description import STAND_IN
-from consort.model.document import Location
+from consort.plan.fail_over import Refuse, fail_over_problems
 from consort.plan.targets import Target
 from consort.plan.types import Plan, PlannedChannel, PlannedTask
 
@@ -61,7 +61,16 @@ def _channel(whole: System, known: PlannedChannel | None, here: PlannedChannel) 
     return replace(known, readers=tuple(r for r in in_order if r in readers), capacity=capacity)
 
 
-Refuse = Callable[[Location, str], BadInput]
+def with_checkpoints(whole: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedTask]:
+    """A mode's tasks; those that go on elsewhere when their core dies write a checkpoint in each job."""
+    changes = whole.mode_changes
+    if changes is None or not changes.fail_overs:
+        return dict(tasks)
+    goes_on = {one.core: whole.modes[one.to].tasks or tuple(whole.tasks) for one in changes.fail_overs}
+    return {
+        name: replace(task, checkpoint=changes.state_through) if name in goes_on.get(task.core, ()) else task
+        for name, task in tasks.items()
+    }
 
 
 def mode_problems(
@@ -90,6 +99,7 @@ def mode_problems(
                 )
     if target.name == "linux":
         yield from _processes(modes, refuse)
+        yield from fail_over_problems(whole, modes, refuse)
 
 
 def _processes(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:

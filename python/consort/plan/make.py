@@ -15,7 +15,7 @@ from consort.model.document import Document, read_document
 from consort.model.figures import Sourced
 from consort.model.problems import nearest
 from consort.plan.channels import plan_channels, plan_devices
-from consort.plan.in_modes import in_all_modes, mode_problems
+from consort.plan.in_modes import in_all_modes, mode_problems, with_checkpoints
 from consort.plan.refusals import refusals
 from consort.plan.targets import Target, target_named
 from consort.plan.tasks import plan_cores, plan_resources, plan_tasks
@@ -129,6 +129,8 @@ def _planned(
     if place == "local":
         system = _on_masters(system)
     tasks = plan_tasks(system, stand_ins=stand_ins and target.executes)
+    if mode is not None:
+        tasks = with_checkpoints(whole, tasks)
     cores = plan_cores(system, tasks)
     channels = plan_channels(system, tasks)
     devices = plan_devices(system)
@@ -173,6 +175,8 @@ def _changes(system: System) -> PlannedChanges | None:
         given.state_through,
         tuple((request.at.picoseconds, request.to) for request in given.timed),
         tuple(PlannedAsker(asker.task, asker.member, asker.modes) for asker in given.askers),
+        {one.core: one.to for one in given.fail_overs},
+        None if given.detection is None else given.detection.picoseconds,
     )
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -182,6 +182,8 @@ class PlannedTask:
     cache_sets: PlannedCacheSets | None = None
     accesses: int | None = None
     """How often a job accesses memory at most."""
+    checkpoint: str | None = None
+    """The memory to which each job writes what another core would go on from."""
 
     @property
     def computed_on(self) -> str:
@@ -287,6 +289,10 @@ class PlannedChanges:
     requests: tuple[tuple[int, str], ...]
     """When [ps], and the mode that is to follow."""
     asked_by: tuple[PlannedAsker, ...] = ()
+    fail_over: Mapping[str, str] = field(default_factory=dict)
+    """By core: the mode that its death asks for."""
+    detection_ps: int | None = None
+    """From a core's last sign of life until it is known to be dead."""
 
 
 @dataclass(frozen=True)

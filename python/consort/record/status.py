@@ -67,11 +67,14 @@ EVENTS: tuple[str, ...] = (
     "mode-entered",
     "state-given",
     "state-taken",
+    "core-died",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
 CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken")
 # Events whose value is a time in ticks.
-TIMED_EVENTS = frozenset(("over-budget", "disturbed", "early-arrival", "state-given", "state-taken"))
+TIMED_EVENTS = frozenset(
+    ("over-budget", "disturbed", "early-arrival", "state-given", "state-taken", "core-died")
+)
 
 # Kinds of channel operations, by their number.
 OPERATIONS: tuple[str, ...] = (

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.record.columns import EVENTS_TABLE, JOBS, OPERATIONS_TABLE
+from consort.record.deaths import Death, deaths_of
 from consort.record.raw import RawRun, RawTable
 from consort.record.raw_writer import write_manifest, write_table
 from consort.record.status import EVENTS, NONE, STATUS
@@ -63,9 +64,16 @@ def stays_of(raw: RawRun) -> list[Stay]:
 
 
 def split(raw: RawRun, stays: list[Stay], folder: Path) -> Iterator[tuple[str, RawRun]]:
-    """Writes a recording for each mode that the run was in, into folders of its own, and yields them."""
+    """Writes a recording for each mode that the run was in, into folders of its own, and yields them.
+
+    Where a core died, without what no bound of a mode speaks of, and the fail-over's own table does: jobs
+    whose outputs another core wrote for it, and what was read from its channels before that core did.
+    """
     config = raw.manifest.config
     jobs = np.asarray(raw.tables[JOBS].rows)
+    deaths = deaths_of(raw)
+    for death in deaths:
+        jobs = jobs[(jobs["core"] != death.core) | (jobs["finish"] <= death.noticed)]
     stay = _stay_of(jobs["release"], stays)
     modes = np.array([one.mode for one in stays])
     by_job = _Jobs(jobs, modes[stay])
@@ -75,7 +83,8 @@ def split(raw: RawRun, stays: list[Stay], folder: Path) -> Iterator[tuple[str, R
         places = [names.index(t["name"]) if t["name"] in names else NONE for t in config["tasks"]]
         into = folder / f"mode-{mode}"
         into.mkdir()
-        yield facts["name"], _written(into, raw, _Part(by_job, mode, np.array(places)), stays, facts)
+        part = _Part(by_job, mode, np.array(places), deaths)
+        yield facts["name"], _written(into, raw, part, stays, facts)
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,7 @@ class _Part:
     mode: int
     places: NDArray[np.int64]
     """Where each task of the run stands in the mode."""
+    deaths: list[Death]
 
     def placed(self, rows: NDArray[np.void]) -> NDArray[np.void]:
         made = rows.copy()
@@ -123,6 +133,8 @@ def _written(folder: Path, raw: RawRun, part: _Part, stays: list[Stay], facts: M
     if OPERATIONS_TABLE in raw.tables:
         rows = np.asarray(raw.tables[OPERATIONS_TABLE].rows)
         inside = part.jobs.of(rows["task"], rows["seq"]) == part.mode
+        for death in part.deaths:
+            inside &= ~_stale(rows, death, stays, raw.manifest.config)
         tables.append(_table(folder, raw.tables[OPERATIONS_TABLE], part.placed(rows[inside])))
     if EVENTS_TABLE in raw.tables:
         rows = np.asarray(raw.tables[EVENTS_TABLE].rows)
@@ -140,9 +152,12 @@ def _written(folder: Path, raw: RawRun, part: _Part, stays: list[Stay], facts: M
     config = {key: value for key, value in manifest.config.items() if key != "modes"}
     config |= {
         "mode": facts["name"],
-        "tasks": [{**task, **_planned(task, mine, manifest)} for task in facts["tasks"]],
+        "tasks": [
+            {**task, **_planned(task, mine, manifest, part.deaths, jobs["release"][jobs["task"] == place])}
+            for place, task in enumerate(facts["tasks"])
+        ],
         "chains": facts["chains"],
-        "stays": [[stay.begin, _end(stay, manifest)] for stay in mine],
+        "stays": [[stay.begin, _end(stay, manifest, part.deaths)] for stay in mine],
     }
     counters = dict(manifest.counters) | {"jobs": int(jobs.size)}
     for name, bit in STATUS.items():
@@ -166,24 +181,72 @@ def _table(folder: Path, table: RawTable, rows: NDArray[np.void], name: str = ""
     return write_table(folder, name or table.spec.name, rows, stamps=stamps, durations=durations)
 
 
-def _end(stay: Stay, manifest: Any) -> int:
-    """When the run ended in a mode, where it did."""
+def _stale(
+    rows: NDArray[np.void], death: Death, stays: list[Stay], config: Mapping[str, Any]
+) -> NDArray[np.bool_]:
+    """What others read of a dead core's channels before somebody else wrote them."""
+    at = sum(stay.begin <= death.noticed for stay in stays) - 1
+    until = stays[at].end
+    mine = {t["name"] for t in config["modes"][stays[at].mode]["tasks"] if t["core"] == _core(config, death)}
+    channels = [place for place, one in enumerate(config["channels"]) if one["writer"] in mine]
+    found = np.isin(rows["channel"], channels) & (rows["time"] > death.sign)
+    return found if until is None else found & (rows["time"] < until)
+
+
+def _core(config: Mapping[str, Any], death: Death) -> str:
+    return str(config["cores"][death.core]["name"])
+
+
+def _end(stay: Stay, manifest: Any, deaths: list[Death]) -> int:
+    """When the mode was left, or the run ended in it; where a core died in it, that core's last sign of
+    life: what comes after it has no chains."""
+    for death in deaths:
+        if stay.begin <= death.noticed and (stay.end is None or death.noticed < stay.end):
+            return max(stay.begin, death.sign)
     if stay.end is not None:
         return stay.end
     per_ns = manifest.clock.ticks_per_second / 1e9
     return max(stay.begin, int(manifest.config["start_tick"] + manifest.config["duration_ns"] * per_ns))
 
 
-def _planned(task: Mapping[str, Any], stays: list[Stay], manifest: Any) -> dict[str, int]:
-    """How many jobs of a periodic task are due in the stays; nothing of others, which choose when."""
+def _planned(
+    task: Mapping[str, Any],
+    stays: list[Stay],
+    manifest: Any,
+    deaths: list[Death],
+    releases: NDArray[np.uint64],
+) -> dict[str, int]:
+    """How many jobs of a periodic task are due in the stays; nothing of others, which choose when.
+
+    Of a core that died: as many as there are, if no job lacks that must have ended before its last sign of
+    life, and none was released after its death was known.
+    """
     if task["release"] != "periodic":
         return {}
     per_ns = manifest.clock.ticks_per_second / 1e9
     last = manifest.config["start_tick"] + manifest.config["duration_ns"] * per_ns
+
+    def due(stay: Stay, until: float) -> int:
+        lasts = (until - stay.begin) / per_ns - task["offset_ns"]
+        # One that is due within two ticks of the end may be on either side of it.
+        jobs: int = math.ceil((lasts - 2 / per_ns) / task["period_ns"])
+        return max(0, jobs)
+
     count = 0
     for stay in stays:
         until = last if stay.requested is None else min(stay.requested, last)
-        lasts = (until - stay.begin) / per_ns - task["offset_ns"]
-        # One that is due within two ticks of the end may be on either side of it.
-        count += max(0, math.ceil((lasts - 2 / per_ns) / task["period_ns"]))
+        death = next(
+            (
+                death
+                for death in deaths
+                if _core(manifest.config, death) == task["core"] and stay.begin <= death.noticed <= until
+            ),
+            None,
+        )
+        if death is None:
+            count += due(stay, until)
+            continue
+        inside = (releases >= stay.begin) & (releases < death.noticed)
+        least = due(stay, death.sign - task["deadline_ns"] * per_ns)
+        count += min(max(int(np.count_nonzero(inside)), least), due(stay, death.noticed))
     return {"jobs": count}

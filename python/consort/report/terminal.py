@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from consort.record.sections import CHANGES_OF_MODE, HAND_OVERS
+from consort.record.sections import CHANGES_OF_MODE, FAIL_OVERS, HAND_OVERS
 from consort.record.store import Run
 from consort.report.units import THIN_SPACE, figure_unit, microseconds, number
 
@@ -44,7 +44,7 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
     lines: list[str] = []
     for configuration in run.configurations:
         lines += [*_configuration(configuration), ""]
-    lines += [*_changes_of_mode(run), *_hand_overs(run)]
+    lines += [*_changes_of_mode(run), *_fail_overs(run), *_hand_overs(run)]
     lines += list(_cost_of_offloading(run))
     for configuration in run.configurations:
         verdict = configuration.get("verdict")
@@ -75,6 +75,24 @@ def _hand_overs(run: Run) -> Iterator[str]:
                 *(("–" if us is None else microseconds(us * 1000)) for us in slowest[3:]),
             ]
             mark = "✓" if slowest[4] <= slowest[6] else "~"
+            yield " " * _LABEL + "".join(f"{cell:>{_CELL}}" for cell in cells) + f" {mark}"
+        yield ""
+
+
+def _fail_overs(run: Run) -> Iterator[str]:
+    """Of each core that died the tasks that it had: when another one went on with them."""
+    for section in run.data["sections"]:
+        if not section["title"].startswith(FAIL_OVERS):
+            continue
+        yield from wrapped(f"{section['title']}. All times in µs, from the core's last sign of life.")
+        yield heads_line(("jobs lost", "noticed", "released", "first job", "bound"))
+        for core, mode, task, lost, noticed, _, released, first, bound in section["rows"]:
+            yield f"{task}: {core} died in {mode}"
+            known = (
+                "–" if us is None else microseconds(us * 1000) for us in (noticed, released, first, bound)
+            )
+            cells = ["–" if lost is None else str(lost), *known]
+            mark = " " if bound is None or first is None else "✓" if first <= bound else "✗"
             yield " " * _LABEL + "".join(f"{cell:>{_CELL}}" for cell in cells) + f" {mark}"
         yield ""
 

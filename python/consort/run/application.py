@@ -167,7 +167,7 @@ def _record_part(
         time_scale=options.time_scale,
         time_base=options.time_base,
         realtime=options.realtime,
-        faults=_faults(options, duration * options.time_scale // 1000),
+        faults=_faults(made, options, duration * options.time_scale // 1000),
         virtual_time=_virtual_time(plans, prepared.described, duration, options),
         modes=plans.modes,
     )
@@ -223,9 +223,15 @@ def _virtual_time(
     return virtual_time(plans.whole, described, duration, options.time_scale)
 
 
-def _faults(options: Options, duration_ns: int) -> list[dict[str, Any]]:
+def _faults(made: Plan, options: Options, duration_ns: int) -> list[dict[str, Any]]:
     """The faults that the user asked for."""
     found: list[dict[str, Any]] = []
+    for fault in options.core_faults:
+        found.append({"kind": fault.kind, "at_ns": fault.at_ns, "core": list(made.cores).index(fault.core)})
+    if options.dies_in_job is not None:
+        place = list(made.tasks).index(options.dies_in_job.task)
+        facts = {"task": place, "job": options.dies_in_job.job, "step": options.dies_in_job.step}
+        found.append({"kind": "die-in-job", **facts})
     if options.kill_worker_at_ns is not None:
         found.append({"kind": "kill-worker", "at_ns": options.kill_worker_at_ns})
     if options.stop_worker_for_ns is not None:

@@ -202,6 +202,7 @@ class _Config:
             ],
             "stand_in": stand_in,
             "ring_bytes": self.ring_of(task),
+            "checkpoint": task.checkpoint is not None,
         }
 
     def changes(self, modes: Mapping[str, Plan], data: Mapping[str, TaskData]) -> dict[str, Any]:
@@ -214,6 +215,11 @@ class _Config:
             "agreement_ns": self.time(given.agreement_ps),
             "requests": [{"at_ns": self.time(at), "to": names.index(to)} for at, to in given.requests],
             "asked_by": [asker_config(self.plan, asker, self.layouts, names) for asker in given.asked_by],
+            "fail_over": [
+                {"core": self.cores.index(core), "to": names.index(to)}
+                for core, to in given.fail_over.items()
+            ],
+            "detection_ns": self.time(given.detection_ps or 0),
             "modes": [
                 {
                     "name": mode,

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from consort.errors import EnvironmentLacks
 from consort.judge import Expected, Verdict, judge
 from consort.judge.changes import changes_section
+from consort.judge.fail_over import fail_over_section
 from consort.model import Configuration
 from consort.plan import Plan
 from consort.prepare import Prepared as PreparedMachine
@@ -188,8 +189,9 @@ def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, prog
 def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, modes: JudgedModes) -> Recorded:
     """Judges a recording mode by mode, and the changes between them; what is returned is the first mode's."""
     whole = RawRun.load(recording.raw)
-    stays = stays_of(whole) or [modes.before_the_start(whole)]
-    expected = _expected(prepared, recording)
+    entered = stays_of(whole)
+    stays = entered or [modes.before_the_start(whole)]
+    expected = _expected(prepared, recording) if entered else {}
     found: list[Recorded] = []
     for mode, raw in split(whole, stays, recording.raw):
         plan = modes.plans.modes[mode]
@@ -208,14 +210,15 @@ def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, mode
             interference=recording.interference,
             verdict=verdict,
         )
-    changes = modes.changes(whole, stays, [(one.raw, one.verdict) for one in found])
+    judged_modes = [(one.raw, one.verdict) for one in found]
+    changes = modes.changes(whole, stays, judged_modes)
+    gaps = modes.gaps(whole, stays, judged_modes)
     section = changes_section(changes)
-    for table in (section, modes.hand_overs(whole, stays)):
+    for table in (section, fail_over_section(gaps) if gaps else None, modes.hand_overs(whole, stays)):
         if table is not None:
             writer.add_section(**{**table, "title": f"{table['title']}: {recording.title}"})
-    for change in changes:
-        if not change.kept:
-            writer.fail(f"{recording.title}: {change.excess}")
+    for excess in (*(one.excess for one in changes if not one.kept), *(g.excess for g in gaps if not g.kept)):
+        writer.fail(f"{recording.title}: {excess}")
     return found[0]
 
 

@@ -16,12 +16,14 @@ from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.errors import BadInput
 from consort.judge import Verdict
 from consort.judge.changes import Change
+from consort.judge.fail_over import Gap
 from consort.plan import ModePlans
 from consort.record.columns import EVENTS_TABLE
 from consort.record.raw import RawRun
 from consort.record.sections import HAND_OVERS
 from consort.record.status import EVENTS
 from consort.record.stays import Stay
+from consort.run.fail_over import disturbed_between, gaps_of
 
 PS = 10**12
 _GIVEN, _TAKEN = EVENTS.index("state-given"), EVENTS.index("state-taken")
@@ -79,10 +81,16 @@ class JudgedModes:
                     None,
                     None if bound is None else bound * self.scale,
                     provenance,
-                    disturbed=_disturbed(stay, after, verdicts),
+                    disturbed=disturbed_between(stay.requested, after.begin, verdicts),
                 )
             )
         return found
+
+    def gaps(
+        self, raw: RawRun, stays: Sequence[Stay], verdicts: Sequence[tuple[RawRun, Verdict]]
+    ) -> list[Gap]:
+        """What cores that died left undone, and for how long."""
+        return gaps_of(self.plans, self._bounds, self.scale, raw, stays, verdicts)
 
     def hand_overs(self, raw: RawRun, stays: Sequence[Stay]) -> dict[str, Any] | None:
         """The table of the tasks that changed their core: when each was given and taken, from the idle
@@ -142,14 +150,3 @@ class JudgedModes:
 def _of_change(event: np.void) -> tuple[int, int]:
     """The task that was handed over, and the idle instant from which the time counts."""
     return int(event["task"]), int(event["time"]) - int(event["value"])
-
-
-def _disturbed(stay: Stay, after: Stay, verdicts: Sequence[tuple[RawRun, Verdict]]) -> bool:
-    """Whether the machine disturbed a job that was under way in a change."""
-    assert stay.requested is not None
-    for raw, verdict in verdicts:
-        jobs = np.asarray(raw.tables["jobs"].rows)[verdict.disturbed]
-        over = (jobs["release"] < after.begin) & (jobs["finish"] >= stay.requested)
-        if over.any():
-            return True
-    return False

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from consort.errors import BadInput
 from consort.model import BadDescription, Configuration, System
+from consort.model.problems import nearest
 from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
 
 NAMES: dict[str, str] = {
@@ -17,6 +19,25 @@ NAMES: dict[str, str] = {
     "offloaded-off": "offloaded, interference off",
     "offloaded-on": "offloaded, interference on",
 }
+
+
+@dataclass(frozen=True)
+class CoreFault:
+    """A core's process is killed, or stopped, so long after the start."""
+
+    core: str
+    at_ns: int
+    kind: Literal["kill-core", "stop-core"]
+
+
+@dataclass(frozen=True)
+class JobFault:
+    """The process of a task's core dies in one of its jobs, after so many of the job's steps beside the
+    computation: before and after it is committed, at each word of the checkpoint, around each write."""
+
+    task: str
+    job: int
+    step: int
 
 
 @dataclass(frozen=True)
@@ -38,6 +59,8 @@ class Options:
     sanitize: bool = False
     kill_worker_at_ns: int | None = None
     stop_worker_for_ns: int | None = None
+    core_faults: Sequence[CoreFault] = ()
+    dies_in_job: JobFault | None = None
     must_count: bool = False
     """On a board: refused where time is not instructions executed."""
     rt_linux: bool = False
@@ -68,7 +91,18 @@ def planned_in_modes(system: System, options: Options, *, place: Place = "descri
 
 
 def check_choice(made: Plan, options: Options) -> None:
-    """`BadInput` where configurations with interference are asked for, and time is virtual."""
+    """`BadInput` where configurations with interference are asked for, and time is virtual; and where a core
+    is to die that nobody goes on for."""
+    mortal = {} if made.changes is None else made.changes.fail_over
+    for fault in options.core_faults:
+        if fault.core not in mortal:
+            raise BadInput(
+                f"{fault.core!r} is no core that may die here; {nearest(fault.core, mortal, 'such cores')}"
+                if mortal
+                else f"nobody goes on when {fault.core!r} dies; say who under 'mode_changes': 'fail_over'",
+                file=made.system.file,
+                field=f"--{fault.kind}",
+            )
     if options.target != "virtual":
         return
     here = options.configurations is None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from consort import _engine
+from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.scratchpad import moved
@@ -160,7 +161,12 @@ def _task(
             )
         )
         return made
-    made.wcet, made.bcet = task.wcet_ps, max(task.bcet_ps, shortest)
+    try:
+        saved = checkpoint(figures, task, loaded=False).ps
+    except MissingFigure as missing:
+        problems.append(_problem(plan, missing.place, str(missing)))
+        return made
+    made.wcet, made.bcet = task.wcet_ps + saved, max(task.bcet_ps, shortest) + saved
     if task.worker is not None:
         _offload(figures, task, made, sleeps, problems)
     if task.self_suspension_ps is not None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from consort.analysis.fail_over import executions
 from consort.analysis.mode_changes import ModeBounds
 from consort.judge import Bounds, judge
 from consort.judge.changes import changes_section
@@ -47,7 +48,8 @@ def record_modes(
             if not rows.jobs.size:
                 continue
             raw = write_rows(rows, scratch / mode)
-            verdict = judge(None, raw, Bounds.of(bounds.modes[mode]))
+            wcets = executions(bounds.plans[mode])
+            verdict = judge(None, raw, Bounds.of(bounds.modes[mode], wcets_ps=wcets))
             label = f"simulated, mode {mode}, seed {simulation.seed}"
             writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict)
         writer.add_section(**changes_section(simulation.changes))

@@ -273,6 +273,22 @@ mode_changes: {start: m, agreement: 10us, requests: [{at: 10ms, to: n}]}
             ("agreement: 10us", "agreement: 0us", "mode_changes.agreement: two modes share no instant"),
             ("requests: [{at: 10ms, to: n}]", "requests: []", "mode_changes.requests: this is empty"),
             ("agreement: 10us, ", "", "mode_changes: the key 'agreement' is missing"),
+            (
+                "start: m",
+                "start: m, fail_over: [{core: a72-0, to: n}], detection: 9ms",
+                "mode_changes.fail_over[0].to: in the mode 'n' 'a72-0', which is dead, has a; place",
+            ),
+            (
+                "start: m",
+                "start: m, fail_over: [{core: a72-1, to: n}], detection: 9ms",
+                "mode_changes.fail_over[0].core: 'a72-1' has nothing to do in any mode",
+            ),
+            (
+                "start: m",
+                "start: m, fail_over: [{core: a72-1, to: n}]",
+                "mode_changes.fail_over: when a death is known is not said; add 'detection'",
+            ),
+            ("start: m", "start: m, detection: 9ms", "mode_changes.detection: no death is to be detected"),
         ],
     )
     def test_at_its_place(

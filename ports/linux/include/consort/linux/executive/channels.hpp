@@ -68,6 +68,10 @@ struct WriteTarget {
     virtual ~WriteTarget() = default;
     virtual Transferred write(const std::byte* from, Ticks visible) noexcept = 0;
     virtual std::span<std::byte> kept() noexcept { return {}; }
+    // For whoever goes on with it after its process died, once `kept` is as of the last checkpoint.
+    virtual void take_over() noexcept {}
+    // The block after those of the checkpoint was written as well.
+    virtual void passed() noexcept {}
 };
 
 template <class Part>
@@ -92,6 +96,16 @@ struct TargetOf final : WriteTarget {
         return end.write(from, visible);
     }
     std::span<std::byte> kept() noexcept override { return bytes_of(end); }
+    void take_over() noexcept override {
+        if constexpr (requires { end.take_over(); }) {
+            end.take_over();
+        }
+    }
+    void passed() noexcept override {
+        if constexpr (requires { end.passed(); }) {
+            end.passed();
+        }
+    }
     End end;
 };
 

@@ -69,6 +69,8 @@ struct TaskConfig {
     std::vector<MemberRows> member_rows;
     std::optional<StandInConfig> stand_in;
     std::uint32_t ring_bytes = 1U << 20U;
+    // Each job leaves what another core goes on from if this one dies.
+    bool checkpoint = false;
 };
 
 struct ClusterConfig {
@@ -92,9 +94,14 @@ struct DeviceConfig {
 };
 
 struct FaultConfig {
-    std::string kind;  // kill-worker, stop-worker
+    std::string kind;  // kill-worker, stop-worker, kill-core, stop-core, die-in-job
     std::uint64_t at_ns = 0;
     std::uint64_t for_ns = 0;
+    std::optional<std::uint16_t> core;  // of a core: which
+    // die-in-job: in which job of which task, after how many of its steps beside the computation.
+    std::optional<std::uint16_t> task;
+    std::uint64_t job = 0;
+    std::uint32_t step = 0;
 };
 
 // What differs in a mode. Cores and tasks stand at the places that they have in the whole run.
@@ -124,6 +131,23 @@ struct ChangesConfig {
     std::uint32_t start = 0;
     std::uint64_t agreement_ns = 0;
     std::vector<Request> requests;
+    // By core: the mode that its death asks for; and from its last sign of life until it is known.
+    std::vector<std::optional<std::uint32_t>> fail_over;
+    std::uint64_t detection_ns = 0;
+
+    [[nodiscard]] bool watched(std::size_t core) const {
+        return core < fail_over.size() && fail_over[core].has_value();
+    }
+    // Whether a core releases or computes something in a mode.
+    [[nodiscard]] bool uses(std::uint32_t mode, std::size_t core) const {
+        for (std::size_t task = 0; task < modes[mode].tasks.size(); ++task) {
+            const TaskConfig& one = modes[mode].tasks[task];
+            if (modes[mode].active[task] && (one.core == core || (one.worker && *one.worker == core))) {
+                return true;
+            }
+        }
+        return false;
+    }
 };
 
 // A whole number in an output, as the processor has it; a negative one is larger than any that asks.
@@ -296,6 +320,7 @@ inline TaskConfig read_task(const nlohmann::json& object, const std::string& whe
                          required<std::uint64_t>(stand_in, "wcet_ns", where)};
     }
     task.ring_bytes = object.value("ring_bytes", task.ring_bytes);
+    task.checkpoint = object.value("checkpoint", false);
     if (task.period_ns == 0 || task.deadline_ns == 0 || task.give_up_ns > task.deadline_ns) {
         throw std::invalid_argument(where + ": 0 < period_ns and 0 < give_up_ns <= deadline_ns are required");
     }
@@ -350,6 +375,15 @@ inline ChangesConfig read_changes(const nlohmann::json& given, const RunConfig& 
             known(mode);
         }
     }
+    changes.fail_over.resize(config.cores.size());
+    for (const auto& one : given.value("fail_over", nlohmann::json::array())) {
+        const auto core = required<std::size_t>(one, "core", where);
+        if (core >= config.cores.size()) {
+            throw std::invalid_argument(where + ": there is no core " + std::to_string(core));
+        }
+        changes.fail_over[core] = known(required<std::uint32_t>(one, "to", where));
+    }
+    changes.detection_ns = given.value("detection_ns", std::uint64_t{0});
     return changes;
 }
 
@@ -403,9 +437,19 @@ inline RunConfig read_run_config(const std::string& path) {
                                   device.value("period_ns", std::uint64_t{0})});
     }
     for (const auto& fault : all.value("faults", nlohmann::json::array())) {
-        config.faults.push_back({required<std::string>(fault, "kind", path + ": faults"),
-                                 required<std::uint64_t>(fault, "at_ns", path + ": faults"),
-                                 fault.value("for_ns", std::uint64_t{0})});
+        FaultConfig read;
+        read.kind = required<std::string>(fault, "kind", path + ": faults");
+        read.at_ns = fault.value("at_ns", std::uint64_t{0});
+        read.for_ns = fault.value("for_ns", std::uint64_t{0});
+        if (fault.contains("core")) {
+            read.core = required<std::uint16_t>(fault, "core", path + ": faults");
+        }
+        if (fault.contains("task")) {
+            read.task = required<std::uint16_t>(fault, "task", path + ": faults");
+        }
+        read.job = fault.value("job", std::uint64_t{0});
+        read.step = fault.value("step", 0U);
+        config.faults.push_back(read);
     }
     if (all.contains("changes") && !all.at("changes").is_null()) {
         config.changes = detail::read_changes(all.at("changes"), config, path + ": changes");

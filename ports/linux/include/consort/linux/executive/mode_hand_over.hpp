@@ -70,7 +70,8 @@ class HandOverMemory {
         return found;
     }
     static std::uint32_t words_of(const Catalogue& catalogue, const TaskEntry& task) {
-        std::size_t bytes = task.state.bytes + task.in.bytes + task.out.bytes + 2 * sizeof(std::uint64_t);
+        std::size_t bytes = task.state.bytes + task.in.bytes + task.out.bytes + 2 * sizeof(std::uint64_t) +
+                            sizeof(PendingJob);
         for (const Binding& binding : catalogue.bindings) {
             bytes += binding.task == task.name ? binding.end_bytes : 0;
         }
@@ -81,7 +82,7 @@ class HandOverMemory {
 };
 
 // One side of it, in the process of one core. Every call is short.
-class TaskHandOver {
+class TaskHandOver final : public Checkpoint {
   public:
     TaskHandOver(const HandOverMemory& all, std::size_t index, std::uint16_t core, PreparedTask& task)
         : moves_(all.sides(index).size() > 1),
@@ -93,6 +94,7 @@ class TaskHandOver {
         // Job 0 is the one before the first: what the shared words hold is no state yet.
         while (moves_ && side_ == 0 && !hand_over_.poll(shared_)) {
         }
+        task.commit_to(*this);
     }
     TaskHandOver(const TaskHandOver&) = delete;
     TaskHandOver& operator=(const TaskHandOver&) = delete;
@@ -101,14 +103,26 @@ class TaskHandOver {
     // The task is the other side's from now on.
     void give() noexcept {
         task_->take_back();
-        auto* to = reinterpret_cast<std::byte*>(copy_.data());
-        task_->each_kept([&](std::span<std::byte> part) {
-            std::memcpy(to, part.data(), part.size());
-            to += part.size();
-        });
-        while (!hand_over_.save(shared_)) {
-        }
+        task_->note_pending(false);
+        save();
         hand_over_.give(shared_);
+    }
+    // The job under way is computed: from now on it is the last one, whoever goes on.
+    void commit() noexcept override {
+        task_->note_pending(true);
+        save();
+    }
+    // The process of the other side is dead, and owned the task if this side does not: that ends here.
+    void take_from_the_dead() noexcept {
+        while (!hand_over_.take_over(shared_)) {
+        }
+        while (!hand_over_.poll(shared_)) {
+        }
+        // Without a checkpoint, job 0 is the last one: the state is as it is here.
+        if (hand_over_.number() != 0) {
+            load();
+        }
+        task_->go_on_after_death();
     }
     // True: the task is this side's, and what it goes on from is here.
     bool take() noexcept {
@@ -116,11 +130,7 @@ class TaskHandOver {
             if (!hand_over_.poll(shared_)) {
                 continue;
             }
-            const auto* from = reinterpret_cast<const std::byte*>(copy_.data());
-            task_->each_kept([&](std::span<std::byte> part) {
-                std::memcpy(part.data(), from, part.size());
-                from += part.size();
-            });
+            load();
             task_->took_over();
             return true;
         }
@@ -128,6 +138,24 @@ class TaskHandOver {
     }
 
   private:
+    void save() noexcept {
+        auto* to = reinterpret_cast<std::byte*>(copy_.data());
+        task_->each_kept([&](std::span<std::byte> part) {
+            std::memcpy(to, part.data(), part.size());
+            to += part.size();
+        });
+        while (!hand_over_.save(shared_)) {
+            task_->dies().step();
+        }
+    }
+    void load() noexcept {
+        const auto* from = reinterpret_cast<const std::byte*>(copy_.data());
+        task_->each_kept([&](std::span<std::byte> part) {
+            std::memcpy(part.data(), from, part.size());
+            from += part.size();
+        });
+    }
+
     bool moves_;
     std::uint32_t side_;
     PreparedTask* task_;

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "consort/linux/executive/doorbell.hpp"
+#include "consort/linux/executive/fail_over.hpp"
 #include "consort/linux/executive/mode_hand_over.hpp"
 #include "consort/linux/executive/prepared_task.hpp"
 #include "consort/linux/executive/shared.hpp"
@@ -43,7 +44,11 @@ class TaskMember {
           line_(&shared.tasks[task.index()]),
           sides_(&memory.sides(task.index())),
           hand_over_(memory, task.index(), core, task),
-          member_(shared.modes[0], shared.acknowledgement(core, task.index())) {}
+          member_(shared.modes[0], shared.acknowledgement(core, task.index())),
+          watched_(config.changes.watched(core)),
+          longest_sleep_(
+              watched_ ? std::min(PreparedTask::longest_sleep(), FailOver(config, shared).pulse_interval())
+                       : PreparedTask::longest_sleep()) {}
 
     [[nodiscard]] PreparedTask& task() const noexcept { return *task_; }
     // Whether this core releases the task in the present mode.
@@ -55,6 +60,7 @@ class TaskMember {
 
     // Takes part in the newest step as far as it can at once, and says when the task's next job is due.
     Next look() noexcept {
+        give_sign();
         if (member_.observe()) {
             // Announced again, as the last one, it changes nothing.
             const app::ModeStep& step = member_.step();
@@ -102,13 +108,13 @@ class TaskMember {
     }
 
     // Until another step is announced, or for a while.
-    void sleep() const noexcept { sleep_until(Clock::now() + PreparedTask::longest_sleep()); }
+    void sleep() const noexcept { sleep_until(Clock::now() + longest_sleep_); }
     // Until then, or until another step is announced.
     void sleep_until(Ticks until) const noexcept {
         auto& word = shared_->modes[0].number;
         for (Ticks now = Clock::now(); now < until && !called(); now = Clock::now()) {
             // In pieces, so that the run's end is seen.
-            const std::uint64_t ns = Clock::to_ns(std::min(until - now, PreparedTask::longest_sleep()));
+            const std::uint64_t ns = Clock::to_ns(std::min(until - now, longest_sleep_));
             timespec time{};
             time.tv_sec = static_cast<time_t>(ns / 1'000'000'000U);
             time.tv_nsec = static_cast<long>(ns % 1'000'000'000U);
@@ -118,6 +124,7 @@ class TaskMember {
     }
     // Whether a step was announced that was not looked at, or the run ends.
     [[nodiscard]] bool called() const noexcept {
+        give_sign();
         return shared_->stopping() || shared_->modes[0].number.load(std::memory_order_relaxed) != seen();
     }
 
@@ -142,7 +149,10 @@ class TaskMember {
         const std::uint16_t index = task_->index();
         if (next.active[index] && next.tasks[index].core == core_) {
             if (!hand_over_.mine()) {
-                if (!hand_over_.take()) {
+                if (shared_->cores[other_side()].dead.load(std::memory_order_acquire) != 0) {
+                    hand_over_.take_from_the_dead();
+                    line_->given.store(0, std::memory_order_relaxed);
+                } else if (!hand_over_.take()) {
                     return false;
                 }
                 note(Event::state_taken);
@@ -181,9 +191,17 @@ class TaskMember {
             return;
         }
         const Ticks given = line_->given.load(std::memory_order_relaxed);
-        const std::uint16_t from = (*sides_)[0] == core_ ? (*sides_)[1] : (*sides_)[0];
-        put({idle + given, given, Event::state_given, task_->index(), from, 0});
+        put({idle + given, given, Event::state_given, task_->index(), other_side(), 0});
         put({now, after, Event::state_taken, task_->index(), core_, 0});
+    }
+    [[nodiscard]] std::uint16_t other_side() const noexcept {
+        return (*sides_)[0] == core_ ? (*sides_)[1] : (*sides_)[0];
+    }
+    // The core runs its threads.
+    void give_sign() const noexcept {
+        if (watched_) {
+            shared_->cores[core_].pulse.store(Clock::now(), std::memory_order_relaxed);
+        }
     }
     void put(const Event& made) noexcept {
         task_->record().put(app::RecordTable::event, task_->index(), &made, sizeof made);
@@ -201,6 +219,9 @@ class TaskMember {
     std::uint32_t entered_ = 0;
     bool active_ = false;
     bool taking_up_ = false;
+    // Whether others go on if this core dies.
+    bool watched_;
+    Ticks longest_sleep_;
 };
 
 }  // namespace consort::linux_port

@@ -25,6 +25,8 @@ class ModeProcess {
     ModeProcess(const RunConfig& config, SharedRun& shared, int priority)
         : config_(&config),
           shared_(&shared),
+          fail_over_(config, shared),
+          handled_(config.cores.size()),
           priority_(priority),
           events_(shared.rings.of_modes()),
           coordinator_(shared.modes[0]),
@@ -32,11 +34,11 @@ class ModeProcess {
         for (std::uint16_t core = 0; core < config.cores.size(); ++core) {
             for (std::size_t task = 0; task < config.tasks.size(); ++task) {
                 if (config.releases(core, task)) {
-                    members_.push_back(&shared.acknowledgement(core, task));
+                    members_.push_back({core, &shared.acknowledgement(core, task)});
                 }
             }
             if (config.cores[core].policy == CorePolicy::worker) {
-                members_.push_back(&shared.acknowledgement(core));
+                members_.push_back({core, &shared.acknowledgement(core)});
                 workers_.push_back(core);
             }
         }
@@ -69,9 +71,9 @@ class ModeProcess {
             const Ticks due = timed ? requests_[next_].at - Clock::from_ns(lead_ns) : end;
             sleep_until(due, true);
             bool leaves = take_asked(end);
+            leaves = take_deaths() || leaves;
             if (!leaves && timed && Clock::now() >= due) {
-                const Request request = requests_[next_++];
-                leaves = change_.request(request.to, static_cast<app::Time>(request.at));
+                leaves = request(requests_[next_++]);
             }
             while (leaves && !shared_->stopping()) {
                 leaves = carry_out(end);
@@ -88,6 +90,10 @@ class ModeProcess {
     struct Request {
         Ticks at;
         std::uint32_t to;
+    };
+    struct Member {
+        std::uint16_t core;
+        ModeSteps::Acknowledgement* acknowledgement;
     };
 
     // From a request to the next mode's release. True: a request that came meanwhile ends that one again.
@@ -110,6 +116,7 @@ class ModeProcess {
         sleep_until(idle);
         take_requests(idle);
         take_asked(end);
+        take_deaths();
         if (shared_->stopping()) {
             return false;
         }
@@ -120,6 +127,7 @@ class ModeProcess {
         sleep_until(release - std::min(release, Clock::from_ns(lead_ns)));
         take_requests(release);
         take_asked(end);
+        take_deaths();
         const app::ModeChanged done = change_.change();
         event(Event::mode_requested, static_cast<Ticks>(done.requested), mode);
         event(Event::mode_idle, idle, left);
@@ -138,21 +146,45 @@ class ModeProcess {
     // Those that come until then; of several the last one counts.
     void take_requests(Ticks until) {
         while (next_ < requests_.size() && requests_[next_].at <= until) {
-            const Request& request = requests_[next_];
-            if (change_.stage() == app::ModeChange::Stage::agreed && request.at == until) {
+            if (change_.stage() == app::ModeChange::Stage::agreed && requests_[next_].at == until) {
                 return;  // at the release: it is a change of its own
             }
-            change_.request(request.to, static_cast<app::Time>(request.at));
-            ++next_;
+            request(requests_[next_++]);
         }
         say_change(change_.mode());
+    }
+
+    // Nobody goes to a mode that has something on a dead core. True: the releases of the mode end now.
+    bool request(const Request& wanted) {
+        return fail_over_.possible(wanted.to) &&
+               change_.request(wanted.to, static_cast<app::Time>(wanted.at));
+    }
+    // Cores that died since it was looked: each death is a request, at the instant at which it was known.
+    bool take_deaths() {
+        bool leaves = false;
+        for (std::size_t core = 0; core < handled_.size(); ++core) {
+            if (!handled_[core] && fail_over_.dead(core)) {
+                handled_[core] = true;
+                leaves = request({shared_->cores[core].died_at.load(), *config_->changes.fail_over[core]}) ||
+                         leaves;
+            }
+        }
+        return leaves;
+    }
+    [[nodiscard]] bool death_waits() const {
+        for (std::size_t core = 0; core < handled_.size(); ++core) {
+            if (!handled_[core] && fail_over_.dead(core)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     // What a job's output asked for since it was looked for last. True: the releases of the mode end now.
     bool take_asked(Ticks end) {
         const std::uint32_t asked = shared_->run[0].asked.exchange(0, std::memory_order_acquire);
         const Ticks now = Clock::now();
-        return asked != 0 && now < end && change_.request(asked - 1, static_cast<app::Time>(now));
+        return asked != 0 && now < end && request({now, asked - 1});
     }
 
     // Returns once all have acknowledged the step, or the run ends.
@@ -174,16 +206,13 @@ class ModeProcess {
                                Clock::now() + Clock::from_ns(longest_sleep_ns));
         }
     }
-    // A worker that died has nothing to do; one that is started again takes part from then on.
+    // A worker that died has nothing to do; one that is started again takes part from then on. A core that is
+    // dead for good takes part in nothing.
     [[nodiscard]] bool all_acknowledged() const {
-        return std::all_of(members_.begin(), members_.end(), [this](const auto* member) {
-            if (coordinator_.acknowledged(*member)) {
-                return true;
-            }
-            return std::any_of(workers_.begin(), workers_.end(), [&](std::uint16_t worker) {
-                return member == &shared_->acknowledgement(worker) &&
-                       shared_->cores[worker].alive.load() == 0;
-            });
+        return std::all_of(members_.begin(), members_.end(), [this](const Member& member) {
+            const bool worker = config_->cores[member.core].policy == CorePolicy::worker;
+            return coordinator_.acknowledged(*member.acknowledgement) || fail_over_.dead(member.core) ||
+                   (worker && shared_->cores[member.core].alive.load() == 0);
         });
     }
 
@@ -192,7 +221,7 @@ class ModeProcess {
         RunLine& line = shared_->run[0];
         while (!shared_->stopping() && Clock::now() < until) {
             const std::uint32_t rung = line.acknowledgements.load(std::memory_order_seq_cst);
-            if (asked && line.asked.load(std::memory_order_relaxed) != 0) {
+            if (asked && (line.asked.load(std::memory_order_relaxed) != 0 || death_waits())) {
                 return;
             }
             sleep_for_doorbell(line.acknowledgements, line.acknowledgements_awaited, rung,
@@ -210,11 +239,13 @@ class ModeProcess {
 
     const RunConfig* config_;
     SharedRun* shared_;
+    FailOver fail_over_;
+    std::vector<bool> handled_;  // by core: its death was a request
     int priority_;
     app::RingWriter events_;
     ModeSteps::Coordinator coordinator_;
     app::ModeChange change_;
-    std::vector<ModeSteps::Acknowledgement*> members_;
+    std::vector<Member> members_;
     std::vector<std::uint16_t> workers_;
     std::vector<Request> requests_;
     std::size_t next_ = 0;

@@ -20,6 +20,7 @@
 #include "consort/linux/executive/arrivals.hpp"
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/config.hpp"
+#include "consort/linux/executive/dies_in_job.hpp"
 #include "consort/linux/executive/doorbell.hpp"
 #include "consort/linux/executive/shared.hpp"
 #include "consort/linux/locked_buffer.hpp"
@@ -144,6 +145,22 @@ inline app::Releases releases_of(const TaskConfig& task, const app::Draw& draw, 
     return {rule, draw, app::Spread::edges};
 }
 
+// What of a job was still to be done when it was committed: its outputs, and its rows.
+struct PendingJob {
+    Job job;
+    Ticks due;
+    std::uint32_t recorded;  // where the record stood
+    std::uint32_t waits;     // 0: nothing
+};
+
+// Commits a job: whoever goes on if this process dies begins with its state.
+struct Checkpoint {
+    virtual void commit() noexcept = 0;
+
+  protected:
+    ~Checkpoint() = default;
+};
+
 class PreparedTask {
   public:
     // `region` and `devices` outlive this. `control`: of the worker, if the task is offloaded.
@@ -158,7 +175,8 @@ class PreparedTask {
           record_(shared.rings.of_task(index)),
           in_(new_part(entry_->in.bytes)),
           out_(new_part(entry_->out.bytes)),
-          draw_(config.seed, index) {
+          draw_(config.seed, index),
+          dies_(config, index) {
         for (const ChannelConfig& channel : config.channels) {
             let_.push_back(channel.let);
         }
@@ -253,6 +271,7 @@ class PreparedTask {
         take(std::span<std::byte>(in_.get(), entry_->in.bytes));
         take(std::span<std::byte>(out_.get(), entry_->out.bytes));
         take(bytes_of(runner_.executed()));
+        take(bytes_of(pending_));
         for (const auto& source : sources_) {
             take(source->kept());
         }
@@ -262,6 +281,35 @@ class PreparedTask {
     }
     // The record goes on where the other process left it.
     void took_over() noexcept { record_ = app::RingWriter(shared_->rings.of_task(index_)); }
+    [[nodiscard]] DiesInJob& dies() noexcept { return dies_; }
+    // Each job that it computes itself is committed before anything of its outputs is seen.
+    void commit_to(Checkpoint& checkpoint) noexcept { checkpoint_ = &checkpoint; }
+    // `waits`: a job is under way whose outputs are not written.
+    void note_pending(bool waits) noexcept {
+        const auto begun = runner_.under_way();
+        pending_ = {begun.job, begun.due, record_.position(), waits ? 1U : 0U};
+    }
+    // Goes on where a process died, once all that is kept is as of its last checkpoint: the outputs of the
+    // job that it committed last are written, if they were not.
+    void go_on_after_death() noexcept {
+        took_over();
+        line_->began.store(0, std::memory_order_relaxed);
+        for (const auto& target : targets_) {
+            target->take_over();
+        }
+        if (pending_.waits == 0) {
+            return;
+        }
+        runner_.resume({pending_.job, pending_.due});
+        if (record_.position() == pending_.recorded) {
+            runner_.complete(LinuxPort::now());
+            return;
+        }
+        for (const auto& target : targets_) {
+            target->passed();
+        }
+        ++runner_.executed();
+    }
     // Whether an output of it waits for a deadline.
     [[nodiscard]] bool publishes_at_deadline() const noexcept {
         return std::any_of(writes_.begin(), writes_.end(), [](const app::WriteEnd& end) {
@@ -298,6 +346,7 @@ class PreparedTask {
     void skip_passed(Ticks now, Ticks until = ~Ticks{0}) noexcept {
         std::uint64_t skipped = 0;
         while (!done() && released() && nominal() < until && runner_.passed(nominal(), now)) {
+            line_->next_job.store(job() + 1, std::memory_order_relaxed);
             runner_.skip(nominal(), ready(), static_cast<std::uint32_t>(job()));
             next();
             ++skipped;
@@ -311,14 +360,18 @@ class PreparedTask {
     bool run_job() noexcept {
         const auto number = static_cast<std::uint32_t>(job());
         line_->job.store(number, std::memory_order_relaxed);
+        // Should the process die in it, its number is not used again.
+        line_->next_job.store(job() + 1, std::memory_order_relaxed);
         line_->core.store(config_->core, std::memory_order_relaxed);
         line_->began.store(Clock::now(), std::memory_order_relaxed);
         current() = line_;
+        dies_.begins(job());
         if (config_->arrival && arrivals_.early() != 0) {
             runner_.event(Event::early_arrival, arrivals_.early());
         }
         runner_.begin(nominal(), ready(), absolute_deadline(), number);
         const bool go_on = runner_.finish();
+        dies_.step();
         current() = nullptr;
         line_->began.store(0, std::memory_order_relaxed);
         next();
@@ -394,6 +447,9 @@ class PreparedTask {
         sources_.push_back(std::move(source));
     }
     void add_write(std::shared_ptr<WriteTarget> target, std::uint32_t offset, std::uint16_t channel) {
+        if (dies_.asked()) {
+            target = std::make_shared<WriteThatDies>(std::move(target), dies_);
+        }
         writes_.push_back({target.get(),
                            [](void* self, const std::byte* from, Ticks visible) noexcept {
                                return static_cast<WriteTarget*>(self)->write(from, visible);
@@ -431,6 +487,11 @@ class PreparedTask {
         const Ticks from = LinuxPort::timestamp();
         task.local_->run(task.in_.get(), out);
         job.compute = LinuxPort::timestamp() - from;
+        if (task.checkpoint_ != nullptr && task.config_->checkpoint) {
+            task.dies_.step();
+            task.checkpoint_->commit();
+            task.dies_.step();
+        }
         return true;
     }
 
@@ -479,6 +540,9 @@ class PreparedTask {
     std::unique_ptr<LocalStep> local_;
     std::unique_ptr<RemoteStep> remote_;
     StandInInput* stand_in_ = nullptr;
+    Checkpoint* checkpoint_ = nullptr;
+    DiesInJob dies_;
+    PendingJob pending_{};
     bool at_worker_ = false;     // its state is with the worker
     bool waits_asleep_ = false;  // for a worker
     bool sleeps_ = false;

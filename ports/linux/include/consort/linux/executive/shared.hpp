@@ -37,6 +37,12 @@ struct alignas(64) CoreLine {
     // Of a core whose one thread serves tasks that arrivals release: announcements, and whether it sleeps.
     std::atomic<std::uint32_t> arrivals{0};
     std::atomic<std::uint32_t> arrivals_awaited{0};
+    // Of a core whose death others go on from: its last sign of life [ticks]; and, the supervisor's, whether
+    // it is dead for good and when that was known [ticks].
+    std::atomic<std::uint64_t> pulse{0};
+    std::atomic<std::uint64_t> died_at{0};
+    std::atomic<std::uint32_t> dead{0};
+    std::atomic<std::uint32_t> silent{0};  // it was ended because it gave no sign of life
     // CPU time of the threads that release its tasks, from the run's start [ns].
     std::atomic<std::uint64_t> cpu_ns{0};
 };

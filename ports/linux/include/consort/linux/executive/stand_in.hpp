@@ -128,7 +128,9 @@ struct StandInReader final : ReadSource {
 
 template <class C>
 struct StandInWriter final : WriteTarget {
-    explicit StandInWriter(typename C::Channel::Shared& shared) : end(shared) {}
+    explicit StandInWriter(typename C::Channel::Shared& shared) : end(shared), channel(&shared) {}
+    void take_over() noexcept override { end = typename C::Writer(*channel); }
+    void passed() noexcept override { ++block.sequence; }
 
     Transferred write(const std::byte* /*from*/, Ticks visible) noexcept override {
         constexpr std::uint32_t words = sizeof block.value.words / sizeof(std::uint32_t);
@@ -146,6 +148,7 @@ struct StandInWriter final : WriteTarget {
     }
 
     typename C::Writer end;
+    typename C::Channel::Shared* channel;
     app::Numbered<typename C::Block> block{};
 };
 

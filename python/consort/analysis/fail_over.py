@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What it costs to be ready for a core's death, and how long its tasks give nothing when it dies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from consort.analysis.channels import WORD_BYTES
+from consort.analysis.figures import NOTHING, Cost, Figures, MissingFigure
+from consort.analysis.result import Bound, Steps, in_words, joined
+from consort.model.mode_changes import ModeChanges
+from consort.plan import Plan, PlannedTask
+
+SOURCE = "docs/explanation/mode-changes.md, theorem 25, with theorem 23"
+KIND = "gap of a fail-over"
+
+
+def state_bytes(figures: Figures, task: str) -> tuple[int, Cost]:
+    """The size of a task's state, and the figure that says it."""
+    footprint = figures.system.tasks[task].footprint
+    if footprint is None or footprint.data is None:
+        raise MissingFigure(f"tasks.{task}.footprint.data", f"the size of the state of {task}")
+    return footprint.data.value.bytes, Cost(0, (figures.used(f"tasks.{task}.footprint.data"),))
+
+
+def checkpoint(figures: Figures, task: PlannedTask, *, loaded: bool = True) -> Cost:
+    """What each job executes beside the step so that another core can go on: the state, and its number."""
+    if task.checkpoint is None:
+        return NOTHING
+    size, used = state_bytes(figures, task.name)
+    processor = figures.platform.core(task.core).processor_name
+    word = figures.access(task.checkpoint, WORD_BYTES, processor, loaded=loaded)
+    state = figures.access(task.checkpoint, size, processor, loaded=loaded) if size else NOTHING
+    return used + state + word
+
+
+def executions(plan: Plan) -> dict[str, int | None]:
+    """What jobs execute at most, with their checkpoints, where that is known [ps]."""
+    figures = Figures(plan)
+    found: dict[str, int | None] = {}
+    for name, task in plan.tasks.items():
+        try:
+            saved = checkpoint(figures, task).ps
+        except MissingFigure:
+            saved = 0
+        found[name] = None if task.wcet_ps is None else task.wcet_ps + saved
+    return found
+
+
+def take_over(figures: Figures, task: str, memory: str) -> Cost:
+    """What the core that goes on with it does: it looks who had it, takes it, and reads the newest state."""
+    size, used = state_bytes(figures, task)
+    processor = figures.platform.core(figures.plan.tasks[task].computed_on).processor_name
+    word = figures.access(memory, WORD_BYTES, processor)
+    state = figures.access(memory, size, processor) if size else NOTHING
+    # Of take_over() two loads and a store, of poll() four loads, in each of two rounds at most.
+    return used + word.times(3 + 2 * 4) + state
+
+
+def fail_over_bounds(
+    given: ModeChanges,
+    plans: Mapping[str, Plan],
+    modes: Mapping[str, Sequence[Bound]],
+    changes: Mapping[str, Bound],
+) -> list[Bound]:
+    """How long each task gives nothing when its core dies, from the core's last sign of life to the end of
+    the task's first job elsewhere; of each core that may die and each mode in which it has the task."""
+    found = []
+    for entry in given.fail_overs:
+        first = {bound.task: bound for bound in modes[entry.to] if bound.kind == "response time"}
+        for old, made in plans.items():
+            for task in made.tasks.values():
+                if task.core == entry.core and task.name in first and old != entry.to:
+                    change = changes[f"{old} -> {entry.to}"]
+                    after = plans[entry.to].tasks[task.name]
+                    assert given.detection is not None
+                    name = gap_name(task.name, entry.core, old)
+                    detection = given.detection.picoseconds
+                    found.append(_gap(name, after, first[task.name], change, detection, entry.to))
+    return found
+
+
+def gap_name(task: str, core: str, mode: str) -> str:
+    return f"{task} when {core} dies in {mode}"
+
+
+def _gap(name: str, after: PlannedTask, first: Bound, change: Bound, detection: int, to: str) -> Bound:
+    missing = tuple(dict.fromkeys([*change.missing, *first.missing]))
+    why = ""
+    if change.response is None:
+        why = f"rests on the change {change.task}, which has no bound"
+    elif first.response is None:
+        why = f"rests on the response time of {after.name} in {to}, which has no bound"
+    elif after.sporadic:
+        why = f"{after.name} is sporadic: nothing says when its next job is released"
+    if why:
+        return Bound(name, None, None, SOURCE, notes=(why,), kind=KIND, missing=missing)
+    assert change.response is not None and first.response is not None
+    steps = Steps()
+    steps.put("communication", "detection", detection, note="from the last sign of life")
+    steps.put("communication", f"change {change.task}", change.response)
+    steps.put("own", f"offset of {after.name} in {to}", after.offset_ps)
+    steps.put("own", f"first job of {after.name} in {to}", first.response)
+    return Bound(
+        name,
+        detection + change.response + after.offset_ps + first.response,
+        None,
+        SOURCE,
+        assumptions=(
+            f"a dead core is known {in_words(detection)} after its last sign of life, and does nothing then",
+            "one core dies at a time: the next one after the first jobs of the mode that follows",
+        ),
+        explanation=steps.done(),
+        kind=KIND,
+        figures=joined(change.figures, first.figures),
+    )
