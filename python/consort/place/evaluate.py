@@ -137,10 +137,12 @@ class Evaluator:
             first = self.problem.alike(core)[0]
             seen = {decision: replace(place, on=first) for decision, place in places.items()}
         offloaded = {decision.task for decision, place in places.items() if place.master is not None}
+        # The slot of a core without tasks is in no round.
+        used = {core for place in places.values() for core in place.cores}
         counting = {
             number: values[number]
             for number, setting in enumerate(self.problem.settings)
-            if setting.cores & cores or setting.task in offloaded
+            if setting.cores & used or setting.task in offloaded
         }
         key = (frozenset(seen.items()), frozenset(counting.items()))
         if key not in self._parts:

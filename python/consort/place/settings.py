@@ -161,15 +161,11 @@ def _slots(
             longest.add(max(footprint.load_ps, footprint.unload_ps))
         times = sorted(longest) if span is None else span.values()
         values: list[str] = [*(["auto"] if span is None else []), *(Duration.spelled(one) for one in times)]
-        yield _setting("slots", ("scheduling", entry, "slot"), values, str(scheduling.slot), names)
-
-
-def _setting(
-    kind: Kind, path: tuple[str, ...], values: Sequence[str], given: str, cores: Sequence[str]
-) -> Setting:
-    allowed = given in values
-    every = (*values,) if allowed else (given, *values)
-    return Setting(kind, path, every, every.index(given), allowed or kind == "slots", frozenset(cores))
+        given = str(scheduling.slot)
+        every = list(dict.fromkeys([*values, given]))
+        path = ("scheduling", entry, "slot")
+        may_stay = span is None or given in values
+        yield Setting("slots", path, tuple(every), every.index(given), may_stay, frozenset(names))
 
 
 def _memories(

@@ -242,11 +242,13 @@ def test_a_memory_that_was_not_named_is_added(folder: Path) -> None:
 def test_the_slot_is_as_short_as_its_tasks_allow_where_that_is_best(folder: Path) -> None:
     file = described(folder, LOADED)
     problem = asked(folder, LOADED, "slots")
-    assert [setting.values for setting in problem.settings] == [("2ms", "auto", "308200ns", "513us")]
+    assert [setting.values for setting in problem.settings] == [("auto", "308200ns", "513us", "2ms")]
     data = found(file, "--choose", "slots")
     assert data["chosen"][0]["before"] == "2ms" and data["value"] > data["value_before"]
     result = place(file, "--choose", "slots=600us..900us/100us")
     assert "600us" in result.output and "why so long?" in result.output
+    problem = asked(folder, LOADED, "slots=600us..900us/100us")
+    assert not problem.allows(problem.given)
 
 
 def test_a_longer_slot_can_be_what_makes_all_hold(folder: Path) -> None:
