@@ -124,7 +124,8 @@ def test_time_that_is_over_is_no_proof() -> None:
     problem = problem_of(load_system(EXAMPLES / "vehicle" / "system.yaml"))
     search = Search(problem, 0)
     result = search.best("slack")
-    assert result.status == "feasible" and result.outcome is not None and result.bound > result.value
+    assert result.status == "feasible" and result.outcome is not None
+    assert result.bound is None or result.bound > result.value
 
 
 def test_what_is_said_of_better_placements_stands_where_the_time_was_over(folder: Path) -> None:
