@@ -45,6 +45,31 @@ template <class P>
     }
 }
 
+// For measuring what takes less than 2^32 ticks: a reading of the clock, or of its lower half where that
+// takes fewer instructions (`mark`, optional), and the ticks since.
+template <class P>
+[[nodiscard]] auto mark() noexcept {
+    if constexpr (requires { P::mark(); }) {
+        return P::mark();
+    } else {
+        return timestamp<P>();
+    }
+}
+template <class P, class Mark>
+[[nodiscard]] Ticks since(Mark begin) noexcept {
+    return static_cast<Mark>(mark<P>() - begin);
+}
+
+// As now(), by a caller that has disabled the interrupts of its processor (`now_undisturbed`, optional).
+template <class P>
+[[nodiscard]] Ticks now_undisturbed() noexcept {
+    if constexpr (requires { P::now_undisturbed(); }) {
+        return P::now_undisturbed();
+    } else {
+        return P::now();
+    }
+}
+
 namespace isa {
 
 // Spin-wait hint: lets the other hardware thread, the memory system or the emulator's scheduler make

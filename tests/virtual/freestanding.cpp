@@ -3,6 +3,7 @@
 // The executive compiles for bare cores, with memory of a fixed size.
 #include "consort/app/executive.hpp"
 #include "consort/app/mode_change.hpp"
+#include "consort/app/periodic.hpp"
 #include "consort/app/serve.hpp"
 
 namespace {
@@ -41,7 +42,42 @@ Executive<Port>::Timers::Cell releases[tasks];
 Executive<Port>::Timers::Cell waits[2 * tasks];
 Request requests[tasks];
 
+class PeriodicCore : public PeriodicExecutive<PeriodicCore, PeriodicTask> {
+  public:
+    Time now() const noexcept { return instant; }
+    Time begin() const noexcept { return instant; }
+    void arm(Time at) noexcept { armed = at; }
+    void disarm() noexcept { armed = never; }
+    void prepare(PeriodicTask&) noexcept {}
+    bool execute(PeriodicTask&, Time) noexcept { return true; }
+    void skip(PeriodicTask&) noexcept {}
+    Time until() const noexcept { return never; }
+    bool stopped() const noexcept { return false; }
+    void stop() noexcept {}
+    void settle() noexcept {}
+    void enable() noexcept {}
+    void disable() noexcept {}
+
+  private:
+    Time instant = 0;
+    Time armed = never;
+};
+static_assert(PeriodicPort<PeriodicCore, PeriodicTask>);
+PeriodicTask periodic_tasks[tasks];
+
 }  // namespace
+
+extern "C" void periodic_interrupt(PeriodicCore& core) {
+    core.timer();
+    core.dispatch();
+}
+
+extern "C" void periodic_core(PeriodicCore& core) {
+    core.start(periodic_tasks, tasks, Dispatch::edf, 0);
+    while (core.busy()) {
+        core.dispatch();
+    }
+}
 
 extern "C" void timer_interrupt() {
     executive.timer();

@@ -50,9 +50,10 @@ class RingWriter {
         seen_ = memory.read.load(std::memory_order_relaxed);
     }
 
-    // One record made of two parts. False: there was no room; it is counted.
-    bool put(RecordTable table, std::uint16_t task, const void* first, std::uint32_t first_bytes,
-             const void* second = nullptr, std::uint32_t second_bytes = 0) noexcept {
+    // One record made of two parts. False: there was no room; it is counted. One copy of it in a program.
+    [[gnu::noinline]] bool put(RecordTable table, std::uint16_t task, const void* first,
+                               std::uint32_t first_bytes, const void* second = nullptr,
+                               std::uint32_t second_bytes = 0) noexcept {
         const std::uint32_t capacity = memory_->capacity;
         const std::uint32_t bytes =
             (static_cast<std::uint32_t>(sizeof(RecordHead)) + first_bytes + second_bytes + 7U) & ~7U;

@@ -78,7 +78,8 @@ template <Port P>
 class TaskRunner {
   public:
     TaskRunner() = default;
-    TaskRunner(const TaskSetup& setup, RingWriter& record) noexcept : setup_(setup), record_(&record) {}
+    TaskRunner(const TaskSetup& setup, RingWriter& record) noexcept
+        : setup_(setup), record_(&record), takes_inputs_(setup.rows != nullptr || setup.read_count != 0) {}
 
     // What differs in another mode; between two jobs.
     void enter(std::uint16_t core, Ticks period, Ticks deadline, Ticks give_up, OnMiss on_miss,
@@ -101,40 +102,37 @@ class TaskRunner {
     // `due`: the absolute deadline, at which LET publishes. Given rather than added up: instants that are
     // equal in the system's own time must be the same tick, or a reader takes another version.
     void begin(Ticks release, Ticks ready, Ticks due, std::uint32_t seq) noexcept {
+        prepare(release, ready, due, seq);
+        job_.start = P::now();
+        const bool reset = start();
+        setup_.computation.begin(setup_.computation.self, setup_.in, reset, job_);
+    }
+    // The same in two, for a core that computes its tasks itself: what is known before the job begins, and,
+    // once `start` of job() is set, its inputs. True: the state is to be reset.
+    void prepare(Ticks release, Ticks ready, Ticks due, std::uint32_t seq) noexcept {
         due_ = due;
         job_ = Job{};
         job_.release = release;
         job_.ready = ready;
-        job_.start = P::now();
         job_.seq = seq;
         job_.task = setup_.task;
         job_.core = setup_.core;
-        const Ticks released = ready > release ? ready : release;
-        if (job_.start > released && job_.start - released > setup_.period / 10) {
-            job_.status |= job_status::late_release;
-        }
-        bool reset = false;
-        if (setup_.rows != nullptr) {
-            job_.input = static_cast<std::uint32_t>(executed_ % setup_.row_count);
-            std::memcpy(setup_.in, setup_.rows + job_.input * std::uint64_t{setup_.in_bytes},
-                        setup_.in_bytes);
-            reset = job_.input == 0 && executed_ != 0;
-        }
-        for (std::uint32_t i = 0; i < setup_.read_count; ++i) {
-            const ReadEnd& end = setup_.reads[i];
-            note(end.channel, end.read(end.self, setup_.in + end.offset, end.logical ? release : job_.start));
-        }
-        setup_.computation.begin(setup_.computation.self, setup_.in, reset, job_);
     }
+    [[nodiscard]] bool start() noexcept { return takes_inputs_ && take_inputs(); }
 
     // The second half: its outputs are there, written and recorded. False: the run is to end.
     bool finish() noexcept {
-        const bool go_on = setup_.computation.finish(setup_.computation.self, setup_.out,
-                                                     job_.release + setup_.give_up, job_);
+        const bool go_on = setup_.computation.finish(setup_.computation.self, setup_.out, give_up(), job_);
+        return ended(go_on);
+    }
+    // The outputs are there; `go_on`: the computation's word. False: the run is to end.
+    bool ended(bool go_on) noexcept {
         complete(P::now());
         // Of an offloaded task the master says so; a local one that is late ends the run as well.
         return go_on && (setup_.on_miss != OnMiss::stop || (job_.status & job_status::missed) == 0);
     }
+    // When the answer to the job in hand is awaited no longer.
+    [[nodiscard]] Ticks give_up() const noexcept { return job_.release + setup_.give_up; }
 
     // What a master found of the job under way, which a worker computed. `lost`: the event where this job is
     // the first to find the worker lost. False: the run is to end.
@@ -168,9 +166,13 @@ class TaskRunner {
     }
 
     // Its row, its output and the rows of its writes appear in the record at once.
-    void complete(Ticks finish) noexcept {
+    [[gnu::noinline]] void complete(Ticks finish) noexcept {
         record_->hold();
         const Ticks visible = due_;
+        const Ticks released = job_.ready > job_.release ? job_.ready : job_.release;
+        if (job_.start > released && job_.start - released > setup_.period / 10) {
+            job_.status |= job_status::late_release;
+        }
         for (std::uint32_t i = 0; i < setup_.write_count; ++i) {
             const WriteEnd& end = setup_.writes[i];
             Transferred moved = end.write(end.self, setup_.out + end.offset, end.logical ? visible : finish);
@@ -191,7 +193,7 @@ class TaskRunner {
     }
 
     // A release that is not served.
-    void skip(Ticks release, Ticks ready, std::uint32_t seq) noexcept {
+    [[gnu::cold]] void skip(Ticks release, Ticks ready, std::uint32_t seq) noexcept {
         job_ = Job{};
         job_.release = release;
         job_.ready = ready;
@@ -202,7 +204,7 @@ class TaskRunner {
         record_->put(RecordTable::job, setup_.task, &job_, sizeof job_);
     }
 
-    void event(Event::Kind kind, std::uint64_t value) noexcept {
+    [[gnu::cold]] void event(Event::Kind kind, std::uint64_t value) noexcept {
         const Event made{P::now(), value, kind, setup_.task, setup_.core, 0};
         record_->put(RecordTable::event, setup_.task, &made, sizeof made);
     }
@@ -214,6 +216,23 @@ class TaskRunner {
     [[nodiscard]] const TaskSetup& setup() const noexcept { return setup_; }
 
   private:
+    // Out of line: a task without inputs begins sooner.
+    [[gnu::noinline]] bool take_inputs() noexcept {
+        bool reset = false;
+        if (setup_.rows != nullptr) {
+            job_.input = static_cast<std::uint32_t>(executed_ % setup_.row_count);
+            std::memcpy(setup_.in, setup_.rows + job_.input * std::uint64_t{setup_.in_bytes},
+                        setup_.in_bytes);
+            reset = job_.input == 0 && executed_ != 0;
+        }
+        for (std::uint32_t i = 0; i < setup_.read_count; ++i) {
+            const ReadEnd& end = setup_.reads[i];
+            note(end.channel,
+                 end.read(end.self, setup_.in + end.offset, end.logical ? job_.release : job_.start));
+        }
+        return reset;
+    }
+
     void put_job() noexcept {
         record_->put(RecordTable::job, setup_.task, &job_, sizeof job_);
         if (setup_.out_bytes != 0) {
@@ -222,7 +241,7 @@ class TaskRunner {
         }
     }
 
-    void note(std::uint16_t channel, const Transferred& moved) noexcept {
+    [[gnu::noinline]] void note(std::uint16_t channel, const Transferred& moved) noexcept {
         if (channel == no_channel) {
             return;
         }
@@ -248,6 +267,7 @@ class TaskRunner {
 
     TaskSetup setup_{};
     RingWriter* record_ = nullptr;
+    bool takes_inputs_ = false;
     Job job_{};
     Ticks due_ = 0;
     std::uint64_t executed_ = 0;

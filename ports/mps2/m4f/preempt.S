@@ -23,15 +23,17 @@
     .thumb_func
 consort_pendsv:
     push    {r0, lr}                    // how to return later; the stack stays a multiple of 8
-    sub     sp, sp, #32
-    ldr     r0, =trampoline
-    bic     r0, r0, #1
-    str     r0, [sp, #24]               // the made frame's PC and xPSR
-    mov     r0, #(1 << 24)
-    str     r0, [sp, #28]
-    ldr     r0, =0xfffffff9             // thread mode, this stack, no floating-point state
+    ldrd    r0, r1, made                // the made frame's last words: r0 to r3 were stored
+    push    {r0, r1}
+    sub     sp, sp, #24
+    mvn     r0, #6                      // 0xfffffff9: thread mode, this stack, no floating-point state
     bx      r0
+    .balign 4
+made:
+    .word   trampoline_at               // PC, an even address
+    .word   1 << 24                     // xPSR
 
+trampoline_at:
     .thumb_func
 trampoline:
     cpsid   i

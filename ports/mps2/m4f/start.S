@@ -7,6 +7,9 @@
     .fpu fpv4-sp-d16
     .thumb
 
+    // Programs without the executive have no timer interrupt.
+    .weak   consort_timer_interrupt
+
     .section .vectors, "a"
     .word   stack_top
     .word   _start
@@ -17,7 +20,7 @@
     .word   fault
     .word   fault
     .word   consort_pendsv
-    .word   consort_systick
+    .word   consort_timer_interrupt     // SysTick
 
     .section .text.start, "ax"
     .global _start

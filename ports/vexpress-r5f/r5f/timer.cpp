@@ -11,7 +11,7 @@ void consort_interrupt() noexcept {
     using consort::vexpress_r5f::Timer;
     const std::uint32_t taken = Timer::Gic::acknowledge();
     if (Timer::Gic::number(taken) == Timer::interrupt) {
-        const bool due = Timer::due();
+        const bool due = Timer::reached();
         Timer::Gic::end(taken);
         if (due) {
             consort_timer_interrupt();

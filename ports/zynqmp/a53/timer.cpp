@@ -11,7 +11,7 @@ void consort_interrupt() noexcept {
     using consort::zynqmp::Timer;
     const std::uint32_t taken = Timer::Gic::acknowledge();
     if (Timer::Gic::number(taken) == Timer::interrupt) {
-        Timer::stop();
+        Timer::disarm();
         Timer::Gic::end(taken);
         consort_timer_interrupt();
     }

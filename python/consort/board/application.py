@@ -77,7 +77,7 @@ class BoardRun:
     def configurations(self, _options: Options) -> list[Configuration]:
         return [self.key]
 
-    def request(self, duration_ps: int, *, counted: bool) -> executive.Request:
+    def request(self, duration_ps: int, *, counted: bool, shift: int = 0) -> executive.Request:
         return executive.Request(
             self.where,
             self.programs,
@@ -87,6 +87,7 @@ class BoardRun:
             duration_ps,
             counted=counted,
             begin=BEGIN,
+            shift=shift,
         )
 
     def recordings(

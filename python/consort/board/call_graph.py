@@ -135,6 +135,11 @@ def _compiled(text: str, number: int, local: set[str], functions: dict[str, Func
 def _library(image: Path, tools: str, functions: dict[str, Function], symbols: Mapping[str, int]) -> None:
     """Adds what the compiler's library has of it, as far as it is called."""
     wanted = {c for f in functions.values() for c in f.calls if c != POINTER and c not in functions}
+    # A constructor may be called by either of its two names; the compiler describes one.
+    compiled = {symbols[name]: name for name in functions if name in symbols}
+    aliases = {name: compiled[symbols[name]] for name in wanted if symbols.get(name) in compiled}
+    functions.update({name: functions[of] for name, of in aliases.items()})
+    wanted -= aliases.keys()
     if not wanted:
         return
     for name, (took, calls) in stack_of_library(image, tools, wanted, symbols).items():

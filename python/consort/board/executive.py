@@ -108,6 +108,8 @@ class Request:
     duration_ps: int
     counted: bool
     begin: int
+    # Counted: an instruction takes 2 to this nanoseconds.
+    shift: int = 0
 
 
 def layout(request: Request) -> Layout:
@@ -256,6 +258,7 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
         orders=made.orders,
         contents=made.contents,
         counted=request.counted,
+        shift=request.shift,
         linux=None if linux_program is None else boot,
         names={where.places[name]: name for name in where.sides},
     ) as board:
@@ -288,7 +291,7 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
     operations: list[NDArray[Any]] = []
     events: list[NDArray[Any]] = []
     outputs: dict[str, NDArray[Any]] = {}
-    lost, preemptions = 0, {}
+    lost, preemptions, starts = 0, {}, {}
     record = request.described["record"]
     outs = {known["name"]: numbered(output_dtype(known["out"])) for known in request.described["tasks"]}
     hertz = {name: board.control_blocks[place].results[1] for name, place in where.places.items()}
@@ -299,7 +302,7 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
             raise SystemFails(
                 f"the {core.title} counts {results[1]} ticks a second; its board.yaml says {core.clock.hertz}"
             )
-        start = results[2] | results[3] << 32
+        start = starts[name] = results[2] | results[3] << 32
         preemptions[name] = results[4]
         for task in plan.cores[name].tasks:
             at, capacity = made.rings[task]
@@ -324,6 +327,8 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
         lost,
         preemptions,
         found[1],
+        starts=starts,
+        shift=request.shift,
         findings=tuple(stack.excess(stacks, used)),
         sections=(stack.section(stacks, used),) if stacks else (),
     )

@@ -32,6 +32,8 @@ class Recorded:
     shift: int = 0
     # Whether every job was recorded.
     whole: bool = True
+    # By core: its clock's tick at its first release.
+    starts: Mapping[str, int] = field(default_factory=dict)
     # Why the run fails beside what the record shows, and tables for its report.
     findings: tuple[str, ...] = ()
     sections: tuple[Mapping[str, Any], ...] = ()

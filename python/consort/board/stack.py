@@ -27,6 +27,9 @@ END = {"consort_exception", "consort_stack_overflow"}
 # A job's computation: functions of LocalTask and OffloadedTask, with the task's number
 # (consort/bare/tasks.hpp).
 _COMPUTATION = re.compile(r"(?:Local|Offloaded)Task.*Lj(\d+)EE11computation")
+# What reads and writes a job's channels and devices, by pointers to their ends and to nothing else
+# (consort/app/task_runner.hpp).
+_ENDS = re.compile(r"app10TaskRunner.*(?:take_inputs|complete)E")
 
 
 class Unbounded(Exception):
@@ -98,7 +101,9 @@ class _Needs:
             why = f"{_named(function)} takes of the stack what it only knows when it runs"
             return self._unbounded(why, (*chain, key))
         called = [c for c in function.calls if c != POINTER]
-        called += self.pointers if POINTER in function.calls else []
+        if POINTER in function.calls:
+            ends = _ENDS.search(key) is not None
+            called += [p for p in self.pointers if not ends or p not in self.computations]
         self.known[key] = function.bytes + max((self.of(c, (*chain, key)) for c in called), default=0)
         return self.known[key]
 

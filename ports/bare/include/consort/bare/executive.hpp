@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One core of a plan on bare metal: the executive (consort/app/executive.hpp) with the core's clock and
+// One core of a plan on bare metal: the executive (consort/app/periodic.hpp) with the core's clock and
 // timer. Jobs run to completion on one stack; where there is a timer interrupt it dispatches what is more
 // urgent on top. Each task records into a ring of its own, which the host reads.
 //
@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <new>
 
-#include "consort/app/executive.hpp"
+#include "consort/app/periodic.hpp"
 #include "consort/bare/data_flow.hpp"
 #include "consort/bare/polling.hpp"
 #include "consort/bare/stack.hpp"
@@ -24,21 +24,29 @@
 
 namespace consort::bare {
 
+// A task on its core. `computation`: a job of `self`.
+struct CoreTask : app::PeriodicTask {
+    bool (*computation)(void* self, Runner& runner) noexcept = nullptr;
+    void* self = nullptr;
+    Runner runner;
+    app::RingWriter ring;
+};
+
 // Values: an enumeration of the core's numbers and one of each task's, each with `count` at its end, made by
-// the host, with `policies` and `on_miss` in the order of its numbers.
+// the host, with `policies` and `on_miss` in the order of its numbers. The executive's instants are ticks of
+// the core's clock.
 template <class Values, std::uint32_t tasks>
-class CoreExecutive {
+class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>, CoreTask> {
   public:
-    using Exec = app::Executive<CoreExecutive>;
     using Core = typename Values::Core;
     using Of = typename Values::Task;
 
-    explicit CoreExecutive(const ControlBlock& block) noexcept
-        : block_(block),
-          executive_(*this),
-          lines_(window() + core_value(Core::lines), static_cast<std::uint32_t>(core_value(Core::cores)),
-                 static_cast<std::uint32_t>(core_value(Core::number))),
-          untimed_(core_value(Core::untimed) != 0) {}
+    [[gnu::cold]] explicit CoreExecutive(const ControlBlock& block) noexcept
+        : untimed_(core_value(block, Core::untimed) != 0),
+          block_(block),
+          lines_(window() + core_value(block, Core::lines),
+                 static_cast<std::uint32_t>(core_value(block, Core::cores)),
+                 static_cast<std::uint32_t>(core_value(block, Core::number))) {}
 
     [[nodiscard]] OnMiss on_miss(std::uint32_t place) const noexcept {
         return Values::on_miss[task_value(place, Of::on_miss)];
@@ -47,64 +55,39 @@ class CoreExecutive {
     template <class Task>
     void add(std::uint32_t place, Task& task, const Ends& ends = {}) noexcept {
         using T = typename Task::Type;
-        const auto value = [&](Of what) { return task_value(place, what); };
-        app::TaskPlan& plan = plans_[place];
-        plan.release.period = static_cast<app::Time>(value(Of::period));
-        plan.release.offset = static_cast<app::Time>(value(Of::offset));
-        plan.deadline = static_cast<app::Time>(value(Of::deadline));
-        plan.priority = static_cast<std::int64_t>(value(Of::rank));
-        plan.id = static_cast<std::uint32_t>(value(Of::number));
-        plan.on_miss = on_miss(place);
-        plan.skips = true;
-        // What a job takes is what its step takes; 0 would mean that it needs no core.
-        plan.execution.best = plan.execution.worst = 1;
-        auto* memory = new (window() + value(Of::ring))
-            app::RingMemory{static_cast<std::uint32_t>(value(Of::ring_bytes))};
-        rings_[place] = app::RingWriter(*memory);
         app::TaskSetup setup;
-        setup.task = static_cast<std::uint16_t>(plan.id);
-        setup.core = static_cast<std::uint16_t>(core_value(Core::number));
-        // Untimed, no start is late.
-        setup.period = untimed_ ? ~Ticks{0} : value(Of::period);
-        setup.deadline = value(Of::deadline);
-        setup.give_up = value(Of::give_up);
-        setup.on_miss = on_miss(place);
-        setup.row_count = value(Of::rows);
-        setup.rows =
-            setup.row_count == 0 ? nullptr : reinterpret_cast<std::byte*>(window() + value(Of::rows_at));
         setup.in = task.in();
         setup.in_bytes = sizeof(typename T::In);
         setup.out = task.out();
         setup.out_bytes = sizeof(typename T::Out);
-        setup.reads = ends.reads;
-        setup.read_count = ends.read_count;
-        setup.writes = ends.writes;
-        setup.write_count = ends.write_count;
-        setup.computation = task.computation(runners_[place]);
-        runners_[place] = Runner(setup, rings_[place]);
+        tasks_[place].computation = &Task::computation;
+        tasks_[place].self = &task;
+        add(place, setup, ends);
     }
 
     // Until no release is left before the run's end. Interrupts are disabled before and afterwards. False:
     // the host has ended the run before all cores were there.
-    [[nodiscard]] bool run() noexcept {
-        if (!lines_.meet(static_cast<std::uint32_t>(core_value(Core::masters)), block_)) {
+    [[nodiscard, gnu::cold]] bool run() noexcept {
+        if (!lines_.meet(static_cast<std::uint32_t>(core_value(block_, Core::masters)), block_)) {
             return false;
         }
-        start_ = RunTime::start = ThisPort::now() + core_value(Core::lead);
-        until_ = static_cast<app::Time>(core_value(Core::until));
-        CoreTimer::start();
-        executive_.start(plans_, tasks, {Values::policies[core_value(Core::policy)]},
-                         {states_, frames_, ready_, releases_, waits_});
-        while (armed_ != app::never || pending_) {
-            pending_ = false;
-            executive_.dispatcher().dispatch();
-            if (armed_ != app::never && untimed_) {
+        start_ = RunTime::start = ThisPort::now() + core_value(block_, Core::lead);
+        logical_ = static_cast<app::Time>(start_);
+        until_ = logical_ + static_cast<app::Time>(core_value(block_, Core::until));
+        // A timer that was not started never interrupts, whatever it is armed for.
+        if (!untimed_) {
+            CoreTimer::start();
+        }
+        this->start(tasks_, tasks, Values::policies[core_value(block_, Core::policy)], logical_);
+        while (this->busy()) {
+            this->dispatch();
+            if (untimed_) {
                 advance();
-            } else if (armed_ != app::never) {
-                CoreTimer::idle();
+            } else if (this->busy()) {
+                CoreTimer::idle([this] { return this->busy(); });
             }
         }
-        CoreTimer::arm(never_interrupts);
+        CoreTimer::disarm();
         lines_.finish();
         return true;
     }
@@ -121,81 +104,107 @@ class CoreExecutive {
         block.result(1, static_cast<std::uint32_t>(ThisPort::ticks_per_second()));
         block.result(2, static_cast<std::uint32_t>(start_));
         block.result(3, static_cast<std::uint32_t>(start_ >> 32U));
-        block.result(4, preemptions_);
+        block.result(4, this->preemptions());
     }
 
     // --- the core's interrupt
     void timer_interrupt() noexcept {
-        executive_.timer();
-        pending_ = true;
-        if (executive_.dispatcher().urgent()) {
+        if (!is_due<CoreTimer>()) [[unlikely]] {
+            return;
+        }
+        this->release_due();
+        if (this->awaits()) {
+            arm_and_dispatch<CoreTimer>(static_cast<Ticks>(this->next_release()));
+        } else {
+            CoreTimer::disarm();
             CoreTimer::request_dispatch();
         }
     }
-    void dispatch() noexcept {
-        auto& dispatcher = executive_.dispatcher();
-        if (dispatcher.preempts()) {
-            if (dispatcher.top() != nullptr) {
-                executive_.preempted(*dispatcher.top());
-            }
-            dispatcher.dispatch();
-        }
-    }
 
-    // --- the executive's port. Its instants count from the run's start.
+    // --- the executive's port
     [[nodiscard]] app::Time now() const noexcept {
         if (untimed_) {
             return logical_;
         }
-        return static_cast<app::Time>(ThisPort::now()) - static_cast<app::Time>(start_);
+        return static_cast<app::Time>(now_undisturbed<ThisPort>());
     }
-    void arm(app::Time at) noexcept {
-        armed_ = at;
-        CoreTimer::arm(at == app::never || untimed_ ? never_interrupts : start_ + static_cast<Ticks>(at));
+    // Untimed, no task skips jobs.
+    [[nodiscard]] app::Time begin() const noexcept {
+        return static_cast<app::Time>(now_undisturbed<ThisPort>());
     }
-    void begin(app::Frame& /*frame*/) noexcept {}
-    void execute(app::Frame& frame, app::Phase /*phase*/, app::Time /*length*/) noexcept {
-        const app::JobTimes& job = executive_.job(frame.part);
-        Runner& runner = runners_[frame.part];
-        if (untimed_) {
-            const Ticks release = ThisPort::now();
-            runner.begin(release, release, ~Ticks{0}, job.seq);
-        } else {
-            const Ticks release = start_ + static_cast<Ticks>(job.release);
-            runner.begin(release, start_ + static_cast<Ticks>(job.ready),
-                         release + static_cast<Ticks>(plans_[frame.part].deadline), job.seq);
+    void arm(app::Time at) noexcept { CoreTimer::arm(static_cast<Ticks>(at)); }
+    void disarm() noexcept { CoreTimer::disarm(); }
+    void prepare(CoreTask& task) noexcept {
+        const auto release = static_cast<Ticks>(task.release);
+        task.runner.prepare(release, release, static_cast<Ticks>(task.due), task.seq);
+    }
+    bool execute(CoreTask& task, app::Time now) noexcept {
+        const auto start = static_cast<Ticks>(now);
+        if (untimed_) [[unlikely]] {
+            task.runner.prepare(start, start, ~Ticks{0}, task.seq);
         }
-        if (!runner.finish()) {
-            stop();
-        }
+        task.runner.job().start = start;
+        return task.computation(task.self, task.runner);
     }
-    void wait(app::Frame& /*frame*/) noexcept {}
-    void send(std::uint32_t /*task*/, const app::JobTimes& /*job*/) noexcept {}
-    void begun(std::uint32_t /*task*/, const app::JobTimes& /*job*/) noexcept {}
-    void finished(std::uint32_t task, const app::JobTimes& job) noexcept {
-        if ((job.status & job_status::unserved) != 0) {
-            runners_[task].skip(start_ + static_cast<Ticks>(job.release),
-                                start_ + static_cast<Ticks>(job.ready), job.seq);
-        }
-        check_stack();
-        preemptions_ += job.preemptions;
-        block_.progress(++finished_);
+    void skip(CoreTask& task) noexcept {
+        const auto release = static_cast<Ticks>(task.release);
+        task.runner.skip(release, release, task.seq);
+        count_job();
     }
-    [[nodiscard]] app::Time until() const noexcept { return lines_.stopped() ? 0 : until_; }
+    [[nodiscard]] app::Time until() const noexcept { return stopped() ? 0 : until_; }
+    [[nodiscard]] bool stopped() const noexcept { return lines_.stopped(); }
     void stop() noexcept { lines_.stop(); }
-    void settle() noexcept { CoreTimer::look(); }
+    void settle() noexcept {
+        count_job();
+        CoreTimer::look();
+    }
     void enable() noexcept { CoreTimer::enable(); }
     void disable() noexcept { CoreTimer::disable(); }
 
   private:
+    // What no type of a task changes.
+    [[gnu::cold, gnu::noinline]] void add(std::uint32_t place, app::TaskSetup& setup,
+                                          const Ends& ends) noexcept {
+        const auto value = [&](Of what) { return task_value(place, what); };
+        CoreTask& task = tasks_[place];
+        task.plan.period = static_cast<app::Time>(value(Of::period));
+        task.plan.offset = static_cast<app::Time>(value(Of::offset));
+        task.plan.deadline = static_cast<app::Time>(value(Of::deadline));
+        task.plan.priority = static_cast<std::int64_t>(value(Of::rank));
+        // Untimed, every release is served, and no start is late.
+        task.plan.skips = !untimed_;
+        setup.period = untimed_ ? ~Ticks{0} : value(Of::period);
+        setup.task = static_cast<std::uint16_t>(value(Of::number));
+        setup.core = static_cast<std::uint16_t>(core_value(block_, Core::number));
+        setup.deadline = value(Of::deadline);
+        setup.give_up = value(Of::give_up);
+        setup.on_miss = on_miss(place);
+        setup.row_count = value(Of::rows);
+        setup.rows =
+            setup.row_count == 0 ? nullptr : reinterpret_cast<std::byte*>(window() + value(Of::rows_at));
+        setup.reads = ends.reads;
+        setup.read_count = ends.read_count;
+        setup.writes = ends.writes;
+        setup.write_count = ends.write_count;
+        auto* memory = new (window() + value(Of::ring))
+            app::RingMemory{static_cast<std::uint32_t>(value(Of::ring_bytes))};
+        task.ring = app::RingWriter(*memory);
+        task.runner = Runner(setup, task.ring);
+    }
+    void count_job() noexcept {
+        check_stack();
+        block_.progress(++finished_);
+    }
     // Untimed, and the core is idle: to the next instant at which something is due.
     void advance() noexcept {
-        logical_ = armed_ > logical_ ? armed_ : logical_;
-        executive_.timer();
-        pending_ = true;
+        if (this->awaits()) {
+            const app::Time at = this->next_release();
+            logical_ = at > logical_ ? at : logical_;
+            this->timer();
+        }
     }
-    [[nodiscard]] std::uint64_t core_value(Core what) const noexcept {
-        return bare::core_value<Values>(block_, what);
+    [[nodiscard]] static std::uint64_t core_value(const ControlBlock& block, Core what) noexcept {
+        return bare::core_value<Values>(block, what);
     }
     [[nodiscard]] std::uint64_t task_value(std::uint32_t place, Of what) const noexcept {
         return value_at(block_, static_cast<std::uint32_t>(Core::count) +
@@ -203,26 +212,14 @@ class CoreExecutive {
                                     static_cast<std::uint32_t>(what));
     }
 
-    ControlBlock block_;
-    Exec executive_;
-    RunLines lines_;
     bool untimed_;
+    ControlBlock block_;
+    RunLines lines_;
     app::Time logical_ = 0;
     Ticks start_ = 0;
     app::Time until_ = 0;
-    // Written by the interrupt handler as well; each use lies between disable and enable.
-    app::Time armed_ = app::never;
-    bool pending_ = true;
     std::uint32_t finished_ = 0;
-    std::uint32_t preemptions_ = 0;
-    app::TaskPlan plans_[tasks];
-    app::RingWriter rings_[tasks];
-    Runner runners_[tasks];
-    typename Exec::State states_[tasks];
-    app::Frame* frames_[tasks];
-    typename Exec::Dispatching::Cell ready_[tasks];
-    typename Exec::Timers::Cell releases_[tasks];
-    typename Exec::Timers::Cell waits_[2 * tasks];
+    CoreTask tasks_[tasks];
 };
 
 }  // namespace consort::bare

@@ -190,7 +190,7 @@ class RunLines {
   public:
     // `cores`: of the plan; `core`: this one's number.
     RunLines(void* memory, std::uint32_t cores, std::uint32_t core) noexcept
-        : lines_(static_cast<Line*>(memory)), cores_(cores), core_(core) {}
+        : lines_(static_cast<Line*>(memory)), stop_(&lines_[cores]), cores_(cores), core_(core) {}
     static constexpr std::uint32_t bytes_for(std::uint32_t cores) noexcept {
         return (cores + 1) * static_cast<std::uint32_t>(sizeof(Line));
     }
@@ -214,8 +214,8 @@ class RunLines {
     }
 
     // A task's on_miss is stop, and its job was missed. Several cores may say so.
-    void stop() noexcept { set(lines_[cores_]); }
-    [[nodiscard]] bool stopped() const noexcept { return is_set(lines_[cores_]); }
+    void stop() noexcept { set(*stop_); }
+    [[nodiscard]] bool stopped() const noexcept { return is_set(*stop_); }
 
     // This core sends no more requests. Orders `worker` to stop if that is so of all its masters, given by a
     // bit for each core's number.
@@ -244,6 +244,7 @@ class RunLines {
     }
 
     Line* lines_;
+    Line* stop_;
     std::uint32_t cores_;
     std::uint32_t core_;
 };

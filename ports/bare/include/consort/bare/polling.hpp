@@ -5,12 +5,16 @@
 //
 // A core's timer is a type `CoreTimer` in its consort/bare/this_core.hpp:
 //   look()             called when a job has ended, before the next is chosen: nothing where interrupts come
-//   start()            before the first arm()
-//   arm(at)            the interrupt is to come at this tick of the core's clock; never: not at all
-//   enable, disable    interrupts; they are disabled when the executive begins
-//   request_dispatch() from the interrupt handler: consort_dispatch() is called, with interrupts disabled,
+//   start()            before the first arm() of a run whose time is the board's: without it no interrupt
+//   comes arm(at)            the interrupt is to come at this tick of the core's clock, or at once where it
+//   has passed disarm()           it is not to come any more enable, disable    interrupts; they are disabled
+//   when the executive begins arm_and_dispatch(at)  optional, from the interrupt handler: arm() and
+//   request_dispatch() in one due()              optional, in the interrupt: false where the timer has to
+//   count on request_dispatch() from the interrupt handler: consort_dispatch() is called, with interrupts
+//   disabled,
 //                      before what was interrupted goes on
-//   idle()             called with interrupts disabled; returns after one was handled, or at once
+//   idle(busy)         called with interrupts disabled; returns after one was handled, or at once; or when
+//                      busy() is false, where all jobs are dispatched from interrupts
 // Its handler calls consort_timer_interrupt(), with interrupts disabled.
 #pragma once
 
@@ -25,24 +29,46 @@ namespace consort::bare {
 
 inline constexpr Ticks never_interrupts = ~Ticks{0};
 
+// In the interrupt.
+template <class Timer>
+void arm_and_dispatch(Ticks at) noexcept {
+    if constexpr (requires { Timer::arm_and_dispatch(at); }) {
+        Timer::arm_and_dispatch(at);
+    } else {
+        Timer::arm(at);
+        Timer::request_dispatch();
+    }
+}
+template <class Timer>
+bool is_due() noexcept {
+    if constexpr (requires { Timer::due(); }) {
+        return Timer::due();
+    } else {
+        return true;
+    }
+}
+
 template <class Port>
 struct Polling {
-    static void start() noexcept {}
+    static void start() noexcept { started = true; }
     static void arm(Ticks at) noexcept { armed = at; }
+    static void disarm() noexcept { armed = never_interrupts; }
     static void enable() noexcept {}
     static void disable() noexcept {}
     static void request_dispatch() noexcept {}
     static void look() noexcept {
-        if (Port::now() >= armed) {
+        while (started && Port::now() >= armed) {
             consort_timer_interrupt();
         }
     }
-    static void idle() noexcept {
+    template <class Busy>
+    static void idle(const Busy& /*busy*/) noexcept {
         Port::relax();
         look();
     }
 
   private:
+    static inline bool started = false;
     static inline Ticks armed = never_interrupts;
 };
 

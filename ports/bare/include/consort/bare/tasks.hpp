@@ -38,31 +38,21 @@ class LocalTask {
   public:
     using Type = T;
 
-    app::Computation computation(Runner& /*runner*/) noexcept {
-        return {this,
-                [](void* self, const std::byte* /*in*/, bool reset, Job& /*job*/) noexcept {
-                    static_cast<LocalTask*>(self)->begin(reset);
-                },
-                [](void* self, std::byte* /*out*/, Ticks /*give_up*/, Job& job) noexcept {
-                    static_cast<LocalTask*>(self)->finish(job);
-                    return true;
-                }};
+    // A job of `self`, from its first input to its record. False: the run is to end.
+    static bool computation(void* self, Runner& runner) noexcept {
+        auto& task = *static_cast<LocalTask*>(self);
+        if (runner.start()) {
+            task.state_ = typename T::State{};
+        }
+        const auto begin = mark<ThisPort>();
+        T::step(task.in_, task.state_, task.out_);
+        runner.job().compute = since<ThisPort>(begin);
+        return runner.ended(true);
     }
     [[nodiscard]] std::byte* in() noexcept { return reinterpret_cast<std::byte*>(&in_); }
     [[nodiscard]] std::byte* out() noexcept { return reinterpret_cast<std::byte*>(&out_); }
 
   private:
-    void begin(bool reset) noexcept {
-        if (reset) {
-            state_ = typename T::State{};
-        }
-    }
-    void finish(Job& job) noexcept {
-        const Ticks begin = timestamp<ThisPort>();
-        T::step(in_, state_, out_);
-        job.compute = timestamp<ThisPort>() - begin;
-    }
-
     alignas(8) typename T::In in_{};
     typename T::State state_{};
     alignas(8) typename T::Out out_{};
@@ -80,30 +70,19 @@ class OffloadedTask {
                   std::uint32_t worker) noexcept
         : master_(channels, control, policy), worker_(worker) {}
 
-    app::Computation computation(Runner& runner) noexcept {
-        runner_ = &runner;
-        return {this,
-                [](void* self, const std::byte* /*in*/, bool reset, Job& /*job*/) noexcept {
-                    auto& task = *static_cast<OffloadedTask*>(self);
-                    task.master_.begin(task.in_, reset);
-                },
-                [](void* self, std::byte* /*out*/, Ticks give_up, Job& /*job*/) noexcept {
-                    return static_cast<OffloadedTask*>(self)->finish(give_up);
-                }};
+    static bool computation(void* self, Runner& runner) noexcept {
+        auto& task = *static_cast<OffloadedTask*>(self);
+        task.master_.begin(task.in_, runner.start());
+        // No supervisor beside a bare core: a worker is alive until its pulse says otherwise.
+        const auto report = task.master_.finish(task.out_, runner.give_up(), [] { return true; });
+        return runner.ended(runner.answered(report, task.worker_, Event::worker_silent));
     }
     [[nodiscard]] std::byte* in() noexcept { return reinterpret_cast<std::byte*>(&in_); }
     [[nodiscard]] std::byte* out() noexcept { return reinterpret_cast<std::byte*>(&out_); }
 
   private:
-    bool finish(Ticks give_up) noexcept {
-        // No supervisor beside a bare core: a worker is alive until its pulse says otherwise.
-        return runner_->answered(master_.finish(out_, give_up, [] { return true; }), worker_,
-                                 Event::worker_silent);
-    }
-
     offload::Master<T, ThisPort, Access> master_;
     std::uint32_t worker_;
-    Runner* runner_ = nullptr;
     alignas(8) typename T::In in_{};
     alignas(8) typename T::Out out_{};
 };

@@ -15,19 +15,26 @@
 namespace consort::mps2 {
 
 struct CortexM4F {
-    static std::uint32_t counter() noexcept { return ~bare::reg(timer0 + 4); }
+    static std::uint32_t countdown() noexcept { return bare::reg(timer0 + 4); }
+    static std::uint32_t counter() noexcept { return ~countdown(); }
+    static std::uint32_t mark() noexcept { return counter(); }
     // Without interrupts in between: two that look at the same time would both see the counter's wrap.
-    static Ticks now() noexcept {
+    [[gnu::noinline]] static Ticks now() noexcept {
         std::uint32_t masked = 0;
         asm volatile("mrs %0, primask\n cpsid i" : "=r"(masked)::"memory");
-        const std::uint32_t low = counter();
-        if (low < last) {
-            upper += Ticks{1} << 32U;
-        }
-        last = low;
-        const Ticks now = upper | low;
+        const Ticks now = now_undisturbed();
         asm volatile("msr primask, %0" ::"r"(masked) : "memory");
         return now;
+    }
+    static Ticks now_undisturbed() noexcept { return extended(counter()); }
+    // A reading of the counter that was taken just before.
+    static Ticks extended(std::uint32_t low) noexcept {
+        if (low < seen.lower) [[unlikely]] {
+            ++seen.upper;
+            asm volatile("");  // a branch: it is hardly ever so
+        }
+        seen.lower = low;
+        return Ticks{seen.upper} << 32U | low;
     }
     static Ticks ticks_per_second() noexcept { return board::clock_of_m4f; }
     static void relax() noexcept { isa::relax(); }
@@ -43,8 +50,12 @@ struct CortexM4F {
     }
 
   private:
-    static inline std::uint32_t last = 0;
-    static inline Ticks upper = 0;
+    // Of the counter: its lower half when it was last read, and what is kept above it.
+    struct Seen {
+        std::uint32_t lower;
+        std::uint32_t upper;
+    };
+    static inline Seen seen{};
 };
 
 // The CMSDK UART.

@@ -15,54 +15,85 @@ namespace consort::mps2 {
 class Timer {
   public:
     static void start() noexcept {
-        arm(bare::never_interrupts);
-        bare::reg(priorities) = 0x00ff0000U;  // PendSV the least urgent, SysTick above it
+        disarm();
+        bare::reg(system_control + reload) = longest;
+        bare::reg(system_control + value) = 0;
+        bare::reg(system_control + control) = 7;  // enabled, with interrupt, the processor's clock
+        bare::reg(system_control + priorities) = 0x00ff0000U;  // PendSV the least urgent, SysTick above it
     }
-    static void arm(Ticks at) noexcept {
-        armed = at;
-        bare::reg(control) = 0;
-        bare::reg(interrupt_state) = clear_systick;
-        if (at == bare::never_interrupts) {
-            return;
-        }
-        const Ticks now = CortexM4F::now();
-        const Ticks distance = at > now ? at - now : 1;
-        bare::reg(reload) = static_cast<std::uint32_t>(distance < longest ? distance : longest);
-        bare::reg(value) = 0;
-        bare::reg(control) = 7;  // enabled, with interrupt, the processor's clock
+    // With interrupts disabled. SysTick counts on from the reload value until it is armed anew: an interrupt
+    // that is pending for the instant before is dropped when the counter has begun again.
+    static void arm(Ticks at) noexcept { arm(at, clear_systick); }
+    static void arm_and_dispatch(Ticks at) noexcept { arm(at, clear_systick | pend_pendsv); }
+    // It is never stopped: arm() does not have to start it, and its next interrupt finds that none is due.
+    static void disarm() noexcept {
+        armed = bare::never_interrupts;
+        counts_on = true;
     }
-    // In the interrupt. The counter has 24 bits: it may have to count on.
+    // In the interrupt.
     static bool due() noexcept {
-        bare::reg(control) = 0;
-        if (CortexM4F::now() >= armed) {
-            return true;
+        if (counts_on) [[unlikely]] {
+            count_on();
+            return false;
         }
-        arm(armed);
-        return false;
+        return true;
     }
     static void look() noexcept {}
     static void enable() noexcept { asm volatile("cpsie i" ::: "memory"); }
     static void disable() noexcept { asm volatile("cpsid i" ::: "memory"); }
-    static void request_dispatch() noexcept { bare::reg(interrupt_state) = pend_pendsv; }
+    static void request_dispatch() noexcept { bare::reg(system_control + interrupt_state) = pend_pendsv; }
     // Not asleep: QEMU 7.2 counts the time of a wfi twice before SysTick comes, where time is instructions.
-    static void idle() noexcept {
+    template <class Busy>
+    static void idle(const Busy& busy) noexcept {
         enable();
-        isa::relax();
+        while (busy()) {
+            isa::relax();
+            asm volatile("" ::: "memory");  // what interrupts change
+        }
         disable();
     }
 
   private:
-    // The system control space is the architecture's (DDI 0403E, B3.2 and B3.3).
-    static constexpr std::uintptr_t control = 0xe000e010;
-    static constexpr std::uintptr_t reload = 0xe000e014;
-    static constexpr std::uintptr_t value = 0xe000e018;
-    static constexpr std::uintptr_t interrupt_state = 0xe000ed04;
-    static constexpr std::uintptr_t priorities = 0xe000ed20;
+    static void arm(Ticks at, std::uint32_t then) noexcept {
+        counts_on = false;
+        std::uintptr_t base = system_control;
+        // The clock's counter counts down.
+        std::uint32_t end = static_cast<std::uint32_t>(at) + 1;
+        // What takes time between the clock's reading and the counter's start makes the interrupt late:
+        // registers are ready before, and whether the counter is long enough is looked at afterwards.
+        asm volatile("" : "+r"(base), "+r"(end), "+r"(then)::"memory");
+        const std::uint32_t left = CortexM4F::countdown();
+        // With 0 it would stand still; a tick later is no fault.
+        bare::reg(base + reload) = (end + left) | 1U;
+        bare::reg(base + value) = 0;
+        bare::reg(base + interrupt_state) = then;
+        if ((at - CortexM4F::extended(~left)) >> 24U != 0) [[unlikely]] {
+            arm_elsewhere(at);
+        }
+    }
+    // At once, or further away than the counter's 24 bits.
+    [[gnu::noinline, gnu::cold]] static void arm_elsewhere(Ticks at) noexcept {
+        armed = at;
+        counts_on = at > CortexM4F::now_undisturbed();
+        bare::reg(system_control + reload) = counts_on ? longest : 1;
+        bare::reg(system_control + value) = 0;
+        bare::reg(system_control + interrupt_state) = clear_systick;
+    }
+    [[gnu::noinline, gnu::cold]] static void count_on() noexcept { arm(armed); }
+
+    // The system control space is the architecture's (DDI 0403E, B3.2 and B3.3): offsets in it.
+    static constexpr std::uintptr_t system_control = 0xe000e000;
+    static constexpr std::uintptr_t control = 0x10;
+    static constexpr std::uintptr_t reload = 0x14;
+    static constexpr std::uintptr_t value = 0x18;
+    static constexpr std::uintptr_t interrupt_state = 0xd04;
+    static constexpr std::uintptr_t priorities = 0xd20;
     static constexpr std::uint32_t clear_systick = 1U << 25U;
     static constexpr std::uint32_t pend_pendsv = 1U << 28U;
-    static constexpr Ticks longest = 0xffffff;
+    static constexpr std::uint32_t longest = 0xffffff;
 
-    static inline Ticks armed = bare::never_interrupts;
+    static inline bool counts_on = false;
+    static inline Ticks armed = bare::never_interrupts;  // where it counts on
 };
 
 }  // namespace consort::mps2

@@ -15,25 +15,21 @@ namespace consort::versal {
 
 struct Timer {
     static void start() noexcept {
-        arm(bare::never_interrupts);
+        disarm();
         // Fast interrupts come to EL3; below is AArch64.
         asm volatile("msr scr_el3, %0\n isb" ::"r"(std::uint64_t{1U << 10U | 1U << 2U}) : "memory");
         PrivateTimer::enable_distributor();
         PrivateTimer::enable(bare::arm::AArch64::core_id());
     }
-    static void arm(Ticks at) noexcept {
-        if (at == bare::never_interrupts) {
-            PrivateTimer::stop();
-        } else {
-            PrivateTimer::at(at);
-        }
-    }
+    static void arm(Ticks at) noexcept { PrivateTimer::at(at); }
+    static void disarm() noexcept { PrivateTimer::stop(); }
     static void look() noexcept {}
     static void enable() noexcept { asm volatile("msr daifclr, #1" ::: "memory"); }
     static void disable() noexcept { asm volatile("msr daifset, #1" ::: "memory"); }
     static void request_dispatch() noexcept { consort_dispatch(); }
     // An interrupt that is pending ends wfi also where it is disabled.
-    static void idle() noexcept {
+    template <class Busy>
+    static void idle(const Busy& /*busy*/) noexcept {
         asm volatile("wfi" ::: "memory");
         enable();
         disable();

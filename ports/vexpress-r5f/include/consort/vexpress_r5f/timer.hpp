@@ -24,23 +24,24 @@ class Timer {
     static constexpr std::uint32_t interrupt = 34;
 
     static void start() noexcept {
-        arm(bare::never_interrupts);
+        disarm();
         Gic::enable(interrupt);
     }
-    static void arm(Ticks at) noexcept {
-        armed = at;
+    static void disarm() noexcept {
+        armed = bare::never_interrupts;
         bare::reg(control) = 0;
         bare::reg(clear) = 1;
-        if (at == bare::never_interrupts) {
-            return;
-        }
+    }
+    static void arm(Ticks at) noexcept {
+        disarm();
+        armed = at;
         const Ticks now = Core::now();
         const Ticks distance = at > now ? (at - now + ticks_of_one - 1) / ticks_of_one : 1;
         bare::reg(load) = static_cast<std::uint32_t>(distance < longest ? distance : longest);
         bare::reg(control) = 0xa3;  // enabled, with interrupt, 32 bits, once
     }
     // In the interrupt. What is too far for 32 bits is counted on.
-    static bool due() noexcept {
+    static bool reached() noexcept {
         bare::reg(clear) = 1;
         if (Core::now() >= armed) {
             return true;
@@ -53,7 +54,8 @@ class Timer {
     static void disable() noexcept { asm volatile("cpsid i" ::: "memory"); }
     static void request_dispatch() noexcept { consort_dispatch(); }
     // An interrupt that is pending ends wfi also where it is disabled.
-    static void idle() noexcept {
+    template <class Busy>
+    static void idle(const Busy& /*busy*/) noexcept {
         asm volatile("wfi" ::: "memory");
         enable();
         disable();

@@ -17,24 +17,21 @@ struct Timer {
     static constexpr std::uint32_t interrupt = 30;
 
     static void start() noexcept {
-        arm(bare::never_interrupts);
+        disarm();
         Gic::enable(interrupt);
     }
     static void arm(Ticks at) noexcept {
-        if (at == bare::never_interrupts) {
-            stop();
-            return;
-        }
         asm volatile("msr cntp_cval_el0, %0\n msr cntp_ctl_el0, %1\n isb" ::"r"(at), "r"(std::uint64_t{1})
                      : "memory");
     }
-    static void stop() noexcept { asm volatile("msr cntp_ctl_el0, xzr\n isb" ::: "memory"); }
+    static void disarm() noexcept { asm volatile("msr cntp_ctl_el0, xzr\n isb" ::: "memory"); }
     static void look() noexcept {}
     static void enable() noexcept { asm volatile("msr daifclr, #2" ::: "memory"); }
     static void disable() noexcept { asm volatile("msr daifset, #2" ::: "memory"); }
     static void request_dispatch() noexcept { consort_dispatch(); }
     // An interrupt that is pending ends wfi also where it is disabled.
-    static void idle() noexcept {
+    template <class Busy>
+    static void idle(const Busy& /*busy*/) noexcept {
         asm volatile("wfi" ::: "memory");
         enable();
         disable();

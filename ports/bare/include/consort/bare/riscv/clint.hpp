@@ -48,7 +48,7 @@ struct Core {
 template <std::uintptr_t Compare>
 struct Timer {
     static void start() noexcept {
-        arm(never_interrupts);
+        disarm();
         asm volatile("csrs mie, %0" ::"r"(std::uintptr_t{1U << 7U}) : "memory");  // MTIE
     }
     static void arm(Ticks at) noexcept {
@@ -61,12 +61,14 @@ struct Timer {
             reg(Compare + 4) = static_cast<std::uint32_t>(at >> 32U);
         }
     }
+    static void disarm() noexcept { arm(never_interrupts); }
     static void look() noexcept {}
     static void enable() noexcept { asm volatile("csrsi mstatus, 8" ::: "memory"); }
     static void disable() noexcept { asm volatile("csrci mstatus, 8" ::: "memory"); }
     static void request_dispatch() noexcept { consort_dispatch(); }
     // An interrupt that is pending ends wfi also where it is disabled.
-    static void idle() noexcept {
+    template <class Busy>
+    static void idle(const Busy& /*busy*/) noexcept {
         asm volatile("wfi" ::: "memory");
         enable();
         disable();

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The executive for periodic tasks does what the general one does: the same jobs, instants and preemptions of
+// random task sets, overloaded ones too, under each policy.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <tuple>
+#include <vector>
+
+#include "consort/app/executive.hpp"
+#include "consort/app/periodic.hpp"
+
+namespace {
+
+using namespace consort::app;
+
+struct Planned {
+    PeriodicPlan plan;
+    std::vector<Time> lengths;  // of its jobs, in turn
+};
+
+struct Case {
+    std::vector<Planned> tasks;
+    Dispatch policy = Dispatch::fixed_priority;
+    Time until = 0;
+    // The job that ends the run; tasks.size(): none.
+    std::uint32_t stops = 0;
+    std::uint32_t stops_at = 0;
+};
+
+// Of each job: its task, its number, when it began and ended; -1: it was not executed.
+using Row = std::tuple<std::uint32_t, std::uint32_t, Time, Time>;
+struct Log {
+    std::vector<Row> rows;
+    std::uint64_t preemptions = 0;
+    friend bool operator==(const Log&, const Log&) = default;
+};
+
+// A core in virtual time: a job's length passes with interrupts enabled.
+template <class Host>
+class Core {
+  public:
+    explicit Core(const Case& of) : of_(of) {}
+
+    [[nodiscard]] Time now() const noexcept { return now_; }
+    void arm(Time at) noexcept { armed_ = at; }
+    [[nodiscard]] Time until() const noexcept { return stopped_ ? 0 : of_.until; }
+    [[nodiscard]] bool stopped() const noexcept { return stopped_; }
+    void stop() noexcept { stopped_ = true; }
+    void enable() noexcept {}
+    void disable() noexcept {}
+    void settle() noexcept {
+        while (armed_ <= now_) {
+            host().due();
+        }
+    }
+
+    [[nodiscard]] Time length(std::uint32_t task, std::uint32_t seq) const {
+        const auto& lengths = of_.tasks[task].lengths;
+        return lengths[seq % lengths.size()];
+    }
+    [[nodiscard]] bool ends_run(std::uint32_t task, std::uint32_t seq) const {
+        return task == of_.stops && seq == of_.stops_at;
+    }
+    void compute(Time length) {
+        while (length != 0) {
+            if (armed_ <= now_) {
+                settle();
+                host().preempt();
+                continue;
+            }
+            const Time step = armed_ - now_ < length ? armed_ - now_ : length;
+            now_ += step;
+            length -= step;
+        }
+    }
+    void run() {
+        for (;;) {
+            host().dispatch_all();
+            if (armed_ == never) {
+                return;
+            }
+            now_ = armed_ > now_ ? armed_ : now_;
+            settle();
+        }
+    }
+    Log log;
+
+  protected:
+    Host& host() { return static_cast<Host&>(*this); }
+    const Case& of_;
+
+  private:
+    Time now_ = 0;
+    Time armed_ = never;
+    bool stopped_ = false;
+};
+
+class General : public Core<General> {
+  public:
+    explicit General(const Case& of) : Core(of), executive_(*this) {
+        const std::size_t n = of.tasks.size();
+        plans_.resize(n);
+        for (std::uint32_t t = 0; t < n; ++t) {
+            const Planned& from = of.tasks[t];
+            plans_[t].release.period = from.plan.period;
+            plans_[t].release.offset = from.plan.offset;
+            plans_[t].deadline = from.plan.deadline;
+            plans_[t].priority = from.plan.priority;
+            plans_[t].execution.given = from.lengths.data();
+            plans_[t].execution.given_count = from.lengths.size();
+            plans_[t].skips = true;
+            plans_[t].id = t;
+        }
+        states_.resize(n);
+        frames_.resize(n);
+        ready_.resize(n);
+        releases_.resize(n);
+        waits_.resize(2 * n);
+        executive_.start(plans_.data(), static_cast<std::uint32_t>(n), {of.policy},
+                         {states_.data(), frames_.data(), ready_.data(), releases_.data(), waits_.data()});
+    }
+    void due() { executive_.timer(); }
+    void preempt() {
+        if (executive_.dispatcher().preempts()) {
+            executive_.preempted(*executive_.dispatcher().top());
+            executive_.dispatcher().dispatch();
+        }
+    }
+    void dispatch_all() { executive_.dispatcher().dispatch(); }
+
+    void begin(Frame&) noexcept {}
+    void execute(Frame& frame, Phase, Time length) noexcept {
+        compute(length);
+        if (ends_run(frame.part, executive_.job(frame.part).seq)) {
+            stop();
+        }
+    }
+    void wait(Frame&) noexcept {}
+    void send(std::uint32_t, const JobTimes&) noexcept {}
+    void begun(std::uint32_t, const JobTimes&) noexcept {}
+    void finished(std::uint32_t task, const JobTimes& job) noexcept {
+        log.rows.emplace_back(task, job.seq, job.start, job.finish);
+        log.preemptions += job.preemptions;
+    }
+
+  private:
+    Executive<General> executive_;
+    std::vector<TaskPlan> plans_;
+    std::vector<Executive<General>::State> states_;
+    std::vector<Frame*> frames_;
+    std::vector<Executive<General>::Dispatching::Cell> ready_;
+    std::vector<Executive<General>::Timers::Cell> releases_, waits_;
+};
+
+struct Numbered : PeriodicTask {
+    std::uint32_t number = 0;
+};
+
+class Periodic : public Core<Periodic>, public PeriodicExecutive<Periodic, Numbered> {
+  public:
+    explicit Periodic(const Case& of) : Core(of), tasks_(of.tasks.size()) {
+        for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
+            tasks_[t].number = t;
+            tasks_[t].plan = of.tasks[t].plan;
+        }
+        start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()), of.policy, 0);
+    }
+    void due() { timer(); }
+    void preempt() { dispatch(); }
+    void dispatch_all() { dispatch(); }
+    void end() { log.preemptions = preemptions(); }
+
+    [[nodiscard]] Time begin() const noexcept { return now(); }
+    void disarm() noexcept { arm(never); }
+    void prepare(Numbered&) noexcept {}
+    bool execute(Numbered& task, Time begin) noexcept {
+        compute(length(task.number, task.seq));
+        log.rows.emplace_back(task.number, task.seq, begin, now());
+        return !ends_run(task.number, task.seq);
+    }
+    void skip(Numbered& task) noexcept { log.rows.emplace_back(task.number, task.seq, absent, absent); }
+
+  private:
+    using Core<Periodic>::arm;
+    friend PeriodicExecutive<Periodic, Numbered>;
+    std::vector<Numbered> tasks_;
+};
+
+Case random_case(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto between = [&](Time low, Time high) {
+        return std::uniform_int_distribution<Time>(low, high)(random);
+    };
+    Case made;
+    made.policy = static_cast<Dispatch>(between(0, 2));
+    made.until = between(1, 300);
+    const Time tasks = between(1, 6);
+    for (Time t = 0; t < tasks; ++t) {
+        Planned one;
+        one.plan.period = between(2, 24);
+        one.plan.offset = between(0, 12);
+        one.plan.deadline = between(1, 2 * one.plan.period);
+        one.plan.priority = between(1, 4);
+        for (Time n = between(1, 5); n != 0; --n) {
+            one.lengths.push_back(between(1, one.plan.period / 2 + between(0, 3)));
+        }
+        made.tasks.push_back(one);
+    }
+    made.stops = static_cast<std::uint32_t>(between(0, 3 * tasks));
+    made.stops_at = static_cast<std::uint32_t>(between(0, 8));
+    return made;
+}
+
+TEST(Periodic, EqualsTheGeneralExecutive) {
+    std::uint64_t unserved = 0, preempted = 0;
+    for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
+        const Case of = random_case(seed);
+        General general(of);
+        general.run();
+        Periodic periodic(of);
+        periodic.run();
+        periodic.end();
+        ASSERT_EQ(general.log, periodic.log) << "seed " << seed;
+        for (const Row& row : general.log.rows) {
+            unserved += std::get<2>(row) == absent ? 1 : 0;
+        }
+        preempted += general.log.preemptions;
+    }
+    // What is to be compared did happen.
+    EXPECT_GT(unserved, 10'000U);
+    EXPECT_GT(preempted, 10'000U);
+}
+
+}  // namespace
