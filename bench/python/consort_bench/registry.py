@@ -16,6 +16,10 @@ from consort.progress import Progress, silent
 
 BENCHMARKS: dict[str, tuple[str, str]] = {
     "analysis": ("consort_bench.analysis", "sets and jobs a second of the analyses and the simulator"),
+    "board": (
+        "consort_bench.board",
+        "the executive on bare cores: instructions and bytes, counted beside FreeRTOS in the same emulator",
+    ),
     "communication": (
         "consort_bench.communication",
         "models of what messages cost, against published points that they were not fitted to",
