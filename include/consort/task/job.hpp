@@ -95,6 +95,10 @@ struct Event {
         state_taken = 23,
         // A core whose tasks go on elsewhere is known to be dead. Value: since its last sign of life [ticks].
         core_died = 24,
+        // Of a task that changes its core, as state_given: the old core begins to copy its state, and has
+        // copied all of it.
+        state_prepared = 25,
+        state_copied = 26,
     };
     // Of `disturbed`: what is known of why the thread did not run.
     enum Cause : std::uint16_t {

@@ -13,6 +13,7 @@ from consort.plan import Plan
 
 SOURCE = "docs/explanation/mode-changes.md, theorem 24"
 KIND = "hand-over of state"
+COPY, COMMIT, RELEASED = "copy", "commit", "released"
 
 
 def hand_over(
@@ -58,8 +59,9 @@ def hand_over(
     )
 
 
-def _move(figures: Figures, task: str, source: str, memory: str) -> Cost:
-    """The old core writes the state and says so; the new one looks, sees it, and reads the state."""
+def phases(figures: Figures, task: str, source: str, memory: str) -> dict[str, Cost]:
+    """What a hand-over's parts take: the old core writes the state and says so; the new one looks, sees it,
+    and reads the state."""
     size, used = state_bytes(figures, task)
     platform = figures.platform
     old, new = (platform.core(core).processor_name for core in (source, figures.plan.tasks[task].computed_on))
@@ -67,4 +69,9 @@ def _move(figures: Figures, task: str, source: str, memory: str) -> Cost:
     here = figures.access(memory, size, new) if size else NOTHING
     said, seen = figures.access(memory, WORD_BYTES, old), figures.access(memory, WORD_BYTES, new)
     # A look that came just too early, and the one that sees it.
-    return there + said + seen.times(2) + here + used
+    return {COPY: there + used, COMMIT: said, RELEASED: seen.times(2) + here}
+
+
+def _move(figures: Figures, task: str, source: str, memory: str) -> Cost:
+    parts = phases(figures, task, source, memory)
+    return parts[COPY] + parts[COMMIT] + parts[RELEASED]

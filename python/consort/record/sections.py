@@ -15,6 +15,7 @@ Cell = str | int | float | bool | None
 # What a run that goes from mode to mode adds to its report; the terminal shows them, too.
 CHANGES_OF_MODE = "Changes of mode"
 HAND_OVERS = "Hand-over of tasks"
+PHASES = "Phases of the hand-overs"
 FAIL_OVERS = "Fail-over"
 
 

@@ -68,12 +68,23 @@ EVENTS: tuple[str, ...] = (
     "state-given",
     "state-taken",
     "core-died",
+    "state-prepared",
+    "state-copied",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
 CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken")
 # Events whose value is a time in ticks.
 TIMED_EVENTS = frozenset(
-    ("over-budget", "disturbed", "early-arrival", "state-given", "state-taken", "core-died")
+    (
+        "over-budget",
+        "disturbed",
+        "early-arrival",
+        "state-given",
+        "state-taken",
+        "core-died",
+        "state-prepared",
+        "state-copied",
+    )
 )
 
 # Kinds of channel operations, by their number.

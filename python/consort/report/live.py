@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from consort.report.terminal import WIDTH, wrapped
+from consort.report.lines import WIDTH, wrapped
 from consort.report.units import THIN_SPACE, duration, microseconds, number
 
 _LABEL, _CELL = 12, 17

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
-from consort.record.sections import CHANGES_OF_MODE, FAIL_OVERS, HAND_OVERS
 from consort.record.store import Run
+from consort.report.lines import CELL, LABEL, heads_line, wrapped
+from consort.report.terminal_modes import mode_lines
 from consort.report.units import THIN_SPACE, figure_unit, microseconds, number
 
-WIDTH = 80
-_LABEL, _CELL = 17, 12
 # The marks at the end of a row, and what each says.
 MARKS: dict[str, tuple[str, str]] = {
     "holds": ("✓", "holds"),
@@ -44,7 +42,7 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
     lines: list[str] = []
     for configuration in run.configurations:
         lines += [*_configuration(configuration), ""]
-    lines += [*_changes_of_mode(run), *_fail_overs(run), *_hand_overs(run)]
+    lines += mode_lines(run)
     lines += list(_cost_of_offloading(run))
     for configuration in run.configurations:
         verdict = configuration.get("verdict")
@@ -54,73 +52,6 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
     if files:
         lines += [f"report: {run.path / 'report.html'}", f"trace:  {run.path / 'trace.pftrace'}"]
     return [line.replace(THIN_SPACE, ",") for line in lines]
-
-
-def _hand_overs(run: Run) -> Iterator[str]:
-    """Of each task and mode the hand-over that was complete last; the report has all of them."""
-    for section in run.data["sections"]:
-        if not section["title"].startswith(HAND_OVERS):
-            continue
-        text = f"{section['title']}. All times in µs, from the idle instant; the slowest of each."
-        yield from wrapped(text)
-        yield heads_line(("hand-overs", "given", "taken", "accesses ≤", "agreement"))
-        kinds: dict[tuple[str, str], list[list[Any]]] = {}
-        for row in section["rows"]:
-            kinds.setdefault((row[0], row[1]), []).append(row)
-        for (task, mode), rows in kinds.items():
-            slowest = max(rows, key=lambda row: float(row[4]))
-            yield f"{task} into {mode}, {slowest[2]}"
-            cells = [
-                str(len(rows)),
-                *(("–" if us is None else microseconds(us * 1000)) for us in slowest[3:]),
-            ]
-            mark = "✓" if slowest[4] <= slowest[6] else "~"
-            yield " " * _LABEL + "".join(f"{cell:>{_CELL}}" for cell in cells) + f" {mark}"
-        yield ""
-
-
-def _fail_overs(run: Run) -> Iterator[str]:
-    """Of each core that died the tasks that it had: when another one went on with them."""
-    for section in run.data["sections"]:
-        if not section["title"].startswith(FAIL_OVERS):
-            continue
-        yield from wrapped(f"{section['title']}. All times in µs, from the core's last sign of life.")
-        yield heads_line(("jobs lost", "noticed", "released", "first job", "bound"))
-        for core, mode, task, lost, noticed, _, released, first, bound in section["rows"]:
-            yield f"{task}: {core} died in {mode}"
-            known = (
-                "–" if us is None else microseconds(us * 1000) for us in (noticed, released, first, bound)
-            )
-            cells = ["–" if lost is None else str(lost), *known]
-            mark = " " if bound is None or first is None else "✓" if first <= bound else "✗"
-            yield " " * _LABEL + "".join(f"{cell:>{_CELL}}" for cell in cells) + f" {mark}"
-        yield ""
-
-
-def _changes_of_mode(run: Run) -> Iterator[str]:
-    """The slowest change between each two modes, and how many there were; the report has all of them."""
-    for section in run.data["sections"]:
-        if not section["title"].startswith(CHANGES_OF_MODE):
-            continue
-        yield from wrapped(f"{section['title']}. All times in µs; the slowest of each.")
-        yield heads_line(("changes", "requested", "idle after", "latency", "bound"))
-        slowest: dict[tuple[str, str], list[Any]] = {}
-        counts: dict[tuple[str, str], int] = {}
-        for row in section["rows"]:
-            kind = (row[0], row[1])
-            counts[kind] = counts.get(kind, 0) + 1
-            if kind not in slowest or row[5] > slowest[kind][5]:
-                slowest[kind] = row
-        for (old, new), (_, _, requested, idle, _, latency, bound) in slowest.items():
-            mark = " " if bound is None else "✓" if latency <= bound else "✗"
-            yield f"{old} -> {new}"
-            cells = [str(counts[old, new])]
-            cells += [
-                "–" if us is None else microseconds(us * 1000)
-                for us in (requested, idle - requested, latency, bound)
-            ]
-            yield " " * _LABEL + "".join(f"{cell:>{_CELL}}" for cell in cells) + f" {mark}"
-        yield ""
 
 
 def _configuration(configuration: Mapping[str, Any]) -> Iterator[str]:
@@ -208,15 +139,10 @@ def _row(row: Mapping[str, Any], mark: str) -> str:
     return figures_line(row["quantity"], cells, mark)
 
 
-def heads_line(heads: Sequence[str]) -> str:
-    """The headings of up to five columns of figures."""
-    return " " * _LABEL + "".join(f"{head:>{_CELL}}" for head in heads)
-
-
 def figures_line(quantity: str, cells: Sequence[str], mark: str = "") -> str:
     """A row under such headings."""
-    figures = "".join(f"{cell:>{_CELL}}" for cell in cells)
-    return f"  {quantity:<{_LABEL - 2}}{figures} {mark}".rstrip()
+    figures = "".join(f"{cell:>{CELL}}" for cell in cells)
+    return f"  {quantity:<{LABEL - 2}}{figures} {mark}".rstrip()
 
 
 def _without_verdict(configuration: Mapping[str, Any]) -> Iterator[str]:
@@ -225,7 +151,7 @@ def _without_verdict(configuration: Mapping[str, Any]) -> Iterator[str]:
     if not summary:
         yield "  no samples were recorded"
         return
-    yield " " * _LABEL + "".join(f"{label:>{_CELL}}" for _, label in _STATISTICS) + f"{'samples':>{_CELL}}"
+    yield " " * LABEL + "".join(f"{label:>{CELL}}" for _, label in _STATISTICS) + f"{'samples':>{CELL}}"
     for metric, s in summary.items():
         cells = [
             microseconds_or_endless(s[name]) if s["unit"] == "ns" else number(s[name])
@@ -243,11 +169,11 @@ def _without_verdict(configuration: Mapping[str, Any]) -> Iterator[str]:
 
 def _labelled(label: str, cells: list[str]) -> Iterator[str]:
     """A row of figures; a label that is too long has a line of its own."""
-    figures = "".join(f"{cell:>{_CELL}}" for cell in cells)
-    if len(label) > _LABEL - 3:
+    figures = "".join(f"{cell:>{CELL}}" for cell in cells)
+    if len(label) > LABEL - 3:
         yield from wrapped(label, first="  ")
         label = ""
-    yield f"  {label:<{_LABEL - 2}}{figures}"
+    yield f"  {label:<{LABEL - 2}}{figures}"
 
 
 def _cost_of_offloading(run: Run) -> Iterator[str]:
@@ -323,15 +249,3 @@ def _above_deadline(configuration: Mapping[str, Any]) -> int:
     if not isinstance(deadline, int | float) or summary is None:
         return 0
     return int(summary["max"] is None or summary["max"] > deadline)
-
-
-def wrapped(text: str, indent: str = "  ", first: str = "") -> list[str]:
-    """Text in lines of at most 80 columns; a name is never broken."""
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=indent + first,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

@@ -214,7 +214,8 @@ def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, mode
     changes = modes.changes(whole, stays, judged_modes)
     gaps = modes.gaps(whole, stays, judged_modes)
     section = changes_section(changes)
-    for table in (section, fail_over_section(gaps) if gaps else None, modes.hand_overs(whole, stays)):
+    moves = (modes.hand_overs(whole, stays), modes.phases(whole, stays))
+    for table in (section, fail_over_section(gaps) if gaps else None, *moves):
         if table is not None:
             writer.add_section(**{**table, "title": f"{table['title']}: {recording.title}"})
     for excess in (*(one.excess for one in changes if not one.kept), *(g.excess for g in gaps if not g.kept)):

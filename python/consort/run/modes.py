@@ -19,11 +19,13 @@ from consort.judge.changes import Change
 from consort.judge.fail_over import Gap
 from consort.plan import ModePlans
 from consort.record.columns import EVENTS_TABLE
+from consort.record.deaths import deaths_of
 from consort.record.raw import RawRun
 from consort.record.sections import HAND_OVERS
 from consort.record.status import EVENTS
 from consort.record.stays import Stay
 from consort.run.fail_over import disturbed_between, gaps_of
+from consort.run.phases import phases_section
 
 PS = 10**12
 _GIVEN, _TAKEN = EVENTS.index("state-given"), EVENTS.index("state-taken")
@@ -92,6 +94,10 @@ class JudgedModes:
         """What cores that died left undone, and for how long."""
         return gaps_of(self.plans, self._bounds, self.scale, raw, stays, verdicts)
 
+    def phases(self, raw: RawRun, stays: Sequence[Stay]) -> dict[str, Any] | None:
+        """The table of what the parts of hand-overs took; None where no task changed its core."""
+        return phases_section(self.plans, self._bounds, self.scale, raw, stays)
+
     def hand_overs(self, raw: RawRun, stays: Sequence[Stay]) -> dict[str, Any] | None:
         """The table of the tasks that changed their core: when each was given and taken, from the idle
         instant, beside what its accesses take at most and the agreement. None where no task did."""
@@ -110,16 +116,19 @@ class JudgedModes:
         tasks, cores = list(self.plans.whole.tasks), list(self.plans.whole.cores)
         seen = {"unit": "us", "provenance": raw.manifest.clock.provenance}
         bound = {"unit": "us", "provenance": "bound"}
+        deaths = deaths_of(raw)
         made = []
         for (task, idle), end in taken.items():
             # A run may end, or a ring be full, between the two.
             start = given.get((task, idle))
+            gone = [death.core for death in deaths if death.noticed <= idle]
+            source = cores[start["core"]] if start is not None else cores[gone[-1]] if gone else "?"
             mode = next((stay.mode for stay in stays if stay.begin >= idle), stays[-1].mode)
             made.append(
                 [
                     tasks[task],
                     self.names[mode],
-                    f"{'?' if start is None else cores[start['core']]} -> {cores[end['core']]}",
+                    f"{source} -> {cores[end['core']]}",
                     None if start is None else int(start["value"]) / per_us,
                     int(end["value"]) / per_us,
                     self._accesses(self.names[mode]),

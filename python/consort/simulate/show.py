@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from consort.analysis.result import Bound
 from consort.model import Duration
-from consort.report.terminal import MARKS, figures_line, heads_line, wrapped
+from consort.report.lines import heads_line, wrapped
+from consort.report.terminal import MARKS, figures_line
 from consort.report.units import THIN_SPACE, microseconds, number
 from consort.simulate.chains import ChainFigures
 from consort.simulate.engine import Simulation, TaskFigures

@@ -16,7 +16,8 @@ from consort.cli import cli
 from consort.judge import Bounds, Expected, Limit, judge
 from consort.record import Run, RunWriter
 from consort.report import PAGES
-from consort.report.terminal import WIDTH, verdict_lines
+from consort.report.lines import WIDTH
+from consort.report.terminal import verdict_lines
 from effort import PATIENCE
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 from system_recording import Recording

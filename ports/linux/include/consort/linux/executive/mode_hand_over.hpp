@@ -105,8 +105,11 @@ class TaskHandOver final : public Checkpoint {
         task_->take_back();
         task_->note_pending(false);
         save();
+        copied_ = Clock::now();
         hand_over_.give(shared_);
     }
+    // When the state that was given away last had been copied.
+    [[nodiscard]] Ticks copied() const noexcept { return copied_; }
     // The job under way is computed: from now on it is the last one, whoever goes on.
     void commit() noexcept override {
         task_->note_pending(true);
@@ -162,6 +165,7 @@ class TaskHandOver final : public Checkpoint {
     std::vector<std::uint32_t> copy_;
     migrate::WordsAt shared_;
     migrate::HandOverOf<migrate::StateAt> hand_over_;
+    Ticks copied_ = 0;
 };
 
 }  // namespace consort::linux_port

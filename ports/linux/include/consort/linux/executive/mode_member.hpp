@@ -139,8 +139,11 @@ class TaskMember {
         active_ = false;
         if (sides_->size() > 1 && hand_over_.mine() && next.active[index] &&
             next.tasks[index].core != core_) {
+            line_->prepared.store(std::max<Ticks>(since_idle(Clock::now()), 1), std::memory_order_relaxed);
             hand_over_.give();
-            note(Event::state_given);
+            line_->copied.store(since_idle(hand_over_.copied()), std::memory_order_relaxed);
+            // The task's record is the other side's from now on, which writes what is to be said of it.
+            line_->given.store(since_idle(Clock::now()), std::memory_order_relaxed);
         }
     }
     // False: the task is still on its way here.
@@ -151,11 +154,11 @@ class TaskMember {
             if (!hand_over_.mine()) {
                 if (shared_->cores[other_side()].dead.load(std::memory_order_acquire) != 0) {
                     hand_over_.take_from_the_dead();
-                    line_->given.store(0, std::memory_order_relaxed);
+                    line_->prepared.store(0, std::memory_order_relaxed);
                 } else if (!hand_over_.take()) {
                     return false;
                 }
-                note(Event::state_taken);
+                note_hand_over();
             }
             task_->enter(next.tasks[index]);
             const std::uint64_t before = Clock::to_ns(step.release - shared_->run[0].start.load());
@@ -180,19 +183,22 @@ class TaskMember {
                            (job.status & (job_status::held | job_status::unserved)) == 0;
         line_->published.store(waits ? job.release + task_->setup().deadline : 0, std::memory_order_relaxed);
     }
-    // How long after the idle instant.
-    void note(Event::Kind kind) noexcept {
-        const Ticks now = Clock::now();
-        const Ticks idle = member_.step().release - Clock::from_ns(config_->changes.agreement_ns);
-        const Ticks after = now > idle ? now - idle : 0;
-        if (kind == Event::state_given) {
-            // The task's record is the other side's from now on.
-            line_->given.store(after, std::memory_order_relaxed);
-            return;
+    [[nodiscard]] Ticks idle() const noexcept {
+        return member_.step().release - Clock::from_ns(config_->changes.agreement_ns);
+    }
+    [[nodiscard]] Ticks since_idle(Ticks at) const noexcept { return at > idle() ? at - idle() : 0; }
+    // The task is here: when each part of that was done, from the idle instant on. A dead core did none.
+    void note_hand_over() noexcept {
+        const auto put = [&](Event::Kind kind, Ticks after, std::uint16_t core) {
+            const Event made{idle() + after, after, kind, task_->index(), core, 0};
+            task_->record().put(app::RecordTable::event, task_->index(), &made, sizeof made);
+        };
+        if (line_->prepared.load(std::memory_order_relaxed) != 0) {
+            put(Event::state_prepared, line_->prepared.load(std::memory_order_relaxed), other_side());
+            put(Event::state_copied, line_->copied.load(std::memory_order_relaxed), other_side());
+            put(Event::state_given, line_->given.load(std::memory_order_relaxed), other_side());
         }
-        const Ticks given = line_->given.load(std::memory_order_relaxed);
-        put({idle + given, given, Event::state_given, task_->index(), other_side(), 0});
-        put({now, after, Event::state_taken, task_->index(), core_, 0});
+        put(Event::state_taken, since_idle(Clock::now()), core_);
     }
     [[nodiscard]] std::uint16_t other_side() const noexcept {
         return (*sides_)[0] == core_ ? (*sides_)[1] : (*sides_)[0];
@@ -202,9 +208,6 @@ class TaskMember {
         if (watched_) {
             shared_->cores[core_].pulse.store(Clock::now(), std::memory_order_relaxed);
         }
-    }
-    void put(const Event& made) noexcept {
-        task_->record().put(app::RecordTable::event, task_->index(), &made, sizeof made);
     }
 
     const RunConfig* config_;

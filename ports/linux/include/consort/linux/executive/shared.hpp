@@ -60,7 +60,10 @@ struct alignas(64) TaskLine {
     std::atomic<std::uint32_t> core{0};
     std::atomic<std::uint64_t> next_job{0};
     std::atomic<std::uint64_t> published{0};
-    // How long after the idle instant it was given away last [ticks].
+    // How long after the idle instant the core that it was given away by last began to copy its state, had
+    // copied it, and gave it away [ticks]; 0: that core was dead.
+    std::atomic<std::uint64_t> prepared{0};
+    std::atomic<std::uint64_t> copied{0};
     std::atomic<std::uint64_t> given{0};
 };
 
