@@ -25,7 +25,7 @@ from consort.record.sections import HAND_OVERS
 from consort.record.status import EVENTS
 from consort.record.stays import Stay
 from consort.run.fail_over import disturbed_between, gaps_of
-from consort.run.phases import phases_section
+from consort.run.phases import phases_section, stay_after
 
 PS = 10**12
 _GIVEN, _TAKEN = EVENTS.index("state-given"), EVENTS.index("state-taken")
@@ -123,7 +123,7 @@ class JudgedModes:
             start = given.get((task, idle))
             gone = [death.core for death in deaths if death.noticed <= idle]
             source = cores[start["core"]] if start is not None else cores[gone[-1]] if gone else "?"
-            mode = next((stay.mode for stay in stays if stay.begin >= idle), stays[-1].mode)
+            mode = stay_after(stays, idle).mode
             made.append(
                 [
                     tasks[task],

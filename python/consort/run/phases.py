@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,15 @@ def phases_section(
     }
 
 
+def stay_after(stays: Sequence[Stay], idle: int) -> Stay:
+    """The stay that follows an idle instant, which may be the very beginning of the one before; the two
+    records of the instant are a few ticks apart at most."""
+    for before, after in pairwise(stays):
+        if before.idle is not None and abs(before.idle - idle) <= 4:
+            return after
+    return next((stay for stay in stays if stay.begin >= idle), stays[-1])
+
+
 def _hand_overs(
     plans: ModePlans, raw: RawRun, stays: Sequence[Stay]
 ) -> list[tuple[tuple[str, str, str], dict[str, float]]]:
@@ -78,7 +88,7 @@ def _hand_overs(
         for phase, row in marks.items():
             times[phase] = (int(row["value"]) - before) / per_us
             before = int(row["value"])
-        stay = next((stay for stay in stays if stay.begin >= idle), stays[-1])
+        stay = stay_after(stays, idle)
         mine = jobs[(jobs["task"] == task) & (jobs["release"] >= stay.begin)]
         if stay.requested is not None:
             mine = mine[mine["release"] < stay.requested]
