@@ -11,7 +11,7 @@ from consort.analysis.result import Bound, Steps, in_words, joined
 from consort.model.mode_changes import ModeChanges
 from consort.plan import Plan, PlannedTask
 
-SOURCE = "docs/explanation/mode-changes.md, theorem 25, with theorem 23"
+SOURCE = "docs/explanation/mode-changes.md, theorem 26, with theorem 23"
 KIND = "gap of a fail-over"
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cores that died while others went on with their tasks, each gap against its bound:
-docs/explanation/mode-changes.md, theorem 25."""
+docs/explanation/mode-changes.md, theorem 26."""
 
 from __future__ import annotations
 
