@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "consort/linux/release_timer.hpp"
+#include "consort/task/job.hpp"
 #include "consort/task/miss_policy.hpp"
 
 namespace consort::linux_port {
