@@ -39,7 +39,8 @@ class Dice {
 
 class Generator {
   public:
-    explicit Generator(std::uint64_t seed) : dice_(seed) {}
+    // by_blocks: some tasks are released by the blocks of others.
+    explicit Generator(std::uint64_t seed, bool by_blocks = true) : dice_(seed), by_blocks_(by_blocks) {}
 
     Case operator()() {
         c_ = {};
@@ -105,7 +106,7 @@ class Generator {
             }
             c_.system.tasks.push_back(task);
         }
-        if (tasks > 1 && dice_.one_in(2)) {
+        if (by_blocks_ && tasks > 1 && dice_.one_in(2)) {
             release_by_blocks();
         }
     }
@@ -242,6 +243,7 @@ class Generator {
     }
 
     Dice dice_;
+    bool by_blocks_;
     Case c_;
     Time scale_ = 1;
 };
