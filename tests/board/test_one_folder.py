@@ -79,7 +79,9 @@ def test_no_program_outside_of_the_ports_names_a_board() -> None:
         ["git", "ls-files", "python", "include", "bench", "engine", "tools", "Makefile"],
         capture_output=True, text=True, check=True, cwd=ROOT,
     ).stdout.split()  # fmt: skip
-    found = [f for f in tracked if word.search((ROOT / f).read_text(encoding="utf-8", errors="replace"))]
+    # A description names its platform, which may be called as the board is.
+    programs = [f for f in tracked if not f.endswith(".yaml")]
+    found = [f for f in programs if word.search((ROOT / f).read_text(encoding="utf-8", errors="replace"))]
     assert found == []
 
 

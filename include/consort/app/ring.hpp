@@ -82,23 +82,31 @@ class RingWriter {
             std::memcpy(to + sizeof head + first_bytes, second, second_bytes);
         }
         at_ += bytes;
-        if (!held_) {
+        if (!may_hold || !held_) {
             memory_->written.store(at_, std::memory_order_release);
         }
         return true;
     }
 
     // What is put between the two appears at once, by one store: all of it or, if the writer dies before,
-    // nothing.
-    void hold() noexcept { held_ = true; }
+    // nothing. Not on freestanding cores, where nobody goes on for one that dies.
+    void hold() noexcept {
+        if constexpr (may_hold) {
+            held_ = true;
+        }
+    }
     void release() noexcept {
-        held_ = false;
-        memory_->written.store(at_, std::memory_order_release);
+        if constexpr (may_hold) {
+            held_ = false;
+            memory_->written.store(at_, std::memory_order_release);
+        }
     }
     // After what has appeared.
     [[nodiscard]] std::uint32_t position() const noexcept { return at_; }
 
   private:
+    static constexpr bool may_hold = __STDC_HOSTED__ != 0;
+
     RingMemory* memory_ = nullptr;
     std::uint32_t at_ = 0;
     std::uint32_t seen_ = 0;

@@ -56,7 +56,7 @@ struct Computation {
 struct TaskSetup {
     std::uint16_t task = 0;
     std::uint16_t core = 0;
-    Ticks period = 0;
+    Ticks period = 0;  // ~0: no start is late; a load waits for its slot by design
     Ticks deadline = 0;
     Ticks give_up = 0;  // after the release: an offloaded job's answer is awaited no longer
     OnMiss on_miss = OnMiss::hold_last_output;
@@ -104,7 +104,6 @@ class TaskRunner {
     void begin(Ticks release, Ticks ready, Ticks due, std::uint32_t seq) noexcept {
         prepare(release, ready, due, seq);
         job_.start = P::now();
-        note_lateness();
         const bool reset = start();
         setup_.computation.begin(setup_.computation.self, setup_.in, reset, job_);
     }
@@ -128,7 +127,6 @@ class TaskRunner {
     }
     // The outputs are there; `go_on`: the computation's word. False: the run is to end.
     bool ended(bool go_on) noexcept {
-        note_lateness();
         complete(P::now());
         // Of an offloaded task the master says so; a local one that is late ends the run as well.
         return go_on && (setup_.on_miss != OnMiss::stop || (job_.status & job_status::missed) == 0);
@@ -171,6 +169,10 @@ class TaskRunner {
     [[gnu::noinline]] void complete(Ticks finish) noexcept {
         record_->hold();
         const Ticks visible = due_;
+        const Ticks released = job_.ready > job_.release ? job_.ready : job_.release;
+        if (job_.start > released && job_.start - released > setup_.period / 10) {
+            job_.status |= job_status::late_release;
+        }
         for (std::uint32_t i = 0; i < setup_.write_count; ++i) {
             const WriteEnd& end = setup_.writes[i];
             Transferred moved = end.write(end.self, setup_.out + end.offset, end.logical ? visible : finish);
@@ -214,13 +216,6 @@ class TaskRunner {
     [[nodiscard]] const TaskSetup& setup() const noexcept { return setup_; }
 
   private:
-    // Of a job that has started.
-    void note_lateness() noexcept {
-        const Ticks released = job_.ready > job_.release ? job_.ready : job_.release;
-        if (job_.start > released && job_.start - released > setup_.period / 10) {
-            job_.status |= job_status::late_release;
-        }
-    }
     // Out of line: a task without inputs begins sooner.
     [[gnu::noinline]] bool take_inputs() noexcept {
         bool reset = false;

@@ -199,10 +199,6 @@ class Steps final : public vt::Observer {
         t.prepared->runner().begin(tick_of(job.release), tick_of(ready),
                                    tick_of(job.release + system_->tasks[task].plan.deadline), job.seq);
         UnderWay begun{t.prepared->runner().under_way(), {}};
-        if (t.three_phase) {
-            // A load waits for its slot by design.
-            begun.begun.job.status &= ~job_status::late_release;
-        }
         begun.out.assign(t.computed.get(), t.computed.get() + t.bytes);
         t.under_way.push_back(std::move(begun));
         t.next = job.seq + std::uint64_t{1};

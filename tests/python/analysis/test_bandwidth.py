@@ -17,7 +17,6 @@ from consort.errors import BadInput
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.exchange.sag import jobs_of
-from consort.generate.plan import PartitionOptions, make_plan
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.model.description import Scheduling
 from consort.plan import plan
@@ -231,8 +230,6 @@ def test_what_has_no_accesses_says_so() -> None:
     system = described()
     with pytest.raises(BadDescription, match=r"scheduling.a53-0.bandwidth: a simulation has no single"):
         prepare(system)
-    with pytest.raises(BadInput, match="no budget of accesses"):
-        make_plan(system, PartitionOptions(window=0))
     with pytest.raises(BadInput, match="processor never stalls"):
         jobs_of(system, "a53-0", Report())
     report = Report()

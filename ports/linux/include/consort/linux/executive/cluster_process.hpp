@@ -272,9 +272,9 @@ class ClusterProcess {
             return;
         }
         Job job{};
-        const app::TaskSetup& setup = member.prepared->setup();
         job.release = shared_->run[0].start.load(std::memory_order_relaxed) +
-                      Clock::from_ns(member.prepared->config().offset_ns) + event.job * setup.period;
+                      Clock::from_ns(member.prepared->config().offset_ns) +
+                      event.job * Clock::from_ns(member.prepared->config().period_ns);
         job.ready = job.release;
         job.seq = event.job;
         job.status = job_status::missed | status;

@@ -183,7 +183,8 @@ class PreparedTask {
         app::TaskSetup setup;
         setup.task = index;
         setup.core = config_->core;
-        setup.period = Clock::from_ns(config_->period_ns);
+        const bool waits_for_slot = config.cores[config_->core].policy == CorePolicy::three_phase;
+        setup.period = waits_for_slot ? ~Ticks{0} : Clock::from_ns(config_->period_ns);
         setup.deadline = Clock::from_ns(config_->deadline_ns);
         setup.give_up = Clock::from_ns(config_->give_up_ns);
         setup.on_miss = config_->on_miss;
