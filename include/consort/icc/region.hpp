@@ -224,10 +224,11 @@ struct RegionMap {
     [[nodiscard]] void* state() const noexcept { return base + state_offset; }
     [[nodiscard]] void* generation() const noexcept { return base + offsetof(RegionHeader, generation); }
     [[nodiscard]] void* entry(std::uint32_t index) const noexcept {
-        return base + table_offset + std::size_t{index} * sizeof(ObjectEntry);
+        return base + table_offset + static_cast<std::size_t>(index * std::uint32_t{sizeof(ObjectEntry)});
     }
     [[nodiscard]] void* leaf(std::uint32_t object_capacity, std::uint32_t index) const noexcept {
-        return base + leaves_offset(object_capacity) + std::size_t{index} * sizeof(Leaf);
+        return base + leaves_offset(object_capacity) +
+               static_cast<std::size_t>(index * std::uint32_t{sizeof(Leaf)});
     }
     static constexpr std::uint32_t leaves_offset(std::uint32_t object_capacity) noexcept {
         return table_offset + object_capacity * std::uint32_t{sizeof(ObjectEntry)};
