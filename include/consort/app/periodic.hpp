@@ -48,16 +48,18 @@ struct PeriodicTask {
     PeriodicPlan plan{};
 };
 
-// What is asked of a port.
-//   now        the instant, in ticks; this and all others are called with interrupts disabled
-//   begin      the instant at which a job begins; anything where no task skips jobs
-//   arm        timer() is to be called at this instant, or at once where it has passed; replaces the one
-//   before disarm     it is not to be called any more prepare    release, due and seq are of the next job now
-//   execute    the job, which begins now, to its end, with interrupts enabled. False: `stop`
-//   skip       the job is not executed any more: its record
-//   until      no job that is due then or later is released
-//   stopped    the same as `until() <= now`, if a job has said so
-//   settle     after a job has ended, before the next is chosen
+// What is asked of a port; all but `execute` and `enable` are called with interrupts disabled.
+//
+//   now      the instant, in ticks
+//   begin    the instant at which a job begins; any value where no task skips jobs
+//   arm      call timer() at this instant, or at once where it has passed; replaces the instant armed before
+//   disarm   no longer call timer()
+//   prepare  release, due and seq are now those of the next job
+//   execute  the job, which begins now, to its end, with interrupts enabled; false: `stop`
+//   skip     the job is not executed: record it
+//   until    no job that is due then or later is released
+//   stopped  the same as `until() <= now`, if a job has said so
+//   settle   called after a job has ended, before the next is chosen
 template <class P, class T>
 concept PeriodicPort = std::derived_from<T, PeriodicTask> && requires(P& port, T& task, Time time) {
     { port.now() }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.figures import NOTHING, Cost, Figures, MissingFigure
@@ -34,16 +35,15 @@ def checkpoint(figures: Figures, task: PlannedTask, *, loaded: bool = True) -> C
     return used + state + word
 
 
-def executions(plan: Plan) -> dict[str, int | None]:
-    """What jobs execute at most, with their checkpoints, where that is known [ps]."""
+def executions(plan: Plan) -> dict[str, int]:
+    """What jobs execute at most, with their checkpoints [ps]; tasks that lack a figure are left out."""
     figures = Figures(plan)
-    found: dict[str, int | None] = {}
+    found = {}
     for name, task in plan.tasks.items():
-        try:
-            saved = checkpoint(figures, task).ps
-        except MissingFigure:
-            saved = 0
-        found[name] = None if task.wcet_ps is None else task.wcet_ps + saved
+        if task.wcet_ps is None:
+            continue
+        with suppress(MissingFigure):
+            found[name] = task.wcet_ps + checkpoint(figures, task).ps
     return found
 
 

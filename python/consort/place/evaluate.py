@@ -25,7 +25,7 @@ from consort.place.ranks import (
     slack_at,
     takes_audsley,
 )
-from consort.place.settings import Setting
+from consort.place.settings import BILLION, Setting
 from consort.plan import Plan, plan
 
 CHANGES = "changes of mode"
@@ -239,7 +239,7 @@ class Evaluator:
             if slacks[-1] is None:
                 bad = next(b for b in bounds if not b.schedulable)
                 return None, bad.verdict(), (bad.core,)
-        return least(slacks) if slacks else goals.BILLION, "", ()
+        return least(slacks) if slacks else BILLION, "", ()
 
     def _judge(self, choice: Choice) -> Outcome:
         parts = tuple(self.parts(choice))

@@ -10,11 +10,10 @@ from typing import Literal, get_args
 from consort.analysis.result import Bound, in_words
 from consort.errors import BadInput
 from consort.place.problem import Choice, Decision, Place, Problem
+from consort.place.settings import BILLION
 
 Goal = Literal["slack", "cores", "reaction", "energy", "budgets", "latency", "moves"]
 GOALS: tuple[Goal, ...] = tuple(goal for goal in get_args(Goal) if goal != "moves")
-# Slack is counted in parts of a billion of the deadline.
-BILLION = 10**9
 _SECOND = 10**12
 # More than any sum of times or energies may be, and far from where the solver's integers end.
 MOST = 10**17

@@ -14,9 +14,10 @@ from consort.analysis.result import Bound
 from consort.place import goals
 from consort.place.cuts import Cut, Literal
 from consort.place.evaluate import Evaluator
-from consort.place.goals import BILLION, Goal
+from consort.place.goals import Goal
 from consort.place.problem import Choice, Place, Problem
 from consort.place.ranks import plain
+from consort.place.settings import BILLION
 from consort.place.together import add_slots, add_together, total
 
 SEED = 1

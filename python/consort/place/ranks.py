@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from consort.place.goals import BILLION, slack_of
+from consort.place.goals import slack_of
 from consort.place.problem import Problem
+from consort.place.settings import BILLION
 from consort.plan import Plan
 
 Slack = int | None

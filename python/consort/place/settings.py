@@ -20,7 +20,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 # In so many steps a range is looked at that says nothing else, and a supply, and a budget of accesses.
 STEPS = 10
 SUPPLY_STEPS = 100
-_BILLION = 10**9
+# Slack and shares are counted in billionths.
+BILLION = 10**9
 # What no block lies in that another core is to find.
 _NOT_SHARED = ("scratchpad", "flash", "cache", "remote")
 
@@ -239,8 +240,8 @@ def _supplies(
             [one for one in wanted if one],
             given,
             names,
-            spelled=lambda one: Duration.spelled(one),
-            shares=lambda one, period=period: -(-one * _BILLION // period),
+            spelled=Duration.spelled,
+            shares=lambda one, period=period: -(-one * BILLION // period),
         )
 
 
@@ -266,7 +267,7 @@ def _bandwidths(
             bandwidth.budget,
             names,
             spelled=lambda one: one,
-            shares=lambda one, longest=longest, period=period: -(-one * longest * _BILLION // period),
+            shares=lambda one, longest=longest, period=period: -(-one * longest * BILLION // period),
         )
 
 

@@ -10,8 +10,9 @@ from ortools.sat.python import cp_model
 
 from consort.model import Duration
 from consort.place.demand import Asked, levels, stretches
-from consort.place.goals import BILLION, MOST
+from consort.place.goals import MOST
 from consort.place.ranks import local_only
+from consort.place.settings import BILLION
 from consort.plan import Plan, plan
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from consort.simulate.limits import simulated_limits
 def bounds_of(made: Plan) -> Bounds:
     """The bounds of a plan, in its own time; none for a plan that cannot be analysed, and the run says so."""
     # On this machine the execution of a step is timed without its checkpoint.
-    wcets = {name: task.wcet_ps for name, task in made.tasks.items()}
-    if made.target == "virtual":
-        wcets = executions(made)
+    alone = {name: task.wcet_ps for name, task in made.tasks.items()}
+    wcets = executions(made) if made.target == "virtual" else alone
     try:
         found = analyze_system(made)
     except BadInput:

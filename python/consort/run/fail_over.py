@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from consort.record.status import STATUS
 from consort.record.stays import Stay
 
 PS = 10**12
-Disturbed = Callable[[int, int], bool]
 
 
 def gaps_of(

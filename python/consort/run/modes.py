@@ -24,10 +24,9 @@ from consort.record.raw import RawRun
 from consort.record.sections import HAND_OVERS
 from consort.record.status import EVENTS
 from consort.record.stays import Stay
-from consort.run.fail_over import disturbed_between, gaps_of
+from consort.run.fail_over import PS, disturbed_between, gaps_of
 from consort.run.phases import phases_section, stay_after
 
-PS = 10**12
 _GIVEN, _TAKEN = EVENTS.index("state-given"), EVENTS.index("state-taken")
 
 

@@ -29,6 +29,8 @@ from run_support import beside_time, consort, processes, silent, wait_for
 
 # The machine may have fewer CPUs than the system has cores.
 SCALE = 2
+# Longer than a core of a loaded machine is kept from its CPU: it is not to be taken for dead.
+DETECTION_MS = 200
 
 
 def mortal(folder: Path, *, jobs: int = 40, **more: Any) -> Path:
@@ -48,7 +50,7 @@ def mortal(folder: Path, *, jobs: int = 40, **more: Any) -> Path:
         "start": "first",
         "agreement": "1ms",
         "state_through": "shm",
-        "detection": "40ms",
+        "detection": f"{DETECTION_MS}ms",
         "fail_over": [{"core": "master-0", "to": "second"}, {"core": "master-1", "to": "third"}],
     }
     data |= more
@@ -174,7 +176,7 @@ def cores(program: Path) -> list[int]:
     return sorted(process.pid for process in found if process.parent in mine)
 
 
-@pytest.mark.parametrize("ms", [62, *(pytest.param(ms, marks=pytest.mark.slow) for ms in (20, 200))])
+@pytest.mark.parametrize("ms", [380, *(pytest.param(ms, marks=pytest.mark.slow) for ms in (100, 900))])
 def test_a_core_that_was_only_stopped_never_runs_beside_the_other(file: Path, ms: int) -> None:
     """It is continued before it is suspected, about then, or long after."""
     program = prepare(load_system(file), silent, Options()).program
@@ -274,7 +276,7 @@ def test_analysis_bounds_the_gap_and_counts_the_checkpoints(file: Path) -> None:
     assert gap is not None and gap.response is not None
     assert gap.response == sum(step.length * step.count for step in gap.explanation)
     parts = {step.label: step.length for step in gap.explanation}
-    assert parts["detection"] == 40 * 10**9
+    assert parts["detection"] == DETECTION_MS * 10**9
     assert parts["change first -> second"] == found.change("first", "second").response
     first = next(bound for bound in found.modes["second"] if bound.task == "mover")
     assert parts["first job of mover in second"] == first.response

@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "consort/app/mode_change.hpp"
@@ -162,22 +164,20 @@ class ModeProcess {
     // Cores that died since it was looked: each death is a request, at the instant at which it was known.
     bool take_deaths() {
         bool leaves = false;
-        for (std::size_t core = 0; core < handled_.size(); ++core) {
-            if (!handled_[core] && fail_over_.dead(core)) {
-                handled_[core] = true;
-                leaves = request({shared_->cores[core].died_at.load(), *config_->changes.fail_over[core]}) ||
-                         leaves;
-            }
+        while (const auto core = unhandled_death()) {
+            handled_[*core] = true;
+            leaves =
+                request({shared_->cores[*core].died_at.load(), *config_->changes.fail_over[*core]}) || leaves;
         }
         return leaves;
     }
-    [[nodiscard]] bool death_waits() const {
+    [[nodiscard]] std::optional<std::size_t> unhandled_death() const {
         for (std::size_t core = 0; core < handled_.size(); ++core) {
             if (!handled_[core] && fail_over_.dead(core)) {
-                return true;
+                return core;
             }
         }
-        return false;
+        return std::nullopt;
     }
 
     // What a job's output asked for since it was looked for last. True: the releases of the mode end now.
@@ -221,7 +221,7 @@ class ModeProcess {
         RunLine& line = shared_->run[0];
         while (!shared_->stopping() && Clock::now() < until) {
             const std::uint32_t rung = line.acknowledgements.load(std::memory_order_seq_cst);
-            if (asked && (line.asked.load(std::memory_order_relaxed) != 0 || death_waits())) {
+            if (asked && (line.asked.load(std::memory_order_relaxed) != 0 || unhandled_death())) {
                 return;
             }
             sleep_for_doorbell(line.acknowledgements, line.acknowledgements_awaited, rung,
