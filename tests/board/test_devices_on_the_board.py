@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from board_support import board
-from consort.board.boards import kernel_board
+from consort.board.boards import kernel_board, roles
 from consort.board.devices import (
     BoxShape,
     DeviceSetup,
@@ -25,7 +25,8 @@ from consort.board.devices import (
     serial_messages,
     socket_line,
 )
-from consort.board.scratchpad import KernelResult, KernelRun, KernelTask, run_kernel
+from consort.board.layouts import Layouts
+from consort.board.scratchpad import KernelResult, KernelRun, KernelTask, kernel_images, run_kernel
 from consort.board.session import Board
 from consort.board.task_image import TaskImage, image_of_text, make_image
 from consort.errors import BadInput
@@ -264,7 +265,10 @@ def test_frames_of_the_uart_are_taken_apart_again():
     ],
 )
 def test_what_the_device_cannot_carry_is_refused(change: dict[str, object], why: str):
+    board("versal")
     setup = DeviceSetup([Mirror(0, 0, BOX, BOX)], [Subscribed(0, 0, 1)], [Flow(1, 64, MS, 1)])
+    spec = kernel_board()
+    layouts = Layouts(kernel_images(spec)[roles(spec)[1].name])
 
     class Window:
         def place(self, content: bytes) -> int:
@@ -274,4 +278,4 @@ def test_what_the_device_cannot_carry_is_refused(change: dict[str, object], why:
             return 0
 
     with pytest.raises(BadInput, match=why):
-        place_devices(replace(setup, **change), Window(), kernel_board())  # type: ignore[arg-type]
+        place_devices(replace(setup, **change), Window(), spec, layouts)  # type: ignore[arg-type]

@@ -10,11 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from board_support import PATIENCE, board
-from consort.board.boards import kernel_board
+from consort.board.boards import kernel_board, roles
 from consort.board.scratchpad import (
-    KINDS,
-    OUTCOMES,
-    PARTITION_BYTES,
     Fault,
     KernelResult,
     KernelRun,
@@ -26,6 +23,7 @@ from consort.errors import BadInput, SystemFails
 
 HERE = Path(__file__).resolve().parent
 ON_CHIP = kernel_board().memory["on_chip"].address
+PARTITION_BYTES = roles(kernel_board())[0].scratchpad.bytes // 2
 US = 1000
 SLOT = 160 * US
 CONSTANT = 0x1234
@@ -64,13 +62,13 @@ def run(tasks: list[KernelTask], *faults: Fault, until: int = 30_000) -> KernelR
 def kinds(result: KernelResult) -> dict[str, int]:
     """How often each thing happened that is no job's ordinary life."""
     ordinary = ("release", "load_begin", "load_end", "unload_begin", "unload_end")
-    names = [KINDS[k] for k in result.events["kind"]]
+    names = [result.kinds[k] for k in result.events["kind"]]
     return {k: names.count(k) for k in dict.fromkeys(names) if k not in ordinary}
 
 
 def outcomes(result: KernelResult, core: int, task: int) -> list[str]:
     jobs = result.jobs[(result.jobs["core"] == core) & (result.jobs["task"] == task)]
-    return [OUTCOMES[o] for o in jobs["outcome"]]
+    return [result.outcomes[o] for o in jobs["outcome"]]
 
 
 def sums(result: KernelResult, name: str, count: int) -> list[int]:

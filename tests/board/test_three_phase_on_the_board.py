@@ -20,7 +20,7 @@ from consort.board.boards import kernel_board
 from consort.board.generated import board_tables
 from consort.board.kernel_order import first_difference
 from consort.board.kernel_plan import KernelPlan, kernel_plan
-from consort.board.scratchpad import KINDS, run_kernel
+from consort.board.scratchpad import run_kernel
 from consort.board.task_image import PAGE, TaskImage
 from consort.errors import BadInput
 from consort.judge import Bounds
@@ -111,7 +111,9 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
     planned = planned_on(system)
     result = run_kernel(planned.run)
     assert first_difference(planned, result, None) is None
-    assert [KINDS[k] for k in result.events["kind"]].count("load_begin") == result.jobs.size == 4 + 3 + 4
+    assert (
+        [result.kinds[k] for k in result.events["kind"]].count("load_begin") == result.jobs.size == 4 + 3 + 4
+    )
     # Jobs of the 4th row on use the inputs again, on the state that the 3rd has left.
     totals = [int.from_bytes(out, "little") for out in result.outputs["a"]]
     assert totals == [7 + 3, 7 + 9, 7 + 18, 7 + 21]
@@ -119,7 +121,7 @@ def test_a_run_holds_and_what_is_wrong_with_it_would_be_seen(
     assert totals == [7 + 1, 7 + 3, 7 + 6, 7 + 7]
 
     swapped = replace(result, events=result.events.copy())
-    loads = np.flatnonzero(swapped.events["kind"] == KINDS.index("load_begin"))
+    loads = np.flatnonzero(swapped.events["kind"] == swapped.kinds.index("load_begin"))
     swapped.events[loads[[0, 1]]] = swapped.events[loads[[1, 0]]]
     difference = first_difference(planned, swapped, None)
     assert difference is not None and "load begin of" in difference and "in the simulation" in difference

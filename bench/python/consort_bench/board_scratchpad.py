@@ -26,7 +26,8 @@ from consort.board.description import BoardSpec
 from consort.board.image import board_program
 from consort.board.kernel import reference
 from consort.board.kernel_plan import KernelPrograms, placed
-from consort.board.scratchpad import MAGIC, TABLES, TASK_ROW, Window
+from consort.board.layouts import FILLER, Layouts, packed
+from consort.board.scratchpad import TABLES, Window
 from consort.board.session import Board
 from consort.board.task_image import TaskImage, aligned, image_of_text, make_image
 from consort.errors import BadInput
@@ -136,26 +137,44 @@ def _run(
 ) -> tuple[NDArray[np.uint32], list[list[bytes]]]:
     """Instructions (task, job, way); and of each task the last outputs of both ways."""
     core = roles(spec)[2]
-    window = Window(spec.window_bytes)
-    rows, outputs_at = [], []
-    for name, image in images.items():
-        stride = aligned(image.inputs)
-        given = b"".join(row + bytes(stride - len(row)) for row in inputs.get(name, ())) if stride else b""
-        outputs_at.append(window.reserve(2 * aligned(image.outputs)))
-        places = (window.place(image.code), window.place(image.state), window.place(given))
-        sizes = (len(image.code), len(image.state), image.inputs, image.outputs)
-        count = max(1, len(inputs.get(name, ())))
-        # Times and policies are not asked for.
-        rows.append(TASK_ROW.pack(*(0,) * 8, *sizes, *places, count, outputs_at[-1], 2, 0, 0, 0, 0))
-    counts_at = window.reserve(4 * len(images) * JOBS * 2)
-    tasks_at = window.place(b"".join(rows))
-    table = (MAGIC, 1, 0, 0, 0, len(rows), tasks_at, 0, 0, 0, 0, counts_at, 0, 0, 0, 0, 0, 1)
-    # The beginning of `Tables` in the port's scratchpad.hpp.
-    contents = {**window.contents, TABLES: struct.pack("<18IQ", *table, JOBS)}
     with tempfile.TemporaryDirectory(prefix="consort-count-") as folder:
         beside = Path(folder) / "direct.cpp"
         beside.write_text(_direct_source(system, list(images)), encoding="utf-8")
         program = _program(spec, beside)
+    layouts = Layouts(program[core.name])
+    row, tables = layouts.struct("scratchpad::TaskRow"), layouts.struct("scratchpad::Tables")
+    window = Window(spec.window_bytes)
+    rows, outputs_at = [], []
+    for name, image in images.items():
+        stride = aligned(image.inputs)
+        given = b"".join(one + bytes(stride - len(one)) for one in inputs.get(name, ())) if stride else b""
+        outputs_at.append(window.reserve(2 * aligned(image.outputs)))
+        wanted = {
+            "code": len(image.code),
+            "data": len(image.state),
+            "inputs": image.inputs,
+            "outputs": image.outputs,
+            "code_at": window.place(image.code),
+            "data_at": window.place(image.state),
+            "inputs_at": window.place(given),
+            "input_rows": max(1, len(inputs.get(name, ()))),
+            "outputs_at": outputs_at[-1],
+            "output_rows": 2,
+        }
+        # Times and policies are not asked for.
+        rows.append(packed(row, **dict.fromkeys(row.names or (), 0) | wanted))
+    counts_at = window.reserve(4 * len(images) * JOBS * 2)
+    asked = {
+        "magic": layouts.constant("scratchpad::Tables", "magic_number"),
+        "cores": 1,
+        "tasks": len(rows),
+        "tasks_at": window.place(b"".join(rows)),
+        "events_at": counts_at,
+        "tick": 1,
+        "until": JOBS,
+    }
+    unused = dict.fromkeys(set(tables.names or ()) - {FILLER}, 0)
+    contents = {**window.contents, TABLES: packed(tables, **unused | asked)}
     orders: dict[int, tuple[int, Sequence[int]]] = {core.place: (1, ())}
     with Board(spec, program, orders=orders, contents=contents, counted=True) as board:
         board.wait([core.place], SECONDS)

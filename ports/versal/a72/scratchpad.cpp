@@ -48,14 +48,14 @@ extern "C" void consort_second_main() {
 }
 
 int consort_program(bare::ControlBlock& block) noexcept {
-    if (in_window<const Tables>(tables_at)->magic != magic) {
+    if (in_window<const Tables>(tables_at)->magic != Tables::magic_number) {
         return bare::fail(block, "no tables in the window");
     }
     auto* word = reinterpret_cast<volatile std::uint32_t*>(shared_at);
     for (std::uint32_t i = 0; i < sizeof(OnChip) / 4; ++i) {
         word[i] = 0;
     }
-    Access::store<SyncPoint::queue_release>(on_chip_shared().cleared, magic);
+    Access::store<SyncPoint::queue_release>(on_chip_shared().cleared, Tables::magic_number);
     if (const char* wrong = read_tables(kernel_tables)) {
         return bare::fail(block, wrong);
     }

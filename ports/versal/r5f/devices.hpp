@@ -103,8 +103,8 @@ class Node {
     const IoTables* tables_ = nullptr;
     Gem gem_;
     Ticks start_ = 0;
-    Ticks next_[most_flows] = {};
-    std::uint32_t expected_[most_flows] = {};
+    Ticks next_[IoTables::most_flows] = {};
+    std::uint32_t expected_[IoTables::most_flows] = {};
     std::uint32_t unexpected_ = 0;
     std::uint32_t message_[longest_message / 4] = {};
 };
@@ -142,13 +142,13 @@ class Device {
 // Everything behind the kernel's back.
 class Devices {
   public:
-    using Subsystem = spm::IoSubsystem<Device, most_mirrors, most_subscriptions>;
+    using Subsystem = spm::IoSubsystem<Device, IoTables::most_mirrors, IoTables::most_subscriptions>;
 
     // Returns what is wrong with the tables, or nullptr.
     const char* prepare(const IoTables& tables) noexcept {
         tables_ = &tables;
-        if (tables.mirrors > most_mirrors || tables.subscriptions > most_subscriptions ||
-            tables.flows > most_flows) {
+        if (tables.mirrors > IoTables::most_mirrors || tables.subscriptions > IoTables::most_subscriptions ||
+            tables.flows > IoTables::most_flows) {
             return "more mirrors, subscriptions or flows than there is room for";
         }
         const auto* mirrors = in_window<const MirrorRow>(tables.mirrors_at);
@@ -212,8 +212,8 @@ class Devices {
     const IoTables* tables_ = nullptr;
     Device device_;
     Node node_;
-    spm::MirrorSetup setup_[most_mirrors] = {};
-    spm::Subscription subscription_[most_subscriptions] = {};
+    spm::MirrorSetup setup_[IoTables::most_mirrors] = {};
+    spm::Subscription subscription_[IoTables::most_subscriptions] = {};
     Subsystem io_{device_, setup_, 0, subscription_, 0};
     Ticks longest_ = 0;
     bool turn_ = false;

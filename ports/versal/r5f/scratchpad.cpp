@@ -87,20 +87,20 @@ class Board {
             return;
         }
         if (events_ < tables_->events) {
-            in_window<EventRow>(tables_->events_at)[events_] = {event.at - start_, kind, event.core,
+            in_window<EventRow>(tables_->events_at)[events_] = {since_start(event.at), kind, event.core,
                                                                 event.task, event.job};
         }
         ++events_;
     }
     void finished(const spm::JobRecord& j) noexcept {
         if (jobs_ < tables_->jobs) {
-            in_window<JobRow>(tables_->jobs_at)[jobs_] = {j.release - start_,
-                                                          j.load - start_,
-                                                          j.ready - start_,
-                                                          j.start - start_,
-                                                          j.finish - start_,
-                                                          j.unload - start_,
-                                                          j.end - start_,
+            in_window<JobRow>(tables_->jobs_at)[jobs_] = {since_start(j.release),
+                                                          since_start(j.load),
+                                                          since_start(j.ready),
+                                                          since_start(j.start),
+                                                          since_start(j.finish),
+                                                          since_start(j.unload),
+                                                          since_start(j.end),
                                                           j.core,
                                                           j.task,
                                                           j.job,
@@ -149,6 +149,9 @@ class Board {
     }
 
   private:
+    [[nodiscard]] std::int64_t since_start(Ticks at) const noexcept {
+        return static_cast<std::int64_t>(at - start_);
+    }
     [[nodiscard]] const FaultRow* fault_of(std::uint32_t transfer) const noexcept {
         const auto* rows = in_window<const FaultRow>(tables_->faults_at);
         for (std::uint32_t i = 0; i < tables_->faults; ++i) {
@@ -302,7 +305,7 @@ Ticks wait_for_instant(Ticks next, Ticks last, Board& board, const Kernel& kerne
 
 int consort_program(bare::ControlBlock& block) noexcept {
     const auto& tables = *in_window<const Tables>(tables_at);
-    if (tables.magic != magic) {
+    if (tables.magic != Tables::magic_number) {
         return bare::fail(block, "no tables in the window");
     }
     static Board board(tables);
@@ -336,7 +339,7 @@ int consort_program(bare::ControlBlock& block) noexcept {
     }
     static Devices attached;
     Devices* const devices = tables.io_at != 0 ? &attached : nullptr;
-    while (Access::load<SyncPoint::queue_observe>(on_chip_shared().cleared) != magic) {
+    while (Access::load<SyncPoint::queue_observe>(on_chip_shared().cleared) != Tables::magic_number) {
         ThisPort::relax();
     }
     if (!set_clocks(block)) {

@@ -8,14 +8,13 @@ namespace consort::versal::scratchpad {
 namespace {
 
 spm::Task task[most_cores][most_tasks];
-constexpr std::uint32_t most_slots = 64;
-spm::Slot slot[most_slots];
+spm::Slot slot[kernel_slots];
 
 }  // namespace
 
 const char* read_tables(KernelTables& into) noexcept {
     const auto& tables = *in_window<const Tables>(tables_at);
-    if (tables.cores > most_cores || tables.slots > most_slots) {
+    if (tables.cores > most_cores || tables.slots > kernel_slots) {
         return "tables of too many cores or slots";
     }
     into.cores = tables.cores;

@@ -148,6 +148,16 @@ class KernelSpec(Described):
     io_core: Name = Field(description="The core that moves.", examples=["r5f"])
     application_core: Name = Field(description="The core that executes.", examples=["a72"])
     application_cores: Annotated[int, Field(ge=1, le=4)] = Field(description="How many of them there are.")
+    slot_owners: Annotated[int, Field(ge=1, le=16)] = Field(
+        description="How many cores may own slots: what was analysed for more cores than there are can be"
+        " tried on some of them, the slots of the others pass unused."
+    )
+    tasks: Annotated[int, Field(ge=1, le=64)] = Field(description="How many tasks a core has at most.")
+    slots: Annotated[int, Field(ge=1, le=4096)] = Field(description="How many slots the table has at most.")
+    scratchpad: Size = Field(
+        description="The scratchpad of a core in the range on_chip: two partitions.", examples=["96KiB"]
+    )
+    stack: Size = Field(description="The end of it that is the stack of all jobs.", examples=["4KiB"])
     second_core_control_block: Annotated[int, Field(ge=0, lt=FIRST_PROCESS)] = Field(
         description="The control block of the second one, which the first one starts."
     )

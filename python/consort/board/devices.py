@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The I/O subsystem of the board's scratchpad kernel: mirror buffers, subscriptions, the line, its other end.
 
-Offsets are those of the port's devices.hpp.
+Tables and results are structs of the I/O core's image (the port's devices.hpp).
 """
 
 from __future__ import annotations
@@ -10,24 +10,20 @@ import re
 import struct
 from binascii import crc_hqx
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
 from consort.board.description import BoardSpec
+from consort.board.layouts import Layouts, packed
 from consort.board.qemu import quoted
 from consort.errors import BadInput
 
-MOST_MIRRORS, MOST_SUBSCRIPTIONS, MOST_FLOWS = 16, 32, 16
 # A frame: Ethernet header and the message's length; the longest message fits a frame of 1,518 bytes.
 HEADER, LONGEST = 16, 1500
 TYPE = 0x88B5
-_TABLES = struct.Struct("<14I")
-_MIRROR = struct.Struct("<9I")
-_SUBSCRIPTION = struct.Struct("<4I")
-_FLOW = struct.Struct("<2Q4I")
-_RESULTS = struct.Struct("<10I")
-_FLOW_RESULT = struct.Struct("<8I")
 # Addresses of the board's controller and of the other end of the line; locally administered.
 HERE, THERE = bytes([2, 0, 0, 0, 0, 1]), bytes([2, 0, 0, 0, 0, 2])
 
@@ -138,10 +134,6 @@ class DeviceResult:
     flows: tuple[FlowResult, ...]
 
 
-DEVICE_COUNTS = tuple(f.name for f in fields(DeviceResult) if f.name != "flows")
-FLOW_COUNTS = tuple(f.name for f in fields(FlowResult) if f.name != "flow")
-
-
 class Window(Protocol):
     """Where tables are placed."""
 
@@ -202,13 +194,18 @@ def _ring(buffers: int, message: int) -> int:
     return (buffers * 8 + 8 + 63) // 64 * 64 + buffers * ((message + HEADER + 63) // 64 * 64)
 
 
-def place_devices(setup: DeviceSetup | None, window: Window, spec: BoardSpec) -> int:
+def place_devices(setup: DeviceSetup | None, window: Window, spec: BoardSpec, layouts: Layouts) -> int:
     """Puts the tables into the window; where they begin, 0 without devices."""
     if setup is None:
         return 0
-    _check(setup)
+    _check(setup, layouts)
     own = spec.memory["io_core_memory"]
-    at, rows = 0, []
+    at, mirrors = 0, []
+    on_full = layouts.enumerators("spm::OnFull")
+    mirror, subscription, flow, result = (
+        layouts.struct(f"scratchpad::{name}")
+        for name in ("MirrorRow", "SubscriptionRow", "FlowRow", "FlowResult")
+    )
     for m in setup.mirrors:
         places = []
         for box in (m.input, m.output):
@@ -218,10 +215,18 @@ def place_devices(setup: DeviceSetup | None, window: Window, spec: BoardSpec) ->
                 at += length
             else:
                 places.append(spec.window.address + window.reserve(length))
-        rows.append(
-            _MIRROR.pack(
-                *(m.core, m.task, m.input.capacity, m.input.payload, m.output.capacity, m.output.payload),
-                *(int(m.keep_all), *places),
+        mirrors.append(
+            packed(
+                mirror,
+                core=m.core,
+                task=m.task,
+                input=m.input.capacity,
+                input_payload=m.input.payload,
+                output=m.output.capacity,
+                output_payload=m.output.payload,
+                on_full=on_full["refuse" if m.keep_all else "overwrite"],
+                input_at=places[0],
+                output_at=places[1],
             )
         )
     message = longest(setup)
@@ -231,18 +236,31 @@ def place_devices(setup: DeviceSetup | None, window: Window, spec: BoardSpec) ->
             f"mirror buffers of {at} bytes and device buffers of {rings} do not fit into the I/O core's"
             f" {own.size.bytes} bytes"
         )
-    flows = [_FLOW.pack(f.period, f.offset, f.flow, f.bytes, f.count, 0) for f in setup.flows]
+    subscriptions = [
+        packed(subscription, core=s.core, task=s.task, flow=s.flow, mask=s.mask) for s in setup.subscriptions
+    ]
+    flows = [
+        packed(flow, period=f.period, offset=f.offset, flow=f.flow, bytes=f.bytes, count=f.count)
+        for f in setup.flows
+    ]
+    results = layouts.struct("scratchpad::IoResults").itemsize + result.itemsize * len(flows)
     return window.place(
-        _TABLES.pack(
-            *(len(rows), window.place(b"".join(rows))),
-            len(setup.subscriptions),
-            window.place(
-                b"".join(_SUBSCRIPTION.pack(s.core, s.task, s.flow, s.mask) for s in setup.subscriptions)
-            ),
-            *(at, setup.receive, setup.send, message),
-            *(len(flows), window.place(b"".join(flows))),
-            *(window.reserve(_ring(2 * setup.node, message)), setup.node),
-            *(window.reserve(_RESULTS.size + _FLOW_RESULT.size * len(flows)), setup.serial),
+        packed(
+            layouts.struct("scratchpad::IoTables"),
+            mirrors=len(mirrors),
+            mirrors_at=window.place(b"".join(mirrors)),
+            subscriptions=len(subscriptions),
+            subscriptions_at=window.place(b"".join(subscriptions)),
+            rings_at=at,
+            receive=setup.receive,
+            send=setup.send,
+            message=message,
+            flows=len(flows),
+            flows_at=window.place(b"".join(flows)),
+            node_rings_at=window.reserve(_ring(2 * setup.node, message)),
+            node_buffers=setup.node,
+            results_at=window.reserve(results),
+            serial=int(setup.serial),
         )
     )
 
@@ -253,12 +271,16 @@ def longest(setup: DeviceSetup) -> int:
     return max([*boxes, *(f.bytes for f in setup.flows)])
 
 
-def _check(setup: DeviceSetup) -> None:
+def _check(setup: DeviceSetup, layouts: Layouts) -> None:
     counts = (len(setup.mirrors), len(setup.subscriptions), len(setup.flows))
-    if any(n > most for n, most in zip(counts, (MOST_MIRRORS, MOST_SUBSCRIPTIONS, MOST_FLOWS), strict=True)):
+    mirrors, subscriptions, flows = (
+        layouts.constant("scratchpad::IoTables", f"most_{name}")
+        for name in ("mirrors", "subscriptions", "flows")
+    )
+    if any(n > most for n, most in zip(counts, (mirrors, subscriptions, flows), strict=True)):
         raise BadInput(
-            f"the board takes up to {MOST_MIRRORS} tasks with messages, {MOST_SUBSCRIPTIONS} subscriptions,"
-            f" {MOST_FLOWS} flows"
+            f"the board takes up to {mirrors} tasks with messages, {subscriptions} subscriptions,"
+            f" {flows} flows"
         )
     if longest(setup) > LONGEST:
         raise BadInput(f"a message of {longest(setup)} bytes; a frame carries up to {LONGEST}")
@@ -269,16 +291,19 @@ def _check(setup: DeviceSetup) -> None:
             raise BadInput(f"flow {f.flow}: the node's messages are words, at least two; not {f.bytes} bytes")
 
 
-def read_devices(setup: DeviceSetup, read: Callable[[int, int], bytes], at: int) -> DeviceResult:
+def read_devices(
+    setup: DeviceSetup, read: Callable[[int, int], bytes], at: int, layouts: Layouts
+) -> DeviceResult:
     """What the board wrote behind the tables at `at`."""
-    results = _TABLES.unpack(read(at, _TABLES.size))[12]
-    counts: dict[str, int] = dict(
-        zip(DEVICE_COUNTS, _RESULTS.unpack(read(results, _RESULTS.size)), strict=True)
+    tables, counts, row = (
+        layouts.struct(f"scratchpad::{name}") for name in ("IoTables", "IoResults", "FlowResult")
     )
+    results = int(np.frombuffer(read(at, tables.itemsize), tables)["results_at"][0])
+    found = np.frombuffer(read(results, counts.itemsize), counts)[0]
+    rows = np.frombuffer(read(results + counts.itemsize, row.itemsize * len(setup.flows)), row)
     flows = []
-    for i, flow in enumerate(setup.flows):
-        row = read(results + _RESULTS.size + i * _FLOW_RESULT.size, _FLOW_RESULT.size)
-        found: dict[str, int] = dict(zip(FLOW_COUNTS, _FLOW_RESULT.unpack(row), strict=True))
-        found["longest"] *= 64
-        flows.append(FlowResult(flow.flow, **found))
-    return DeviceResult(flows=tuple(flows), **counts)
+    for flow, one in zip(setup.flows, rows, strict=True):
+        of = {name: int(one[name]) for name in row.names or ()}
+        of["longest"] *= 64
+        flows.append(FlowResult(flow.flow, **of))
+    return DeviceResult(flows=tuple(flows), **{name: int(found[name]) for name in counts.names or ()})

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from consort.analysis.scratchpad import three_phase_cores
-from consort.board.description import BoardSpec
-from consort.board.scratchpad import SCRATCHPAD_BYTES, STACK_BYTES
+from consort.board.boards import roles
+from consort.board.description import BoardSpec, KernelSpec
 from consort.board.task_image import PAGE, TaskImage
 from consort.builds import digest, kept
 from consort.errors import BadInput
@@ -32,13 +32,13 @@ REACTION = 5_000_000
 def board_tables(spec: BoardSpec, system: System, images: Mapping[str, TaskImage], images_at: int) -> Path:
     """The folder of the generated files; the first image is at `images_at` in main memory."""
     names = three_phase_cores(system)
-    on_chip = spec.memory["on_chip"].address
-    scratchpads = {core: on_chip + n * SCRATCHPAD_BYTES for n, core in enumerate(names)}
+    on_chip, kernel = spec.memory["on_chip"].address, roles(spec)[0]
+    scratchpads = {core: on_chip + n * kernel.scratchpad.bytes for n, core in enumerate(names)}
     # Sets without a bound are run as well; the run says so.
     options = TableOptions(scratchpads=scratchpads, images=images_at, force=True)
     tables = make_tables(system, options)
     _whole(system, tables)
-    cores = tuple(_with_images(system, core, images) for core in tables.cores)
+    cores = tuple(_with_images(system, core, images, kernel) for core in tables.cores)
     tables = replace(tables, cores=cores, images=image_places(system, cores, options))
     files = table_files(tables)
 
@@ -50,7 +50,9 @@ def board_tables(spec: BoardSpec, system: System, images: Mapping[str, TaskImage
     return kept("tables", digest(part for item in sorted(files.items()) for part in item), "tables", make)
 
 
-def _with_images(system: System, core: PlannedCore, images: Mapping[str, TaskImage]) -> PlannedCore:
+def _with_images(
+    system: System, core: PlannedCore, images: Mapping[str, TaskImage], kernel: KernelSpec
+) -> PlannedCore:
     tasks = []
     for task in core.tasks:
         image = images[task.name]
@@ -65,7 +67,7 @@ def _with_images(system: System, core: PlannedCore, images: Mapping[str, TaskIma
                 field=f"tasks.{task.name}",
             )
         tasks.append(made)
-    room = SCRATCHPAD_BYTES - STACK_BYTES
+    room = kernel.scratchpad.bytes - kernel.stack.bytes
     if core.partition_bytes % PAGE or PARTITIONS * core.partition_bytes > room:
         raise BadInput(
             f"partitions of {core.partition_bytes} bytes ({core.name}); the board's are whole pages of"

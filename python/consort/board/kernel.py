@@ -23,7 +23,7 @@ from consort.board.kernel_order import ORDINARY, board_events, compared_until, f
 from consort.board.kernel_plan import KernelPlan, KernelPrograms, kernel_plan, row_of
 from consort.board.messages import failures, section
 from consort.board.recorded import Recorded, numbered
-from consort.board.scratchpad import KINDS, KernelResult, run_kernel
+from consort.board.scratchpad import KernelResult, run_kernel
 from consort.board.session import Board
 from consort.judge import Expected
 from consort.judge.outputs import distance, flattened
@@ -118,7 +118,7 @@ def _events(request: Request, planned: KernelPlan, result: KernelResult) -> NDAr
     found = result.of_kind(*COMMON)
     rows = np.zeros(found.size, struct_dtype(request.described["record"]["event"]))
     rows["time"] = found["at"] + request.begin
-    rows["kind"] = [EVENTS.index(COMMON[KINDS[kind]]) for kind in found["kind"]]
+    rows["kind"] = [EVENTS.index(COMMON[result.kinds[kind]]) for kind in found["kind"]]
     rows["task"] = NONE
     rows["core"] = [cores.index(planned.cores[core].core) for core in found["core"]]
     return rows

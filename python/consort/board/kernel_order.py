@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from consort.board.kernel_plan import KernelPlan
-from consort.board.scratchpad import KINDS, KernelResult
+from consort.board.scratchpad import KernelResult
 from consort.record.status import SLICES
 from consort.simulate.build import prepare as prepare_simulation
 from consort.simulate.engine import simulate
@@ -24,7 +24,7 @@ def compared_until(planned: KernelPlan, result: KernelResult) -> int | None:
         return None
     # Behind the last recorded end some jobs are under way that have no record.
     known = {(int(j["core"]), int(j["task"]), int(j["job"])) for j in result.jobs}
-    loads = result.events[result.events["kind"] == KINDS.index("load_begin")]
+    loads = result.of_kind("load_begin")
     unknown = [int(e["at"]) for e in loads if (int(e["core"]), int(e["task"]), int(e["job"])) not in known]
     last = min([*unknown, int(result.events["at"][-1])])
     return last // 10**6 * 10**6
@@ -46,9 +46,9 @@ def board_events(
 
     kernel: list[tuple[int, int, str, int, int, int]] = []
     for n, e in enumerate(result.events):
-        if KINDS[e["kind"]] in ORDINARY[1:]:
+        if result.kinds[e["kind"]] in ORDINARY[1:]:
             at = slot_begin(int(e["at"]))
-            kernel.append((at, n, KINDS[e["kind"]], int(e["core"]), int(e["task"]), int(e["job"])))
+            kernel.append((at, n, result.kinds[e["kind"]], int(e["core"]), int(e["task"]), int(e["job"])))
     jobs = result.jobs
     order = len(result.events)
     cores = {}

@@ -27,7 +27,7 @@ from consort.board.generated import board_tables
 from consort.board.messages import Messages, plan_messages
 from consort.board.placement import Placement
 from consort.board.programs import Programs
-from consort.board.scratchpad import APPLICATION_CORES, MOST_RECORDED, KernelRun, KernelTask
+from consort.board.scratchpad import MOST_RECORDED, KernelRun, KernelTask
 from consort.board.task_image import TaskImage, image_of_text, make_image
 from consort.errors import BadInput
 from consort.model import BadDescription, StepReference, System
@@ -55,14 +55,14 @@ def placed(system: System, board: str) -> Placement:
     """The same, whether its execution times are known or not."""
     spec = kernel_board(board)
     made = plan_of(system)
-    problems = list(_problems(made))
+    problems = list(_problems(made, roles(spec)[0].application_cores))
     if problems:
         raise BadDescription(problems)
     sides = dict.fromkeys(made.cores, roles(spec)[2].name)
     return Placement(_of_rows_alone(replace(made, target=spec.name)), spec, sides, kernel=True)
 
 
-def _problems(made: Plan) -> Iterator[BadInput]:
+def _problems(made: Plan, most: int) -> Iterator[BadInput]:
     def refuse(field: str, message: str) -> BadInput:
         return BadInput(message, file=made.system.file, field=field)
 
@@ -95,8 +95,8 @@ def _problems(made: Plan) -> Iterator[BadInput]:
             "the kernel records no data on its way, so that no chain can be judged; remove it",
         )
     cores = made.three_phase_cores
-    if len(cores) > APPLICATION_CORES:
-        text = f"{len(cores)} cores with three-phase tasks; the board has {APPLICATION_CORES}"
+    if len(cores) > most:
+        text = f"{len(cores)} cores with three-phase tasks; the board has {most}"
         yield refuse("tasks", text)
 
 

@@ -35,9 +35,17 @@ def header_text(spec: BoardSpec) -> str:
         lines.append(f"inline constexpr std::uint32_t control_block_of_{name} = {core.control_block};")
         lines.append(f'inline constexpr const char* title_of_{name} = "{core.title}";')
         lines.append(f"inline constexpr std::uint64_t clock_of_{name} = {core.clock.hertz}U;")
-    if spec.scratchpad_kernel is not None:
-        second = spec.scratchpad_kernel.second_core_control_block
-        lines.append(f"inline constexpr std::uint32_t control_block_of_second_core = {second};")
+    if (kernel := spec.scratchpad_kernel) is not None:
+        counts = {
+            "control_block_of_second_core": kernel.second_core_control_block,
+            "kernel_application_cores": kernel.application_cores,
+            "kernel_slot_owners": kernel.slot_owners,
+            "kernel_tasks": kernel.tasks,
+            "kernel_slots": kernel.slots,
+            "kernel_scratchpad_bytes": kernel.scratchpad.bytes,
+            "kernel_stack_bytes": kernel.stack.bytes,
+        }
+        lines += [f"inline constexpr std::uint32_t {name} = {count};" for name, count in counts.items()]
     return "\n".join([*lines, "", "}  // namespace consort::board", ""])
 
 

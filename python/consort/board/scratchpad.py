@@ -2,14 +2,13 @@
 """The scratchpad-centric kernel on an emulated board: the tables it starts from, what it did.
 
 Which core moves and which ones execute says the board (board.yaml, `scratchpad_kernel`); its on-chip memory
-is their scratchpads. The host leaves tables and images in the shared window (the port's scratchpad.hpp has
-the layout) and reads events, job records and outputs when all cores are done.
+is their scratchpads. The host leaves tables and images in the shared window, in structs of the I/O core's
+image, and reads events, job records and outputs when all cores are done.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,52 +16,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.board.boards import kernel_board, roles
-from consort.board.description import BoardSpec
+from consort.board.control_block import BYTES as CONTROL_BLOCK_BYTES
+from consort.board.description import CONTROL_BLOCKS, BoardSpec, KernelSpec
 from consort.board.devices import DeviceResult, DeviceSetup, hub, place_devices, read_devices, serial_line
 from consort.board.image import board_program
+from consort.board.layouts import Layouts, packed
 from consort.board.session import Board
 from consort.board.task_image import PAGE, TaskImage, aligned
 from consort.errors import BadInput, SystemFails
+from consort.generate.kernel import PARTITIONS
 from consort.source import need_source_tree
 
-MAGIC = 0x4D505343
-TABLES, CONTENTS = 0x10000, 0x11000
-APPLICATION_CORES, MOST_CORES, MOST_TASKS, MOST_SLOTS = 2, 4, 16, 64
+# Behind the control blocks; what the tables lead to begins in the next page.
+TABLES = CONTROL_BLOCKS * CONTROL_BLOCK_BYTES
+CONTENTS = TABLES + PAGE
 # Jobs that the window has room to record one by one, with all their events.
 MOST_RECORDED = 8000
 # Instructions from when all cores are ready to the first slot.
 LEAD = 100_000
-# Of each core; its last page is the stack. Without generated tables a partition begins at each half.
-SCRATCHPAD_BYTES, STACK_BYTES = 24 * PAGE, PAGE
-PARTITION_BYTES = SCRATCHPAD_BYTES // 2
-_TABLES = struct.Struct("<18IQ6I")
-TASK_ROW = struct.Struct("<4Q18I")
-_REQUEST = struct.Struct("<Q2I")
-_FAULT = struct.Struct("<4I")
-
-# In the order of include/consort/spm/event.hpp.
-KINDS = (
-    "release", "load_begin", "load_end", "unload_begin", "unload_end", "slot_wasted", "slot_missed",
-    "slot_overrun", "dma_error", "dma_stuck", "transfer_failed", "early_request", "release_lost",
-    "execution_overrun", "deadline_missed", "job_dropped", "job_fault", "task_stopped", "core_fault",
-)  # fmt: skip
-OUTCOMES = ("done", "stopped", "fault")
-RELEASES = ("periodic", "sporadic")
-ARBITRATIONS = ("tdma", "round-robin")
-ON_OVERRUN = ("report", "stop_job", "stop_task")
-ON_MISS = ("report", "drop", "stop_task")
-FAULTS = ("dma_error", "dma_silence", "io_core_sleeps")
-
-EVENT = np.dtype([("at", "<i8"), ("kind", "<u4"), ("core", "<u4"), ("task", "<u4"), ("job", "<u4")])
-JOB = np.dtype(
-    [(n, "<i8") for n in ("release", "load", "ready", "start", "finish", "unload", "end")]
-    + [(n, "<u4") for n in ("core", "task", "job", "outcome")]
-)
-# Of all jobs of a task, however many: longest response and execution, how many ended, late, not done.
-SUMMARY = np.dtype(
-    [("response", "<i8"), ("execution", "<i8")] + [(n, "<u4") for n in ("jobs", "late", "not_done", "last")]
-)
-assert EVENT.itemsize == 24 and JOB.itemsize == 72 and SUMMARY.itemsize == 32
 
 
 @dataclass(frozen=True)
@@ -123,7 +94,8 @@ class KernelRun:
     tolerance: int = 20_000
     # How often an application core looks whether it is to leave its job.
     tick: int = 5_000
-    cores: int = APPLICATION_CORES
+    # None: as many as the board has.
+    cores: int | None = None
     arbitration: str = "tdma"
     # The folder of generated tables, given where the first image is in the board's memory; what the kernel
     # takes of tasks, slots and policies is then theirs. Without them the host writes it into the window.
@@ -147,6 +119,9 @@ class KernelResult:
     states: dict[str, bytes]
     wasted: int
     longest_step: int
+    # What the numbers of events' kinds and jobs' outcomes mean: the enumerators of the image.
+    kinds: Sequence[str]
+    outcomes: Sequence[str]
     # How exactly each application core knows the time.
     round_trip: list[int] = field(default_factory=list)
     # Of all events and jobs, recorded or not.
@@ -155,7 +130,7 @@ class KernelResult:
     devices: DeviceResult | None = None
 
     def of_kind(self, *kinds: str) -> NDArray[np.void]:
-        return self.events[np.isin(self.events["kind"], [KINDS.index(k) for k in kinds])]
+        return self.events[np.isin(self.events["kind"], [self.kinds.index(k) for k in kinds])]
 
 
 class Window:
@@ -194,12 +169,17 @@ def run_kernel(
     spec = run.board or kernel_board()
     kernel, io_core, application_core = roles(spec)
     places = (application_core.place, io_core.place, kernel.second_core_control_block)
-    _check(run)
+    _check(run, kernel)
     window = Window(spec.window_bytes)
     # As the generated tables have them: one after the other, code before data.
     placed = [(window.place(t.image.code), window.place(t.image.state)) for t in run.tasks]
     images = kernel_images(spec, run.tables(spec.window.address + CONTENTS) if run.tables else None)
-    rows, kept = [], []
+    layouts = Layouts(images[io_core.name])
+    event, job, summary = (
+        layouts.struct(f"scratchpad::{name}") for name in ("EventRow", "JobRow", "TaskSummary")
+    )
+    kinds = [name for name in layouts.enumerators("spm::Kind") if name != "count"]
+    task_rows, kept = [], []
     for task, (code_at, data_at) in zip(run.tasks, placed, strict=True):
         image = task.image
         stride = aligned(image.inputs)
@@ -207,16 +187,15 @@ def run_kernel(
         inputs = inputs if image.inputs == 0 or inputs else bytes(stride)
         outputs_at = window.reserve(aligned(image.outputs) * task.outputs)
         kept.append((task, outputs_at, data_at))
-        rows.append(
-            TASK_ROW.pack(
-                *(task.period, task.deadline, task.offset, task.budget),
-                *(task.core, RELEASES.index(task.release)),
-                *(ON_OVERRUN.index(task.on_overrun), ON_MISS.index(task.on_miss)),
-                *(len(image.code), len(image.state), image.inputs, image.outputs),
-                *(code_at, data_at, window.place(inputs), max(1, len(task.inputs))),
-                *(outputs_at, task.outputs),
-                *(window.place(struct.pack(f"<{len(task.lasting)}Q", *task.lasting)), len(task.lasting)),
-                *(task.load, task.unload),
+        task_rows.append(
+            _task_row(
+                layouts,
+                task,
+                code_at=code_at,
+                data_at=data_at,
+                inputs_at=window.place(inputs),
+                outputs_at=outputs_at,
+                lasting_at=window.place(np.array(task.lasting, "<u8").tobytes()),
             )
         )
     requests = sorted(run.requests, key=lambda r: r.at)
@@ -226,21 +205,51 @@ def run_kernel(
     beyond = run.recorded is not None and run.recorded < most_jobs
     most_jobs = run.recorded if run.recorded is not None and beyond else most_jobs
     most_events = 16 * most_jobs + 4096
-    faults = [_FAULT.pack(FAULTS.index(f.what) + 1, f.transfer, f.length, 0) for f in run.faults]
-    table = [
-        *(MAGIC, run.cores, ARBITRATIONS.index(run.arbitration)),
-        *(len(run.slots), window.place(b"".join(struct.pack("<2I", *s) for s in run.slots))),
-        *(len(rows), window.place(b"".join(rows))),
-        *(len(requests), window.place(b"".join(_REQUEST.pack(r.at, r.core, r.task) for r in requests))),
-        *(len(faults), window.place(b"".join(faults))),
-        *(window.reserve(EVENT.itemsize * most_events), most_events),
-        *(window.reserve(JOB.itemsize * most_jobs), most_jobs),
-        *(run.repeats, run.tolerance, run.tick),
-        run.until,
-        *(beyond, window.reserve(4 * len(KINDS)), window.reserve(SUMMARY.itemsize * len(rows))),
-        *(place_devices(run.devices, window, spec), LEAD << run.shift, 0),
-    ]
-    contents = {**window.contents, TABLES: _TABLES.pack(*table)}
+    injected = layouts.enumerators("scratchpad::Injected")
+    # Generated tables have their own.
+    slots = (
+        {"slots": 0, "slots_at": 0}
+        if run.tables
+        else _placed_rows(
+            "slots", layouts, "SlotRow", [{"core": c, "length": n} for c, n in run.slots], window
+        )
+    )
+    tables = {
+        "magic": layouts.constant("scratchpad::Tables", "magic_number"),
+        "cores": kernel.application_cores if run.cores is None else run.cores,
+        "arbitration": layouts.enumerators("spm::Arbitration")[run.arbitration.replace("-", "_")],
+        **slots,
+        "tasks": len(task_rows),
+        "tasks_at": window.place(b"".join(task_rows)),
+        **_placed_rows(
+            "requests",
+            layouts,
+            "RequestRow",
+            [{"at": r.at, "core": r.core, "task": r.task} for r in requests],
+            window,
+        ),
+        **_placed_rows(
+            "faults",
+            layouts,
+            "FaultRow",
+            [{"what": injected[f.what], "transfer": f.transfer, "length": f.length} for f in run.faults],
+            window,
+        ),
+        "events_at": window.reserve(event.itemsize * most_events),
+        "events": most_events,
+        "jobs_at": window.reserve(job.itemsize * most_jobs),
+        "jobs": most_jobs,
+        "repeats": run.repeats,
+        "tolerance": run.tolerance,
+        "tick": run.tick,
+        "until": run.until,
+        "beyond": int(beyond),
+        "counts_at": window.reserve(4 * len(kinds)),
+        "summaries_at": window.reserve(summary.itemsize * len(task_rows)),
+        "io_at": place_devices(run.devices, window, spec, layouts),
+        "lead": LEAD << run.shift,
+    }
+    contents = {**window.contents, TABLES: packed(layouts.struct("scratchpad::Tables"), **tables)}
     orders: dict[int, tuple[int, Sequence[int]]] = dict.fromkeys(places, (1, ()))
     serial = run.devices is not None and run.devices.serial
     lines = None if run.devices is None or serial else run.devices.line or hub
@@ -258,28 +267,57 @@ def run_kernel(
         events, jobs, wasted, longest = board.control_blocks[io_core.place].results[:4]
         if not beyond and (events > most_events or jobs > most_jobs):
             raise SystemFails(f"{events} events and {jobs} jobs, more than there was room for")
+        counts = np.frombuffer(board.read(tables["counts_at"], 4 * len(kinds)), "<u4")
+        sums = np.frombuffer(board.read(tables["summaries_at"], len(kept) * summary.itemsize), summary)
         return KernelResult(
-            np.frombuffer(board.read(table[11], min(events, most_events) * EVENT.itemsize), EVENT).copy(),
-            np.frombuffer(board.read(table[13], min(jobs, most_jobs) * JOB.itemsize), JOB).copy(),
+            np.frombuffer(
+                board.read(tables["events_at"], min(events, most_events) * event.itemsize), event
+            ).copy(),
+            np.frombuffer(board.read(tables["jobs_at"], min(jobs, most_jobs) * job.itemsize), job).copy(),
             {t.name: _rows(board, at, t) for t, at, _ in kept},
             {t.name: board.read(at, len(t.image.state)) for t, _, at in kept},
             wasted,
             longest,
+            kinds,
+            list(layouts.enumerators("spm::Outcome")),
             [board.control_blocks[place].results[1] for place in (places[0], places[2])],
-            dict(
-                zip(
-                    KINDS,
-                    struct.unpack(f"<{len(KINDS)}I", board.read(table[20], 4 * len(KINDS))),
-                    strict=True,
-                )
-            ),
-            dict(zip((t.name for t in run.tasks), _summaries(board, table[21], len(rows)), strict=True)),
-            None if run.devices is None else read_devices(run.devices, board.read, table[22]),
+            dict(zip(kinds, counts.tolist(), strict=True)),
+            dict(zip((t.name for t in run.tasks), sums.copy(), strict=True)),
+            None if run.devices is None else read_devices(run.devices, board.read, tables["io_at"], layouts),
         )
 
 
-def _summaries(board: Board, at: int, tasks: int) -> NDArray[np.void]:
-    return np.frombuffer(board.read(at, tasks * SUMMARY.itemsize), SUMMARY).copy()
+def _task_row(layouts: Layouts, task: KernelTask, **places: int) -> bytes:
+    image = task.image
+    return packed(
+        layouts.struct("scratchpad::TaskRow"),
+        period=task.period,
+        deadline=task.deadline,
+        offset=task.offset,
+        budget=task.budget,
+        core=task.core,
+        release=layouts.enumerators("spm::Release")[task.release],
+        on_overrun=layouts.enumerators("spm::OnOverrun")[task.on_overrun],
+        on_miss=layouts.enumerators("spm::OnMiss")[task.on_miss],
+        code=len(image.code),
+        data=len(image.state),
+        inputs=image.inputs,
+        outputs=image.outputs,
+        input_rows=max(1, len(task.inputs)),
+        output_rows=task.outputs,
+        lasting=len(task.lasting),
+        load=task.load,
+        unload=task.unload,
+        **places,
+    )
+
+
+def _placed_rows(
+    name: str, layouts: Layouts, row: str, rows: Sequence[Mapping[str, int]], window: Window
+) -> dict[str, int]:
+    """Puts rows into the window; how many they are and where they lie, as `Tables` has it."""
+    layout = layouts.struct(f"scratchpad::{row}")
+    return {name: len(rows), f"{name}_at": window.place(b"".join(packed(layout, **one) for one in rows))}
 
 
 def _rows(board: Board, at: int, task: KernelTask) -> list[bytes]:
@@ -287,18 +325,19 @@ def _rows(board: Board, at: int, task: KernelTask) -> list[bytes]:
     return [board.read(at + i * stride, task.image.outputs) for i in range(task.outputs if stride else 0)]
 
 
-def _check(run: KernelRun) -> None:
+def _check(run: KernelRun, kernel: KernelSpec) -> None:
+    room = kernel.scratchpad.bytes // PARTITIONS - kernel.stack.bytes
     for task in run.tasks:
-        over = task.image.partition_bytes - (PARTITION_BYTES - STACK_BYTES)
+        over = task.image.partition_bytes - room
         if over > 0:
             raise BadInput(f"task {task.name} is {over} bytes too large for a partition and its stack")
-        if task.core >= APPLICATION_CORES:
-            raise BadInput(f"task {task.name}: the board has {APPLICATION_CORES} application cores")
-    most = max((sum(t.core == c for t in run.tasks) for c in range(APPLICATION_CORES)), default=0)
-    if most > MOST_TASKS or len(run.slots) > MOST_SLOTS or run.cores > MOST_CORES:
+        if task.core >= kernel.application_cores:
+            raise BadInput(f"task {task.name}: the board has {kernel.application_cores} application cores")
+    most = max((sum(t.core == c for t in run.tasks) for c in range(kernel.application_cores)), default=0)
+    if most > kernel.tasks or len(run.slots) > kernel.slots or (run.cores or 0) > kernel.slot_owners:
         raise BadInput(
-            f"the board's kernel takes up to {MOST_TASKS} tasks a core, {MOST_SLOTS} slots,"
-            f" {MOST_CORES} cores"
+            f"the board's kernel takes up to {kernel.tasks} tasks a core, {kernel.slots} slots,"
+            f" {kernel.slot_owners} cores"
         )
 
 

@@ -84,7 +84,7 @@ class ControlBlock {
         alignas(line_bytes) Word more[more_arguments];
     };
     static_assert(sizeof(Layout) <= bytes && line_bytes == 64,
-                  "python/consort/board/control_block.py has the same offsets");
+                  "tests/board/test_layouts.py compares it with python/consort/board/control_block.py");
 
     static std::uint32_t load(const Word& word) noexcept {
         return wire(word.load(std::memory_order_relaxed));

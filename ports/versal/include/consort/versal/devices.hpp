@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the host writes down for the I/O subsystem on the R5F, beside the kernel's tables, and what it reads
-// of it afterwards. python/consort/board/devices.py has the same offsets.
+// of it afterwards, from this image's debug information.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ inline constexpr std::uint32_t io_bytes = io_core_memory_bytes;
 static_assert(io_at >= shared_at + sizeof(OnChip) && io_at + io_bytes <= on_chip + on_chip_bytes);
 static_assert(sizeof(OnChip) <= page);
 
-inline constexpr std::uint32_t most_mirrors = 16;
-inline constexpr std::uint32_t most_subscriptions = 32;
-inline constexpr std::uint32_t most_flows = 16;
-
 // Offsets from the window's begin, but for the rings (from the begin of the I/O core's memory) and the mirror
 // buffers: addresses.
 struct IoTables {
+    static constexpr std::uint32_t most_mirrors = 16;
+    static constexpr std::uint32_t most_subscriptions = 32;
+    static constexpr std::uint32_t most_flows = 16;
+
     std::uint32_t mirrors;
     std::uint32_t mirrors_at;
     std::uint32_t subscriptions;

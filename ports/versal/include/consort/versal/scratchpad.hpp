@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The scratchpad-centric kernel on the Versal: what the R5F (I/O core) and the A72 (application cores) agree
-// on, and what the host writes into the shared window before they start and reads from it afterwards.
-// python/consort/board/scratchpad.py has the same offsets.
+// on, and what the host writes into the shared window before they start and reads from it afterwards. The
+// host takes structs, enumerations and constants from the image's debug information.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "consort/bare/control_block.hpp"
 #include "consort/icc/access.hpp"
 #include "consort/spm/dma.hpp"
 #include "consort/spm/handover.hpp"
@@ -22,16 +23,17 @@ using Word = Access::Word;
 
 // Application cores that execute, and cores that may own slots: what an analysis of four cores says can be
 // tried on two of them, the slots of the others pass unused.
-inline constexpr std::uint32_t application_cores = 2;
-inline constexpr std::uint32_t most_cores = 4;
-inline constexpr std::uint32_t most_tasks = 16;
+inline constexpr std::uint32_t application_cores = kernel_application_cores;
+inline constexpr std::uint32_t most_cores = kernel_slot_owners;
+inline constexpr std::uint32_t most_tasks = kernel_tasks;
 
 // --- on-chip memory: a partition is of whole pages, the last pages are the cores' hand-overs
 
 inline constexpr std::uint32_t page = 4096;
-inline constexpr std::uint32_t scratchpad_bytes = 24 * page;
+inline constexpr std::uint32_t scratchpad_bytes = kernel_scratchpad_bytes;
 // Of a core: the end of its scratchpad. Its jobs follow one another, so they have one.
-inline constexpr std::uint32_t stack_bytes = page;
+inline constexpr std::uint32_t stack_bytes = kernel_stack_bytes;
+static_assert(scratchpad_bytes / spm::partitions % page == 0 && stack_bytes % page == 0);
 
 [[nodiscard]] constexpr std::uintptr_t scratchpad_at(std::uint32_t core) noexcept {
     return on_chip + std::uintptr_t{core} * scratchpad_bytes;
@@ -68,7 +70,7 @@ struct OnChip {
     // The application DMA's list, written by the I/O core.
     ZdmaDescriptor from[spm::largest_transfer];
     ZdmaDescriptor to[spm::largest_transfer];
-    Word cleared;  // `magic`, by the first A72, once all else here is 0
+    Word cleared;  // Tables::magic_number, by the first A72, once all else here is 0
 };
 inline constexpr std::uintptr_t shared_at = on_chip + std::uintptr_t{application_cores} * scratchpad_bytes;
 static_assert(shared_at - on_chip + sizeof(OnChip) <= on_chip_bytes);
@@ -85,14 +87,14 @@ static_assert(shared_at - on_chip + sizeof(OnChip) <= on_chip_bytes);
 // --- the window: tables that the host writes. Addresses are offsets from the window's begin, times
 // nanoseconds.
 
-inline constexpr std::uint32_t tables_at = 0x10000;
-inline constexpr std::uint32_t magic = 0x4d505343;  // "CSPM"
+inline constexpr std::uint32_t tables_at = bare::control_blocks_bytes;
 
 struct Tables {
+    static constexpr std::uint32_t magic_number = 0x4d505343;  // "CSPM"
     std::uint32_t magic;
-    std::uint32_t cores;  // that own slots
-    std::uint32_t arbitration;
-    std::uint32_t slots;  // entries of the table
+    std::uint32_t cores;        // that own slots
+    std::uint32_t arbitration;  // spm::Arbitration
+    std::uint32_t slots;        // entries of the table
     std::uint32_t slots_at;
     std::uint32_t tasks;  // of all cores, core by core in priority order
     std::uint32_t tasks_at;
@@ -117,7 +119,7 @@ struct Tables {
     std::uint32_t lead;          // from when all is ready to the first slot
     std::uint32_t reserved;
 };
-static_assert(sizeof(Tables) == 104);
+static_assert(sizeof(Tables) <= page, "what the tables lead to follows in the next page");
 
 struct SlotRow {
     std::uint32_t core;
@@ -130,10 +132,10 @@ struct TaskRow {
     std::uint64_t offset;
     std::uint64_t budget;
     std::uint32_t core;
-    std::uint32_t release;  // spm::Release
-    std::uint32_t on_overrun;
-    std::uint32_t on_miss;
-    std::uint32_t code;  // bytes, the image's header included
+    std::uint32_t release;     // spm::Release
+    std::uint32_t on_overrun;  // spm::OnOverrun
+    std::uint32_t on_miss;     // spm::OnMiss
+    std::uint32_t code;        // bytes, the image's header included
     std::uint32_t data;
     std::uint32_t inputs;
     std::uint32_t outputs;
@@ -151,7 +153,6 @@ struct TaskRow {
     std::uint32_t load;
     std::uint32_t unload;
 };
-static_assert(sizeof(TaskRow) == 104);
 
 struct RequestRow {
     std::uint64_t at;
@@ -166,7 +167,7 @@ enum class Injected : std::uint32_t {
 };
 
 struct FaultRow {
-    std::uint32_t what;
+    std::uint32_t what;  // Injected
     std::uint32_t transfer;
     std::uint32_t length;
     std::uint32_t reserved;
@@ -174,16 +175,17 @@ struct FaultRow {
 
 // What the I/O core writes.
 struct EventRow {
-    std::uint64_t at;
-    std::uint32_t kind;
+    std::int64_t at;
+    std::uint32_t kind;  // spm::Kind
     std::uint32_t core;
     std::uint32_t task;
     std::uint32_t job;
 };
 
 struct JobRow {
-    std::uint64_t release, load, ready, start, finish, unload, end;
-    std::uint32_t core, task, job, outcome;
+    std::int64_t release, load, ready, start, finish, unload, end;
+    std::uint32_t core, task, job;
+    std::uint32_t outcome;  // spm::Outcome
 };
 
 struct TaskSummary {
@@ -194,7 +196,6 @@ struct TaskSummary {
     std::uint32_t not_done;   // stopped or faulted
     std::uint32_t last;       // number of the last one
 };
-static_assert(sizeof(EventRow) == 24 && sizeof(JobRow) == 72);
 
 // --- a task's image: this header, then instructions and constants, placed wherever a partition is free.
 // Nothing in it is an address: it counts from its own begin.
