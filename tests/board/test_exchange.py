@@ -149,6 +149,7 @@ def test_equal_layouts_are_accepted(name: str) -> None:
     for core in spec.cores:
         assert probe(spec, Side(core.name), Side("x86-64")) == ""
         assert probe(spec, Side("armv7"), Side(core.name)) == ""
+        assert probe(spec, Side("ppc64"), Side(core.name)) == ""
 
 
 @pytest.mark.parametrize(
@@ -159,8 +160,6 @@ def test_equal_layouts_are_accepted(name: str) -> None:
         (Side("x86-64", flags=PLAIN_ENUM), Side("m4f", flags=PLAIN_ENUM), "mode: expected 1, found 4"),
         (Side("m4f"), Side("i386"), "offset of angle: expected 4, found 8"),
         (Side("i386"), Side("m4f"), "offset of angle: expected 8, found 4"),
-        (Side("m4f"), Side("ppc64"), "made by a processor of the other byte order"),
-        (Side("ppc64"), Side("m4f"), "made by a processor of the other byte order"),
     ],
     ids=lambda value: value.name if isinstance(value, Side) else None,
 )

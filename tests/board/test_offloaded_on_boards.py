@@ -73,9 +73,16 @@ def test_two_offloaded_tasks_and_a_local_one_share_a_core(tmp_path: Path) -> Non
     assert record.manifest.clock.provenance == "counted"
 
 
-def test_a_process_beside_the_board_works_for_two_tasks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["armv7", "ppc64"])
+def test_a_process_beside_the_board_works_for_two_tasks(kind: str, tmp_path: Path) -> None:
+    """Also one of the other order of bytes."""
     # Untimed: what is released together is served by urgency, whatever the process takes.
-    file = description(tmp_path / "s", "stm32mp157", "m4-0", "a7-0", TASKS)
+    file = description(tmp_path / "s", "beside.yaml", "m4-0", "a7-0", TASKS)
+    text = (ROOT / "platforms/stm32mp157.yaml").read_text(encoding="utf-8")
+    file.with_name("beside.yaml").write_text(
+        text.replace("name: stm32mp157", "name: beside").replace("a7-0: armv7", f"a7-0: {kind}"),
+        encoding="utf-8",
+    )
     record, verdict = run(file, tmp_path / "raw", "mps2")
     assert verdict.status is not None and not verdict.status.any()
     assert [len(of(record, n)) for n in range(3)] == [20, 10, 5]

@@ -13,7 +13,7 @@ using namespace consort::fuzz;
 void fit_checksum(const Memory& memory) {
     using consort::RegionHeader;
     consort::detail::PrivateHeader header;
-    consort::detail::copy_in(&header, memory.base(), sizeof(RegionHeader));
+    consort::detail::copy_in(header, memory.base());
     if (!header.sound() || header.begin() > memory.bytes()) {
         return;
     }

@@ -35,18 +35,18 @@ Outcome answer(const std::vector<Descriptor>& chain) {
     EXPECT_TRUE(engine.attach(0, link.ring, link.near.window(), link.far.window()));
     std::uint32_t number = 0;
     for (const Descriptor& d : chain) {
-        link.ring.descriptors.at[number++].put(d.swapped());
+        link.ring.descriptors.at[number++].put(d);
     }
     link.ring.host.posted.store(number);
     link.drain(engine);
     EXPECT_EQ(link.ring.engine.completed.load(), number);
     StatusEntry entry{};
     link.ring.completions.at[number - 1].get(entry);
-    if (entry.swapped().outcome != static_cast<std::uint32_t>(Outcome::moved)) {
+    if (entry.outcome != static_cast<std::uint32_t>(Outcome::moved)) {
         EXPECT_EQ(link.dma.started, 0U) << "nothing was moved";
-        EXPECT_EQ(entry.swapped().bytes, 0U);
+        EXPECT_EQ(entry.bytes, 0U);
     }
-    return static_cast<Outcome>(entry.swapped().outcome);
+    return static_cast<Outcome>(entry.outcome);
 }
 
 TEST(LinkTrust, AnEngineMovesNothingOfADescriptorThatIsWrong) {
@@ -90,7 +90,7 @@ TEST(LinkTrust, AHostRefusesAStatusThatTheEngineCannotProduce) {
         Joined<4> link;
         const Piece pieces[2] = {{0, 0, 8}, {8, 8, 8}};
         EXPECT_EQ(link.host.try_post(Direction::to_peer, pieces, 2, 1, Completing::by_status), Posting::ok);
-        link.ring.completions.at[1].put(entry.swapped());
+        link.ring.completions.at[1].put(entry);
         link.ring.engine.completed.store(completed);
         Completion done{99, Outcome::moved, 99};
         const Status status = link.host.poll(done);
@@ -138,7 +138,7 @@ TEST(LinkTrust, AnEngineStaysInsideOfTheWindowsWhateverIsInTheRing) {
         ASSERT_TRUE(engine.attach(0, ring, {near.inside, 64}, {far.inside, 64}));
         for (auto& cell : ring.descriptors.at) {
             const std::uint32_t control = random() % 4 == 0 ? some() : random() % 8;
-            cell.put(Descriptor{some(), some(), some(), control}.swapped());
+            cell.put(Descriptor{some(), some(), some(), control});
         }
         ring.host.posted.store(random() % 8 == 0 ? some() : random() % 5);
         int steps = 0;

@@ -30,6 +30,9 @@
 // `store_words<E>` with E a release makes everything stored before it visible before each of the words;
 // `load_words<E>` with E an acquire loads each of the words before anything that is loaded after it. That is
 // what a reader needs that copies first and asks then whether the writer was at work (a seqlock).
+//
+// Cells hold values in the order of bytes that travels (byte_order.hpp); words copied by `store_words` are
+// the caller's to bring into it.
 #pragma once
 
 #include <atomic>
@@ -37,6 +40,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "consort/icc/byte_order.hpp"
 #include "consort/icc/sync_points.hpp"
 #include "consort/icc/wire.hpp"
 #include "consort/port.hpp"
@@ -71,12 +75,12 @@ struct alignas(Alignment) Bytes {
 template <class T>
 struct RacingBytes : Bytes<T> {
     void put(const T& value) noexcept {
-        const auto* from = reinterpret_cast<const unsigned char*>(&value);
+        const consort::detail::Outgoing<T> from(value);
         for (std::uint32_t at = 0; at < whole; at += sizeof(Chunk)) {
-            store(at, from, sizeof(Chunk));
+            store(at, from.bytes(), sizeof(Chunk));
         }
         if constexpr (rest != 0) {
-            store(whole, from, rest);
+            store(whole, from.bytes(), rest);
         }
     }
     void get(T& value) const noexcept {
@@ -87,6 +91,7 @@ struct RacingBytes : Bytes<T> {
         if constexpr (rest != 0) {
             load(whole, to, rest);
         }
+        consort::detail::arrived(value);
     }
 
   private:
@@ -171,10 +176,12 @@ struct Coherent {
     template <class T, std::uint32_t Alignment = 16>
     struct Cell : detail::Bytes<T, Alignment> {
         void put(const T& value) noexcept {
-            __builtin_memcpy(this->bytes, static_cast<const void*>(&value), Cell::used);
+            const consort::detail::Outgoing<T> from(value);
+            __builtin_memcpy(this->bytes, from.bytes(), Cell::used);
         }
         void get(T& value) const noexcept {
             __builtin_memcpy(static_cast<void*>(&value), this->bytes, Cell::used);
+            consort::detail::arrived(value);
         }
     };
 };
@@ -275,12 +282,14 @@ struct NonCoherent : detail::Barriered<detail::CacheMaintenance<P>> {
     template <class T, std::uint32_t Alignment = 16>
     struct Cell : detail::Bytes<T, Alignment> {
         void put(const T& value) noexcept {
-            __builtin_memcpy(this->bytes, static_cast<const void*>(&value), Cell::used);
+            const consort::detail::Outgoing<T> from(value);
+            __builtin_memcpy(this->bytes, from.bytes(), Cell::used);
             P::clean(this->bytes, Cell::used);
         }
         void get(T& value) const noexcept {
             P::invalidate(this->bytes, Cell::used);
             __builtin_memcpy(static_cast<void*>(&value), this->bytes, Cell::used);
+            consort::detail::arrived(value);
         }
     };
 
@@ -307,10 +316,10 @@ struct Device : detail::Barriered<detail::NoMaintenance> {
 
         void put(const T& value) noexcept {
             auto* to = reinterpret_cast<volatile std::uint32_t*>(this->bytes);
-            const auto* from = reinterpret_cast<const unsigned char*>(&value);
+            const consort::detail::Outgoing<T> from(value);
             for (std::uint32_t at = 0; at < Cell::used; at += 4) {
                 std::uint32_t word = 0;
-                __builtin_memcpy(&word, from + at, chunk(at));
+                __builtin_memcpy(&word, from.bytes() + at, chunk(at));
                 to[at / 4] = word;
             }
         }
@@ -321,6 +330,7 @@ struct Device : detail::Barriered<detail::NoMaintenance> {
                 const std::uint32_t word = from[at / 4];
                 __builtin_memcpy(to + at, &word, chunk(at));
             }
+            consort::detail::arrived(value);
         }
 
       private:

@@ -4,8 +4,8 @@
 //
 // The paper leaves equal layouts to the user ("this is not checked automatically", Coppik et al., NG-RES
 // 2025, section 4). Here the creator of a region stores the layout of each object's type, and each attaching
-// side compares it with its own: a 32-bit, big-endian or differently compiled peer is refused with the name
-// of the first member that differs.
+// side compares it with its own: a peer whose compiler places members otherwise is refused with the name of
+// the first one that differs.
 //
 // Members of plain structs (aggregates of arithmetic types, enumerations, arrays and such structs) are found
 // by themselves. Where that cannot work (more than 48 members or 256 array elements, a constructor, bases),

@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "consort/icc/access.hpp"
+#include "consort/icc/byte_order.hpp"
 #include "consort/icc/form.hpp"
 #include "consort/icc/layout.hpp"
 #include "consort/icc/wire.hpp"
@@ -31,7 +32,7 @@ enum class Reason : std::uint8_t {
     too_small,         // the memory is smaller than a header
     misaligned,        // the memory does not begin on a line
     not_a_region,      // the magic number is missing
-    wrong_endianness,  // made by a processor of the other byte order
+    wrong_endianness,  // its words are big-endian, which no region's are
     wrong_version,     // made by a library with another region format
     wrong_line_size,   // made with another CONSORT_LINE_BYTES
     not_ready,         // the maker has not finished (or died while it made it)
@@ -60,7 +61,7 @@ enum class Reason : std::uint8_t {
         case Reason::not_a_region:
             return "the memory holds no Consort region";
         case Reason::wrong_endianness:
-            return "the region was made by a processor of the other byte order";
+            return "the words of the region's header are in the other order of bytes";
         case Reason::wrong_version:
             return "the region has another format version";
         case Reason::wrong_line_size:
@@ -151,7 +152,7 @@ struct ObjectEntry {
 static_assert(sizeof(ObjectEntry) == 80);
 
 struct RegionHeader {
-    static constexpr std::uint32_t magic_number = 0x52534e43;  // "CNSR" in memory of a little-endian maker
+    static constexpr std::uint32_t magic_number = 0x52534e43;  // "CNSR" in memory
     static constexpr std::uint32_t format_version = 2;
 
     std::uint32_t magic;
@@ -193,22 +194,35 @@ constexpr std::uint32_t crc32(const unsigned char* data, std::uint32_t bytes, st
 
 // Copies from shared memory into private memory, reading each 32-bit word exactly once. A compiler may read
 // plain memory again after a check; of an atomic load it must keep the value.
-inline void copy_in(void* to, const void* shared, std::uint32_t bytes) noexcept {
+template <class T>
+void copy_in(T& to, const void* shared) noexcept {
+    static_assert(sizeof(T) % 4 == 0);
     const auto* from = static_cast<const std::uint32_t*>(shared);
-    for (std::uint32_t at = 0; at < bytes; at += 4) {
+    for (std::uint32_t at = 0; at < sizeof(T); at += 4) {
         const std::uint32_t word = __atomic_load_n(from + at / 4, __ATOMIC_RELAXED);
-        __builtin_memcpy(static_cast<unsigned char*>(to) + at, &word, 4);
+        __builtin_memcpy(reinterpret_cast<unsigned char*>(&to) + at, &word, 4);
+    }
+    arrived(to);
+}
+
+// The other way, from byte `begin` on. Device memory allows aligned 32-bit accesses only, so this is no
+// memcpy.
+template <class T>
+void copy_out(void* shared, const T& value, std::uint32_t begin = 0) noexcept {
+    static_assert(sizeof(T) % 4 == 0);
+    auto* to = static_cast<std::uint32_t*>(shared);
+    const Outgoing<T> from(value);
+    for (std::uint32_t at = begin; at < sizeof(T); at += 4) {
+        std::uint32_t word = 0;
+        __builtin_memcpy(&word, from.bytes() + at, 4);
+        __atomic_store_n(to + at / 4, word, __ATOMIC_RELAXED);
     }
 }
 
-// The other way. Device memory allows aligned 32-bit accesses only, so this is no memcpy.
-inline void copy_out(void* shared, const void* from, std::uint32_t bytes) noexcept {
-    auto* to = static_cast<std::uint32_t*>(shared);
-    for (std::uint32_t at = 0; at < bytes; at += 4) {
-        std::uint32_t word = 0;
-        __builtin_memcpy(&word, static_cast<const unsigned char*>(from) + at, 4);
-        __atomic_store_n(to + at / 4, word, __ATOMIC_RELAXED);
-    }
+// Over the bytes of a T as they lie in shared memory.
+template <class T>
+[[nodiscard]] std::uint32_t crc32_of(const T& value, std::uint32_t crc) noexcept {
+    return crc32(Outgoing<T>(value).bytes(), sizeof(T), crc);
 }
 
 // Where the parts of a region lie. What shared memory says is never used here: capacities are the caller's
@@ -264,7 +278,7 @@ struct PrivateHeader : RegionHeader {
     [[nodiscard]] std::uint32_t crc() const noexcept {
         RegionHeader copy = *this;
         copy.checksum = 0;
-        return crc32(reinterpret_cast<const unsigned char*>(&copy), sizeof(copy), 0);
+        return crc32_of(copy, 0);
     }
     // Over the header and the used parts of both tables, each entry copied once; `use` looks at the same copy
     // of an object's entry and answers whether it is sound.
@@ -273,16 +287,16 @@ struct PrivateHeader : RegionHeader {
         sum = crc();
         for (std::uint32_t i = 0; i < object_count; ++i) {
             ObjectEntry entry;
-            copy_in(&entry, map.entry(i), sizeof(entry));
-            sum = crc32(reinterpret_cast<const unsigned char*>(&entry), sizeof(entry), sum);
+            copy_in(entry, map.entry(i));
+            sum = crc32_of(entry, sum);
             if (!use(entry)) {
                 return false;
             }
         }
         for (std::uint32_t i = 0; i < leaf_count; ++i) {
             Leaf leaf;
-            copy_in(&leaf, map.leaf(object_capacity, i), sizeof(leaf));
-            sum = crc32(reinterpret_cast<const unsigned char*>(&leaf), sizeof(leaf), sum);
+            copy_in(leaf, map.leaf(object_capacity, i));
+            sum = crc32_of(leaf, sum);
         }
         return true;
     }
@@ -318,7 +332,7 @@ template <class T>
     for (std::uint32_t i = 0; i < Layout<T>::count && i < entry.leaf_count; ++i) {
         const Leaf& mine = Layout<T>::leaves[i];
         Leaf theirs;
-        copy_in(&theirs, map.leaf(object_capacity, entry.first_leaf + i), sizeof(theirs));
+        copy_in(theirs, map.leaf(object_capacity, entry.first_leaf + i));
         if (mine.offset != theirs.offset) {
             return differs("offset", mine.offset, theirs.offset, i);
         }
@@ -368,12 +382,11 @@ class Region {
         const auto& state = *static_cast<const typename A::Word*>(map.state());
         const auto now = static_cast<detail::RegionState>(A::template load<SyncPoint::region_observe>(state));
         const auto& magic_word = *static_cast<const typename A::Word*>(map.magic());
-        // In the maker's own order of bytes: that is how a processor of the other order is recognised.
-        const std::uint32_t magic = wire(A::template load<SyncPoint::region_observe>(magic_word));
+        const std::uint32_t magic = A::template load<SyncPoint::region_observe>(magic_word);
         A::observe_range(base, sizeof(RegionHeader));
         // From here on only this copy counts: a peer may change the memory between a check and a use.
         detail::PrivateHeader header;
-        detail::copy_in(&header, base, sizeof(RegionHeader));
+        detail::copy_in<RegionHeader>(header, base);
         header.magic = magic;
         if (magic == __builtin_bswap32(RegionHeader::magic_number)) {
             return Reason::wrong_endianness;
@@ -424,7 +437,7 @@ class Region {
         }
         for (std::uint32_t i = 0; i < header_.object_count; ++i) {
             ObjectEntry entry;
-            detail::copy_in(&entry, map_.entry(i), sizeof(entry));
+            detail::copy_in(entry, map_.entry(i));
             if (detail::entry_name(entry) != name) {
                 continue;
             }
@@ -484,7 +497,7 @@ class Region {
             return {Reason::no_such_object, header_.object_count, index};
         }
         ObjectEntry entry;
-        detail::copy_in(&entry, map_.entry(index), sizeof(entry));
+        detail::copy_in(entry, map_.entry(index));
         if (!header_.holds(entry)) {
             return Reason::corrupted;
         }
@@ -496,7 +509,7 @@ class Region {
             return {Reason::no_such_object, header_.leaf_count, index};
         }
         Leaf found;
-        detail::copy_in(&found, map_.leaf(header_.object_capacity, index), sizeof(found));
+        detail::copy_in(found, map_.leaf(header_.object_capacity, index));
         return found;
     }
 
@@ -506,7 +519,7 @@ class Region {
 
     [[nodiscard]] std::uint32_t generation() const noexcept {
         std::uint32_t found = 0;
-        detail::copy_in(&found, map_.generation(), sizeof(found));
+        detail::copy_in(found, map_.generation());
         return found;
     }
 
@@ -545,9 +558,9 @@ class RegionMaker {
         maker.map_ = RegionMap{static_cast<unsigned char*>(base)};
         maker.next_ = first;
         auto& magic = *static_cast<typename A::Word*>(maker.map_.magic());
-        const bool again = wire(A::template load<SyncPoint::own>(magic)) == RegionHeader::magic_number;
+        const bool again = A::template load<SyncPoint::own>(magic) == RegionHeader::magic_number;
         std::uint32_t before = 0;
-        detail::copy_in(&before, maker.map_.generation(), sizeof(before));
+        detail::copy_in(before, maker.map_.generation());
         maker.store_state(detail::RegionState::making);
         A::template store<SyncPoint::region_publish>(magic, 0);
         RegionHeader& header = maker.header_;
@@ -563,7 +576,7 @@ class RegionMaker {
         maker.store_header();
         // Last, so that who sees it sees a line size and a version too: with none they would be refused for
         // good, where they should ask again.
-        A::template store<SyncPoint::region_publish>(magic, wire(RegionHeader::magic_number));
+        A::template store<SyncPoint::region_publish>(magic, RegionHeader::magic_number);
         return maker;
     }
 
@@ -581,7 +594,7 @@ class RegionMaker {
         }
         for (std::uint32_t i = 0; i < header.object_count; ++i) {
             ObjectEntry other;
-            detail::copy_in(&other, map_.entry(i), sizeof(other));
+            detail::copy_in(other, map_.entry(i));
             if (detail::entry_name(other) == name) {
                 return Reason::duplicate_name;
             }
@@ -608,10 +621,9 @@ class RegionMaker {
         entry.fingerprint_high = static_cast<std::uint32_t>(detail::object_fingerprint<C> >> 32U);
         entry.form = static_cast<std::uint32_t>(C::form);
         for (std::uint32_t i = 0; i < entry.leaf_count; ++i) {
-            detail::copy_out(map_.leaf(header.object_capacity, header.leaf_count + i), &Layout<T>::leaves[i],
-                             sizeof(Leaf));
+            detail::copy_out(map_.leaf(header.object_capacity, header.leaf_count + i), Layout<T>::leaves[i]);
         }
-        detail::copy_out(map_.entry(header.object_count), &entry, sizeof(entry));
+        detail::copy_out(map_.entry(header.object_count), entry);
         // Device memory allows aligned 32-bit accesses only, so no memset; all words and cells begin as
         // zeros.
         auto* words = reinterpret_cast<volatile std::uint32_t*>(map_.base + next_);
@@ -652,10 +664,7 @@ class RegionMaker {
     }
 
     // All but the magic number, which is a shared word of its own.
-    void store_header() noexcept {
-        detail::copy_out(map_.base + 4, reinterpret_cast<const unsigned char*>(&header_) + 4,
-                         sizeof(RegionHeader) - 4);
-    }
+    void store_header() noexcept { detail::copy_out<RegionHeader>(map_.base, header_, 4); }
 
     detail::RegionMap map_;
     // Private: what a peer writes into the region's header moves nothing that the maker writes.

@@ -28,6 +28,7 @@
 #include <type_traits>
 
 #include "consort/icc/access.hpp"
+#include "consort/icc/byte_order.hpp"
 #include "consort/icc/form.hpp"
 #include "consort/icc/status.hpp"
 #include "consort/icc/wire.hpp"
@@ -129,7 +130,8 @@ class Snapshot<T, Readers, A>::Writer {
         // After the pairs: a reader that meets this copy half-written finds the same update there.
         if constexpr (small) {
             std::uint32_t words[value_words] = {};
-            __builtin_memcpy(words, static_cast<const void*>(&value), std::is_empty_v<T> ? 0 : sizeof(T));
+            const detail::Outgoing<T> from(value);
+            __builtin_memcpy(words, from.bytes(), std::is_empty_v<T> ? 0 : sizeof(T));
             A::template store<SyncPoint::copy_begin>(shared_->writer.copy.begun, stamp_);
             A::template store_words<SyncPoint::copy_write>(shared_->writer.copy.value, words, value_words);
             A::template store<SyncPoint::copy_publish>(shared_->writer.copy.done, stamp_);
@@ -191,6 +193,7 @@ class Snapshot<T, Readers, A>::Reader {
             A::template load_words<SyncPoint::copy_read>(shared_->writer.copy.value, words, value_words);
             if (A::template load<SyncPoint::copy_recheck>(shared_->writer.copy.begun) == done) {
                 __builtin_memcpy(static_cast<void*>(&value), words, std::is_empty_v<T> ? 0 : sizeof(T));
+                detail::arrived(value);
                 stamp_ = done;
                 return Status::ok;
             }

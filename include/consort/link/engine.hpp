@@ -110,7 +110,6 @@ class Engine {
         while (count_ < waiting && !ended) {
             Descriptor& d = chain_[count_];
             Ring<N, A>::descriptor(*side.shared, side.next + count_).get(d);
-            d = d.swapped();
             count_ += 1;
             ended = (d.control & Descriptor::last) != 0;
             const bool mixed = ((d.control ^ chain_[0].control) & Descriptor::from_peer) != 0;
@@ -183,7 +182,7 @@ class Engine {
         Side& side = sides_[queue_];
         side.next += count_;
         Ring<N, A>::completion(*side.shared, side.next - 1)
-            .put(StatusEntry{side.next - 1, moved_, static_cast<std::uint32_t>(outcome), 0}.swapped());
+            .put(StatusEntry{side.next - 1, moved_, static_cast<std::uint32_t>(outcome), 0});
         moving_ = false;
         A::template store<SyncPoint::link_complete>(side.shared->engine.completed, side.next);
         if ((chain_[count_ - 1].control & Descriptor::event) != 0) {

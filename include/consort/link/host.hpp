@@ -64,7 +64,7 @@ class Host {
                 control |= completing == Completing::by_event ? Descriptor::event : 0;
             }
             Ring<N, A>::descriptor(*shared_, posted_ + i)
-                .put(Descriptor{piece.local, piece.remote, piece.bytes, control}.swapped());
+                .put(Descriptor{piece.local, piece.remote, piece.bytes, control});
         }
         Flight& first = flights_[posted_ & (N - 1)];
         first.pieces = count;
@@ -134,7 +134,6 @@ class Host {
         StatusEntry entry{};
         const std::uint32_t last = reaped_ + first.pieces - 1;
         Ring<N, A>::completion(*shared_, last).get(entry);
-        entry = entry.swapped();
         std::uint32_t bytes = 0;
         for (std::uint32_t i = 0; i < first.pieces; ++i) {
             bytes += flights_[(reaped_ + i) & (N - 1)].bytes;

@@ -22,7 +22,6 @@
 
 namespace consort::link {
 
-// In wire order (little-endian), whatever the processor's.
 struct Descriptor {
     std::uint32_t local;
     std::uint32_t remote;
@@ -33,23 +32,14 @@ struct Descriptor {
     static constexpr std::uint32_t last = 1U << 1U;
     static constexpr std::uint32_t event = 1U << 2U;
     static constexpr std::uint32_t known = from_peer | last | event;
-
-    [[nodiscard]] constexpr Descriptor swapped() const noexcept {
-        return {wire(local), wire(remote), wire(bytes), wire(control)};
-    }
 };
 static_assert(sizeof(Descriptor) == 16);
 
-// In wire order too.
 struct StatusEntry {
     std::uint32_t number;  // of the transaction's last descriptor, modulo 2^32
     std::uint32_t bytes;
     std::uint32_t outcome;
     std::uint32_t reserved;
-
-    [[nodiscard]] constexpr StatusEntry swapped() const noexcept {
-        return {wire(number), wire(bytes), wire(outcome), 0};
-    }
 };
 static_assert(sizeof(StatusEntry) == 16);
 
