@@ -3,18 +3,21 @@
 // What the executive asks of a core's timer, and the answer of a core that has no timer interrupt: it looks
 // at its clock whenever no job runs, so that what has begun runs to its end.
 //
-// A core's timer is a type `CoreTimer` in its consort/bare/this_core.hpp:
-//   look()             called when a job has ended, before the next is chosen: nothing where interrupts come
-//   start()            before the first arm() of a run whose time is the board's: without it no interrupt
-//   comes arm(at)            the interrupt is to come at this tick of the core's clock, or at once where it
-//   has passed disarm()           it is not to come any more enable, disable    interrupts; they are disabled
-//   when the executive begins arm_and_dispatch(at)  optional, from the interrupt handler: arm() and
-//   request_dispatch() in one due()              optional, in the interrupt: false where the timer has to
-//   count on request_dispatch() from the interrupt handler: consort_dispatch() is called, with interrupts
-//   disabled,
-//                      before what was interrupted goes on
-//   idle(busy)         called with interrupts disabled; returns after one was handled, or at once; or when
-//                      busy() is false, where all jobs are dispatched from interrupts
+// A core's timer is a type `CoreTimer` in its consort/bare/this_core.hpp; interrupts are disabled when the
+// executive begins:
+//
+//   look()               called when a job has ended, before the next is chosen: for cores that poll
+//   start()              before the first arm() of a run whose time is the board's
+//   arm(at)              interrupt at this tick of the core's clock, or at once where it has passed
+//   disarm()             no longer interrupt
+//   enable(), disable()  interrupts
+//   arm_and_dispatch(at) optional, from the interrupt handler: arm() and request_dispatch() in one
+//   due()                optional, in the interrupt: false where the timer has to count on
+//   request_dispatch()   from the interrupt handler: consort_dispatch() is called, with interrupts disabled,
+//                        before what was interrupted goes on
+//   idle(busy)           called with interrupts disabled; returns after one was handled, or at once; or when
+//                        busy() is false, where all jobs are dispatched from interrupts
+//
 // Its handler calls consort_timer_interrupt(), with interrupts disabled.
 #pragma once
 
