@@ -105,10 +105,18 @@ inline constexpr std::size_t sync_points = static_cast<std::size_t>(SyncPoint::c
                                                 "mode_announce",
                                                 "mode_observe",
                                                 "mode_acknowledge",
-                                                "mode_observe_acknowledge"};
+                                                "mode_observe_acknowledge",
+                                                "clock_ask",
+                                                "clock_hear",
+                                                "clock_answer",
+                                                "clock_take",
+                                                "handover_publish",
+                                                "handover_observe",
+                                                "handover_report",
+                                                "handover_collect"};
     return names[static_cast<std::size_t>(point)];
 }
-static_assert(static_cast<std::size_t>(SyncPoint::mode_observe_acknowledge) + 1 == sync_points,
+static_assert(static_cast<std::size_t>(SyncPoint::handover_collect) + 1 == sync_points,
               "a new point needs a name and a mutation");
 
 // The order that each point has in the present run.

@@ -111,6 +111,25 @@ enum class SyncPoint : std::uint8_t {
     mode_acknowledge,
     mode_observe_acknowledge,
 
+    // E18 clock_ask -> clock_hear: the asker's reading of its clock, and all that it did before, happens
+    // before
+    //     the reference reads its own for the answer.
+    clock_ask,
+    clock_hear,
+    // E19 clock_answer -> clock_take: both words of the reference's time, and its reading, happen before the
+    //     asker uses them and reads its clock again.
+    clock_answer,
+    clock_take,
+
+    // E20 handover_publish -> handover_observe: what the I/O core moved into a partition, and which task's it
+    //     is, happens before the application core executes it.
+    handover_publish,
+    handover_observe,
+    // E21 handover_report -> handover_collect: what the application core wrote to the partition, and when it
+    //     began and ended, happens before the I/O core moves it out and moves the next task's in.
+    handover_report,
+    handover_collect,
+
     count,
 };
 
@@ -138,6 +157,10 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::link_complete:
         case SyncPoint::mode_announce:
         case SyncPoint::mode_acknowledge:
+        case SyncPoint::clock_ask:
+        case SyncPoint::clock_answer:
+        case SyncPoint::handover_publish:
+        case SyncPoint::handover_report:
             return Order::release;
         case SyncPoint::mailbox_observe:
         case SyncPoint::mailbox_observe_acknowledge:
@@ -155,6 +178,10 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::link_reap:
         case SyncPoint::mode_observe:
         case SyncPoint::mode_observe_acknowledge:
+        case SyncPoint::clock_hear:
+        case SyncPoint::clock_take:
+        case SyncPoint::handover_observe:
+        case SyncPoint::handover_collect:
             return Order::acquire;
         case SyncPoint::snapshot_announce:
         case SyncPoint::snapshot_slot_read:

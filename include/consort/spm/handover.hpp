@@ -69,7 +69,7 @@ class Handover {
             A::template store<SyncPoint::own>(entry.task, ready.task);
             A::template store<SyncPoint::own>(entry.partition, ready.partition);
             A::template store<SyncPoint::own>(entry.job, ready.job);
-            A::template store<SyncPoint::queue_publish>(shared_->io.published, ++published_);
+            A::template store<SyncPoint::handover_publish>(shared_->io.published, ++published_);
         }
         // Whether the i-th job not taken yet (0: the oldest) has begun, and when. ok, would_block or
         // peer_fault.
@@ -108,7 +108,7 @@ class Handover {
                    A::template load<SyncPoint::own>(low);
         }
         [[nodiscard]] Status reported(const typename A::Word& counter, std::uint32_t i) const noexcept {
-            const std::uint32_t ahead = A::template load<SyncPoint::queue_observe_release>(counter) - taken_;
+            const std::uint32_t ahead = A::template load<SyncPoint::handover_collect>(counter) - taken_;
             if (ahead > published_ - taken_) {
                 return Status::peer_fault;
             }
@@ -129,7 +129,7 @@ class Handover {
         // ok: `ready` is the next job to execute. It stays the next one until end().
         [[nodiscard]] Status next(ReadyJob& ready) const noexcept {
             const std::uint32_t ahead =
-                A::template load<SyncPoint::queue_observe>(shared_->io.published) - finished_;
+                A::template load<SyncPoint::handover_observe>(shared_->io.published) - finished_;
             if (ahead == 0 || ahead > partitions) {
                 return ahead == 0 ? Status::would_block : Status::peer_fault;
             }
@@ -143,7 +143,7 @@ class Handover {
             auto& entry = shared_->core.entry[finished_ % partitions];
             A::template store<SyncPoint::own>(entry.start_low, static_cast<std::uint32_t>(now));
             A::template store<SyncPoint::own>(entry.start_high, static_cast<std::uint32_t>(now >> 32U));
-            A::template store<SyncPoint::queue_release>(shared_->core.started, finished_ + 1);
+            A::template store<SyncPoint::handover_report>(shared_->core.started, finished_ + 1);
         }
         // Everything that the job wrote to its partition happens before the I/O core sees this.
         void end(Ticks now, Outcome outcome) noexcept {
@@ -151,7 +151,7 @@ class Handover {
             A::template store<SyncPoint::own>(entry.finish_low, static_cast<std::uint32_t>(now));
             A::template store<SyncPoint::own>(entry.finish_high, static_cast<std::uint32_t>(now >> 32U));
             A::template store<SyncPoint::own>(entry.outcome, static_cast<std::uint32_t>(outcome));
-            A::template store<SyncPoint::queue_release>(shared_->core.finished, ++finished_);
+            A::template store<SyncPoint::handover_report>(shared_->core.finished, ++finished_);
         }
         [[nodiscard]] bool halted() const noexcept {
             return A::template load<SyncPoint::diagnostic>(shared_->io.halt) != 0;

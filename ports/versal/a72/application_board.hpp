@@ -132,25 +132,18 @@ class ApplicationBoard {
         asm volatile("msr tpidr_el3, %0" ::"r"(&cpu_));
     }
 
-    // Sets the clock by the I/O core's: of several answers the one that came quickest.
+    // Sets the clock by the I/O core's.
     void set_clock() noexcept {
-        Ticks quickest = ~Ticks{0};
-        for (std::uint32_t n = 1; n <= 32; ++n) {
-            const Ticks asked = bare::ThisPort::timestamp();
-            Access::store<SyncPoint::queue_release>(control_->core.asks, n);
-            while (Access::load<SyncPoint::queue_observe>(control_->io.answers) != n) {
-                bare::ThisPort::relax();
-            }
-            const Ticks theirs = wide(control_->io.time_low, control_->io.time_high);
-            const Ticks took = bare::ThisPort::timestamp() - asked;
-            if (took < quickest) {
-                quickest = took;
-                own_ = asked + took / 2;
-                theirs_ = theirs;
-            }
-        }
-        round_trip_ = to_ns(quickest);
-        Access::store<SyncPoint::queue_release>(control_->core.ready, 1);
+        ClockExchange<Access>::Asker asker(control_->clock);
+        ClockReading best;
+        static_cast<void>(asker.read(best, 32, bare::ThisPort::timestamp, [] {
+            bare::ThisPort::relax();
+            return true;
+        }));
+        own_ = best.own;
+        theirs_ = best.theirs;
+        round_trip_ = to_ns(best.round_trip);
+        asker.done();
     }
     [[nodiscard]] Ticks round_trip() const noexcept { return round_trip_; }
     [[nodiscard]] std::uint32_t executed() const noexcept { return executed_; }

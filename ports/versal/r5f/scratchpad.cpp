@@ -183,25 +183,18 @@ using Kernel = spm::IoCore<Board, most_cores, most_tasks, Access, 64>;
 
 // Answers the application cores' questions for the time until all have set their clocks.
 bool set_clocks(bare::ControlBlock& block) noexcept {
-    std::uint32_t answered[application_cores] = {};
-    for (std::uint32_t ready = 0; ready != application_cores;) {
-        ready = 0;
+    for (bool all = false; !all; ThisPort::relax()) {
+        all = true;
         for (std::uint32_t c = 0; c < application_cores; ++c) {
-            Control& control = on_chip_shared().control[c];
-            const std::uint32_t asks = Access::load<SyncPoint::queue_observe>(control.core.asks);
-            if (asks != answered[c]) {
-                const Ticks now = ThisPort::now();
-                Access::store<SyncPoint::own>(control.io.time_low, static_cast<std::uint32_t>(now));
-                Access::store<SyncPoint::own>(control.io.time_high, static_cast<std::uint32_t>(now >> 32U));
-                Access::store<SyncPoint::queue_release>(control.io.answers, asks);
-                answered[c] = asks;
+            ClockExchange<Access>::Reference reference(on_chip_shared().control[c].clock);
+            if (reference.asked()) {
+                reference.answer(ThisPort::now());
             }
-            ready += Access::load<SyncPoint::queue_observe>(control.core.ready);
+            all = all && reference.done() != 0;
         }
         if (block.stop_requested()) {
             return false;
         }
-        ThisPort::relax();
     }
     return true;
 }

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board import rtlinux, stack
+from consort.board import clocks, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
 from consort.board.data_flow import DataFlow
 from consort.board.description import CoreSpec
@@ -146,7 +146,8 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
         "region_bytes": region_bytes,
         "lines": window.reserve((len(plan.cores) + 1) * ALIGNMENT),
         "cores": len(plan.cores),
-        # Cores in one time begin together.
+        "clocks": window.reserve(len(plan.cores) * clocks.EXCHANGE_BYTES),
+        # Cores in one time set their clocks, and begin together.
         "masters": sum(1 << list(plan.cores).index(name) for name in where.masters) if request.counted else 0,
         "untimed": int(not request.counted),
     }
@@ -320,6 +321,11 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
     found = [np.concatenate(parts) for parts in (jobs, operations, events)]
     used = {name: board.control_blocks[core.place].results[STACK_RESULT] for name, core in where.bare.items()}
     stacks = request.programs.stacks
+    sections = [stack.section(stacks, used)] if stacks else []
+    if request.counted and len(where.masters) > 1:
+        masters = {name: where.bare[name] for name in where.masters}
+        left = {name: board.control_blocks[core.place].results for name, core in masters.items()}
+        sections.append(clocks.section(clocks.read_clocks(masters, left)))
     return Recorded(
         found[0],
         found[2],
@@ -330,5 +336,5 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
         starts=starts,
         shift=request.shift,
         findings=tuple(stack.excess(stacks, used)),
-        sections=(stack.section(stacks, used),) if stacks else (),
+        sections=tuple(sections),
     )

@@ -22,8 +22,8 @@ from consort.run.source import carried, identifier, task_type
 
 # The numbers that a core's control block has, in this order: its program has the same enumerations. Behind
 # them come those of its plants and recordings (data_flow.py).
-CORE_VALUES = ("region", "region_bytes", "lines", "cores", "number", "masters", "until", "lead", "policy",
-               "untimed")  # fmt: skip
+CORE_VALUES = ("region", "region_bytes", "lines", "cores", "number", "masters", "clocks", "until", "lead",
+               "policy", "untimed")  # fmt: skip
 TASK_VALUES = ("period", "offset", "deadline", "give_up", "on_miss", "rank", "number", "rows", "rows_at",
                "ring", "ring_bytes")  # fmt: skip
 # The number of a miss policy is its place.
@@ -77,6 +77,7 @@ def program_source(where: Placement, core: str) -> str:
         task_values=TASK_VALUES,
         policies=list(POLICIES.values()),
         on_miss=[name.replace("-", "_") for name in ON_MISS],
+        masters=len(where.masters),
         maker=maker,
         headers=list(dict.fromkeys([*_headers(where, of_types), *flow.headers()])),
         types=[_task(where, task) for task in of_types],

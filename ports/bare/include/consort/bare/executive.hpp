@@ -15,8 +15,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 
 #include "consort/app/periodic.hpp"
+#include "consort/bare/clocks.hpp"
 #include "consort/bare/data_flow.hpp"
 #include "consort/bare/polling.hpp"
 #include "consort/bare/stack.hpp"
@@ -46,7 +48,8 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
           block_(block),
           lines_(window() + core_value(block, Core::lines),
                  static_cast<std::uint32_t>(core_value(block, Core::cores)),
-                 static_cast<std::uint32_t>(core_value(block, Core::number))) {}
+                 static_cast<std::uint32_t>(core_value(block, Core::number))),
+          clocks_(block, [](const ControlBlock& from, Core what) { return core_value(from, what); }) {}
 
     [[nodiscard]] OnMiss on_miss(std::uint32_t place) const noexcept {
         return Values::on_miss[task_value(place, Of::on_miss)];
@@ -68,10 +71,15 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     // Until no release is left before the run's end. Interrupts are disabled before and afterwards. False:
     // the host has ended the run before all cores were there.
     [[nodiscard, gnu::cold]] bool run() noexcept {
-        if (!lines_.meet(static_cast<std::uint32_t>(core_value(block_, Core::masters)), block_)) {
-            return false;
+        if constexpr (Values::masters > 1) {
+            if (!untimed_ && !clocks_.begin(core_value(block_, Core::lead), start_)) {
+                return false;
+            }
         }
-        start_ = RunTime::start = ThisPort::now() + core_value(block_, Core::lead);
+        if (Values::masters == 1 || untimed_) {
+            start_ = ThisPort::now() + core_value(block_, Core::lead);
+        }
+        RunTime::start = start_;
         logical_ = static_cast<app::Time>(start_);
         until_ = logical_ + static_cast<app::Time>(core_value(block_, Core::until));
         // A timer that was not started never interrupts, whatever it is armed for.
@@ -89,6 +97,9 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         }
         CoreTimer::disarm();
         lines_.finish();
+        if constexpr (Values::masters > 1) {
+            return untimed_ || clocks_.end();
+        }
         return true;
     }
     [[nodiscard]] const RunLines& lines() const noexcept { return lines_; }
@@ -97,7 +108,8 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         return value_at(block_, static_cast<std::uint32_t>(Core::count) +
                                     tasks * static_cast<std::uint32_t>(Of::count) + place);
     }
-    // Results: 0 jobs, 1 ticks a second, 2 and 3 the tick of the run's start, 4 preemptions, and the stack's.
+    // Results: 0 jobs, 1 ticks a second, 2 and 3 the tick of the run's start, 4 preemptions, the clock's (of
+    // several cores in one time) and the stack's.
     void report(ControlBlock& block) const noexcept {
         report_stack(block);
         block.result(0, finished_);
@@ -105,6 +117,11 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         block.result(2, static_cast<std::uint32_t>(start_));
         block.result(3, static_cast<std::uint32_t>(start_ >> 32U));
         block.result(4, this->preemptions());
+        if constexpr (Values::masters > 1) {
+            if (!untimed_) {
+                clocks_.report(block);
+            }
+        }
     }
 
     // --- the core's interrupt
@@ -215,6 +232,19 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     bool untimed_;
     ControlBlock block_;
     RunLines lines_;
+    // Nothing of it where one core releases all tasks.
+    struct NoClocks {
+        template <class Value>
+        NoClocks(const ControlBlock& /*block*/, Value /*value*/) noexcept {}
+    };
+    struct Clocks : CoreClocks {
+        template <class Value>
+        Clocks(const ControlBlock& block, Value value) noexcept
+            : CoreClocks(window() + value(block, Core::clocks),
+                         static_cast<std::uint32_t>(value(block, Core::masters)),
+                         static_cast<std::uint32_t>(value(block, Core::number)), block) {}
+    };
+    [[no_unique_address]] std::conditional_t<(Values::masters > 1), Clocks, NoClocks> clocks_;
     app::Time logical_ = 0;
     Ticks start_ = 0;
     app::Time until_ = 0;

@@ -184,8 +184,8 @@ inline bool await_worker(const Control::Master& worker, const ControlBlock& bloc
     return true;
 }
 
-// What the cores that release tasks tell each other, on a line each: whether one is ready to begin and has
-// sent its last request, and behind them whether the run ends early. All are zero before the run.
+// What the cores that release tasks tell each other, on a line each: whether one has sent its last request,
+// and behind them whether the run ends early. All are zero before the run.
 class RunLines {
   public:
     // `cores`: of the plan; `core`: this one's number.
@@ -193,24 +193,6 @@ class RunLines {
         : lines_(static_cast<Line*>(memory)), stop_(&lines_[cores]), cores_(cores), core_(core) {}
     static constexpr std::uint32_t bytes_for(std::uint32_t cores) noexcept {
         return (cores + 1) * static_cast<std::uint32_t>(sizeof(Line));
-    }
-
-    // Until each of the cores `masters`, given by a bit for each core's number, has come here, so that they
-    // begin together. False: the host has ended the run.
-    [[nodiscard]] bool meet(std::uint32_t masters, const ControlBlock& block) noexcept {
-        Access::store<SyncPoint::diagnostic>(lines_[core_].here, 1U);
-        for (std::uint32_t core = 0; core < cores_; ++core) {
-            while ((masters >> core & 1U) != 0 &&
-                   Access::load<SyncPoint::diagnostic>(lines_[core].here) == 0) {
-                if (block.stop_requested()) {
-                    return false;
-                }
-                ThisPort::relax();
-            }
-        }
-        // The last one that comes sees this at once; an emulator that runs one core at a time goes round.
-        ThisPort::relax();
-        return true;
     }
 
     // A task's on_miss is stop, and its job was missed. Several cores may say so.
@@ -236,7 +218,6 @@ class RunLines {
   private:
     struct alignas(line_bytes) Line {
         typename Access::Word word;
-        typename Access::Word here;
     };
     static void set(Line& line) noexcept { Access::store<SyncPoint::diagnostic>(line.word, 1U); }
     static bool is_set(const Line& line) noexcept {

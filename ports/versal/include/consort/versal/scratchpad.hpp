@@ -10,6 +10,7 @@
 
 #include "consort/bare/control_block.hpp"
 #include "consort/icc/access.hpp"
+#include "consort/icc/clock_exchange.hpp"
 #include "consort/spm/dma.hpp"
 #include "consort/spm/handover.hpp"
 #include "consort/versal/memory_map.hpp"
@@ -48,18 +49,12 @@ inline constexpr std::uint32_t partition_room = scratchpad_bytes / spm::partitio
     return scratchpad_at(core) + std::uintptr_t{partition} * (scratchpad_bytes / spm::partitions);
 }
 
-// How an application core learns the I/O core's time: it asks, and halves the time that the answer took.
 struct Control {
-    struct alignas(line_bytes) CoreLine {  // written by the application core
-        Word asks;
-        Word ready;  // its clock is set
-    } core;
+    // How an application core learns the I/O core's time.
+    ClockExchange<Access>::Shared clock;
     struct alignas(line_bytes) IoLine {  // written by the I/O core
-        Word answers;
-        Word time_low;
-        Word time_high;
-        Word stop;          // the job that the core is to leave (job_number)
-        Word ready_low[4];  // when the n-th job of the core was handed over, for n modulo 4
+        Word stop;                       // the job that the core is to leave (job_number)
+        Word ready_low[4];               // when the n-th job of the core was handed over, for n modulo 4
         Word ready_high[4];
     } io;
 };
