@@ -336,6 +336,7 @@ void bind_sim(nb::module_& module) {
             [](sim::Core& core, const std::tuple<Time, Time, bool>& supply) {
                 core.supply = {std::get<0>(supply), std::get<1>(supply), std::get<2>(supply)};
             })
+        .def_rw("inherits", &sim::Core::inherits)
         .def_rw("keeps", &sim::Core::keeps)
         .def_rw("by_priority", &sim::Core::by_priority)
         .def_rw("dma", &sim::Core::dma)

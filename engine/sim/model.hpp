@@ -40,6 +40,8 @@ struct Core {
     Time cache_reload = 0;
     // And for each set of its cache in which it had useful blocks and another job evicted some.
     Time set_reload = 0;
+    // The resources whose holders inherit priorities; those of all others have a ceiling.
+    std::vector<std::uint32_t> inherits{};
     // While a job waits (for a worker, or suspended) its core is kept from what is less urgent: the master
     // keeps looking for the answer.
     bool keeps = false;
@@ -57,8 +59,9 @@ struct Dma {
     Time round = 0;  // TDMA: from one own slot of a core to its next
 };
 
-// A part of a job in which it holds a resource, under the immediate priority ceiling protocol: it executes
-// with the priority of the most urgent user of the resource.
+// A part of a job in which it holds a resource. Under the immediate priority ceiling protocol it executes
+// with the priority of the most urgent user of the resource; under priority inheritance (`Core::inherits`)
+// with its own, or with that of the most urgent job that waits for the resource, if that is higher.
 struct Section {
     std::uint32_t resource = 0;
     Time length = 0;          // at most, from taking the resource to giving it back

@@ -26,6 +26,7 @@ struct Part {
     bool holds{};    // it holds a resource
     Time ceiling{};  // the key of that resource's most urgent user
     std::uint32_t resource{};
+    bool inherits{};  // or the holder's priority is that of who waits for it
 };
 
 // Cuts jobs into their parts.
@@ -36,9 +37,14 @@ class Division {
     // For the jobs of these tasks of the system.
     void prepare(const System& system, std::span<const std::uint32_t> mine) {
         ceilings_.clear();
+        inherits_.clear();
         for (const std::uint32_t t : mine) {
             const Task& task = system.tasks[t];
             const bool edf = system.cores[task.master].policy == Policy::edf;
+            for (const std::uint32_t resource : system.cores[task.master].inherits) {
+                inherits_.resize(std::max<std::size_t>(inherits_.size(), resource + 1), false);
+                inherits_[resource] = true;
+            }
             for (const Section& section : task.sections) {
                 ceilings_.resize(std::max<std::size_t>(ceilings_.size(), section.resource + 1), never);
                 ceilings_[section.resource] =
@@ -93,12 +99,13 @@ class Division {
         cuts_.clear();
         Time rest = execution;
         for (const Section& section : task.sections) {
+            const bool inherits = section.resource < inherits_.size() && inherits_[section.resource];
             for (std::uint32_t k = 0; k < section.times; ++k) {
                 const Time most = std::min(section.length, rest);
                 const Time length = draw(cuts_.size())(settings_.execution, Choice::suspension, job, 0, most);
                 rest -= length;
                 cuts_.push_back(
-                    {length, 0, false, true, true, ceilings_[section.resource], section.resource});
+                    {length, 0, false, true, true, ceilings_[section.resource], section.resource, inherits});
             }
         }
         // `away` is the instant of what is no section at which one begins, until the job is cut.
@@ -125,6 +132,7 @@ class Division {
     const Settings& settings_;
     std::vector<Part> cuts_;      // scratch
     std::vector<Time> ceilings_;  // by resource: the key of its most urgent user
+    std::vector<bool> inherits_;  // by resource
 };
 
 }  // namespace consort::engine::sim

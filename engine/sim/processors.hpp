@@ -154,10 +154,11 @@ class Processors {
         Time since = 0;
         Time begins = 0;  // after the context switch
         Time completes = never;
-        Time look_again = never;   // when a switch ends that a more urgent job waits for
-        Windows supply;            // of the whole core: always on
-        Time switching = 0;        // while it is off: what is left of the running job's switch
-        std::vector<Ready> ready;  // a heap
+        Time look_again = never;     // when a switch ends that a more urgent job waits for
+        Windows supply;              // of the whole core: always on
+        Time switching = 0;          // while it is off: what is left of the running job's switch
+        std::vector<Ready> ready;    // a heap
+        std::vector<Ready> blocked;  // by resources that others hold
         std::vector<Request> queue;
         Request serving{};
     };
@@ -224,6 +225,7 @@ class Processors {
             state.look = state.busy = false;
             state.completes = state.look_again = never;
             state.ready.clear();
+            state.blocked.clear();
             state.queue.clear();
         }
         for (std::uint32_t t = 0; t < mine.size(); ++t) {
@@ -260,7 +262,7 @@ class Processors {
                 if (core.busy && core.completes == never) {
                     core.since = at;
                     core.begins = add(at, core.switching);
-                    core.completes = add(core.begins, tasks_[core.running.task].remaining);
+                    core.completes = end_of_stretch(core);
                 }
             }
         }
@@ -314,11 +316,63 @@ class Processors {
         }
         s.held = true;
         s.resource = part.resource;
+        if (part.inherits) {
+            return;  // who waits for it raises its priority
+        }
         if (core.policy == Policy::edf) {
             s.holds = part.ceiling;
         } else {
             core.running.key = std::min(s.key, part.ceiling);
         }
+    }
+
+    // Who holds the resource of the part that a job is at, if that is another job and the job has to wait.
+    [[nodiscard]] TaskState* holder_before(const TaskState& s) {
+        if (s.parts.empty() || !s.parts[s.at].inherits || s.held) {
+            return nullptr;
+        }
+        const auto holds = [&](const TaskState& other) {
+            return &other != &s && other.held && other.resource == s.parts[s.at].resource;
+        };
+        const auto found = std::find_if(tasks_.begin(), tasks_.end(), holds);
+        return found == tasks_.end() ? nullptr : &*found;
+    }
+
+    // When the running job has done its part, or finds that another one holds what it needs for it.
+    [[nodiscard]] Time end_of_stretch(const CoreState& core) {
+        const TaskState& s = tasks_[core.running.task];
+        return holder_before(s) != nullptr ? core.begins : add(core.begins, s.remaining);
+    }
+
+    // The running job waits for its resource, and who holds that inherits its priority.
+    void wait_for_resource(CoreState& core, const TaskState& holder, Time now) {
+        const Ready waiting = core.running;
+        halt(core, now);
+        core.blocked.push_back(waiting);
+        const auto h = static_cast<std::uint32_t>(&holder - tasks_.data());
+        for (Ready& entry : core.ready) {
+            if (entry.task == h && entry.part == holder.part) {
+                entry.key = std::min(entry.key, waiting.key);
+            }
+        }
+        std::make_heap(core.ready.begin(), core.ready.end());
+    }
+
+    // Who waited for the resource that a job gives back tries again when its turn comes.
+    void give_back(CoreState& core, TaskState& s) {
+        s.holds = never;
+        if (!std::exchange(s.held, false)) {
+            return;
+        }
+        for (std::size_t n = core.blocked.size(); n-- != 0;) {
+            const Ready waiting = core.blocked[n];
+            const TaskState& other = tasks_[waiting.task];
+            if (other.parts[other.at].resource == s.resource) {
+                core.blocked.erase(core.blocked.begin() + static_cast<std::ptrdiff_t>(n));
+                push(core.ready, waiting);
+            }
+        }
+        core.look = true;
     }
 
     [[nodiscard]] bool kept_from_beginning(const CoreState& core, const TaskState& s) const {
@@ -353,14 +407,13 @@ class Processors {
         s.remaining = part.length;
         // Who waited for what it gives back goes before the next section.
         core.running.key = s.key;
-        s.holds = never;
-        s.held = false;
-        if (part.holds && !gives_back) {
-            hold(core, part);
-        }
+        give_back(core, s);
         core.since = core.begins = now;
         core.switching = 0;
-        core.completes = core.supply.on() ? add(now, part.length) : never;
+        if (part.holds && !gives_back && holder_before(s) == nullptr) {
+            hold(core, part);
+        }
+        core.completes = core.supply.on() ? end_of_stretch(core) : never;
         core.look = true;
     }
 
@@ -524,8 +577,7 @@ class Processors {
     void finish(std::uint32_t t, Time now) {
         TaskState& s = tasks_[t];
         s.job.finish = now;
-        s.holds = never;
-        s.held = false;
+        give_back(cores_[s.core], s);
         idle_ = std::max(idle_, now);
         if (s.task->until_deadline && (s.job.status & Status::output_held) == 0) {
             idle_ = std::max(idle_, s.job.deadline);
@@ -683,6 +735,10 @@ class Processors {
             return;
         }
         const std::uint32_t t = core.running.task;
+        if (const TaskState* holder = holder_before(tasks_[t]); holder != nullptr) {
+            wait_for_resource(core, *holder, now);
+            return;
+        }
         if (!last_part(tasks_[t]) && tasks_[t].parts[tasks_[t].at].goes_on) {
             next_part(core, now);
             return;
@@ -772,7 +828,7 @@ class Processors {
         core.running = entry;
         core.since = now;
         core.begins = add(now, core.context_switch);
-        core.completes = s.phase == Phase::away ? never : add(core.begins, s.remaining);
+        core.completes = s.phase == Phase::away ? never : end_of_stretch(core);
     }
 
     static void preempt(const CoreState& core, TaskState& s) {

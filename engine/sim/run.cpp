@@ -24,6 +24,10 @@ void check_sections(const System& system, const Task& task, const std::string& w
                 core.policy == Policy::edf,
             where, "a job that holds resources needs fixed priorities or earliest deadline first");
     require(!core.keeps, where, "a core whose jobs hold resources is not kept");
+    require(core.inherits.empty() || core.policy != Policy::edf, where,
+            "priorities are inherited under fixed priorities");
+    require(core.inherits.empty() || (core.cache_reload == 0 && core.set_reload == 0), where,
+            "nothing is said of what a job loads again that waited for a resource");
     for (const Section& section : task.sections) {
         require(section.resource < system.tasks.size(), where,
                 "there are at most as many resources as tasks");

@@ -188,6 +188,7 @@ class SimCore:
     cache_reload: int
     set_reload: int
     supply: tuple[int, int, bool]
+    inherits: list[int]
     keeps: bool
     by_priority: bool
     dma: int

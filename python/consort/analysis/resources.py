@@ -4,25 +4,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from consort.analysis.figures import Figures, NotAnalysable
+from consort.analysis.held import Held
+from consort.analysis.inheritance import blocking_together, waits
 from consort.analysis.result import Bound, Used, in_words, joined, with_theorem
 from consort.plan import Plan
 
 SOURCE = "docs/explanation/analyses.md, theorem 20 (Sha, Rajkumar & Lehoczky 1990; Baker 1991), with "
-
-
-@dataclass(frozen=True)
-class Held:
-    """A section of a job: how long it holds a resource, and the rank that it has meanwhile."""
-
-    task: str
-    rank: int
-    """The larger, the more urgent; under earliest deadline first the relative deadline, negated."""
-    resource: str
-    length: int
-    ceiling: int
+INHERITED = "docs/explanation/analyses.md, theorem 30 (Sha, Rajkumar & Lehoczky 1990), with "
+CEILING = (
+    "a job that holds a resource has the priority of its most urgent user (immediate priority ceiling);"
+    " it holds one at a time"
+)
+INHERITANCE = (
+    "a job that holds a resource has the priority of the most urgent job that waits for it, if that is higher"
+    " (priority inheritance); it holds one at a time"
+)
+STACK = (
+    "while a job holds a resource, none begins whose relative deadline is not below those of all its"
+    " users (stack resource policy); it holds one at a time"
+)
 
 
 def sections_of(plan: Plan, core: str) -> list[Held]:
@@ -31,9 +34,19 @@ def sections_of(plan: Plan, core: str) -> list[Held]:
     for name in plan.cores[core].tasks:
         task = plan.tasks[name]
         for section in task.sections:
-            users = plan.resources[section.resource].users
-            ceiling = max(level_of(plan, user) for user in users)
-            found.append(Held(name, level_of(plan, name), section.resource, section.length_ps, ceiling))
+            resource = plan.resources[section.resource]
+            ceiling = max(level_of(plan, user) for user in resource.users)
+            found.append(
+                Held(
+                    name,
+                    level_of(plan, name),
+                    section.resource,
+                    section.length_ps,
+                    ceiling,
+                    section.times,
+                    resource.inherits,
+                )
+            )
     return found
 
 
@@ -49,13 +62,22 @@ def longest_under_edf(held: Iterable[Held], level: int) -> Held | None:
     return max(blocking, key=lambda one: one.length, default=None)
 
 
-def blocking_of(plan: Plan, held: Sequence[Held], name: str) -> Held | None:
-    """The section that blocks a task for the longest time."""
+def blocking_of(plan: Plan, held: Sequence[Held], name: str) -> tuple[Held, ...]:
+    """The sections that block a task for the longest time in all, once each."""
     policy = plan.cores[plan.tasks[name].core].policy
     if policy == "fixed-priority-non-preemptive":
-        return None  # nothing wants a resource while it is held
-    longest = longest_under_edf if policy == "edf" else longest_blocking
-    return longest(held, level_of(plan, name))
+        return ()  # nothing wants a resource while it is held
+    level = level_of(plan, name)
+    if policy == "edf":
+        longest = longest_under_edf(held, level)
+        return () if longest is None else (longest,)
+    return blocking_together(held, level)
+
+
+def waits_of(plan: Plan, held: Sequence[Held], name: str) -> int:
+    """How often a job of a task gives its core up at most because a resource is taken."""
+    policy = plan.cores[plan.tasks[name].core].policy
+    return waits(held, name) if policy == "fixed-priority" else 0
 
 
 def longest_blocking(held: Iterable[Held], rank: int) -> Held | None:
@@ -85,6 +107,16 @@ def check_resources(plan: Plan, core: str) -> None:
             raise NotAnalysable(
                 f"{here}: under edf resources have bounds without jitter, and {core} has some"
             )
+        if any(plan.resources[s.resource].inherits for s in task.sections):
+            core_of = plan.cores[core]
+            if core_of.policy == "edf":
+                raise NotAnalysable(
+                    f"{here}: under edf no job inherits a priority; {core} is scheduled by it"
+                )
+            if core_of.cache is not None or core_of.cache_reload_ps:
+                raise NotAnalysable(
+                    f"{here}: what a job loads again that waited for a resource is in no bound of {core}"
+                )
         for section in task.sections:
             cores = plan.resources[section.resource].cores
             if len(cores) > 1:
@@ -110,23 +142,24 @@ def with_resources(plan: Plan, bound: Bound) -> Bound:
     if core.policy == "fixed-priority-non-preemptive":
         text = "a job runs to its end, so that nobody else wants what it holds"
         return replace(bound, assumptions=(*bound.assumptions, text))
-    rule = (
-        "a job that holds a resource has the priority of its most urgent user (immediate priority ceiling);"
-        " it holds one at a time"
-    )
-    if core.policy == "edf":
-        rule = (
-            "while a job holds a resource, none begins whose relative deadline is not below those of all its"
-            " users (stack resource policy); it holds one at a time"
-        )
     found = blocking_of(plan, held, bound.task)
+    rules = [CEILING] if any(not one.inherits for one in held) else []
+    rules += [INHERITANCE] if any(one.inherits for one in held) else []
+    if core.policy == "edf":
+        rules = [STACK]
     notes = bound.notes
-    if found is not None:
-        length = in_words(found.length)
-        notes = (*notes, f"blocked at most once, by {found.task}, which holds {found.resource} for {length}")
+    if found:
+        each = ", and ".join(
+            f"by {one.task}, which holds {one.resource} for {in_words(one.length)}" for one in found
+        )
+        notes = (*notes, f"blocked at most once{',' if len(found) == 1 else ' each'} {each}")
+    times = waits_of(plan, held, bound.task)
+    if times:
+        notes = (*notes, f"finds a resource taken at most {times} times: two context switches each")
+    inherits = any(one.inherits for one in held)
     return replace(
         bound,
-        source=with_theorem(SOURCE, bound),
-        assumptions=(*bound.assumptions, rule),
+        source=with_theorem(INHERITED if inherits else SOURCE, bound),
+        assumptions=(*bound.assumptions, *rules),
         notes=notes,
     )

@@ -23,6 +23,7 @@ from consort.analysis.resources import (
     check_resources,
     sections_of,
     used_by,
+    waits_of,
     with_resources,
 )
 from consort.analysis.result import Bound, Used, in_words, joined
@@ -197,6 +198,8 @@ def _master(
         if execution + suspension == 0 and remote is None:
             raise NotAnalysable(f"tasks.{name}.wcet: an execution time of 0 cannot be analysed")
         blocking = blocking_of(plan, held, name)
+        # Whoever finds a resource taken leaves the core to its holder, and comes back.
+        execution += 2 * switch.ps * waits_of(plan, held, name)
         tasks.append(
             MasterTask(
                 name,
@@ -204,10 +207,8 @@ def _master(
                 task.period_ps,
                 task.deadline_ps,
                 jitter=task.jitter_ps + late.ps,
-                blocking=0
-                if blocking is None
                 # It may have been preempted before it comes to block.
-                else blocking.length + (reload.ps if sets is None else max(sets.own)),
+                blocking=sum(one.length + (reload.ps if sets is None else max(sets.own)) for one in blocking),
                 level=level,
                 suspension=suspension,
                 stretches=task.suspensions,

@@ -82,10 +82,13 @@ def _resources(system: System, tasks: list[str]) -> list[str]:
     for resource in system.resources:
         users = [_priority(system, name) for name in locking if resource in system.tasks[name].sections]
         if users:
-            parts.append(
-                f'Shared_Resource (\n  Type => Immediate_Ceiling_Resource,\n  Name => "{_name(resource)}",\n'
-                f"  Ceiling => {max(users)},\n  Preassigned => Yes);"
-            )
+            if system.resources[resource].protocol == "priority-inheritance":
+                listed = ["Priority_Inheritance_Resource", f'Name => "{_name(resource)}"']
+            else:
+                listed = ["Immediate_Ceiling_Resource", f'Name => "{_name(resource)}"']
+                listed += [f"Ceiling => {max(users)}", "Preassigned => Yes"]
+            values = ",\n  ".join(listed)
+            parts.append(f"Shared_Resource (\n  Type => {values});")
     return parts
 
 

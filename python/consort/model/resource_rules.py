@@ -38,6 +38,8 @@ def check_resources(view: View) -> Problems:
             text = "no task has a section of it; add one under a task's 'sections', or remove it"
             yield view.problem(described, text, at_key=True)
         cores = dict.fromkeys(view.text("tasks", task, "on") for task in tasks)
+        if view.text(*described, "protocol") == "priority-inheritance":
+            yield from _inherited(view, name, [core for core in cores if core is not None])
         if len(cores) > 1:
             yield view.problem(
                 described,
@@ -45,6 +47,25 @@ def check_resources(view: View) -> Problems:
                 " what another holds; place them on one core, or let a channel carry the data",
                 at_key=True,
             )
+
+
+def _inherited(view: View, name: str, cores: list[str]) -> Problems:
+    """Where jobs inherit priorities: there they have some, and what they load again is in their wcets."""
+    here = ("resources", name, "protocol")
+    for core in cores:
+        if view.policy(core)[1] == "edf":
+            text = (
+                f"{core!r} is scheduled by edf, where no job has a priority to inherit; write"
+                " 'protocol: priority-ceiling', or 'policy: fixed-priority' for the core"
+            )
+            yield view.problem(here, text)
+        for key in ("cache_reload", "cache"):
+            if view.scheduled(core, key):
+                text = (
+                    f"{core!r} has {key!r}, and what a job loads again that waited for a resource is in no"
+                    " bound; write 'protocol: priority-ceiling', or remove it and let each wcet hold that"
+                )
+                yield view.problem(here, text)
 
 
 def check_caches(view: View) -> Problems:

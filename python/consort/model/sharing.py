@@ -11,7 +11,7 @@ from consort.model.base import Described
 from consort.model.figures import DurationFigure, Sourced
 from consort.model.quantities import Duration
 
-Locking = Literal["priority-ceiling"]
+Locking = Literal["priority-ceiling", "priority-inheritance"]
 Replacement = Literal["direct-mapped", "lru"]
 CacheSet = Annotated[int, Field(ge=0, le=65535)]
 
@@ -90,5 +90,6 @@ class Resource(Described):
     """What tasks of one core use one at a time: a device, or data that no channel carries."""
 
     protocol: Locking = Field(
-        description="priority-ceiling: a job that holds it has the priority of its most urgent user.",
+        description="priority-ceiling: a job that holds it has the priority of its most urgent user."
+        " priority-inheritance: that of the most urgent job that waits for it.",
     )

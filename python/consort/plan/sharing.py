@@ -68,4 +68,9 @@ class PlannedResource:
     cores: tuple[str, ...]
     """Where its users are; there is a bound and a simulation only of one."""
     ceiling: int
-    """The rank of its most urgent user, which a job has that holds it."""
+    """The rank of its most urgent user, which a job has that holds it; or has at most, by inheritance."""
+
+    @property
+    def inherits(self) -> bool:
+        """Whether a job that holds it has the rank of who waits for it."""
+        return self.protocol == "priority-inheritance"

@@ -75,6 +75,9 @@ def prepare(
             problems.append(_problem(plan, place, text))
         made.cache_reload = planned.cache_reload_ps or 0
         made.set_reload = 0 if planned.cache is None else planned.cache.per_set_ps
+        made.inherits = [
+            n for n, one in enumerate(plan.resources.values()) if one.inherits and planned.name in one.cores
+        ]
         # Only a core that has all of its time, and whose jobs hold nothing, is kept for one that waits.
         whole = planned.supply is None and not made.cache_reload and not made.set_reload
         whole = whole and not any(plan.tasks[task].sections for task in planned.tasks)

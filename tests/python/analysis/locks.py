@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One core with locks, tick by tick: what blocking by resources is held against.
 
-Nobody is kept from a lock by a priority here but by what executes: it asserts that none is taken twice.
+Nobody is kept from a lock by a priority here but by what executes: with ceilings it asserts that none is
+taken twice. With inheritance a job that finds its lock taken waits, and the holder goes on in its place.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ def with_locks(
     until: int,
     eager: bool,
     ceiling: bool = True,
+    inherits: bool = False,
 ) -> list[int]:
     """The longest response of each task; the first is the most urgent.
 
@@ -39,7 +41,7 @@ def with_locks(
     def urgency(job: dict[str, int]) -> tuple[int, int]:
         held = took(job)
         own = job["task"]
-        raised = held is not None and ceiling
+        raised = held is not None and ceiling and not inherits
         return (min(own, ceilings[held]) if raised else own, 0 if job["done"] else 1)  # type: ignore[index]
 
     def take(job: dict[str, int]) -> None:
@@ -52,6 +54,19 @@ def with_locks(
             assert owner[wanted] is None, "two jobs hold one resource"
             owner[wanted] = job["id"]
 
+    def holder_before(job: dict[str, int]) -> int | None:
+        """The other job that holds what this one needs for its next tick, if any."""
+        wanted = programs[job["task"]][job["done"]]
+        holder = None if wanted is None else owner[wanted]
+        return None if holder == job["id"] else holder
+
+    def goes_on() -> dict[str, int]:
+        """Whose turn it is: the most urgent job's, or that of who holds what it wants, and so on."""
+        job = min(jobs, key=urgency)
+        while inherits and (holder := holder_before(job)) is not None:
+            job = next(one for one in jobs if one["id"] == holder)
+        return job
+
     number = 0
     while now < until or jobs:
         for task, (period, offset) in enumerate(zip(periods, offsets, strict=True)):
@@ -59,7 +74,7 @@ def with_locks(
                 jobs.append({"task": task, "due": now, "done": 0, "id": number})
                 number += 1
         if jobs:
-            job = min(jobs, key=urgency)
+            job = goes_on()
             take(job)
             job["done"] += 1
             finished = job["done"] == len(programs[job["task"]])
@@ -71,7 +86,7 @@ def with_locks(
             if finished:
                 jobs.remove(job)
                 longest[job["task"]] = max(longest[job["task"]], now + 1 - job["due"])
-            elif eager and not gives_back:
+            elif eager and not gives_back and holder_before(job) is None:
                 take(job)
         now += 1
     return longest
