@@ -13,7 +13,7 @@ from consort.commands.options import root_option
 from consort.errors import EnvironmentLacks
 from consort.progress import progress_bar
 
-from consort_bench.registry import BENCHMARKS, BenchResult, Options, boards_of, load
+from consort_bench.registry import BENCHMARKS, EXPERIMENTS, BenchResult, Options, boards_of, grouped, load
 
 LISTING = "\n".join(f"  {name:<12} {text}" for name, (_, text) in sorted(BENCHMARKS.items()))
 
@@ -92,21 +92,25 @@ def command(
 
     signals_to_exceptions()
     with progress_bar(as_json) as progress:
-        result = load(name)(
-            Options(
-                name,
-                quick,
-                seconds,
-                iterations,
-                parse_sizes(sizes),
-                interference,
-                scheduling,
-                on_board,
-                root,
-                ["consort", *sys.argv[1:]],
-                progress,
-            )
+        options = Options(
+            name,
+            quick,
+            seconds,
+            iterations,
+            parse_sizes(sizes),
+            interference,
+            scheduling,
+            on_board,
+            root,
+            ["consort", *sys.argv[1:]],
+            progress,
         )
+        result = load(name)(options)
+        if name in EXPERIMENTS and "run" not in result.extra:
+            from consort_bench.run_folder import leave
+
+            progress("writing the report", None)
+            result = leave(result, options)
     if store:
         stored.store(name, result.rows, stored.file_of(name))
     if as_json:
@@ -179,15 +183,6 @@ def show(result: BenchResult) -> None:
         console.print(table)
     for note in result.notes:
         console.print(note, highlight=False, markup=False, soft_wrap=True)
-
-
-def grouped(rows: list[dict[str, Any]]) -> list[tuple[list[str], list[dict[str, Any]]]]:
-    """Rows with the same columns together; nested values and keys for programs are left to --json."""
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
-    for row in rows:
-        columns = tuple(k for k, v in row.items() if not isinstance(v, dict | list) and k != "key")
-        groups.setdefault(columns, []).append(row)
-    return [(list(columns), members) for columns, members in groups.items()]
 
 
 def cell(value: Any) -> str:

@@ -15,6 +15,7 @@ from consort.record import environment
 
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
+from consort_bench.run_folder import series
 
 # Table I is fitted to these sizes alone [B].
 FITTED = (0, 1)
@@ -96,6 +97,35 @@ def _row(source: str, point: str, row: Published, modelled: float, *, fitted: bo
     }
 
 
+def figures(trips: Sequence[dict[str, Any]], ways: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Published beside modelled: Table I over its sizes, and each median over the printed one."""
+    sizes = [float(row["point"].split()[0]) for row in trips]
+    left_out = [(x, row["modelled"]) for x, row in zip(sizes, trips, strict=True) if not row["fitted"]]
+    printed = [row["published"] for row in ways]
+    return [
+        {
+            "title": "Table I: mean round trip",
+            "x": {"label": "payload", "unit": "byte"},
+            "y": {"label": "mean round trip", "unit": "us"},
+            "series": [
+                series("published", "published", zip(sizes, (r["published"] for r in trips), strict=True)),
+                series("modelled from sizes 0 and 1", "derived", left_out),
+            ],
+            "source": trips[0]["source"],
+        },
+        {
+            "title": "Figure 3: medians, each predicted from the others",
+            "x": {"label": "published median", "unit": "ns"},
+            "y": {"label": "median", "unit": "ns"},
+            "series": [
+                series("published", "published", zip(printed, printed, strict=True)),
+                series("modelled", "derived", zip(printed, (r["modelled"] for r in ways), strict=True)),
+            ],
+            "source": ways[0]["source"],
+        },
+    ]
+
+
 def run(options: Options) -> BenchResult:
     """Computes; nothing is measured."""
     papers = (
@@ -126,4 +156,4 @@ def run(options: Options) -> BenchResult:
         " Figure 5, of which the paper prints no number.",
         "Means and medians bound nothing: a bound rests on maxima or on what is assumed.",
     ]
-    return BenchResult(goals, [*trips, *ways], environment(), notes)
+    return BenchResult(goals, [*trips, *ways], environment(), notes, figures=figures(trips, ways))

@@ -30,6 +30,7 @@ from consort.sweep.store import identity
 
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
+from consort_bench.run_folder import series
 
 PAPER, NAME = "spm-centric-os", "figure7"
 LABELS = {
@@ -216,7 +217,28 @@ def run(options: Options) -> BenchResult:
         ],
         {"break_even_slot_us": even, "folder": str(folder)},
         lambda console: _show(console, table),
+        [curves_of(name, table) for name in dict.fromkeys(row["reading"] for row in table)],
     )
+
+
+def curves_of(name: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A reading's curves."""
+    mine = [row for row in rows if row["reading"] == name]
+    return {
+        "title": f"Figure 7, slot and utilisation: {name}",
+        "x": {"label": "utilisation"},
+        "y": {"label": "share of schedulable sets"},
+        "series": [
+            series(
+                LABELS[curve],
+                "bound",
+                [(row["utilisation"], row["schedulable"]) for row in mine if row["curve"] == curve],
+            )
+            for curve in dict.fromkeys(row["curve"] for row in mine)
+        ],
+        "note": "The paper plots its curves and prints no point of them: none can stand beside.",
+        "source": "Tabish et al. 2016, section VII.E",
+    }
 
 
 def _show(console: Any, rows: list[dict[str, Any]]) -> None:

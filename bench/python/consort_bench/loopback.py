@@ -18,6 +18,7 @@ from consort.record.scratch import scratch_folder
 from consort.report import PAGES
 from consort.run.process import environment_errors
 
+from consort_bench.communication import table_1
 from consort_bench.floor import Ratio, ratio_to_floor
 from consort_bench.pair import Class, Recording, moved_bytes_per_second, record, spare_cpus
 from consort_bench.published import Published, experiment_folder, read_published
@@ -309,11 +310,21 @@ def throughput_section(configurations: list[Measured], published: list[Published
         series.append(
             {
                 "name": f"{platform}, interference {state}",
-                "provenance": "published",
+                "provenance": "derived",
                 "x": [float(size) for size, _ in points if size != "0"],
                 "y": [float(size) / mean for size, mean in points if size != "0" and mean],
             }
         )
+    modelled = [row for row in table_1(published) if not row["fitted"]]
+    sizes = [float(row["point"].split()[0]) for row in modelled]
+    series.append(
+        {
+            "name": "modelled from sizes 0 and 1 of Table I",
+            "provenance": "derived",
+            "x": sizes,
+            "y": [size / row["modelled"] for size, row in zip(sizes, modelled, strict=True)],
+        }
+    )
     for c in configurations:
         rows = [row for row in c.rows if row["bytes"] > 0]
         series.append(
@@ -324,7 +335,7 @@ def throughput_section(configurations: list[Measured], published: list[Published
                 "y": [row["throughput_MB_per_s"] for row in rows],
             }
         )
-    if not any(s["x"] for s in series[2:]):
+    if not any(s["x"] for s in series if s["provenance"] == "measured"):
         return None
     return {
         "title": "Figure 2: throughput over size",

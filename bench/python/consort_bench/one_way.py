@@ -19,6 +19,7 @@ from consort.record.scratch import scratch_folder
 from consort.report import PAGES
 from consort.run.process import environment_errors
 
+from consort_bench.one_way_figures import medians_section
 from consort_bench.pair import Class, Recording, moved_bytes_per_second, record
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import goal
@@ -238,6 +239,8 @@ def _sections(
     experiment: Experiment, configurations: list[Measured], published: list[Published]
 ) -> list[dict[str, Any]]:
     sections = [_table_section(experiment, configurations, published)]
+    if experiment.name == "figure3":
+        sections.append(medians_section([(c.load, c.rows) for c in configurations], published))
     if experiment.sizes:
         sections.append(_size_section(experiment, configurations))
     return sections

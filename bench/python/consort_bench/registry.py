@@ -81,6 +81,29 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     ),
 }
 
+# Those that redo a paper's table or figure, or judge a model by it: each leaves a run folder with a report.
+EXPERIMENTS = frozenset(
+    [
+        "communication",
+        "cross-isa-figure2",
+        "cross-isa-figure3",
+        "edge-figure3",
+        "edge-figure4",
+        "figure2",
+        "figure3",
+        "figure4",
+        "figure5",
+        "figure7",
+        "loopback",
+        "scratchpad",
+        "remap",
+        "remap-size",
+        "remap-system",
+        "table1",
+        "thirty-us",
+    ]
+)
+
 # Which of them can run on emulated boards (`--board`): on all, on those with two clusters that share on-chip
 # memory, or on those that run the scratchpad kernel.
 ON_ALL_BOARDS = ("icc",)
@@ -133,6 +156,8 @@ class BenchResult:
     extra: dict[str, Any] = field(default_factory=dict)
     # Prints the rows on a rich console in the benchmark's own form; without it they are printed as they are.
     show: Callable[[Any], None] | None = None
+    # Figures for the report, as `consort.record.sections` has them, without their kind.
+    figures: list[dict[str, Any]] = field(default_factory=list)
     # A goal has no value because the machine lacks something: exit status 3, unless another is not met.
     lacking: bool = False
 
@@ -167,3 +192,12 @@ def goal(
     if value is None:
         made["reason"] = reason or "not measured"
     return made
+
+
+def grouped(rows: list[dict[str, Any]]) -> list[tuple[list[str], list[dict[str, Any]]]]:
+    """Rows with the same columns together; nested values and keys for programs are left to --json."""
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        columns = tuple(k for k, v in row.items() if not isinstance(v, dict | list) and k != "key")
+        groups.setdefault(columns, []).append(row)
+    return [(list(columns), members) for columns, members in groups.items()]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from consort.record import environment
@@ -20,7 +21,9 @@ from consort.remote.run import (
 )
 from consort.remote.worst_case import bound
 
+from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
+from consort_bench.run_folder import series
 
 # Forged frames on a wire with errors, and tries of two accesses of one id.
 FORGED = 1_000_000
@@ -84,7 +87,43 @@ def run(options: Options) -> BenchResult:
         "direction idles and its beats are not packed, see the rows.",
         "Beats are of 128 bits whatever the PHY's width: what its words hold, filling included.",
     ]
-    return BenchResult(goals, rows, environment(), notes, {"latency": latencies})
+    printed = read_published(experiment_folder("remap", "table1") / "published.csv")
+    return BenchResult(
+        goals, rows, environment(), notes, {"latency": latencies}, figures=[utilisation(rows, printed)]
+    )
+
+
+def utilisation(rows: Sequence[dict[str, Any]], printed: Sequence[Published]) -> dict[str, Any]:
+    """Figure 7: Table I's formulas and what the text prints of the curves, beside what was counted."""
+    bursts = sorted({row["burst"] for row in rows if row["packetization"] == "b2b"})
+    curves = []
+    for name, beats in (("b2b", formulas.b2b), ("pipelined", formulas.pipelined)):
+        points = [
+            (float(row.of["burst"]), float(row.value or 0) / 100)
+            for row in printed
+            if (row.of["packetization"], row.statistic) == (name, "utilisation")
+        ]
+        curves += [
+            series(f"{name}, printed", "published", points),
+            series(
+                f"{name}, Table I's formulas",
+                "derived",
+                [(float(burst), formulas.utilisation(burst, *beats(burst))) for burst in bursts],
+            ),
+        ]
+    for name in dict.fromkeys(row["packetization"] for row in rows if row["phy_width"] == 128):
+        of = [row for row in rows if (row["packetization"], row["phy_width"]) == (name, 128)]
+        curves.append(
+            series(f"{name}, counted", "counted", [(float(r["burst"]), r["utilisation"]) for r in of])
+        )
+    return {
+        "title": "Figure 7: payload over all beats of both directions",
+        "x": {"label": "burst", "unit": "databeats", "log": True},
+        "y": {"label": "utilisation of the link"},
+        "series": curves,
+        "note": "The compact packetization is not the paper's.",
+        "source": "REMAP, Table I, Figure 7 and section V",
+    }
 
 
 def narrow_goals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

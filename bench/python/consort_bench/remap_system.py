@@ -17,6 +17,7 @@ from consort.remote import run as hardware
 
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
+from consort_bench.remap_figures import figures
 
 # The first is this project's, which the goals are of.
 PACKETIZATIONS = ("compact", "b2b", "pipelined")
@@ -137,7 +138,9 @@ def run(options: Options) -> BenchResult:
         "on the paper's link without CRC or repetition.",
         "Combined: each port with all of its lines in flight. With the lines shared by both it is less.",
     ]
-    return BenchResult(goals, rows, environment(), notes, {"parameters": parameters.__dict__})
+    return BenchResult(
+        goals, rows, environment(), notes, {"parameters": parameters.__dict__}, figures=figures(rows)
+    )
 
 
 def measure(parameters: Parameters, in_flight: int, packetization: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from consort.record import environment
 from consort_bench.programs import cpp_program
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
+from consort_bench.scratchpad_figures import figures
 
 PAPER = "spm-centric-os"
 JOBS, QUICK = 1000, 100
@@ -179,7 +180,14 @@ def run(options: Options) -> BenchResult:
     rows += packets
     rows += [{"what": "response", **row} for row in responses(result["together"])]
     notes = [f"run together on processors {result['together']['cpus']}", *result["together"]["notes"]]
-    return BenchResult(goals, rows, environment(), notes, show=lambda console: _show(console, rows))
+    return BenchResult(
+        goals,
+        rows,
+        environment(),
+        notes,
+        show=lambda console: _show(console, rows),
+        figures=figures(rows),
+    )
 
 
 def _packets(milliseconds: int) -> list[dict[str, Any]]:
