@@ -105,7 +105,10 @@ class BoardRun:
         del live
         duration = duration_of(self.plan, options)
         with nullcontext(scratch) if scratch else scratch_folder(options.root) as folder:
-            recorded = record_raw(self, folder, duration, counted=self.where.on_board, progress=progress)
+            counted = self.where.on_board
+            recorded = record_raw(
+                self, folder, duration, counted=counted, shift=options.shift, progress=progress
+            )
             yield recording(self, folder, recorded, entry or key, title or self.where.title)
 
 
@@ -179,13 +182,15 @@ def record_raw(
     duration_ps: int,
     *,
     counted: bool,
+    shift: int = 0,
     seconds: float = 600,
     progress: Progress = silent,
 ) -> Recorded:
     """Runs the application once, jobs being released for so long, and writes its raw run folder."""
     progress(run.where.title, None)
     serve = kernel.run if run.where.kernel else executive.run
-    recorded = serve(run.request(duration_ps, counted=counted), seconds=seconds, progress=progress)
+    request = run.request(duration_ps, counted=counted, shift=shift)
+    recorded = serve(request, seconds=seconds, progress=progress)
     data = write_rows(run.plan, run.rows, run.members, raw)
     cpus = Cpus({}, None, shared=False)
     config = run_config(run.plan, cpus, data, run.described, configuration=run.key, duration_ps=duration_ps)

@@ -15,6 +15,7 @@ from consort.record.store import Run
 from consort.report import figures
 from consort.report.jobs import Jobs, select
 from consort.report.terminal import MARKS, microseconds_or_endless, on_time, percentiles
+from consort.report.tightness import tightness
 from consort.report.timeline import chain_svg, outputs_svg, timeline_svg
 from consort.report.units import duration, figure_unit, microseconds, number
 
@@ -75,7 +76,7 @@ def verdict_of(configuration: dict[str, Any]) -> dict[str, Any] | None:
         "summary": verdict["summary"],
         "machine": verdict["machine"],
         "reasons": verdict["reasons"],
-        "notes": verdict["notes"],
+        "notes": [*verdict["notes"], *tightness(verdict)],
         "simulated": any(row["simulated"] is not None for row in verdict["rows"]),
         "checks": verdict["checks"],
         "pauses": [

@@ -11,6 +11,7 @@ import click
 from consort.record.store import Run
 from consort.report.lines import CELL, LABEL, heads_line, wrapped
 from consort.report.terminal_modes import mode_lines
+from consort.report.tightness import tightness
 from consort.report.units import THIN_SPACE, figure_unit, microseconds, number
 
 # The marks at the end of a row, and what each says.
@@ -76,7 +77,7 @@ def _configuration(configuration: Mapping[str, Any]) -> Iterator[str]:
             yield _row(row, mark)
     if used:
         yield from wrapped("   ".join(f"{mark} {words}" for mark, words in used.items()), indent="")
-    for text in verdict["notes"]:
+    for text in (*verdict["notes"], *tightness(verdict)):
         yield from wrapped(text)
     for check in verdict["checks"]:
         if not check["holds"]:

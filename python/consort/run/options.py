@@ -63,6 +63,8 @@ class Options:
     dies_in_job: JobFault | None = None
     must_count: bool = False
     """On a board: refused where time is not instructions executed."""
+    shift: int = 0
+    """On a board that counts, an instruction takes 2 to this nanoseconds: more than a tick of its timer."""
     rt_linux: bool = False
     """On a board: PREEMPT_RT Linux on the worker's core."""
     kernel_board: str | None = None

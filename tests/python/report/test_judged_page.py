@@ -18,6 +18,7 @@ from consort.record import Run, RunWriter
 from consort.report import PAGES
 from consort.report.lines import WIDTH
 from consort.report.terminal import verdict_lines
+from consort.report.tightness import tightness
 from effort import PATIENCE
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
 from system_recording import Recording
@@ -266,3 +267,23 @@ def test_nothing_runs_off_the_page(run: Run, tmp_path: Path, width: int) -> None
     )
     title = re.search(r"<title>(\d+)</title>", shown.stdout)
     assert title is not None and int(title[1]) <= width
+
+
+def test_how_near_the_bounds_were_is_the_median_over_those_that_have_one() -> None:
+    rows = [
+        {"subject": subject, "quantity": quantity, "bound": bound, "undisturbed": undisturbed}
+        for subject, quantity, bound, undisturbed in (
+            ("servo", "response", 10.0, 4.0),
+            ("servo", "compute", 10.0, 5.0),
+            ("chain", "age", 10.0, 9.0),
+            ("hmi", "response", None, 9.0),
+            ("hmi", "compute", 10.0, None),
+        )
+    ]
+    assert tightness({"rows": rows}) == [
+        "Longest undisturbed time over its bound: median 0.50 of 3 bounds, the closest 0.90 (age of chain)."
+    ]
+    assert tightness({"rows": rows[:1]})[0].endswith(
+        "median 0.40 of 1 bound, the closest 0.40 (response of servo)."
+    )
+    assert tightness({"rows": rows[3:]}) == []
