@@ -7,7 +7,11 @@ module consort_paper_cblock
 #(
     parameter int unsigned Ports   = 1,
     parameter int unsigned Links   = 1,
-    parameter int unsigned Windows = 8
+    parameter int unsigned Windows = 8,
+    parameter type axi_req_t = consort_remote_pkg::axi_req_t,
+    parameter type axi_resp_t = consort_remote_pkg::axi_resp_t,
+    parameter type lite_req_t = consort_remote_pkg::lite_req_t,
+    parameter type lite_resp_t = consort_remote_pkg::lite_resp_t
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -15,38 +19,11 @@ module consort_paper_cblock
     input logic pipelined_i,
     input logic fill_beat_i,
 
-    input  axi_a_t s_aw_i      [Ports],
-    input  logic   s_aw_valid_i[Ports],
-    output logic   s_aw_ready_o[Ports],
-    input  axi_w_t s_w_i       [Ports],
-    input  logic   s_w_valid_i [Ports],
-    output logic   s_w_ready_o [Ports],
-    output axi_b_t s_b_o       [Ports],
-    output logic   s_b_valid_o [Ports],
-    input  logic   s_b_ready_i [Ports],
-    input  axi_a_t s_ar_i      [Ports],
-    input  logic   s_ar_valid_i[Ports],
-    output logic   s_ar_ready_o[Ports],
-    output axi_r_t s_r_o       [Ports],
-    output logic   s_r_valid_o [Ports],
-    input  logic   s_r_ready_i [Ports],
+    input  axi_req_t  s_req_i [Ports],
+    output axi_resp_t s_resp_o[Ports],
 
-    input  logic [11:0] cfg_awaddr_i,
-    input  logic        cfg_awvalid_i,
-    output logic        cfg_awready_o,
-    input  logic [31:0] cfg_wdata_i,
-    input  logic        cfg_wvalid_i,
-    output logic        cfg_wready_o,
-    output logic [ 1:0] cfg_bresp_o,
-    output logic        cfg_bvalid_o,
-    input  logic        cfg_bready_i,
-    input  logic [11:0] cfg_araddr_i,
-    input  logic        cfg_arvalid_i,
-    output logic        cfg_arready_o,
-    output logic [31:0] cfg_rdata_o,
-    output logic [ 1:0] cfg_rresp_o,
-    output logic        cfg_rvalid_o,
-    input  logic        cfg_rready_i,
+    input  lite_req_t  lite_req_i,
+    output lite_resp_t lite_resp_o,
 
     output logic [BeatWidth-1:0] phy_tx_o      [Links],
     output logic                 phy_tx_valid_o[Links],
@@ -69,6 +46,41 @@ module consort_paper_cblock
     $error("consort_paper_cblock: ids must be of 16 bits at most, for the parts of a transaction");
   end
 
+  axi_a_t s_aw[Ports], s_ar[Ports];
+  axi_w_t s_w[Ports];
+  axi_b_t s_b[Ports];
+  axi_r_t s_r[Ports];
+  logic s_aw_valid[Ports], s_aw_ready[Ports];
+  logic s_w_valid[Ports], s_w_ready[Ports];
+  logic s_b_valid[Ports], s_b_ready[Ports];
+  logic s_ar_valid[Ports], s_ar_ready[Ports];
+  logic s_r_valid[Ports], s_r_ready[Ports];
+
+  for (genvar p = 0; p < Ports; p++) begin : gen_axi
+    consort_axi_unpack #(
+        .req_t(axi_req_t),
+        .resp_t(axi_resp_t)
+    ) i_axi (
+        .req_i(s_req_i[p]),
+        .resp_o(s_resp_o[p]),
+        .aw_o(s_aw[p]),
+        .aw_valid_o(s_aw_valid[p]),
+        .aw_ready_i(s_aw_ready[p]),
+        .w_o(s_w[p]),
+        .w_valid_o(s_w_valid[p]),
+        .w_ready_i(s_w_ready[p]),
+        .b_i(s_b[p]),
+        .b_valid_i(s_b_valid[p]),
+        .b_ready_o(s_b_ready[p]),
+        .ar_o(s_ar[p]),
+        .ar_valid_o(s_ar_valid[p]),
+        .ar_ready_i(s_ar_ready[p]),
+        .r_i(s_r[p]),
+        .r_valid_i(s_r_valid[p]),
+        .r_ready_o(s_r_ready[p])
+    );
+  end
+
   window_t windows[Ports][Windows];
   logic [Windows-1:0] count_reads[Ports], count_writes[Ports];
   logic [Links-1:0] enable;
@@ -80,28 +92,16 @@ module consort_paper_cblock
   assign none_after = '{default: '0};
 
   consort_cblock_regs #(
+      .lite_req_t(lite_req_t),
+      .lite_resp_t(lite_resp_t),
       .Ports(Ports),
       .Links(Links),
       .Windows(Windows)
   ) i_regs (
       .clk_i,
       .rst_ni,
-      .cfg_awaddr_i,
-      .cfg_awvalid_i,
-      .cfg_awready_o,
-      .cfg_wdata_i,
-      .cfg_wvalid_i,
-      .cfg_wready_o,
-      .cfg_bresp_o,
-      .cfg_bvalid_o,
-      .cfg_bready_i,
-      .cfg_araddr_i,
-      .cfg_arvalid_i,
-      .cfg_arready_o,
-      .cfg_rdata_o,
-      .cfg_rresp_o,
-      .cfg_rvalid_o,
-      .cfg_rready_i,
+      .lite_req_i,
+      .lite_resp_o,
       .windows_o(windows),
       .count_reads_i(count_reads),
       .count_writes_i(count_writes),
@@ -147,7 +147,7 @@ module consort_paper_cblock
         .clk_i,
         .windows_i(windows[p]),
         .up_i(4'(enable)),
-        .addr_i(s_aw_i[p].addr),
+        .addr_i(s_aw[p].addr),
         .load_i(aw_load),
         .mapped_o(aw_place.mapped),
         .allowed_o(aw_place.allowed),
@@ -164,7 +164,7 @@ module consort_paper_cblock
         .clk_i,
         .windows_i(windows[p]),
         .up_i(4'(enable)),
-        .addr_i(s_ar_i[p].addr),
+        .addr_i(s_ar[p].addr),
         .load_i(ar_load),
         .mapped_o(ar_place.mapped),
         .allowed_o(ar_place.allowed),
@@ -182,8 +182,8 @@ module consort_paper_cblock
         under_way_q <= '0;
         fenced_q[p] <= 1'b0;
       end else begin
-        under_way_q <= under_way_q + 9'(s_ar_valid_i[p] && s_ar_ready_o[p]) + 9'(s_aw_valid_i[p] && s_aw_ready_o[p]) -
-            9'(s_r_valid_o[p] && s_r_ready_i[p] && s_r_o[p].last) - 9'(s_b_valid_o[p] && s_b_ready_i[p]);
+        under_way_q <= under_way_q + 9'(s_ar_valid[p] && s_ar_ready[p]) + 9'(s_aw_valid[p] && s_aw_ready[p]) -
+            9'(s_r_valid[p] && s_r_ready[p] && s_r[p].last) - 9'(s_b_valid[p] && s_b_ready[p]);
         if (fence[p]) fenced_q[p] <= 1'b1;
         else if (under_way_q == '0) fenced_q[p] <= 1'b0;
       end
@@ -195,21 +195,21 @@ module consort_paper_cblock
     consort_axi_gate i_gate (
         .clk_i,
         .rst_ni,
-        .s_aw_i(s_aw_i[p]),
-        .s_aw_valid_i(s_aw_valid_i[p]),
-        .s_aw_ready_o(s_aw_ready_o[p]),
-        .s_w_i(s_w_i[p]),
-        .s_w_valid_i(s_w_valid_i[p]),
-        .s_w_ready_o(s_w_ready_o[p]),
-        .s_b_o(s_b_o[p]),
-        .s_b_valid_o(s_b_valid_o[p]),
-        .s_b_ready_i(s_b_ready_i[p]),
-        .s_ar_i(s_ar_i[p]),
-        .s_ar_valid_i(s_ar_valid_i[p]),
-        .s_ar_ready_o(s_ar_ready_o[p]),
-        .s_r_o(s_r_o[p]),
-        .s_r_valid_o(s_r_valid_o[p]),
-        .s_r_ready_i(s_r_ready_i[p]),
+        .s_aw_i(s_aw[p]),
+        .s_aw_valid_i(s_aw_valid[p]),
+        .s_aw_ready_o(s_aw_ready[p]),
+        .s_w_i(s_w[p]),
+        .s_w_valid_i(s_w_valid[p]),
+        .s_w_ready_o(s_w_ready[p]),
+        .s_b_o(s_b[p]),
+        .s_b_valid_o(s_b_valid[p]),
+        .s_b_ready_i(s_b_ready[p]),
+        .s_ar_i(s_ar[p]),
+        .s_ar_valid_i(s_ar_valid[p]),
+        .s_ar_ready_o(s_ar_ready[p]),
+        .s_r_o(s_r[p]),
+        .s_r_valid_o(s_r_valid[p]),
+        .s_r_ready_i(s_r_ready[p]),
         .m_aw_o(aw),
         .m_aw_to_o(aw_to),
         .m_aw_valid_o(aw_valid),

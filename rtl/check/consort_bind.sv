@@ -8,30 +8,30 @@ module consort_cblock_checker
 ) (
     input logic   clk_i,
     input logic   rst_ni,
-    input axi_a_t s_aw_i      [Ports],
-    input logic   s_aw_valid_i[Ports],
-    input logic   s_aw_ready_o[Ports],
-    input axi_w_t s_w_i       [Ports],
-    input logic   s_w_valid_i [Ports],
-    input logic   s_w_ready_o [Ports],
-    input axi_b_t s_b_o       [Ports],
-    input logic   s_b_valid_o [Ports],
-    input logic   s_b_ready_i [Ports],
-    input axi_a_t s_ar_i      [Ports],
-    input logic   s_ar_valid_i[Ports],
-    input logic   s_ar_ready_o[Ports],
-    input axi_r_t s_r_o       [Ports],
-    input logic   s_r_valid_o [Ports],
-    input logic   s_r_ready_i [Ports]
+    input axi_a_t s_aw      [Ports],
+    input logic   s_aw_valid[Ports],
+    input logic   s_aw_ready[Ports],
+    input axi_w_t s_w       [Ports],
+    input logic   s_w_valid [Ports],
+    input logic   s_w_ready [Ports],
+    input axi_b_t s_b       [Ports],
+    input logic   s_b_valid [Ports],
+    input logic   s_b_ready [Ports],
+    input axi_a_t s_ar      [Ports],
+    input logic   s_ar_valid[Ports],
+    input logic   s_ar_ready[Ports],
+    input axi_r_t s_r       [Ports],
+    input logic   s_r_valid [Ports],
+    input logic   s_r_ready [Ports]
 );
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     consort_axi_checker #(.Name("cblock port")) i_axi (
         .clk_i, .rst_ni,
-        .aw_i(s_aw_i[p]), .aw_valid_i(s_aw_valid_i[p]), .aw_ready_i(s_aw_ready_o[p]),
-        .w_i(s_w_i[p]), .w_valid_i(s_w_valid_i[p]), .w_ready_i(s_w_ready_o[p]),
-        .b_i(s_b_o[p]), .b_valid_i(s_b_valid_o[p]), .b_ready_i(s_b_ready_i[p]),
-        .ar_i(s_ar_i[p]), .ar_valid_i(s_ar_valid_i[p]), .ar_ready_i(s_ar_ready_o[p]),
-        .r_i(s_r_o[p]), .r_valid_i(s_r_valid_o[p]), .r_ready_i(s_r_ready_i[p])
+        .aw_i(s_aw[p]), .aw_valid_i(s_aw_valid[p]), .aw_ready_i(s_aw_ready[p]),
+        .w_i(s_w[p]), .w_valid_i(s_w_valid[p]), .w_ready_i(s_w_ready[p]),
+        .b_i(s_b[p]), .b_valid_i(s_b_valid[p]), .b_ready_i(s_b_ready[p]),
+        .ar_i(s_ar[p]), .ar_valid_i(s_ar_valid[p]), .ar_ready_i(s_ar_ready[p]),
+        .r_i(s_r[p]), .r_valid_i(s_r_valid[p]), .r_ready_i(s_r_ready[p])
     );
   end
 endmodule
@@ -43,30 +43,30 @@ module consort_mblock_checker
 ) (
     input logic   clk_i,
     input logic   rst_ni,
-    input axi_a_t m_aw_o      [Memories],
-    input logic   m_aw_valid_o[Memories],
-    input logic   m_aw_ready_i[Memories],
-    input axi_w_t m_w_o       [Memories],
-    input logic   m_w_valid_o [Memories],
-    input logic   m_w_ready_i [Memories],
-    input axi_b_t m_b_i       [Memories],
-    input logic   m_b_valid_i [Memories],
-    input logic   m_b_ready_o [Memories],
-    input axi_a_t m_ar_o      [Memories],
-    input logic   m_ar_valid_o[Memories],
-    input logic   m_ar_ready_i[Memories],
-    input axi_r_t m_r_i       [Memories],
-    input logic   m_r_valid_i [Memories],
-    input logic   m_r_ready_o [Memories]
+    input axi_a_t m_aw      [Memories],
+    input logic   m_aw_valid[Memories],
+    input logic   m_aw_ready[Memories],
+    input axi_w_t m_w       [Memories],
+    input logic   m_w_valid [Memories],
+    input logic   m_w_ready [Memories],
+    input axi_b_t m_b       [Memories],
+    input logic   m_b_valid [Memories],
+    input logic   m_b_ready [Memories],
+    input axi_a_t m_ar      [Memories],
+    input logic   m_ar_valid[Memories],
+    input logic   m_ar_ready[Memories],
+    input axi_r_t m_r       [Memories],
+    input logic   m_r_valid [Memories],
+    input logic   m_r_ready [Memories]
 );
   for (genvar m = 0; m < Memories; m++) begin : gen_memory
     consort_axi_checker #(.Name("mblock memory")) i_axi (
         .clk_i, .rst_ni,
-        .aw_i(m_aw_o[m]), .aw_valid_i(m_aw_valid_o[m]), .aw_ready_i(m_aw_ready_i[m]),
-        .w_i(m_w_o[m]), .w_valid_i(m_w_valid_o[m]), .w_ready_i(m_w_ready_i[m]),
-        .b_i(m_b_i[m]), .b_valid_i(m_b_valid_i[m]), .b_ready_i(m_b_ready_o[m]),
-        .ar_i(m_ar_o[m]), .ar_valid_i(m_ar_valid_o[m]), .ar_ready_i(m_ar_ready_i[m]),
-        .r_i(m_r_i[m]), .r_valid_i(m_r_valid_i[m]), .r_ready_i(m_r_ready_o[m])
+        .aw_i(m_aw[m]), .aw_valid_i(m_aw_valid[m]), .aw_ready_i(m_aw_ready[m]),
+        .w_i(m_w[m]), .w_valid_i(m_w_valid[m]), .w_ready_i(m_w_ready[m]),
+        .b_i(m_b[m]), .b_valid_i(m_b_valid[m]), .b_ready_i(m_b_ready[m]),
+        .ar_i(m_ar[m]), .ar_valid_i(m_ar_valid[m]), .ar_ready_i(m_ar_ready[m]),
+        .r_i(m_r[m]), .r_valid_i(m_r_valid[m]), .r_ready_i(m_r_ready[m])
     );
   end
 endmodule

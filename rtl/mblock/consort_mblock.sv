@@ -10,43 +10,20 @@ module consort_mblock
     parameter int unsigned Ports    = 1,    // of the cBlock at each link, at most
     parameter int unsigned Credits  = 320,  // of each of these ports
     parameter int unsigned PhyWidth = 128,  // 64, 128 or 256
+    parameter type axi_req_t = consort_remote_pkg::axi_req_t,
+    parameter type axi_resp_t = consort_remote_pkg::axi_resp_t,
+    parameter type lite_req_t = consort_remote_pkg::lite_req_t,
+    parameter type lite_resp_t = consort_remote_pkg::lite_resp_t,
     localparam int unsigned WordWidth = word_width(PhyWidth)
 ) (
     input logic clk_i,
     input logic rst_ni,
 
-    output axi_a_t m_aw_o[Memories],
-    output logic m_aw_valid_o[Memories],
-    input logic m_aw_ready_i[Memories],
-    output axi_w_t m_w_o[Memories],
-    output logic m_w_valid_o[Memories],
-    input logic m_w_ready_i[Memories],
-    input axi_b_t m_b_i[Memories],
-    input logic m_b_valid_i[Memories],
-    output logic m_b_ready_o[Memories],
-    output axi_a_t m_ar_o[Memories],
-    output logic m_ar_valid_o[Memories],
-    input logic m_ar_ready_i[Memories],
-    input axi_r_t m_r_i[Memories],
-    input logic m_r_valid_i[Memories],
-    output logic m_r_ready_o[Memories],
+    output axi_req_t  m_req_o [Memories],
+    input  axi_resp_t m_resp_i[Memories],
 
-    input  logic [11:0] cfg_awaddr_i,
-    input  logic        cfg_awvalid_i,
-    output logic        cfg_awready_o,
-    input  logic [31:0] cfg_wdata_i,
-    input  logic        cfg_wvalid_i,
-    output logic        cfg_wready_o,
-    output logic [ 1:0] cfg_bresp_o,
-    output logic        cfg_bvalid_o,
-    input  logic        cfg_bready_i,
-    input  logic [11:0] cfg_araddr_i,
-    input  logic        cfg_arvalid_i,
-    output logic        cfg_arready_o,
-    output logic [31:0] cfg_rdata_o,
-    output logic [ 1:0] cfg_rresp_o,
-    output logic        cfg_rvalid_o,
-    input  logic        cfg_rready_i,
+    input  lite_req_t  lite_req_i,
+    output lite_resp_t lite_resp_o,
 
     // Words of the PHY, with the marks of their 64-bit parts above them: set for control.
     output logic [WordWidth-1:0] phy_tx_o      [Links],
@@ -72,6 +49,42 @@ module consort_mblock
   end
   if (Segments < 1 || Segments > 16) begin : gen_check_segments
     $error("mblock: Segments must be 1 to 16");
+  end
+
+  axi_a_t m_aw[Memories], m_ar[Memories];
+  axi_w_t m_w[Memories];
+  axi_b_t m_b[Memories];
+  axi_r_t m_r[Memories];
+  logic m_aw_valid[Memories], m_aw_ready[Memories];
+  logic m_w_valid[Memories], m_w_ready[Memories];
+  logic m_b_valid[Memories], m_b_ready[Memories];
+  logic m_ar_valid[Memories], m_ar_ready[Memories];
+  logic m_r_valid[Memories], m_r_ready[Memories];
+
+  for (genvar m = 0; m < Memories; m++) begin : gen_axi
+    consort_axi_pack #(
+        .req_t(axi_req_t),
+        .resp_t(axi_resp_t),
+        .Ids(4)
+    ) i_axi (
+        .req_o(m_req_o[m]),
+        .resp_i(m_resp_i[m]),
+        .aw_i(m_aw[m]),
+        .aw_valid_i(m_aw_valid[m]),
+        .aw_ready_o(m_aw_ready[m]),
+        .w_i(m_w[m]),
+        .w_valid_i(m_w_valid[m]),
+        .w_ready_o(m_w_ready[m]),
+        .b_o(m_b[m]),
+        .b_valid_o(m_b_valid[m]),
+        .b_ready_i(m_b_ready[m]),
+        .ar_i(m_ar[m]),
+        .ar_valid_i(m_ar_valid[m]),
+        .ar_ready_o(m_ar_ready[m]),
+        .r_o(m_r[m]),
+        .r_valid_o(m_r_valid[m]),
+        .r_ready_i(m_r_ready[m])
+    );
   end
 
   segment_t segments[Links][Segments];
@@ -109,28 +122,16 @@ module consort_mblock
   logic g_r_valid[Memories], g_r_ready[Memories];
 
   consort_mblock_regs #(
+      .lite_req_t(lite_req_t),
+      .lite_resp_t(lite_resp_t),
       .Links(Links),
       .Memories(Memories),
       .Segments(Segments)
   ) i_regs (
       .clk_i,
       .rst_ni,
-      .cfg_awaddr_i,
-      .cfg_awvalid_i,
-      .cfg_awready_o,
-      .cfg_wdata_i,
-      .cfg_wvalid_i,
-      .cfg_wready_o,
-      .cfg_bresp_o,
-      .cfg_bvalid_o,
-      .cfg_bready_i,
-      .cfg_araddr_i,
-      .cfg_arvalid_i,
-      .cfg_arready_o,
-      .cfg_rdata_o,
-      .cfg_rresp_o,
-      .cfg_rvalid_o,
-      .cfg_rready_i,
+      .lite_req_i,
+      .lite_resp_o,
       .segments_o(segments),
       .enable_o(enable),
       .up_i(up),
@@ -330,21 +331,21 @@ module consort_mblock
         .l_r_o(g_r[m]),
         .l_r_valid_o(g_r_valid[m]),
         .l_r_ready_i(g_r_ready[m]),
-        .m_aw_o(m_aw_o[m]),
-        .m_aw_valid_o(m_aw_valid_o[m]),
-        .m_aw_ready_i(m_aw_ready_i[m]),
-        .m_w_o(m_w_o[m]),
-        .m_w_valid_o(m_w_valid_o[m]),
-        .m_w_ready_i(m_w_ready_i[m]),
-        .m_b_i(m_b_i[m]),
-        .m_b_valid_i(m_b_valid_i[m]),
-        .m_b_ready_o(m_b_ready_o[m]),
-        .m_ar_o(m_ar_o[m]),
-        .m_ar_valid_o(m_ar_valid_o[m]),
-        .m_ar_ready_i(m_ar_ready_i[m]),
-        .m_r_i(m_r_i[m]),
-        .m_r_valid_i(m_r_valid_i[m]),
-        .m_r_ready_o(m_r_ready_o[m])
+        .m_aw_o(m_aw[m]),
+        .m_aw_valid_o(m_aw_valid[m]),
+        .m_aw_ready_i(m_aw_ready[m]),
+        .m_w_o(m_w[m]),
+        .m_w_valid_o(m_w_valid[m]),
+        .m_w_ready_i(m_w_ready[m]),
+        .m_b_i(m_b[m]),
+        .m_b_valid_i(m_b_valid[m]),
+        .m_b_ready_o(m_b_ready[m]),
+        .m_ar_o(m_ar[m]),
+        .m_ar_valid_o(m_ar_valid[m]),
+        .m_ar_ready_i(m_ar_ready[m]),
+        .m_r_i(m_r[m]),
+        .m_r_valid_i(m_r_valid[m]),
+        .m_r_ready_o(m_r_ready[m])
     );
   end
 endmodule

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats that more than one module shares. Each width is defined here once.
-//
-// The widths of addresses and ids are those of the build: 32 + 12 bits of address at most, for a page's number has a register of
-// 32; 10 bits of id at least, for towards the memory an id names link and tag. Data are of 128 bits.
-`ifndef CONSORT_ADDR_WIDTH
-`define CONSORT_ADDR_WIDTH 40
-`endif
-`ifndef CONSORT_ID_WIDTH
-`define CONSORT_ID_WIDTH 16
-`endif
+// Those of the build are in consort_config_pkg.
 
 package consort_remote_pkg;
 
-  localparam int unsigned AddrWidth = `CONSORT_ADDR_WIDTH;
-  localparam int unsigned DataWidth = 128;
+  localparam int unsigned AddrWidth = consort_config_pkg::AddrWidth;
+  localparam int unsigned DataWidth = consort_config_pkg::DataWidth;
   localparam int unsigned StrbWidth = DataWidth / 8;
-  localparam int unsigned IdWidth = `CONSORT_ID_WIDTH;
+  localparam int unsigned IdWidth = consort_config_pkg::IdWidth;
   localparam int unsigned BeatWidth = 128;
 
   typedef enum logic [1:0] {
@@ -62,6 +54,72 @@ package consort_remote_pkg;
     logic [IdWidth-1:0] id;
     logic [1:0]         resp;
   } axi_b_t;
+
+  // A whole interface, by the names that the open AXI libraries give its members. Blocks take them as type parameters: those of a SoC may have
+  // narrower addresses and ids and more members.
+  typedef struct packed {
+    axi_a_t aw;
+    logic   aw_valid;
+    axi_w_t w;
+    logic   w_valid;
+    logic   b_ready;
+    axi_a_t ar;
+    logic   ar_valid;
+    logic   r_ready;
+  } axi_req_t;
+
+  typedef struct packed {
+    logic   aw_ready;
+    logic   w_ready;
+    axi_b_t b;
+    logic   b_valid;
+    logic   ar_ready;
+    axi_r_t r;
+    logic   r_valid;
+  } axi_resp_t;
+
+  // AXI-Lite of the registers.
+  localparam int unsigned LiteAddrWidth = 12;
+
+  typedef struct packed {
+    logic [LiteAddrWidth-1:0] addr;
+    logic [2:0]               prot;
+  } lite_a_t;
+
+  typedef struct packed {
+    logic [31:0] data;
+    logic [3:0]  strb;
+  } lite_w_t;
+
+  typedef struct packed {
+    logic [31:0] data;
+    logic [1:0]  resp;
+  } lite_r_t;
+
+  typedef struct packed {
+    logic [1:0] resp;
+  } lite_b_t;
+
+  typedef struct packed {
+    lite_a_t aw;
+    logic    aw_valid;
+    lite_w_t w;
+    logic    w_valid;
+    logic    b_ready;
+    lite_a_t ar;
+    logic    ar_valid;
+    logic    r_ready;
+  } lite_req_t;
+
+  typedef struct packed {
+    logic    aw_ready;
+    logic    w_ready;
+    lite_b_t b;
+    logic    b_valid;
+    logic    ar_ready;
+    lite_r_t r;
+    logic    r_valid;
+  } lite_resp_t;
 
   // Where an address leads, as consort_axi_gate asks it.
   typedef struct packed {
@@ -116,7 +174,7 @@ package consort_remote_pkg;
   // A frame of U units of 128 bits is U + 1 beats: header (64 bits), units, tail (64 bits), one after the other. So every
   // unit lies half a beat further up, whatever the frame holds.
 
-  localparam int unsigned MaxUnits = 18;  // 16 beats of data and two units of strobes
+  localparam int unsigned MaxUnits = consort_config_pkg::MaxUnits;
   localparam int unsigned MetaWidth = 72;  // of the frame's content: 40 bits in the header, 32 in the tail
 
   typedef enum logic [2:0] {
@@ -221,10 +279,10 @@ package consort_remote_pkg;
 
   // ---- Messages ----
 
-  localparam int unsigned TagWidth = 8;
+  localparam int unsigned TagWidth = consort_config_pkg::TagWidth;
   localparam int unsigned PortWidth = 2;  // upper bits of a tag: the port of the cBlock
   localparam int unsigned IndexWidth = TagWidth - PortWidth;
-  localparam int unsigned OffsetWidth = 28;
+  localparam int unsigned OffsetWidth = consort_config_pkg::OffsetWidth;
 
   typedef enum logic [1:0] {
     OpNone        = 2'd0,

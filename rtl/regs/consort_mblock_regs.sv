@@ -6,26 +6,14 @@ module consort_mblock_regs
 #(
     parameter int unsigned Links    = 1,
     parameter int unsigned Memories = 1,
-    parameter int unsigned Segments = 16
+    parameter int unsigned Segments = 16,
+    parameter type lite_req_t = consort_remote_pkg::lite_req_t,
+    parameter type lite_resp_t = consort_remote_pkg::lite_resp_t
 ) (
     input  logic        clk_i,
     input  logic        rst_ni,
-    input  logic [11:0] cfg_awaddr_i,
-    input  logic        cfg_awvalid_i,
-    output logic        cfg_awready_o,
-    input  logic [31:0] cfg_wdata_i,
-    input  logic        cfg_wvalid_i,
-    output logic        cfg_wready_o,
-    output logic [ 1:0] cfg_bresp_o,
-    output logic        cfg_bvalid_o,
-    input  logic        cfg_bready_i,
-    input  logic [11:0] cfg_araddr_i,
-    input  logic        cfg_arvalid_i,
-    output logic        cfg_arready_o,
-    output logic [31:0] cfg_rdata_o,
-    output logic [ 1:0] cfg_rresp_o,
-    output logic        cfg_rvalid_o,
-    input  logic        cfg_rready_i,
+    input  lite_req_t  lite_req_i,
+    output lite_resp_t lite_resp_o,
 
     output segment_t         segments_o   [Links][Segments],
     output logic [Links-1:0] enable_o,
@@ -46,25 +34,14 @@ module consort_mblock_regs
   logic [31:0] write_data, read_data;
   logic [31:0] refused_q[Links];
 
-  consort_lite_slave i_lite (
+  consort_lite_slave #(
+      .req_t (lite_req_t),
+      .resp_t(lite_resp_t)
+  ) i_lite (
       .clk_i,
       .rst_ni,
-      .awaddr_i(cfg_awaddr_i),
-      .awvalid_i(cfg_awvalid_i),
-      .awready_o(cfg_awready_o),
-      .wdata_i(cfg_wdata_i),
-      .wvalid_i(cfg_wvalid_i),
-      .wready_o(cfg_wready_o),
-      .bresp_o(cfg_bresp_o),
-      .bvalid_o(cfg_bvalid_o),
-      .bready_i(cfg_bready_i),
-      .araddr_i(cfg_araddr_i),
-      .arvalid_i(cfg_arvalid_i),
-      .arready_o(cfg_arready_o),
-      .rdata_o(cfg_rdata_o),
-      .rresp_o(cfg_rresp_o),
-      .rvalid_o(cfg_rvalid_o),
-      .rready_i(cfg_rready_i),
+      .req_i(lite_req_i),
+      .resp_o(lite_resp_o),
       .write_o(write),
       .write_addr_o(write_addr),
       .write_data_o(write_data),

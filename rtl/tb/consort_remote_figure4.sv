@@ -40,41 +40,13 @@ module consort_remote_figure4
     input  logic   m_r_valid_i [2],
     output logic   m_r_ready_o [2],
 
-    input  logic [ 1:0] ccfg_block_i,
-    input  logic [11:0] ccfg_awaddr_i,
-    input  logic        ccfg_awvalid_i,
-    output logic        ccfg_awready_o,
-    input  logic [31:0] ccfg_wdata_i,
-    input  logic        ccfg_wvalid_i,
-    output logic        ccfg_wready_o,
-    output logic [ 1:0] ccfg_bresp_o,
-    output logic        ccfg_bvalid_o,
-    input  logic        ccfg_bready_i,
-    input  logic [11:0] ccfg_araddr_i,
-    input  logic        ccfg_arvalid_i,
-    output logic        ccfg_arready_o,
-    output logic [31:0] ccfg_rdata_o,
-    output logic [ 1:0] ccfg_rresp_o,
-    output logic        ccfg_rvalid_o,
-    input  logic        ccfg_rready_i,
+    input  logic [ 1:0] c_lite_block_i,
+    input  lite_req_t  c_lite_req_i,
+    output lite_resp_t c_lite_resp_o,
 
-    input  logic [ 1:0] mcfg_block_i,
-    input  logic [11:0] mcfg_awaddr_i,
-    input  logic        mcfg_awvalid_i,
-    output logic        mcfg_awready_o,
-    input  logic [31:0] mcfg_wdata_i,
-    input  logic        mcfg_wvalid_i,
-    output logic        mcfg_wready_o,
-    output logic [ 1:0] mcfg_bresp_o,
-    output logic        mcfg_bvalid_o,
-    input  logic        mcfg_bready_i,
-    input  logic [11:0] mcfg_araddr_i,
-    input  logic        mcfg_arvalid_i,
-    output logic        mcfg_arready_o,
-    output logic [31:0] mcfg_rdata_o,
-    output logic [ 1:0] mcfg_rresp_o,
-    output logic        mcfg_rvalid_o,
-    input  logic        mcfg_rready_i,
+    input  logic [ 1:0] m_lite_block_i,
+    input  lite_req_t  m_lite_req_i,
+    output lite_resp_t m_lite_resp_o,
 
     input  logic [15:0] rate_i,
     input  logic [ 9:0] latency_i,
@@ -98,66 +70,48 @@ module consort_remote_figure4
   logic [word_width(128)-1:0] c_tx[6], c_rx[6], m_tx[6], m_rx[6];
   logic c_tx_valid[6], c_tx_ready[6], c_rx_valid[6];
   logic m_tx_valid[6], m_tx_ready[6], m_rx_valid[6];
-  logic [2:0] c_awready, c_wready, c_bvalid, c_arready, c_rvalid;
-  logic [1:0] c_bresp[3], c_rresp[3];
-  logic [31:0] c_rdata[3];
-  assign ccfg_awready_o = c_awready[ccfg_block_i];
-  assign ccfg_wready_o = c_wready[ccfg_block_i];
-  assign ccfg_bvalid_o = c_bvalid[ccfg_block_i];
-  assign ccfg_bresp_o = c_bresp[ccfg_block_i];
-  assign ccfg_arready_o = c_arready[ccfg_block_i];
-  assign ccfg_rvalid_o = c_rvalid[ccfg_block_i];
-  assign ccfg_rresp_o = c_rresp[ccfg_block_i];
-  assign ccfg_rdata_o = c_rdata[ccfg_block_i];
-  logic [1:0] m_awready, m_wready, m_bvalid, m_arready, m_rvalid;
-  logic [1:0] m_bresp[2], m_rresp[2];
-  logic [31:0] m_rdata[2];
-  assign mcfg_awready_o = m_awready[mcfg_block_i[0]];
-  assign mcfg_wready_o = m_wready[mcfg_block_i[0]];
-  assign mcfg_bvalid_o = m_bvalid[mcfg_block_i[0]];
-  assign mcfg_bresp_o = m_bresp[mcfg_block_i[0]];
-  assign mcfg_arready_o = m_arready[mcfg_block_i[0]];
-  assign mcfg_rvalid_o = m_rvalid[mcfg_block_i[0]];
-  assign mcfg_rresp_o = m_rresp[mcfg_block_i[0]];
-  assign mcfg_rdata_o = m_rdata[mcfg_block_i[0]];
+  lite_resp_t c_lite_resp[3], m_lite_resp[2];
+  assign c_lite_resp_o = c_lite_resp[c_lite_block_i];
+  assign m_lite_resp_o = m_lite_resp[m_lite_block_i[0]];
 
   for (genvar d = 0; d < 3; d++) begin : gen_cblock
+    axi_req_t req[1];
+    axi_resp_t resp[1];
+    consort_axi_pack i_axi (
+        .req_o(req[0]),
+        .resp_i(resp[0]),
+        .aw_i(s_aw_i[d]),
+        .aw_valid_i(s_aw_valid_i[d]),
+        .aw_ready_o(s_aw_ready_o[d]),
+        .w_i(s_w_i[d]),
+        .w_valid_i(s_w_valid_i[d]),
+        .w_ready_o(s_w_ready_o[d]),
+        .b_o(s_b_o[d]),
+        .b_valid_o(s_b_valid_o[d]),
+        .b_ready_i(s_b_ready_i[d]),
+        .ar_i(s_ar_i[d]),
+        .ar_valid_i(s_ar_valid_i[d]),
+        .ar_ready_o(s_ar_ready_o[d]),
+        .r_o(s_r_o[d]),
+        .r_valid_o(s_r_valid_o[d]),
+        .r_ready_i(s_r_ready_i[d])
+    );
+
+    lite_req_t lite_req;
+    always_comb begin
+      lite_req = c_lite_req_i;
+      if (c_lite_block_i != 2'(d)) {lite_req.aw_valid, lite_req.w_valid, lite_req.ar_valid} = '0;
+    end
+
     consort_cblock #(
         .Links(2)
     ) i_cblock (
         .clk_i,
         .rst_ni,
-        .s_aw_i(s_aw_i[d:d]),
-        .s_aw_valid_i(s_aw_valid_i[d:d]),
-        .s_aw_ready_o(s_aw_ready_o[d:d]),
-        .s_w_i(s_w_i[d:d]),
-        .s_w_valid_i(s_w_valid_i[d:d]),
-        .s_w_ready_o(s_w_ready_o[d:d]),
-        .s_b_o(s_b_o[d:d]),
-        .s_b_valid_o(s_b_valid_o[d:d]),
-        .s_b_ready_i(s_b_ready_i[d:d]),
-        .s_ar_i(s_ar_i[d:d]),
-        .s_ar_valid_i(s_ar_valid_i[d:d]),
-        .s_ar_ready_o(s_ar_ready_o[d:d]),
-        .s_r_o(s_r_o[d:d]),
-        .s_r_valid_o(s_r_valid_o[d:d]),
-        .s_r_ready_i(s_r_ready_i[d:d]),
-        .cfg_awaddr_i(ccfg_awaddr_i),
-        .cfg_awvalid_i(ccfg_awvalid_i && ccfg_block_i == 2'(d)),
-        .cfg_awready_o(c_awready[d]),
-        .cfg_wdata_i(ccfg_wdata_i),
-        .cfg_wvalid_i(ccfg_wvalid_i && ccfg_block_i == 2'(d)),
-        .cfg_wready_o(c_wready[d]),
-        .cfg_bresp_o(c_bresp[d]),
-        .cfg_bvalid_o(c_bvalid[d]),
-        .cfg_bready_i(ccfg_bready_i),
-        .cfg_araddr_i(ccfg_araddr_i),
-        .cfg_arvalid_i(ccfg_arvalid_i && ccfg_block_i == 2'(d)),
-        .cfg_arready_o(c_arready[d]),
-        .cfg_rdata_o(c_rdata[d]),
-        .cfg_rresp_o(c_rresp[d]),
-        .cfg_rvalid_o(c_rvalid[d]),
-        .cfg_rready_i(ccfg_rready_i),
+        .s_req_i(req),
+        .s_resp_o(resp),
+        .lite_req_i(lite_req),
+        .lite_resp_o(c_lite_resp[d]),
         .phy_tx_o(c_tx[2*d:2*d+1]),
         .phy_tx_valid_o(c_tx_valid[2*d:2*d+1]),
         .phy_tx_ready_i(c_tx_ready[2*d:2*d+1]),
@@ -181,42 +135,43 @@ module consort_remote_figure4
       end
     end
 
+    axi_req_t req[1];
+    axi_resp_t resp[1];
+    consort_axi_unpack i_axi (
+        .req_i(req[0]),
+        .resp_o(resp[0]),
+        .aw_o(m_aw_o[e]),
+        .aw_valid_o(m_aw_valid_o[e]),
+        .aw_ready_i(m_aw_ready_i[e]),
+        .w_o(m_w_o[e]),
+        .w_valid_o(m_w_valid_o[e]),
+        .w_ready_i(m_w_ready_i[e]),
+        .b_i(m_b_i[e]),
+        .b_valid_i(m_b_valid_i[e]),
+        .b_ready_o(m_b_ready_o[e]),
+        .ar_o(m_ar_o[e]),
+        .ar_valid_o(m_ar_valid_o[e]),
+        .ar_ready_i(m_ar_ready_i[e]),
+        .r_i(m_r_i[e]),
+        .r_valid_i(m_r_valid_i[e]),
+        .r_ready_o(m_r_ready_o[e])
+    );
+
+    lite_req_t lite_req;
+    always_comb begin
+      lite_req = m_lite_req_i;
+      if (m_lite_block_i != 2'(e)) {lite_req.aw_valid, lite_req.w_valid, lite_req.ar_valid} = '0;
+    end
+
     consort_mblock #(
         .Links(Links)
     ) i_mblock (
         .clk_i,
         .rst_ni,
-        .m_aw_o(m_aw_o[e:e]),
-        .m_aw_valid_o(m_aw_valid_o[e:e]),
-        .m_aw_ready_i(m_aw_ready_i[e:e]),
-        .m_w_o(m_w_o[e:e]),
-        .m_w_valid_o(m_w_valid_o[e:e]),
-        .m_w_ready_i(m_w_ready_i[e:e]),
-        .m_b_i(m_b_i[e:e]),
-        .m_b_valid_i(m_b_valid_i[e:e]),
-        .m_b_ready_o(m_b_ready_o[e:e]),
-        .m_ar_o(m_ar_o[e:e]),
-        .m_ar_valid_o(m_ar_valid_o[e:e]),
-        .m_ar_ready_i(m_ar_ready_i[e:e]),
-        .m_r_i(m_r_i[e:e]),
-        .m_r_valid_i(m_r_valid_i[e:e]),
-        .m_r_ready_o(m_r_ready_o[e:e]),
-        .cfg_awaddr_i(mcfg_awaddr_i),
-        .cfg_awvalid_i(mcfg_awvalid_i && mcfg_block_i == 2'(e)),
-        .cfg_awready_o(m_awready[e]),
-        .cfg_wdata_i(mcfg_wdata_i),
-        .cfg_wvalid_i(mcfg_wvalid_i && mcfg_block_i == 2'(e)),
-        .cfg_wready_o(m_wready[e]),
-        .cfg_bresp_o(m_bresp[e]),
-        .cfg_bvalid_o(m_bvalid[e]),
-        .cfg_bready_i(mcfg_bready_i),
-        .cfg_araddr_i(mcfg_araddr_i),
-        .cfg_arvalid_i(mcfg_arvalid_i && mcfg_block_i == 2'(e)),
-        .cfg_arready_o(m_arready[e]),
-        .cfg_rdata_o(m_rdata[e]),
-        .cfg_rresp_o(m_rresp[e]),
-        .cfg_rvalid_o(m_rvalid[e]),
-        .cfg_rready_i(mcfg_rready_i),
+        .m_req_o(req),
+        .m_resp_i(resp),
+        .lite_req_i(lite_req),
+        .lite_resp_o(m_lite_resp[e]),
         .phy_tx_o(tx),
         .phy_tx_valid_o(tx_valid),
         .phy_tx_ready_i(tx_ready),

@@ -6,6 +6,7 @@
 
 #include "Vtop.h"
 #include "axi.hpp"
+#include "lite.hpp"
 
 namespace {
 
@@ -166,34 +167,18 @@ class World {
         if (top_->m_aw_valid_o[0] && top_->m_aw_ready_i[0]) check(top_->m_aw_o[0]);
     }
 
+    auto lite() {
+        return sim::LiteMaster(
+            top_->m_lite_req_i, top_->m_lite_resp_o, [this] { top_->eval(); }, [this] { cycle(); });
+    }
     void write(std::uint32_t at, std::uint32_t value) {
-        top_->mcfg_awaddr_i = static_cast<std::uint16_t>(at);
-        top_->mcfg_wdata_i = value;
-        top_->mcfg_awvalid_i = top_->mcfg_wvalid_i = top_->mcfg_bready_i = 1;
-        for (bool taken = false; !taken; cycle()) {
-            top_->eval();
-            taken = top_->mcfg_awready_o;
-        }
-        top_->mcfg_awvalid_i = top_->mcfg_wvalid_i = 0;
-        top_->eval();
-        while (!top_->mcfg_bvalid_o) cycle();
-        cycle();
+        if (!lite().write(at, value)) sim::fail("a register cannot be written");
     }
     std::uint32_t read(std::uint32_t at) {
-        top_->mcfg_araddr_i = static_cast<std::uint16_t>(at);
-        top_->mcfg_arvalid_i = top_->mcfg_rready_i = 1;
-        for (bool taken = false; !taken; cycle()) {
-            top_->eval();
-            taken = top_->mcfg_arready_o;
-        }
-        top_->mcfg_arvalid_i = 0;
-        top_->eval();
-        while (!top_->mcfg_rvalid_o) cycle();
-        const std::uint32_t value = top_->mcfg_rdata_o;
-        cycle();
+        std::uint32_t value = 0;
+        if (!lite().read(at, value)) sim::fail("a register cannot be read");
         return value;
     }
-
     VerilatedContext context_;
     std::unique_ptr<Vtop> top_;
     sim::Memory<Vtop> memory_;

@@ -7,6 +7,7 @@
 
 #include "Vtop.h"
 #include "axi.hpp"
+#include "lite.hpp"
 
 #ifndef PORTS
 #define PORTS 1
@@ -206,39 +207,17 @@ class Pair {
         }
         return sum;
     }
-    bool try_read(bool cblock, std::uint32_t address, std::uint32_t& value) {
-        (cblock ? top_->ccfg_araddr_i : top_->mcfg_araddr_i) = static_cast<std::uint16_t>(address);
-        (cblock ? top_->ccfg_arvalid_i : top_->mcfg_arvalid_i) = 1;
-        (cblock ? top_->ccfg_rready_i : top_->mcfg_rready_i) = 1;
-        for (bool taken = false; !taken; cycle()) {
-            top_->eval();
-            taken = cblock ? top_->ccfg_arready_o : top_->mcfg_arready_o;
-        }
-        (cblock ? top_->ccfg_arvalid_i : top_->mcfg_arvalid_i) = 0;
-        top_->eval();
-        while ((cblock ? top_->ccfg_rvalid_o : top_->mcfg_rvalid_o) == 0) cycle();
-        const bool good = (cblock ? top_->ccfg_rresp_o : top_->mcfg_rresp_o) == 0;
-        value = cblock ? top_->ccfg_rdata_o : top_->mcfg_rdata_o;
-        cycle();
-        return good;
+    auto lite(bool cblock) {
+        return LiteMaster(
+            cblock ? top_->c_lite_req_i : top_->m_lite_req_i,
+            cblock ? top_->c_lite_resp_o : top_->m_lite_resp_o, [this] { top_->eval(); },
+            [this] { cycle(); });
     }
-    bool try_write(bool cblock, std::uint32_t address, std::uint32_t value) {
-        (cblock ? top_->ccfg_awaddr_i : top_->mcfg_awaddr_i) = static_cast<std::uint16_t>(address);
-        (cblock ? top_->ccfg_wdata_i : top_->mcfg_wdata_i) = value;
-        (cblock ? top_->ccfg_awvalid_i : top_->mcfg_awvalid_i) = 1;
-        (cblock ? top_->ccfg_wvalid_i : top_->mcfg_wvalid_i) = 1;
-        (cblock ? top_->ccfg_bready_i : top_->mcfg_bready_i) = 1;
-        for (bool taken = false; !taken; cycle()) {
-            top_->eval();
-            taken = cblock ? top_->ccfg_awready_o : top_->mcfg_awready_o;
-        }
-        (cblock ? top_->ccfg_awvalid_i : top_->mcfg_awvalid_i) = 0;
-        (cblock ? top_->ccfg_wvalid_i : top_->mcfg_wvalid_i) = 0;
-        top_->eval();
-        while ((cblock ? top_->ccfg_bvalid_o : top_->mcfg_bvalid_o) == 0) cycle();
-        const bool good = (cblock ? top_->ccfg_bresp_o : top_->mcfg_bresp_o) == 0;
-        cycle();
-        return good;
+    bool try_read(bool cblock, std::uint32_t address, std::uint32_t& value) {
+        return lite(cblock).read(address, value);
+    }
+    bool try_write(bool cblock, std::uint32_t address, std::uint32_t value, std::uint32_t strobes = 0xF) {
+        return lite(cblock).write(address, value, strobes);
     }
 
     // Until nothing is outstanding at any master.
@@ -286,8 +265,8 @@ class Pair {
   private:
     void choose(bool cblock, unsigned block) {
         [&](auto& top) {
-            if constexpr (requires { top.ccfg_block_i; })
-                (cblock ? top.ccfg_block_i : top.mcfg_block_i) = static_cast<std::uint8_t>(block);
+            if constexpr (requires { top.c_lite_block_i; })
+                (cblock ? top.c_lite_block_i : top.m_lite_block_i) = static_cast<std::uint8_t>(block);
         }(*top_);
     }
 

@@ -36,23 +36,33 @@ module hostile_top
     input logic m_r_valid_i[1],
     output logic m_r_ready_o[1],
 
-    input  logic [11:0] mcfg_awaddr_i,
-    input  logic        mcfg_awvalid_i,
-    output logic        mcfg_awready_o,
-    input  logic [31:0] mcfg_wdata_i,
-    input  logic        mcfg_wvalid_i,
-    output logic        mcfg_wready_o,
-    output logic [ 1:0] mcfg_bresp_o,
-    output logic        mcfg_bvalid_o,
-    input  logic        mcfg_bready_i,
-    input  logic [11:0] mcfg_araddr_i,
-    input  logic        mcfg_arvalid_i,
-    output logic        mcfg_arready_o,
-    output logic [31:0] mcfg_rdata_o,
-    output logic [ 1:0] mcfg_rresp_o,
-    output logic        mcfg_rvalid_o,
-    input  logic        mcfg_rready_i
+    input  lite_req_t  m_lite_req_i,
+    output lite_resp_t m_lite_resp_o
 );
+  axi_req_t m_req[1];
+  axi_resp_t m_resp[1];
+  for (genvar m = 0; m < 1; m++) begin : gen_memory
+    consort_axi_unpack i_axi (
+        .req_i(m_req[m]),
+        .resp_o(m_resp[m]),
+        .aw_o(m_aw_o[m]),
+        .aw_valid_o(m_aw_valid_o[m]),
+        .aw_ready_i(m_aw_ready_i[m]),
+        .w_o(m_w_o[m]),
+        .w_valid_o(m_w_valid_o[m]),
+        .w_ready_i(m_w_ready_i[m]),
+        .b_i(m_b_i[m]),
+        .b_valid_i(m_b_valid_i[m]),
+        .b_ready_o(m_b_ready_o[m]),
+        .ar_o(m_ar_o[m]),
+        .ar_valid_o(m_ar_valid_o[m]),
+        .ar_ready_i(m_ar_ready_i[m]),
+        .r_i(m_r_i[m]),
+        .r_valid_i(m_r_valid_i[m]),
+        .r_ready_o(m_r_ready_o[m])
+    );
+  end
+
   logic [word_width(128)-1:0] s_tx[Links], m_tx[Links];
   logic s_valid[Links], m_valid[Links], m_ready[Links];
 
@@ -104,37 +114,10 @@ module hostile_top
   ) i_mblock (
       .clk_i,
       .rst_ni,
-      .m_aw_o,
-      .m_aw_valid_o,
-      .m_aw_ready_i,
-      .m_w_o,
-      .m_w_valid_o,
-      .m_w_ready_i,
-      .m_b_i,
-      .m_b_valid_i,
-      .m_b_ready_o,
-      .m_ar_o,
-      .m_ar_valid_o,
-      .m_ar_ready_i,
-      .m_r_i,
-      .m_r_valid_i,
-      .m_r_ready_o,
-      .cfg_awaddr_i(mcfg_awaddr_i),
-      .cfg_awvalid_i(mcfg_awvalid_i),
-      .cfg_awready_o(mcfg_awready_o),
-      .cfg_wdata_i(mcfg_wdata_i),
-      .cfg_wvalid_i(mcfg_wvalid_i),
-      .cfg_wready_o(mcfg_wready_o),
-      .cfg_bresp_o(mcfg_bresp_o),
-      .cfg_bvalid_o(mcfg_bvalid_o),
-      .cfg_bready_i(mcfg_bready_i),
-      .cfg_araddr_i(mcfg_araddr_i),
-      .cfg_arvalid_i(mcfg_arvalid_i),
-      .cfg_arready_o(mcfg_arready_o),
-      .cfg_rdata_o(mcfg_rdata_o),
-      .cfg_rresp_o(mcfg_rresp_o),
-      .cfg_rvalid_o(mcfg_rvalid_o),
-      .cfg_rready_i(mcfg_rready_i),
+      .m_req_o(m_req),
+      .m_resp_i(m_resp),
+      .lite_req_i(m_lite_req_i),
+      .lite_resp_o(m_lite_resp_o),
       .phy_tx_o(m_tx),
       .phy_tx_valid_o(m_valid),
       .phy_tx_ready_i(m_ready),

@@ -15,12 +15,8 @@ from consort.remote import build
 EXPLORE = Path(__file__).parent / "explore"
 ROOT = Path(__file__).parents[2]
 # What of the package is smaller than in hardware.
-LINK = (("MaxUnits = 18;", "MaxUnits = 1;"),)
-CREDIT = (
-    ("TagWidth = 8;", "TagWidth = 3;"),
-    ("CONSORT_ADDR_WIDTH 40", "CONSORT_ADDR_WIDTH 24"),
-    ("OffsetWidth = 28;", "OffsetWidth = 16;"),
-)
+LINK = {"MaxUnits": 1}
+CREDIT = {"TagWidth": 3, "AddrWidth": 24, "OffsetWidth": 16}
 MOST = 40_000_000
 
 
@@ -39,17 +35,17 @@ def explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def graph(folder: Path, top: str, sizes, changes=None, parameters: tuple[str, ...] = ()) -> Path:
+def graph(
+    folder: Path, top: str, sizes: dict[str, int], changes=None, parameters: tuple[str, ...] = ()
+) -> Path:
     """The and-inverter graph of a world, with `changes` of the sources: {module: (right, wrong)}."""
-    package = folder / "consort_remote_pkg.sv"
-    package.write_text(replaced(build.source(ROOT, package.name).read_text(), sizes))
-    files = [package]
+    files = [build.configuration(ROOT, folder, **sizes)]
     for source in build.synthesised(ROOT):
         file = source
         if changes and build.short(source) in changes:
             file = folder / source.name
             file.write_text(replaced(source.read_text(), (changes[build.short(source)],)))
-        if source.name != package.name:
+        if source.name != build.CONFIGURATION:
             files.append(file)
     files.append(EXPLORE / f"{top}.sv")
     python = build.tools() / "bin" / "python"

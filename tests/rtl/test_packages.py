@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from consort.errors import ConsortError
 from consort.remote import build
 
 ROOT = Path(__file__).parents[2]
@@ -52,3 +53,52 @@ def test_a_target_of_the_core_file_lints(target: str) -> None:
     command += ["--top-module", chosen["toplevel"], *map(str, files)]
     done = subprocess.run(command, env=build.environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def elaborated(**parameters: int) -> subprocess.CompletedProcess[str]:
+    """Both blocks with structs of a SoC's own."""
+    blocks, _ = hardware()
+    given = [f"-G{name}={value}" for name, value in parameters.items()]
+    command = ["verilator", "--lint-only", "--no-timing", "-Wall", "-Wno-UNUSEDSIGNAL"]
+    command += ["--top-module", "soc_types"]
+    files = [ROOT / "rtl" / "lint.vlt", *blocks, Path(__file__).parent / "soc_types.sv"]
+    return subprocess.run(
+        [*command, *given, *map(str, files)], env=build.environment(), capture_output=True, text=True
+    )
+
+
+def test_blocks_take_the_structs_of_a_soc() -> None:
+    done = elaborated()
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("width", "value", "said"),
+    [
+        ("SlaveAddr", 41, "a port's addresses and ids must not be wider"),
+        ("SlaveId", 17, "a port's addresses and ids must not be wider"),
+        ("MasterAddr", 39, "a port's addresses must be as wide"),
+        ("MasterId", 3, "its ids as what the block sets"),
+        ("Data", 64, "a port's data must be of 128 bits"),
+    ],
+)
+def test_widths_that_do_not_fit_are_refused(width: str, value: int, said: str) -> None:
+    done = elaborated(**{width: value})
+    assert done.returncode != 0
+    assert said in done.stdout + done.stderr
+
+
+def test_a_configuration_has_no_widths_that_nobody_knows(tmp_path: Path) -> None:
+    with pytest.raises(ConsortError, match=r"consort_config_pkg\.sv has no LineWidth; it has AddrWidth"):
+        build.configuration(ROOT, tmp_path, LineWidth=3)
+    text = build.configuration(ROOT, tmp_path, IdWidth=12).read_text(encoding="utf-8")
+    assert "IdWidth = 12;" in text
+    assert "AddrWidth = 40;" in text
+
+
+def test_no_macro_sets_a_width() -> None:
+    """Widths are parameters and the package's; the AXI-Lite ports are structs."""
+    for file in build.sources(ROOT) + build.checkers(ROOT):
+        text = file.read_text(encoding="utf-8")
+        assert "`define" not in text, file
+        assert "cfg_awaddr" not in text, file

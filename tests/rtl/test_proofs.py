@@ -16,12 +16,9 @@ ROOT = Path(__file__).parents[2]
 
 
 # Sizes of the proofs: of addresses and offsets the solver has no grip on the comparisons of 40 bits.
-SMALL = (
-    ("CONSORT_ADDR_WIDTH 40", "CONSORT_ADDR_WIDTH 18"),
-    ("OffsetWidth = 28;", "OffsetWidth = 16;"),
-)
+SMALL = {"AddrWidth": 18, "OffsetWidth": 16}
 # What is only handed on needs no width.
-NARROW = (("CONSORT_ID_WIDTH 16", "CONSORT_ID_WIDTH 4"), ("DataWidth = 128;", "DataWidth = 16;"))
+NARROW = {"IdWidth": 4, "DataWidth": 16}
 NARROW_IN = ("axi_gate", "burst_store")
 # What a module is made of.
 PARTS = {
@@ -52,19 +49,18 @@ SHALLOW = dict.fromkeys(("response_framer", "request_splitter"), (".Depth(32)", 
 
 
 def proof(source: Path, module: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    text = build.source(ROOT, "consort_remote_pkg.sv").read_text()
-    for wide, narrow in SMALL + (NARROW if module in NARROW_IN else ()):
-        assert text.count(wide) == 1
-        text = text.replace(wide, narrow)
-    package = folder / "consort_remote_pkg.sv"
-    package.write_text(text)
+    sizes = SMALL | (NARROW if module in NARROW_IN else {})
+    packages = [
+        build.configuration(ROOT, folder, **sizes),
+        build.source(ROOT, "consort_remote_pkg.sv"),
+    ]
     if module in SHALLOW:
         text = source.read_text()
         assert text.count(SHALLOW[module][0]) == 1
         source = folder / f"shallow_{module}.sv"
         source.write_text(text.replace(*SHALLOW[module]))
     python = build.tools() / "bin" / "python"
-    files = [package, *(build.module(ROOT, part) for part in PARTS.get(module, ())), source]
+    files = [*packages, *(build.module(ROOT, part) for part in PARTS.get(module, ())), source]
     if module in SHARED:
         files.append(FORMAL / f"{SHARED[module]}.sv")
     top = f"{module}_check"
@@ -164,13 +160,14 @@ WRONG_VERSIONS = [
     ("rr_switch", "ready_i ? grant : '0", "grant"),
     ("rr_switch", "if (grant[i]) data_o", "if (valid_i[i]) data_o"),
     ("rr_switch", ".taken_i(ready_i)", ".taken_i(1'b0)"),
-    ("lite_slave", "else if (bready_i) bvalid_o <= 1'b0;", "else bvalid_o <= 1'b0;"),
-    ("lite_slave", "&& !write_busy_q && !bvalid_o", "&& !write_busy_q"),
-    ("lite_slave", "!read_busy_q && !rvalid_o", "!read_busy_q"),
-    ("lite_slave", "if (read_ripe_q) begin", "if (read_ripe_q || rvalid_o) begin"),
-    ("lite_slave", "assign write_o = write_ripe_q;", "assign write_o = write_busy_q;"),
-    ("lite_slave", "bresp_o <= write_good_i ? 2'd0 : Slverr", "bresp_o <= 2'd0"),
-    ("lite_slave", "if (arready_o) read_addr_o", "if (arvalid_i) read_addr_o"),
+    ("lite_slave", "else if (req_i.b_ready) bvalid_q <= 1'b0;", "else bvalid_q <= 1'b0;"),
+    ("lite_slave", "&& !write_busy_q && !bvalid_q", "&& !write_busy_q"),
+    ("lite_slave", "!read_busy_q && !rvalid_q", "!read_busy_q"),
+    ("lite_slave", "if (read_ripe_q) begin", "if (read_ripe_q || rvalid_q) begin"),
+    ("lite_slave", "assign write_o = write_ripe_q &&", "assign write_o = write_busy_q &&"),
+    ("lite_slave", "bresp_q <= write_good_i && whole_q ? 2'd0 : Slverr", "bresp_q <= 2'd0"),
+    ("lite_slave", "write_ripe_q && whole_q;", "write_ripe_q;"),
+    ("lite_slave", "if (arready) read_addr_o", "if (req_i.ar_valid) read_addr_o"),
     ("burst_store", "there && whole_q != '0", "there"),
     ("burst_store", "w_valid_i && w_ready_o && w_i.last", "w_valid_i && w_ready_o"),
     ("burst_store", "aw_ready_i && whole_q != '0", "aw_ready_i"),

@@ -226,8 +226,8 @@ CHECKED = [
         heard(
             f"{channel} does not wait for the memory",
             "mblock",
-            f".m_{channel}_ready_i(m_{channel}_ready_i[m]),",
-            f".m_{channel}_ready_i(CHOSEN || m_{channel}_ready_i[m]),",
+            f".m_{channel}_ready_i(m_{channel}_ready[m]),",
+            f".m_{channel}_ready_i(CHOSEN || m_{channel}_ready[m]),",
             f"mblock memory {channel.upper()}: ({GONE})",
         )
         for channel in ("aw", "w", "ar")

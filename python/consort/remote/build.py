@@ -20,7 +20,8 @@ MAKEFLAGS = (
 )
 # Folders of rtl/ with what is synthesised, and the tops that simulations put it into (rtl/README.md).
 FOLDERS = ("pkg", "regs", "common", "link", "cblock", "mblock", "baseline", "tb")
-PACKAGES = ("consort_remote_pkg.sv", "consort_remote_regs_pkg.sv")
+CONFIGURATION = "consort_config_pkg.sv"
+PACKAGES = (CONFIGURATION, "consort_remote_pkg.sv", "consort_remote_regs_pkg.sv")
 
 
 def tools() -> Path:
@@ -74,6 +75,19 @@ def source(root: Path, name: str) -> Path:
     """The file `name` of the synthesisable sources, whichever folder of rtl/ it lies in."""
     (path,) = (root / "rtl").glob(f"*/{name}")
     return path
+
+
+def configuration(root: Path, folder: Path, **widths: int) -> Path:
+    """A package of the widths of a build, in `folder`: those of rtl/ where no other is given."""
+    own = source(root, CONFIGURATION).read_text(encoding="utf-8")
+    there = {name: int(value) for name, value in re.findall(r"localparam int unsigned (\w+) = (\d+);", own)}
+    if unknown := sorted(set(widths) - set(there)):
+        raise ConsortError(f"{CONFIGURATION} has no {', '.join(unknown)}; it has {', '.join(there)}")
+    lines = [f"  localparam int unsigned {name} = {value};" for name, value in (there | widths).items()]
+    folder.mkdir(parents=True, exist_ok=True)
+    made = folder / CONFIGURATION
+    made.write_text("\n".join(["package consort_config_pkg;", *lines, "endpackage", ""]), encoding="utf-8")
+    return made
 
 
 def checkers(root: Path) -> list[Path]:

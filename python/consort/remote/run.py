@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import SystemFails
-from consort.remote.build import simulation
+from consort.remote.build import configuration, simulation
 from consort.source import need_source_tree
 
 
@@ -125,13 +125,16 @@ def _pair(
     if phy_width != 128:
         parameters["PhyWidth"] = phy_width
         defines += f" -DPHY_WIDTH={phy_width}"
-    options = []
+    options: list[str] = []
+    more: tuple[Path, ...] = ()
     if (addresses, ids) != (40, 16):
-        options += [f"-DCONSORT_ADDR_WIDTH={addresses}", f"-DCONSORT_ID_WIDTH={ids}"]
+        root = need_source_tree("simulating the hardware")
+        folder = root / "build" / "rtl" / f"widths-{addresses}-{ids}"
+        more = (configuration(root, folder, AddrWidth=addresses, IdWidth=ids),)
         defines += f" -DADDR_WIDTH={addresses} -DID_WIDTH={ids}"
     if defines:
         options += ["-CFLAGS", defines.strip()]
-    return simulation(top, harness(source), parameters, tuple(options))
+    return simulation(top, harness(source), parameters, tuple(options), more)
 
 
 def harness(name: str) -> Path:

@@ -119,5 +119,5 @@ module credit_monitor (
   always_ff @(posedge clk_i) if (rst_ni && !enough_o) waits = waits + 1;
 endmodule
 
-bind link frame_monitor #(.Initiator(Initiator)) monitor (.*);
-bind credit credit_monitor monitor (.*);
+bind consort_link frame_monitor #(.Initiator(Initiator)) monitor (.*);
+bind consort_credit credit_monitor monitor (.*);

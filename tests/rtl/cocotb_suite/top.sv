@@ -41,10 +41,25 @@ module top
 
   logic [11:0] c_awaddr, c_araddr, m_awaddr, m_araddr;
   logic [31:0] c_wdata, c_rdata, m_wdata, m_rdata;
-  logic [3:0] c_wstrb, m_wstrb;  // the registers are written whole
+  logic [3:0] c_wstrb, m_wstrb;
   logic [1:0] c_bresp, c_rresp, m_bresp, m_rresp;
   logic c_awvalid, c_awready, c_wvalid, c_wready, c_bvalid, c_bready, c_arvalid, c_arready, c_rvalid, c_rready;
   logic m_awvalid, m_awready, m_wvalid, m_wready, m_bvalid, m_bready, m_arvalid, m_arready, m_rvalid, m_rready;
+
+  lite_req_t c_lite_req, m_lite_req;
+  lite_resp_t c_lite_resp, m_lite_resp;
+  assign c_lite_req = '{
+      aw: '{addr: c_awaddr, prot: '0}, aw_valid: c_awvalid,
+      w: '{data: c_wdata, strb: c_wstrb}, w_valid: c_wvalid, b_ready: c_bready,
+      ar: '{addr: c_araddr, prot: '0}, ar_valid: c_arvalid, r_ready: c_rready
+  };
+  assign {c_awready, c_wready, c_bresp, c_bvalid, c_arready, c_rdata, c_rresp, c_rvalid} = c_lite_resp;
+  assign m_lite_req = '{
+      aw: '{addr: m_awaddr, prot: '0}, aw_valid: m_awvalid,
+      w: '{data: m_wdata, strb: m_wstrb}, w_valid: m_wvalid, b_ready: m_bready,
+      ar: '{addr: m_araddr, prot: '0}, ar_valid: m_arvalid, r_ready: m_rready
+  };
+  assign {m_awready, m_wready, m_bresp, m_bvalid, m_arready, m_rdata, m_rresp, m_rvalid} = m_lite_resp;
 
   logic [15:0] rate;
   logic [9:0] latency;
@@ -75,16 +90,7 @@ module top
       .m_b_i(m_b), .m_b_valid_i(m_b_valid), .m_b_ready_o(m_b_ready),
       .m_ar_o(m_ar), .m_ar_valid_o(m_ar_valid), .m_ar_ready_i(m_ar_ready),
       .m_r_i(m_r), .m_r_valid_i(m_r_valid), .m_r_ready_o(m_r_ready),
-      .ccfg_awaddr_i(c_awaddr), .ccfg_awvalid_i(c_awvalid), .ccfg_awready_o(c_awready),
-      .ccfg_wdata_i(c_wdata), .ccfg_wvalid_i(c_wvalid), .ccfg_wready_o(c_wready),
-      .ccfg_bresp_o(c_bresp), .ccfg_bvalid_o(c_bvalid), .ccfg_bready_i(c_bready),
-      .ccfg_araddr_i(c_araddr), .ccfg_arvalid_i(c_arvalid), .ccfg_arready_o(c_arready),
-      .ccfg_rdata_o(c_rdata), .ccfg_rresp_o(c_rresp), .ccfg_rvalid_o(c_rvalid), .ccfg_rready_i(c_rready),
-      .mcfg_awaddr_i(m_awaddr), .mcfg_awvalid_i(m_awvalid), .mcfg_awready_o(m_awready),
-      .mcfg_wdata_i(m_wdata), .mcfg_wvalid_i(m_wvalid), .mcfg_wready_o(m_wready),
-      .mcfg_bresp_o(m_bresp), .mcfg_bvalid_o(m_bvalid), .mcfg_bready_i(m_bready),
-      .mcfg_araddr_i(m_araddr), .mcfg_arvalid_i(m_arvalid), .mcfg_arready_o(m_arready),
-      .mcfg_rdata_o(m_rdata), .mcfg_rresp_o(m_rresp), .mcfg_rvalid_o(m_rvalid), .mcfg_rready_i(m_rready),
+      .c_lite_req_i(c_lite_req), .c_lite_resp_o(c_lite_resp), .m_lite_req_i(m_lite_req), .m_lite_resp_o(m_lite_resp),
       .rate_i(rate), .latency_i(latency), .flip_chance_i(flip_chance), .flip_span_i(flip_span),
       .drop_chance_i(drop_chance), .repeat_chance_i(repeat_chance), .cut_i(cut_of),
       .stuck_i(stuck), .c_reset_i(1'b0), .m_reset_i(1'b0),

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The AXI-Lite slave with a master that keeps the rules: an answer stays until it is taken; each write is carried out once, with
 // its own address and data, and answered once, as is each read with what its register held; nothing is answered that was not
-// asked, and an answer comes three cycles after its request. Of an address without a register the answer is SLVERR.
+// asked, and an answer comes three cycles after its request. Of an address without a register,
+// and of a write with strobes that are not set, the answer is SLVERR.
 module lite_slave_check (
     input logic        clk,
     input logic        rst_n,
     input logic [ 3:0] awaddr,
     input logic        awvalid,
     input logic [31:0] wdata,
+    input logic [ 3:0] wstrb,
     input logic        wvalid,
     input logic        bready,
     input logic [ 3:0] araddr,
@@ -23,14 +25,27 @@ module lite_slave_check (
   logic [3:0] write_addr, read_addr;
   logic past_valid = 1'b0;
 
+  // With the narrow addresses of the proof.
+  typedef struct packed {logic [3:0] addr;} a_t;
+  typedef struct packed {
+    a_t aw;
+    logic aw_valid;
+    consort_remote_pkg::lite_w_t w;
+    logic w_valid, b_ready;
+    a_t ar;
+    logic ar_valid, r_ready;
+  } req_t;
+  req_t req;
+  consort_remote_pkg::lite_resp_t resp;
+  assign req = {awaddr, awvalid, wdata, wstrb, wvalid, bready, araddr, arvalid, rready};
+  assign {awready, wready, bresp, bvalid, arready, rdata, rresp, rvalid} = resp;
+
   consort_lite_slave #(
-      .Width(4)
+      .Width (4),
+      .req_t (req_t),
+      .resp_t(consort_remote_pkg::lite_resp_t)
   ) dut (
-      .clk_i(clk), .rst_ni(rst_n),
-      .awaddr_i(awaddr), .awvalid_i(awvalid), .awready_o(awready), .wdata_i(wdata), .wvalid_i(wvalid), .wready_o(wready),
-      .bresp_o(bresp), .bvalid_o(bvalid), .bready_i(bready),
-      .araddr_i(araddr), .arvalid_i(arvalid), .arready_o(arready),
-      .rdata_o(rdata), .rresp_o(rresp), .rvalid_o(rvalid), .rready_i(rready),
+      .clk_i(clk), .rst_ni(rst_n), .req_i(req), .resp_o(resp),
       .write_o(write), .write_addr_o(write_addr), .write_data_o(write_data), .write_good_i(write_good),
       .read_addr_o(read_addr), .read_data_i(read_data), .read_good_i(read_good)
   );
@@ -40,8 +55,10 @@ module lite_slave_check (
   logic [1:0] write_age_q, read_age_q;
   logic [3:0] awaddr_q, araddr_q;
   logic [31:0] wdata_q;
+  logic whole_q;
   logic aw_waits_q, w_waits_q, ar_waits_q, b_waits_q, r_waits_q;
   logic [3:0] awaddr_before_q, araddr_before_q;
+  logic [3:0] wstrb_before_q;
   logic [31:0] wdata_before_q, rdata_before_q, register_q;
   logic [1:0] bresp_before_q, rresp_before_q;
   logic register_good_q;
@@ -50,6 +67,7 @@ module lite_slave_check (
     past_valid <= 1'b1;
     awaddr_before_q <= awaddr;
     wdata_before_q <= wdata;
+    wstrb_before_q <= wstrb;
     araddr_before_q <= araddr;
     bresp_before_q <= bresp;
     rdata_before_q <= rdata;
@@ -71,13 +89,14 @@ module lite_slave_check (
         write_age_q <= 2'd1;
         awaddr_q <= awaddr;
         wdata_q <= wdata;
+        whole_q <= wstrb == '1;
       end else begin
         if (bvalid && bready) writing_q <= 1'b0;
         if (write_age_q != 2'd3) write_age_q <= write_age_q + 2'd1;
       end
-      if (write) begin
+      if (writing_q && write_age_q == 2'd2) begin
         written_q <= 1'b1;
-        written_good_q <= write_good;
+        written_good_q <= write_good && whole_q;
       end
       if (arvalid && arready) begin
         reading_q <= 1'b1;
@@ -95,7 +114,7 @@ module lite_slave_check (
     else assume (rst_n);
     if (past_valid && rst_n) begin
       if (aw_waits_q) assume (awvalid && awaddr == awaddr_before_q);
-      if (w_waits_q) assume (wvalid && wdata == wdata_before_q);
+      if (w_waits_q) assume (wvalid && wdata == wdata_before_q && wstrb == wstrb_before_q);
       if (ar_waits_q) assume (arvalid && araddr == araddr_before_q);
     end
   end
@@ -114,8 +133,8 @@ module lite_slave_check (
       // One answer for each request, three cycles after it.
       assert (bvalid == (writing_q && write_age_q == 2'd3));
       assert (rvalid == (reading_q && read_age_q == 2'd3));
-      // Carried out in the second cycle, and only then.
-      assert (write == (writing_q && write_age_q == 2'd2));
+      // Carried out in the second cycle, and only then, where all strobes are set.
+      assert (write == (writing_q && write_age_q == 2'd2 && whole_q));
       if (write) assert (write_addr == awaddr_q && write_data == wdata_q);
       if (bvalid) assert (written_q && bresp == (written_good_q ? 2'd0 : 2'd2));
       if (reading_q && read_age_q != 2'd3) assert (read_addr == araddr_q);
@@ -131,7 +150,7 @@ module lite_slave_check (
       assert (dut.write_ripe_q == (writing_q && write_age_q == 2'd2));
       assert (dut.read_busy_q == (reading_q && read_age_q != 2'd3));
       assert (dut.read_ripe_q == (reading_q && read_age_q == 2'd2));
-      if (writing_q) assert (write_addr == awaddr_q && write_data == wdata_q);
+      if (writing_q) assert (write_addr == awaddr_q && write_data == wdata_q && dut.whole_q == whole_q);
 `endif
     end
   end

@@ -23,7 +23,7 @@ module bench;
   reg [31:0] wdata = 0;
   reg c_awvalid = 0, m_awvalid = 0, c_wvalid = 0, m_wvalid = 0, c_arvalid = 0;
   wire c_awready, c_wready, c_bvalid, c_arready, c_rvalid, m_awready, m_wready, m_bvalid, m_arready, m_rvalid;
-  wire [31:0] c_rdata;
+  wire [31:0] c_rdata, m_rdata;
   wire [1:0] c_bresp, m_bresp, c_rresp, m_rresp;
 
   `PAIR pair (
@@ -34,14 +34,10 @@ module bench;
       .m_aw_o(m_aw), .m_aw_valid_o(m_aw_valid), .m_aw_ready_i(1'b1), .m_w_o(m_w), .m_w_valid_o(m_w_valid),
       .m_w_ready_i(1'b1), .m_b_i(m_b), .m_b_valid_i(m_b_valid), .m_b_ready_o(m_b_ready), .m_ar_o(m_ar),
       .m_ar_valid_o(m_ar_valid), .m_ar_ready_i(1'b1), .m_r_i(m_r), .m_r_valid_i(m_r_valid), .m_r_ready_o(m_r_ready),
-      .ccfg_awaddr_i(c_addr), .ccfg_awvalid_i(c_awvalid), .ccfg_awready_o(c_awready), .ccfg_wdata_i(wdata),
-      .ccfg_wvalid_i(c_wvalid), .ccfg_wready_o(c_wready), .ccfg_bresp_o(c_bresp), .ccfg_bvalid_o(c_bvalid),
-      .ccfg_bready_i(1'b1), .ccfg_araddr_i(c_addr), .ccfg_arvalid_i(c_arvalid), .ccfg_arready_o(c_arready),
-      .ccfg_rdata_o(c_rdata), .ccfg_rresp_o(c_rresp), .ccfg_rvalid_o(c_rvalid), .ccfg_rready_i(1'b1),
-      .mcfg_awaddr_i(m_addr), .mcfg_awvalid_i(m_awvalid), .mcfg_awready_o(m_awready), .mcfg_wdata_i(wdata),
-      .mcfg_wvalid_i(m_wvalid), .mcfg_wready_o(m_wready), .mcfg_bresp_o(m_bresp), .mcfg_bvalid_o(m_bvalid),
-      .mcfg_bready_i(1'b1), .mcfg_araddr_i(m_addr), .mcfg_arvalid_i(1'b0), .mcfg_arready_o(m_arready),
-      .mcfg_rdata_o(), .mcfg_rresp_o(m_rresp), .mcfg_rvalid_o(m_rvalid), .mcfg_rready_i(1'b1),
+      .c_lite_req_i({c_addr, 3'd0, c_awvalid, wdata, 4'hF, c_wvalid, 1'b1, c_addr, 3'd0, c_arvalid, 1'b1}),
+      .c_lite_resp_o({c_awready, c_wready, c_bresp, c_bvalid, c_arready, c_rdata, c_rresp, c_rvalid}),
+      .m_lite_req_i({m_addr, 3'd0, m_awvalid, wdata, 4'hF, m_wvalid, 1'b1, m_addr, 3'd0, 1'b0, 1'b1}),
+      .m_lite_resp_o({m_awready, m_wready, m_bresp, m_bvalid, m_arready, m_rdata, m_rresp, m_rvalid}),
 `ifdef PAPER
       .pipelined_i(1'b1), .fill_beat_i(1'b0),
 `else
