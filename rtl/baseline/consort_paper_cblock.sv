@@ -90,6 +90,10 @@ module consort_paper_cblock
   logic [39:0] unused;
   assign none = '{default: '0};
   assign none_after = '{default: '0};
+  // Its log of faults stays empty; that a link was switched off shows in irq_status alone.
+  fault_t none_faults[2*Ports];
+  logic unused_irq;
+  assign none_faults = '{default: fault_t'('0)};
 
   consort_cblock_regs #(
       .lite_req_t(lite_req_t),
@@ -114,7 +118,9 @@ module consort_paper_cblock
       .bad_frames_i(none),
       .replays_i(none),
       .downs_i(none),
-      .peer_after_i(none_after)
+      .peer_after_i(none_after),
+      .faults_i(none_faults),
+      .irq_o(unused_irq)
   );
 
   logic [BeatWidth-1:0] beat[Ports];
@@ -129,6 +135,7 @@ module consort_paper_cblock
     handle_t aw_handle, ar_handle;
     logic [OffsetWidth-1:0] aw_offset, ar_offset;
     logic [2*AddrWidth+1:0] unused_gate;
+    logic [1:0] unused_rights;
     axi_a_t aw, ar;
     axi_w_t w;
     axi_b_t b;
@@ -151,6 +158,7 @@ module consort_paper_cblock
         .load_i(aw_load),
         .mapped_o(aw_place.mapped),
         .allowed_o(aw_place.allowed),
+        .rights_o(unused_rights[0]),
         .window_o(aw_window),
         .link_o(aw_place.to),
         .handle_o(aw_handle),
@@ -168,6 +176,7 @@ module consort_paper_cblock
         .load_i(ar_load),
         .mapped_o(ar_place.mapped),
         .allowed_o(ar_place.allowed),
+        .rights_o(unused_rights[1]),
         .window_o(ar_window),
         .link_o(ar_place.to),
         .handle_o(ar_handle),

@@ -91,6 +91,10 @@ module consort_paper_mblock
   logic [63:0] unused;
   assign none = '{default: '0};
   assign none_after = '{default: '0};
+  // Its log of faults stays empty; that a link was switched off shows in irq_status alone.
+  fault_t none_faults[3*Links];
+  logic unused_irq;
+  assign none_faults = '{default: fault_t'('0)};
 
   axi_a_t l_aw[Masters];
   logic l_aw_valid[Masters], l_aw_ready[Masters];
@@ -127,6 +131,8 @@ module consort_paper_mblock
       .replays_i(none),
       .downs_i(none),
       .peer_after_i(none_after),
+      .faults_i(none_faults),
+      .irq_o(unused_irq),
       .refused_i(refused)
   );
 

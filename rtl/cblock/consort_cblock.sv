@@ -22,13 +22,17 @@ module consort_cblock
 
     input  lite_req_t  lite_req_i,
     output lite_resp_t lite_resp_o,
+    output logic       irq_o,        // level; see irq_status
 
     // Words of the PHY, with the marks of their 64-bit parts above them: set for control.
     output logic [WordWidth-1:0] phy_tx_o      [Links],
     output logic                 phy_tx_valid_o[Links],
     input  logic                 phy_tx_ready_i[Links],
     input  logic [WordWidth-1:0] phy_rx_i      [Links],
-    input  logic                 phy_rx_valid_i[Links]
+    input  logic                 phy_rx_valid_i[Links],
+    // Of the PHY: low, or high, the link is down at once, not after the time in which nothing came.
+    input  logic                 phy_channel_up_i[Links],
+    input  logic                 phy_hard_err_i  [Links]
 );
   if (Ports < 1 || Ports > 2 ** PortWidth) begin : gen_check_ports
     $error("cblock: Ports must be 1 to 4");
@@ -86,6 +90,7 @@ module consort_cblock
   logic [23:0] down_after;
   logic [31:0] bad_frames[Links], replays[Links], downs[Links];
   logic [23:0] peer_after[Links];
+  fault_t faults[2*Ports];
 
   consort_cblock_regs #(
       .lite_req_t(lite_req_t),
@@ -110,7 +115,9 @@ module consort_cblock
       .downs_i(downs),
       .fence_o(fence),
       .fenced_i(fenced_reads | fenced_writes | fence),
-      .peer_after_i(peer_after)
+      .peer_after_i(peer_after),
+      .faults_i(faults),
+      .irq_o
   );
 
   // ---- Ports ----
@@ -217,7 +224,8 @@ module consort_cblock
         .rsp_data_i(data),
         .rsp_resp_i(resp),
         .rsp_valid_i(kind == RspData),
-        .rsp_error_i(kind == RspError)
+        .rsp_error_i(kind == RspError),
+        .fault_o(faults[2*p])
     );
     assign req_units[2*p] = 5'd0;
 
@@ -254,7 +262,8 @@ module consort_cblock
         .unit_ready_i(unit_ready),
         .rsp_index_i(ack_index),
         .rsp_resp_i(resp_of_ack),
-        .rsp_valid_i(ack)
+        .rsp_valid_i(ack),
+        .fault_o(faults[2*p+1])
     );
   end
 
@@ -315,7 +324,7 @@ module consort_cblock
     ) i_link (
         .clk_i,
         .rst_ni,
-        .enable_i(enable[l]),
+        .enable_i(enable[l] && phy_channel_up_i[l] && !phy_hard_err_i[l]),
         .ack_timeout_i(ack_timeout),
         .down_after_i(down_after),
         .peer_after_o(peer_after[l]),

@@ -31,7 +31,8 @@ module consort_port_read
     input  logic [DataWidth-1:0]    rsp_data_i,
     input  logic [1:0]              rsp_resp_i,
     input  logic                    rsp_valid_i,
-    input  logic                    rsp_error_i
+    input  logic                    rsp_error_i,
+    output fault_t                  fault_o      // of an access that was answered with an error
 );
   localparam int unsigned Tags = 2 ** IndexWidth;
   localparam int unsigned RoomPtr = $clog2(Room);
@@ -49,10 +50,17 @@ module consort_port_read
     logic [1:0] link;
   } leaving_t;
 
+  // Where it came from, for the log of faults.
+  typedef struct packed {
+    fault_e               cause;  // of its error, if that was made here
+    logic [3:0]           window;
+    logic [AddrWidth-1:0] addr;
+  } origin_t;
+
   // ---- Requests ----
 
   axi_a_t ar_q;
-  logic valid_q, moves, leaves, mapped, allowed, tag_free_q, room_free, leaving_room;
+  logic valid_q, moves, leaves, mapped, allowed, rights, tag_free_q, room_free, leaving_room;
   logic [Windows-1:0] window;
   logic [1:0] link;
   handle_t handle;
@@ -79,6 +87,7 @@ module consort_port_read
       .load_i(ar_ready_o),
       .mapped_o(mapped),
       .allowed_o(allowed),
+      .rights_o(rights),
       .window_o(window),
       .link_o(link),
       .handle_o(handle),
@@ -229,6 +238,20 @@ module consort_port_read
       .index_failed_o(unused_failed)
   );
 
+  // ---- Where each came from ----
+
+  origin_t origins[Tags];
+  origin_t origin, head_origin;
+
+  always_comb begin
+    origin = '{cause: FaultNone, window: '0, addr: ar_q.addr};
+    for (int unsigned i = 0; i < Windows; i++) if (window[i]) origin.window = origin.window | 4'(i);
+    if (!mapped) origin.cause = FaultUnmapped;
+    else if (!rights) origin.cause = FaultRights;
+    else if (ar_q.lock) origin.cause = FaultExclusive;
+    else if (!allowed) origin.cause = FaultDown;
+  end
+
   // ---- Answers ----
 
   // A beat of data, and in which turn of the buffer it was written: so what is read is known to be there, or not yet. Beats of
@@ -293,8 +316,10 @@ module consort_port_read
   end
 
   always_ff @(posedge clk_i) begin
+    if (moves) origins[tail_q[IndexWidth-1:0]] <= origin;
     if (looks) begin
       head <= next;
+      head_origin <= origins[look_q[IndexWidth-1:0]];
       left_q <= next.len;
       is_last_q <= next.len == '0;
     end else if (step) begin
@@ -305,6 +330,23 @@ module consort_port_read
       ram[write_place[RoomPtr-1:0]] <= '{turn: write_place[RoomPtr], resp: rsp_resp_i, data: rsp_data_i};
     end
     beat_q <= ram[read_q[RoomPtr-1:0] + RoomPtr'(step && !head.local_error)];
+  end
+
+  // One for each access that ended with an error, whatever its beats are.
+  logic bad_q, lost_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      bad_q <= 1'b0;
+      lost_q <= 1'b0;
+      fault_o <= '0;
+    end else begin
+      bad_q <= step && !is_last_q ? bad_q || r_o.resp[1] : bad_q && !answered;
+      if (!failing_q) lost_q <= !broken;
+      fault_o <= '{cause: FaultNone, write: 1'b0, port: 2'(Port), window: head_origin.window, addr: head_origin.addr};
+      if (answered && head.local_error) fault_o.cause <= head_origin.cause;
+      else if (answered && (bad_q || r_o.resp[1])) fault_o.cause <= failing_q && lost_q ? FaultLost : FaultAnswer;
+    end
   end
 
   assign r_o = '{

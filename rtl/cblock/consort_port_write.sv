@@ -39,7 +39,8 @@ module consort_port_write
     input  logic                  unit_ready_i,
     input  logic [IndexWidth-1:0] rsp_index_i,
     input  logic [1:0]            rsp_resp_i,
-    input  logic                  rsp_valid_i
+    input  logic                  rsp_valid_i,
+    output fault_t                fault_o        // of an access that was answered with an error
 );
   localparam int unsigned Tags = 2 ** IndexWidth;
   localparam int unsigned RoomPtr = $clog2(Room);
@@ -47,10 +48,17 @@ module consort_port_write
   localparam int unsigned Slots = 32;  // of strobes: a message that is collected, 4 that wait, 16 and one that are sent
   localparam int unsigned SlotWidth = $clog2(Slots);
 
+  // Where it came from, for the log of faults.
+  typedef struct packed {
+    fault_e               cause;  // of its error, if that was made here
+    logic [3:0]           window;
+    logic [AddrWidth-1:0] addr;
+  } origin_t;
+
   // ---- Addresses ----
 
   axi_a_t aw_q;
-  logic aw_valid_q, starts, good, mapped, allowed, tag_free_q, swept;
+  logic aw_valid_q, starts, good, mapped, allowed, rights, tag_free_q, swept;
   logic [Windows-1:0] window;
   logic [1:0] link;
   handle_t handle;
@@ -71,6 +79,7 @@ module consort_port_write
       .load_i(aw_ready_o),
       .mapped_o(mapped),
       .allowed_o(allowed),
+      .rights_o(rights),
       .window_o(window),
       .link_o(link),
       .handle_o(handle),
@@ -440,6 +449,35 @@ module consort_port_write
       if (!b_valid_o || b_ready_i) b_valid_o <= b_due_q;
       // Room at the mBlock is free again with the acknowledgement; after the link was down, when the write is answered.
       credit_give_q <= b_step && !head.local_error ? CreditWidth'(units[index]) : '0;
+    end
+  end
+
+  // ---- Faults ----
+
+  origin_t origins[Tags];
+  origin_t origin, head_origin;
+  assign head_origin = origins[index];
+
+  always_comb begin
+    origin = '{cause: FaultNone, window: '0, addr: aw_q.addr};
+    for (int unsigned i = 0; i < Windows; i++) if (window[i]) origin.window = origin.window | 4'(i);
+    if (!mapped) origin.cause = FaultUnmapped;
+    else if (!rights) origin.cause = FaultRights;
+    else if (aw_q.lock) origin.cause = FaultExclusive;
+    else if (!allowed) origin.cause = FaultDown;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (starts) origins[tail_q[IndexWidth-1:0]] <= origin;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) fault_o <= '0;
+    else begin
+      fault_o <= '{cause: FaultNone, write: 1'b1, port: 2'(Port), window: head_origin.window, addr: head_origin.addr};
+      if (b_step && head.local_error) fault_o.cause <= head_origin.cause;
+      else if (b_step && !acked) fault_o.cause <= FaultLost;
+      else if (b_step && resps[index][1]) fault_o.cause <= FaultAnswer;
     end
   end
 

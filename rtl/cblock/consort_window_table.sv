@@ -15,6 +15,7 @@ module consort_window_table
     input  logic                       load_i,
     output logic                       mapped_o,   // else the answer is DECERR
     output logic                       allowed_o,  // else SLVERR; also while the link is down
+    output logic                       rights_o,   // the window allows it
     output logic [Windows-1:0]         window_o,   // one of them, or none
     output logic [1:0]                 link_o,
     output handle_t                    handle_o,
@@ -53,7 +54,8 @@ module consort_window_table
   // A window that was closed between the two steps, or lost its rights, is no longer there. The address lies in it as it
   // was at the first step: to move a window is to close it first.
   assign mapped_o = window.valid;
-  assign allowed_o = (Write ? window.writable : window.readable) && up_i[Links > 1 ? window.link : 2'd0];
+  assign rights_o = (Write ? window.writable : window.readable);
+  assign allowed_o = rights_o && up_i[Links > 1 ? window.link : 2'd0];
   assign link_o = Links > 1 ? window.link : 2'd0;
   assign handle_o = window.handle;
   assign offset_o = {page, low_q};

@@ -24,13 +24,17 @@ module consort_mblock
 
     input  lite_req_t  lite_req_i,
     output lite_resp_t lite_resp_o,
+    output logic       irq_o,        // level; see irq_status
 
     // Words of the PHY, with the marks of their 64-bit parts above them: set for control.
     output logic [WordWidth-1:0] phy_tx_o      [Links],
     output logic                 phy_tx_valid_o[Links],
     input  logic                 phy_tx_ready_i[Links],
     input  logic [WordWidth-1:0] phy_rx_i      [Links],
-    input  logic                 phy_rx_valid_i[Links]
+    input  logic                 phy_rx_valid_i[Links],
+    // Of the PHY: low, or high, the link is down at once, not after the time in which nothing came.
+    input  logic                 phy_channel_up_i[Links],
+    input  logic                 phy_hard_err_i  [Links]
 );
   if (Links < 1 || Links > 4) begin : gen_check_links
     $error("mblock: Links must be 1 to 4");
@@ -96,6 +100,7 @@ module consort_mblock
   logic [Links-1:0] busy;
   logic [31:0] bad_frames[Links], replays[Links], downs[Links];
   logic [23:0] peer_after[Links];
+  fault_t faults[3*Links];
 
   axi_a_t l_aw[Links];
   logic l_aw_valid[Links], l_aw_ready[Links];
@@ -144,6 +149,8 @@ module consort_mblock
       .replays_i(replays),
       .downs_i(downs),
       .peer_after_i(peer_after),
+      .faults_i(faults),
+      .irq_o,
       .refused_i(refused)
   );
 
@@ -165,7 +172,7 @@ module consort_mblock
     ) i_link (
         .clk_i,
         .rst_ni,
-        .enable_i(enable[l]),
+        .enable_i(enable[l] && phy_channel_up_i[l] && !phy_hard_err_i[l]),
         .ack_timeout_i(ack_timeout),
         .down_after_i(down_after),
         .peer_after_o(peer_after[l]),
@@ -227,6 +234,7 @@ module consort_mblock
         .rst_ni,
         .segments_i(segments[l]),
         .refused_o(refused[l]),
+        .faults_o(faults[3*l:3*l+2]),
         .busy_o(busy[l]),
         .drain_i(drain),
         .drained_o(drained),

@@ -11,6 +11,7 @@ module consort_mblock_link
     input  logic     rst_ni,
     input  segment_t segments_i[Segments],
     output logic     refused_o,  // a request was outside of the segments or against their permissions
+    output fault_t   faults_o[3],  // refused; reads and writes that a memory answered with an error
 
     output logic                 busy_o,     // something is under way at the memories
     input  logic                 drain_i,
@@ -96,6 +97,7 @@ module consort_mblock_link
       .drain_i,
       .idle_o(idle),
       .refused_o,
+      .fault_o(faults_o[0]),
       .request_i(request),
       .segment_i(segment),
       .legal_i(request_legal),
@@ -198,6 +200,38 @@ module consort_mblock_link
       .frame_ready_i(tx_ready_i),
       .unit_taken_i(tx_unit_valid_o && tx_unit_ready_i)
   );
+
+  // ---- Errors of memories: one for each access, whatever its beats are ----
+
+  logic [2**PortWidth-1:0] read_bad_q;  // of each port's read that is under way
+  logic [PortWidth-1:0] read_port;
+  logic read_bad;
+  assign read_port = r_i.id[TagWidth-1-:PortWidth];
+  assign read_bad = r_i.resp[1] || read_bad_q[read_port];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      read_bad_q  <= '0;
+      faults_o[1] <= '0;
+      faults_o[2] <= '0;
+    end else begin
+      if (r_valid_i && r_ready_o) read_bad_q[read_port] <= read_bad && !r_i.last;
+      faults_o[1] <= '{
+          cause: r_valid_i && r_ready_o && r_i.last && read_bad ? FaultMemory : FaultNone,
+          write: 1'b0,
+          port: 2'(Link),
+          window: '0,
+          addr: '0
+      };
+      faults_o[2] <= '{
+          cause: b_valid_i && b_ready_o && b_i.resp[1] ? FaultMemory : FaultNone,
+          write: 1'b1,
+          port: 2'(Link),
+          window: '0,
+          addr: '0
+      };
+    end
+  end
 
   // ---- Draining ----
 

@@ -14,6 +14,7 @@ module consort_request_issuer
     input  logic                 drain_i,
     output logic                 idle_o,     // nothing is under way towards the memories
     output logic                 refused_o,  // a request was no burst, outside of the segments or against their permissions
+    output fault_t               fault_o,    // which, and why
     input  request_t             request_i,
     input  segment_t             segment_i,
     input  logic                 legal_i,    // it is a burst that AXI4 has
@@ -60,7 +61,7 @@ module consort_request_issuer
   } issue_e;
 
   issue_e issue_q;
-  logic is_write, good, reads, ar_room, aw_room, w_room, same_memory;
+  logic is_write, allowed, good, reads, ar_room, aw_room, w_room, same_memory;
   logic good_q, more_q, several_q;
   logic [TagWidth-1:0] tag_q;
   logic [1:0] memory_q;
@@ -71,12 +72,34 @@ module consort_request_issuer
   logic data_there, takes, ar_one, aw_one, unused;
   assign unused = &{1'b0, ar_one, aw_one};
 
+  // ---- What was refused ----
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) fault_o <= '0;
+    else begin
+      fault_o <= '{
+          cause: FaultNone,
+          write: is_write,
+          port: 2'(Link),
+          window: request_i.handle.index,
+          addr: AddrWidth'(request_i.offset)
+      };
+      if ((reads || start_o) && !good) begin
+        if (!legal_i) fault_o.cause <= FaultBurst;
+        else if (!segment_i.valid || segment_i.generation != request_i.handle.generation) fault_o.cause <= FaultUnmapped;
+        else if (!allowed) fault_o.cause <= FaultRights;
+        else fault_o.cause <= FaultEnd;
+      end
+    end
+  end
+
   // ---- What a request is ----
 
   assign is_write = request_i.op != OpRead;
   // A burst that AXI4 has stays in its 4 KiB, and a segment is of whole ones.
+  assign allowed = (is_write ? segment_i.writable : segment_i.readable);
   assign good = legal_i && segment_i.valid && segment_i.generation == request_i.handle.generation &&
-      (is_write ? segment_i.writable : segment_i.readable) && request_i.offset[OffsetWidth-1:12] <= segment_i.last;
+      allowed && request_i.offset[OffsetWidth-1:12] <= segment_i.last;
   assign transaction = '{
           addr: {segment_i.base, 12'd0} + AddrWidth'(request_i.offset),
           id: IdWidth'({2'(Link), request_i.tag}),

@@ -414,6 +414,32 @@ package consort_remote_pkg;
     logic [PageWidth-1:0] last;
   } window_t;
 
+  // ---- Faults ----
+
+  // Why an access ended with an error; what a number means in which block is in remote.rdl.
+  localparam int unsigned Causes = 7;  // with the one that is no access: a link went down
+  typedef enum logic [2:0] {
+    FaultNone      = 3'd0,
+    FaultUnmapped  = 3'd1,  // no window; at the mBlock, no open segment of this generation
+    FaultRights    = 3'd2,
+    FaultExclusive = 3'd3,
+    FaultDown      = 3'd4,  // the link was down
+    FaultLost      = 3'd5,  // the link went down before the answer
+    FaultAnswer    = 3'd6   // the answer is an error
+  } fault_e;
+  localparam fault_e FaultEnd = FaultExclusive;  // at the mBlock: beyond the segment's end
+  localparam fault_e FaultBurst = FaultDown;     // no burst that AXI4 has
+  localparam fault_e FaultMemory = FaultLost;    // the memory answered with an error
+  localparam fault_e FaultSilent = FaultAnswer;  // the memory did not answer in time
+
+  typedef struct packed {
+    fault_e               cause;   // FaultNone: there is none
+    logic                 write;
+    logic [1:0]           port;    // at the mBlock: the link, or the memory that did not answer
+    logic [3:0]           window;  // or segment
+    logic [AddrWidth-1:0] addr;    // at the mBlock: within the segment
+  } fault_t;
+
   // Of a link of the mBlock: where the memory is.
   typedef struct packed {
     logic                  valid;

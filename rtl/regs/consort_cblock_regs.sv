@@ -28,7 +28,9 @@ module consort_cblock_regs
     input  logic [       31:0] bad_frames_i  [Links],
     input  logic [       31:0] replays_i     [Links],
     input  logic [       31:0] downs_i       [Links],
-    input  logic [       23:0] peer_after_i  [Links]
+    input  logic [       23:0] peer_after_i  [Links],
+    input  fault_t             faults_i      [2*Ports],
+    output logic               irq_o
 );
   localparam int unsigned WindowIndex = $clog2(CblockWindowStride);
 
@@ -76,6 +78,7 @@ module consort_cblock_regs
 
   // What an address means, a cycle after it.
   logic write_enable_q, write_timeout_q, write_down_q, write_fence_q;
+  logic write_status_q, write_irq_q, write_log_q;
   logic [Windows-1:0] write_first_q[Ports], write_last_q[Ports], write_control_q[Ports];
   logic write_window_good_q;
 
@@ -84,6 +87,9 @@ module consort_cblock_regs
     write_timeout_q <= write_addr == CblockAckTimeout;
     write_down_q <= write_addr == CblockDownAfter;
     write_fence_q <= write_addr == CblockFence;
+    write_status_q <= write_addr == CblockIrqStatus;
+    write_irq_q <= write_addr == CblockIrqEnable;
+    write_log_q <= write_addr == CblockFault;
     write_window_good_q <= 1'b0;
     for (int unsigned p = 0; p < Ports; p++) begin
       for (int unsigned w = 0; w < Windows; w++) begin
@@ -97,8 +103,42 @@ module consort_cblock_regs
       end
     end
   end
-  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_fence_q || write_window_good_q;
+  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_fence_q || write_window_good_q ||
+      write_status_q || write_irq_q || write_log_q;
   assign fence_o = write && write_fence_q ? write_data[Ports-1:0] : '0;
+
+  // ---- Faults ----
+
+  logic [Causes-1:0] irq_status, irq_enable;
+  logic [31:0] fault, fault_count;
+  logic [63:0] fault_addr;
+  logic [Links-1:0] up_q;
+  fault_t faults[2 * Ports];
+  assign faults = faults_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) up_q <= '0;
+    else up_q <= up_i;
+  end
+
+  consort_fault_log #(
+      .Sources(2 * Ports)
+  ) i_log (
+      .clk_i,
+      .rst_ni,
+      .faults_i(faults),
+      .down_i((up_q & ~up_i) != '0),
+      .status_clear_i(write && write_status_q ? write_data[Causes-1:0] : '0),
+      .enable_write_i(write && write_irq_q),
+      .enable_i(write_data[Causes-1:0]),
+      .log_clear_i(write && write_log_q && write_data[0]),
+      .status_o(irq_status),
+      .enable_o(irq_enable),
+      .fault_o(fault),
+      .addr_o(fault_addr),
+      .count_o(fault_count),
+      .irq_o
+  );
 
   logic [Windows-1:0] counted_reads_q[Ports], counted_writes_q[Ports];
 
@@ -143,7 +183,7 @@ module consort_cblock_regs
     end
   end
 
-  localparam int unsigned Sources = 7 + 4 * Links + 5 * Ports * Windows;
+  localparam int unsigned Sources = 13 + 4 * Links + 5 * Ports * Windows;
   logic [31:0] values[Sources];
   logic [11:0] places[Sources];
 
@@ -161,8 +201,20 @@ module consort_cblock_regs
   assign places[5] = CblockDownAfter;
   assign values[6] = 32'(fenced_i);
   assign places[6] = CblockFence;
+  assign values[7] = 32'(irq_status);
+  assign places[7] = CblockIrqStatus;
+  assign values[8] = 32'(irq_enable);
+  assign places[8] = CblockIrqEnable;
+  assign values[9] = fault;
+  assign places[9] = CblockFault;
+  assign values[10] = fault_count;
+  assign places[10] = CblockFaultCount;
+  assign values[11] = fault_addr[31:0];
+  assign places[11] = CblockFaultLow;
+  assign values[12] = fault_addr[63:32];
+  assign places[12] = CblockFaultHigh;
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    localparam int unsigned First = 7 + 4 * l;
+    localparam int unsigned First = 13 + 4 * l;
     localparam logic [11:0] Place = CblockLinks + 12'(l) * CblockLinkStride;
     assign values[First] = bad_frames_i[l];
     assign places[First] = Place + 12'(CblockLinkBadFrames);
@@ -175,7 +227,7 @@ module consort_cblock_regs
   end
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     for (genvar w = 0; w < Windows; w++) begin : gen_window
-      localparam int unsigned First = 7 + 4 * Links + 5 * (p * Windows + w);
+      localparam int unsigned First = 13 + 4 * Links + 5 * (p * Windows + w);
       localparam logic [11:0] Place = CblockWindows + 12'(p) * CblockPortStride + 12'(w) * CblockWindowStride;
       window_t window;
       assign window = windows_q[p][w];

@@ -27,7 +27,9 @@ module consort_mblock_regs
     input  logic [     31:0] replays_i    [Links],
     input  logic [     31:0] downs_i      [Links],
     input  logic [     23:0] peer_after_i [Links],
-    input  logic [Links-1:0] refused_i
+    input  logic [Links-1:0] refused_i,
+    input  fault_t           faults_i     [3*Links],
+    output logic             irq_o
 );
   logic write, write_good, read_good;
   logic [11:0] write_addr, read_addr;
@@ -57,6 +59,7 @@ module consort_mblock_regs
 
   // What an address means, a cycle after it.
   logic write_enable_q, write_timeout_q, write_down_q, write_answer_q, write_segment_good_q;
+  logic write_status_q, write_irq_q, write_log_q;
   logic [Segments-1:0] write_base_q[Links], write_last_q[Links], write_control_q[Links];
 
   always_ff @(posedge clk_i) begin
@@ -64,6 +67,9 @@ module consort_mblock_regs
     write_timeout_q <= write_addr == MblockAckTimeout;
     write_down_q <= write_addr == MblockDownAfter;
     write_answer_q <= write_addr == MblockAnswerAfter;
+    write_status_q <= write_addr == MblockIrqStatus;
+    write_irq_q <= write_addr == MblockIrqEnable;
+    write_log_q <= write_addr == MblockFault;
     write_segment_good_q <= 1'b0;
     for (int unsigned l = 0; l < Links; l++) begin
       for (int unsigned s = 0; s < Segments; s++) begin
@@ -77,7 +83,55 @@ module consort_mblock_regs
       end
     end
   end
-  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_answer_q || write_segment_good_q;
+  assign write_good = write_enable_q || write_timeout_q || write_down_q || write_answer_q || write_segment_good_q ||
+      write_status_q || write_irq_q || write_log_q;
+
+  // ---- Faults ----
+
+  logic [Causes-1:0] irq_status, irq_enable;
+  logic [31:0] fault, fault_count;
+  logic [63:0] fault_addr;
+  logic [Links-1:0] up_q;
+  fault_t faults[3 * Links + Memories];
+  logic [Memories-1:0] silent_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) silent_q <= '0;
+    else silent_q <= silent_i;
+  end
+  assign faults[0:3*Links-1] = faults_i;
+  for (genvar m = 0; m < Memories; m++) begin : gen_silent
+    assign faults[3*Links+m] = '{
+            cause: silent_i[m] && !silent_q[m] ? FaultSilent : FaultNone,
+            write: 1'b0,
+            port: 2'(m),
+            window: '0,
+            addr: '0
+        };
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) up_q <= '0;
+    else up_q <= up_i;
+  end
+
+  consort_fault_log #(
+      .Sources(3 * Links + Memories)
+  ) i_log (
+      .clk_i,
+      .rst_ni,
+      .faults_i(faults),
+      .down_i((up_q & ~up_i) != '0),
+      .status_clear_i(write && write_status_q ? write_data[Causes-1:0] : '0),
+      .enable_write_i(write && write_irq_q),
+      .enable_i(write_data[Causes-1:0]),
+      .log_clear_i(write && write_log_q && write_data[0]),
+      .status_o(irq_status),
+      .enable_o(irq_enable),
+      .fault_o(fault),
+      .addr_o(fault_addr),
+      .count_o(fault_count),
+      .irq_o
+  );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -110,7 +164,7 @@ module consort_mblock_regs
     end
   end
 
-  localparam int unsigned Sources = 9 + 5 * Links + 3 * Links * Segments;
+  localparam int unsigned Sources = 15 + 5 * Links + 3 * Links * Segments;
   logic [31:0] values[Sources];
   logic [11:0] places[Sources];
 
@@ -132,8 +186,20 @@ module consort_mblock_regs
   assign places[7] = MblockSilent;
   assign values[8] = 32'(busy_i);
   assign places[8] = MblockBusy;
+  assign values[9] = 32'(irq_status);
+  assign places[9] = MblockIrqStatus;
+  assign values[10] = 32'(irq_enable);
+  assign places[10] = MblockIrqEnable;
+  assign values[11] = fault;
+  assign places[11] = MblockFault;
+  assign values[12] = fault_count;
+  assign places[12] = MblockFaultCount;
+  assign values[13] = fault_addr[31:0];
+  assign places[13] = MblockFaultLow;
+  assign values[14] = fault_addr[63:32];
+  assign places[14] = MblockFaultHigh;
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    localparam int unsigned First = 9 + 5 * l;
+    localparam int unsigned First = 15 + 5 * l;
     localparam logic [11:0] Place = MblockLinks + 12'(l) * MblockLinkStride;
     assign values[First] = bad_frames_i[l];
     assign places[First] = Place + 12'(MblockLinkBadFrames);
@@ -146,7 +212,7 @@ module consort_mblock_regs
     assign places[First+4] = Place + 12'(MblockLinkPeerAfter);
     assign places[First+3] = Place + 12'(MblockLinkRefused);
     for (genvar s = 0; s < Segments; s++) begin : gen_segment
-      localparam int unsigned At = 9 + 5 * Links + 3 * (l * Segments + s);
+      localparam int unsigned At = 15 + 5 * Links + 3 * (l * Segments + s);
       localparam logic [11:0] Segment = MblockSegments + 12'(l) * MblockLinkSegmentsStride + 12'(s) * MblockSegmentStride;
       segment_t segment;
       assign segment = segments_o[l][s];

@@ -14,6 +14,7 @@ from typing import Any
 
 from systemrdl import RDLCompiler
 from systemrdl.node import AddressableNode, AddrmapNode, RegfileNode, RegNode
+from systemrdl.rdltypes import OnWriteType
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -29,6 +30,7 @@ class Field:
     width: int
     reset: int | None
     writable: bool
+    clears: bool  # a 1 that is written clears
     desc: str
 
 
@@ -79,7 +81,13 @@ def _walk(
     if isinstance(node, RegNode):
         fields = tuple(
             Field(
-                f.inst_name, f.low, f.width, f.get_property("reset"), f.is_sw_writable, f.get_property("desc")
+                name=f.inst_name,
+                low=f.low,
+                width=f.width,
+                reset=f.get_property("reset"),
+                writable=f.is_sw_writable,
+                clears=f.get_property("onwrite") == OnWriteType.woclr,
+                desc=f.get_property("desc"),
             )
             for f in node.fields()
         )
@@ -237,7 +245,7 @@ def page(registers: list[Register]) -> str:
     lines += [
         "32-bit registers behind an AXI-Lite port at each block (`rtl/cblock/consort_cblock.sv`, `rtl/mblock/consort_mblock.sv`); in C++",
         "`include/consort/remote/registers.hpp`, with the driver `window.hpp` over it. Arrays are given at",
-        "their longest; how long they are in a block is in its `shape`. A write to a read-only register, and",
+        "their longest; how long they are in a block is in its `shape`. A write to a read-only register or of some of a register's bytes, and",
         "any access where there is none, ends with SLVERR and changes nothing. Bits without a field read as",
         "zero and ignore what is written, as do bits of links that a block lacks.",
         "",
@@ -256,7 +264,7 @@ def page(registers: list[Register]) -> str:
             lines += ["| bits | field | access | reset | |", "| --- | --- | --- | --- | --- |"]
             for f in register.fields:
                 bits = f"{f.low + f.width - 1}:{f.low}" if f.width > 1 else str(f.low)
-                access = "read, write" if f.writable else "read"
+                access = "read, write 1 to clear" if f.clears else "read, write" if f.writable else "read"
                 reset = (
                     "of the block" if f.reset is None else f"{f.reset:#x}" if f.reset > 9 else str(f.reset)
                 )
@@ -275,7 +283,8 @@ def as_json(registers: list[Register]) -> str:
                 "offset": r.offset,
                 "arrays": [{"name": a.name, "count": a.count, "stride": a.stride} for a in r.arrays],
                 "writable": r.writable,
-                "mask": sum(((1 << f.width) - 1) << f.low for f in r.fields),
+                "mask": sum(((1 << f.width) - 1) << f.low for f in r.fields if f.writable or not r.writable),
+                "clears": sum(((1 << f.width) - 1) << f.low for f in r.fields if f.clears),
                 "reset": whole_reset(r),
             }
         )
@@ -303,7 +312,9 @@ def main(words: list[str]) -> int:
             print(f"written: {path.relative_to(ROOT)}")
         return 0
     for path in stale:
-        print(f"{path.relative_to(ROOT)} is not what rtl/regs/remote.rdl says; run rtl/regs/registers.py write")
+        print(
+            f"{path.relative_to(ROOT)} is not what rtl/regs/remote.rdl says; run rtl/regs/registers.py write"
+        )
     return 1 if stale else 0
 
 

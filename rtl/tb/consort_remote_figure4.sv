@@ -70,6 +70,14 @@ module consort_remote_figure4
   logic [word_width(128)-1:0] c_tx[6], c_rx[6], m_tx[6], m_rx[6];
   logic c_tx_valid[6], c_tx_ready[6], c_rx_valid[6];
   logic m_tx_valid[6], m_tx_ready[6], m_rx_valid[6];
+  // The PHYs' own news of a link, and interrupts, are looked at in the pair.
+  logic on[4], never[4];
+  logic [4:0] irqs;
+  logic unused;
+  assign on = '{default: 1'b1};
+  assign never = '{default: 1'b0};
+  assign unused = &{1'b0, irqs};
+
   lite_resp_t c_lite_resp[3], m_lite_resp[2];
   assign c_lite_resp_o = c_lite_resp[c_lite_block_i];
   assign m_lite_resp_o = m_lite_resp[m_lite_block_i[0]];
@@ -112,11 +120,14 @@ module consort_remote_figure4
         .s_resp_o(resp),
         .lite_req_i(lite_req),
         .lite_resp_o(c_lite_resp[d]),
+        .irq_o(irqs[d]),
         .phy_tx_o(c_tx[2*d:2*d+1]),
         .phy_tx_valid_o(c_tx_valid[2*d:2*d+1]),
         .phy_tx_ready_i(c_tx_ready[2*d:2*d+1]),
         .phy_rx_i(c_rx[2*d:2*d+1]),
-        .phy_rx_valid_i(c_rx_valid[2*d:2*d+1])
+        .phy_rx_valid_i(c_rx_valid[2*d:2*d+1]),
+        .phy_channel_up_i(on[0:1]),
+        .phy_hard_err_i(never[0:1])
     );
   end
 
@@ -172,11 +183,14 @@ module consort_remote_figure4
         .m_resp_i(resp),
         .lite_req_i(lite_req),
         .lite_resp_o(m_lite_resp[e]),
+        .irq_o(irqs[3+e]),
         .phy_tx_o(tx),
         .phy_tx_valid_o(tx_valid),
         .phy_tx_ready_i(tx_ready),
         .phy_rx_i(rx),
-        .phy_rx_valid_i(rx_valid)
+        .phy_rx_valid_i(rx_valid),
+        .phy_channel_up_i(on[0:Links-1]),
+        .phy_hard_err_i(never[0:Links-1])
     );
   end
 

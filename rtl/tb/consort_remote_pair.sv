@@ -60,10 +60,21 @@ module consort_remote_pair
     input  logic [ 7:0] stuck_i        [2*Links],  // a bit of the PHY, there and back
     input  logic        c_reset_i,                 // of one block alone
     input  logic        m_reset_i,
+    input  logic        phy_down_i     [Links],    // the PHY says so, at both ends
+    output logic        c_irq_o,
+    output logic        m_irq_o,
     output logic [63:0] request_words_o [Links],  // of the PHY
     output logic [63:0] response_words_o[Links],
     output logic [63:0] corrupted_o        [2*Links]
 );
+  // The cBlock hears of it by hard_err, the mBlock by channel_up.
+  logic up[Links], channel_up[Links], no_error[Links];
+  for (genvar l = 0; l < Links; l++) begin : gen_channel
+    assign channel_up[l] = !phy_down_i[l];
+    assign no_error[l] = 1'b0;
+    assign up[l] = 1'b1;
+  end
+
   axi_req_t s_req[Ports];
   axi_resp_t s_resp[Ports];
   axi_req_t m_req[Memories];
@@ -126,11 +137,14 @@ module consort_remote_pair
       .s_resp_o(s_resp),
       .lite_req_i(c_lite_req_i),
       .lite_resp_o(c_lite_resp_o),
+      .irq_o(c_irq_o),
       .phy_tx_o(c_tx),
       .phy_tx_valid_o(c_tx_valid),
       .phy_tx_ready_i(c_tx_ready),
       .phy_rx_i(c_rx),
-      .phy_rx_valid_i(c_rx_valid)
+      .phy_rx_valid_i(c_rx_valid),
+      .phy_channel_up_i(up),
+      .phy_hard_err_i(phy_down_i)
   );
 
   consort_mblock #(
@@ -145,11 +159,14 @@ module consort_remote_pair
       .m_resp_i(m_resp),
       .lite_req_i(m_lite_req_i),
       .lite_resp_o(m_lite_resp_o),
+      .irq_o(m_irq_o),
       .phy_tx_o(m_tx),
       .phy_tx_valid_o(m_tx_valid),
       .phy_tx_ready_i(m_tx_ready),
       .phy_rx_i(m_rx),
-      .phy_rx_valid_i(m_rx_valid)
+      .phy_rx_valid_i(m_rx_valid),
+      .phy_channel_up_i(channel_up),
+      .phy_hard_err_i(no_error)
   );
 
   for (genvar l = 0; l < Links; l++) begin : gen_phy

@@ -2,6 +2,7 @@
 // The pair of blocks in the compact packetization: beats and cycles counted on a link without errors, random
 // traffic over one with errors, and faults. Prints JSON.
 #include "attack.hpp"
+#include "fault_log.hpp"
 #include "load.hpp"
 #include "traffic.hpp"
 #include "trust.hpp"
@@ -214,6 +215,8 @@ int main(int argc, char** argv) {
         sim::fence(number(2));
     else if (what == "unsaid")
         sim::unsaid();
+    else if (what == "log")
+        sim::fault_log();
     else if (what == "silence" && argc == 3)
         sim::silence(number(2));
     else if (what == "worst" && argc == 7)
@@ -229,14 +232,15 @@ int main(int argc, char** argv) {
                    .pause = static_cast<unsigned>(std::strtoul(argv[7], nullptr, 10)),
                    .seed = std::strtoull(argv[8], nullptr, 10)});
     } else {
-        std::fprintf(stderr,
-                     "usage: beats | faults | outstanding | attack TRIES BIT-ERROR-RATE SEED | stuck | "
-                     "resets | order TRIES SEED | stalled CYCLES | silence SEED | fence SEED | unsaid | "
-                     "worst COUNT LATENCY MEMORY-LATENCY RATE SEED | "
-                     "configurations "
-                     "MEMORY-LATENCY MEMORY-RATE LINK-LATENCY LINK-RATE IN-FLIGHT | soak BEATS "
-                     "BIT-ERROR-RATE DROP REPEAT "
-                     "SPAN PAUSE-PERCENT SEED\n");
+        std::fprintf(
+            stderr,
+            "usage: beats | faults | outstanding | attack TRIES BIT-ERROR-RATE SEED | stuck | "
+            "resets | order TRIES SEED | stalled CYCLES | silence SEED | fence SEED | unsaid | log | "
+            "worst COUNT LATENCY MEMORY-LATENCY RATE SEED | "
+            "configurations "
+            "MEMORY-LATENCY MEMORY-RATE LINK-LATENCY LINK-RATE IN-FLIGHT | soak BEATS "
+            "BIT-ERROR-RATE DROP REPEAT "
+            "SPAN PAUSE-PERCENT SEED\n");
         return 2;
     }
     return 0;

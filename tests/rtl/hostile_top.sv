@@ -64,7 +64,8 @@ module hostile_top
   end
 
   logic [word_width(128)-1:0] s_tx[Links], m_tx[Links];
-  logic s_valid[Links], m_valid[Links], m_ready[Links];
+  logic s_valid[Links], m_valid[Links], m_ready[Links], no_error[Links];
+  assign no_error = '{default: 1'b0};
 
   for (genvar l = 0; l < Links; l++) begin : gen_source
     assign m_ready[l] = 1'b1;
@@ -118,10 +119,13 @@ module hostile_top
       .m_resp_i(m_resp),
       .lite_req_i(m_lite_req_i),
       .lite_resp_o(m_lite_resp_o),
+      .irq_o(),
       .phy_tx_o(m_tx),
       .phy_tx_valid_o(m_valid),
       .phy_tx_ready_i(m_ready),
       .phy_rx_i(s_tx),
-      .phy_rx_valid_i(s_valid)
+      .phy_rx_valid_i(s_valid),
+      .phy_channel_up_i(m_ready),
+      .phy_hard_err_i(no_error)
   );
 endmodule

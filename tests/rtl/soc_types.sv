@@ -111,7 +111,10 @@ module soc_types #(
     input  lite_req_t  c_lite_req_i,
     output lite_resp_t c_lite_resp_o,
     input  lite_req_t  m_lite_req_i,
-    output lite_resp_t m_lite_resp_o
+    output lite_resp_t m_lite_resp_o,
+    output logic [1:0] irq_o,
+    input  logic       channel_up_i[1],
+    input  logic       hard_err_i  [1]
 );
   logic [129:0] there[1], back[1];
   logic there_valid[1], back_valid[1], ready[1];
@@ -124,7 +127,8 @@ module soc_types #(
       .lite_req_t(lite_req_t),
       .lite_resp_t(lite_resp_t)
   ) i_cblock (
-      .clk_i, .rst_ni, .s_req_i, .s_resp_o, .lite_req_i(c_lite_req_i), .lite_resp_o(c_lite_resp_o),
+      .clk_i, .rst_ni, .s_req_i, .s_resp_o, .lite_req_i(c_lite_req_i), .lite_resp_o(c_lite_resp_o), .irq_o(irq_o[0]),
+      .phy_channel_up_i(channel_up_i), .phy_hard_err_i(hard_err_i),
       .phy_tx_o(there), .phy_tx_valid_o(there_valid), .phy_tx_ready_i(ready), .phy_rx_i(back), .phy_rx_valid_i(back_valid)
   );
 
@@ -135,7 +139,8 @@ module soc_types #(
       .lite_req_t(lite_req_t),
       .lite_resp_t(lite_resp_t)
   ) i_mblock (
-      .clk_i, .rst_ni, .m_req_o, .m_resp_i, .lite_req_i(m_lite_req_i), .lite_resp_o(m_lite_resp_o),
+      .clk_i, .rst_ni, .m_req_o, .m_resp_i, .lite_req_i(m_lite_req_i), .lite_resp_o(m_lite_resp_o), .irq_o(irq_o[1]),
+      .phy_channel_up_i(channel_up_i), .phy_hard_err_i(hard_err_i),
       .phy_tx_o(back), .phy_tx_valid_o(back_valid), .phy_tx_ready_i(ready), .phy_rx_i(there), .phy_rx_valid_i(there_valid)
   );
 endmodule

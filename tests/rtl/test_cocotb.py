@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import subprocess
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+import cocotb_runs
 import pytest
 from consort.remote import build
 
@@ -20,50 +19,16 @@ CLOSURE_SLOW = 1.0
 
 def simulation(*replaced: Path) -> Path:
     """The blocks with what lets Python in. Sources in `replaced` stand for those of the same name."""
-    cocotb = next((build.tools() / "lib").glob("python3.*")) / "site-packages" / "cocotb"
-    libraries = (cocotb / "libs").resolve()
-    options = ("--vpi", "-CFLAGS", "-O1", "-LDFLAGS")
-    options += (f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator",)
-    main = cocotb / "share" / "lib" / "verilator" / "verilator.cpp"
     own = [SUITE / name for name in ("top.sv", "axi_pins.sv", "frame_monitor.sv", "public.vlt")]
-    return build.simulation("top", main, None, options, (*own, *replaced))
+    return cocotb_runs.simulation(*own, *replaced)
 
 
 def run(folder: Path, program: Path, **environment: str) -> tuple[list[str], str, dict[str, dict[str, int]]]:
     """The tests that failed, what was said, and the coverage."""
-    python = build.tools() / "bin" / "python"
-    ask = (
-        "import find_libpython as f, cocotb_tools.config as c; "
-        "print(f.find_libpython(), c.pygpi_entry_point())"
-    )
-    users = subprocess.run(
-        [str(python), "-c", ask], capture_output=True, text=True, check=True
-    ).stdout.split()
-    env = build.environment() | {
-        "GPI_USERS": ";".join(users),
-        "PYGPI_PYTHON_BIN": str(python),
-        "PYTHONPATH": str(SUITE),
-        "PYTHONWARNINGS": "ignore",
-        "COCOTB_TEST_MODULES": "suite",
-        "COCOTB_TOPLEVEL": "top",
-        "TOPLEVEL_LANG": "verilog",
-        "COCOTB_RESULTS_FILE": str(folder / "results.xml"),
-        "COCOTB_TRUST_INERTIAL_WRITES": "1",
-        "COCOTB_LOG_LEVEL": "WARNING",
-        "COCOTB_RANDOM_SEED": "1",
-        "SUITE_COVERAGE": str(folder / "coverage.json"),
-    }
-    result = subprocess.run([str(program)], cwd=folder, env=env | environment, capture_output=True, text=True)
-    results = ElementTree.parse(folder / "results.xml")
-    cases = results.findall(".//testcase")
-    assert len(cases) == 3, result.stdout[-3000:] + result.stderr[-3000:]
-    failed = [
-        case.get("name", "")
-        for case in cases
-        if case.find("failure") is not None or case.find("error") is not None
-    ]
     stored = folder / "coverage.json"
-    return failed, result.stdout + result.stderr, json.loads(stored.read_text()) if stored.exists() else {}
+    environment["SUITE_COVERAGE"] = str(stored)
+    failed, said = cocotb_runs.run(folder, program, SUITE, "suite", 3, **environment)
+    return failed, said, json.loads(stored.read_text()) if stored.exists() else {}
 
 
 def empty_coverage():

@@ -49,6 +49,14 @@ def test_what_a_request_cannot_say_is_refused_and_device_memory_stays_that():
     assert run.unsaid() == {"exclusive_refused": 2, "too_large_unmapped": 4, "attributes": 20}
 
 
+def test_each_fault_is_in_the_log_and_raises_the_interrupt():
+    found = run.fault_log()
+    assert found["checked"] == 21
+    assert found["lost"] == 40
+    # Long before the link would have noticed by itself.
+    assert found["ended_in_cycles"] < found["down_after"] // 100
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_borrower_cannot_write_frames(seed):
     found = run.attack(40_000, 2e-5, seed)

@@ -131,6 +131,118 @@ struct Fence {
 static_assert(sizeof(Fence) == 4);
 static_assert(Fence::at() == 0x18);
 
+// What went wrong since it was cleared; one bit for each cause of `fault`. Write 1 to clear.
+struct IrqStatus {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x30; }
+
+    std::uint32_t bits = kReset;
+
+    // a link went down
+    [[nodiscard]] constexpr std::uint32_t link_down() const { return bits & 0x1; }
+    constexpr void set_link_down(std::uint32_t value) {
+        bits = (bits & ~0x1U) | ((value) & 0x1U);
+    }
+    static constexpr std::uint32_t kLinkDownMax = 0x1;
+    // faults of cause 1 to 6
+    [[nodiscard]] constexpr std::uint32_t faults() const { return (bits >> 1) & 0x3F; }
+    constexpr void set_faults(std::uint32_t value) {
+        bits = (bits & ~0x7EU) | ((value << 1) & 0x7EU);
+    }
+    static constexpr std::uint32_t kFaultsMax = 0x3F;
+};
+static_assert(sizeof(IrqStatus) == 4);
+static_assert(IrqStatus::at() == 0x30);
+
+// For which bits of `irq_status` the block's interrupt is raised; it is high as long as one of them is set.
+struct IrqEnable {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x34; }
+
+    std::uint32_t bits = kReset;
+
+    // one bit for each of irq_status
+    [[nodiscard]] constexpr std::uint32_t causes() const { return bits & 0x7F; }
+    constexpr void set_causes(std::uint32_t value) {
+        bits = (bits & ~0x7FU) | ((value) & 0x7FU);
+    }
+    static constexpr std::uint32_t kCausesMax = 0x7F;
+};
+static_assert(sizeof(IrqEnable) == 4);
+static_assert(IrqEnable::at() == 0x34);
+
+// The first fault since the log was cleared. Write 1 to `valid` to clear it; the next fault is kept then.
+struct Fault {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x38; }
+
+    std::uint32_t bits = kReset;
+
+    // there is one; all else is 0 where there is none
+    [[nodiscard]] constexpr std::uint32_t valid() const { return bits & 0x1; }
+    constexpr void set_valid(std::uint32_t value) {
+        bits = (bits & ~0x1U) | ((value) & 0x1U);
+    }
+    static constexpr std::uint32_t kValidMax = 0x1;
+    // more came after it
+    [[nodiscard]] constexpr std::uint32_t overflow() const { return (bits >> 1) & 0x1; }
+    // it was a store
+    [[nodiscard]] constexpr std::uint32_t write() const { return (bits >> 2) & 0x1; }
+    // the port
+    [[nodiscard]] constexpr std::uint32_t port() const { return (bits >> 3) & 0x3; }
+    // the window, where there was one
+    [[nodiscard]] constexpr std::uint32_t window() const { return (bits >> 5) & 0xF; }
+    // 1: in no window; 2: against its window's rights; 3: exclusive; 4: the link was down; 5: the link went down before the answer; 6: the other end answered with an error
+    [[nodiscard]] constexpr std::uint32_t cause() const { return (bits >> 9) & 0x7; }
+};
+static_assert(sizeof(Fault) == 4);
+static_assert(Fault::at() == 0x38);
+
+// Faults since reset. Each access that ended with an error is one. Read-only.
+struct FaultCount {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x3C; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(FaultCount) == 4);
+static_assert(FaultCount::at() == 0x3C);
+
+// The address of the fault, as the processor sees it, lower bits; 0 where there is no fault. Read-only.
+struct FaultLow {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x40; }
+
+    std::uint32_t bits = kReset;
+
+    // bits 31 to 0
+    [[nodiscard]] constexpr std::uint32_t address() const { return bits; }
+};
+static_assert(sizeof(FaultLow) == 4);
+static_assert(FaultLow::at() == 0x40);
+
+// The address of the fault, as the processor sees it, upper bits. Read-only.
+struct FaultHigh {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x44; }
+
+    std::uint32_t bits = kReset;
+
+    // bits 63 to 32
+    [[nodiscard]] constexpr std::uint32_t address() const { return bits; }
+};
+static_assert(sizeof(FaultHigh) == 4);
+static_assert(FaultHigh::at() == 0x44);
+
 // Frames with a wrong CRC or number, since reset. Read-only.
 struct LinkBadFrames {
     static constexpr bool kWritable = false;
@@ -452,6 +564,118 @@ struct Busy {
 };
 static_assert(sizeof(Busy) == 4);
 static_assert(Busy::at() == 0x20);
+
+// What went wrong since it was cleared; one bit for each cause of `fault`. Write 1 to clear.
+struct IrqStatus {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x30; }
+
+    std::uint32_t bits = kReset;
+
+    // a link went down
+    [[nodiscard]] constexpr std::uint32_t link_down() const { return bits & 0x1; }
+    constexpr void set_link_down(std::uint32_t value) {
+        bits = (bits & ~0x1U) | ((value) & 0x1U);
+    }
+    static constexpr std::uint32_t kLinkDownMax = 0x1;
+    // faults of cause 1 to 6
+    [[nodiscard]] constexpr std::uint32_t faults() const { return (bits >> 1) & 0x3F; }
+    constexpr void set_faults(std::uint32_t value) {
+        bits = (bits & ~0x7EU) | ((value << 1) & 0x7EU);
+    }
+    static constexpr std::uint32_t kFaultsMax = 0x3F;
+};
+static_assert(sizeof(IrqStatus) == 4);
+static_assert(IrqStatus::at() == 0x30);
+
+// For which bits of `irq_status` the block's interrupt is raised; it is high as long as one of them is set.
+struct IrqEnable {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x34; }
+
+    std::uint32_t bits = kReset;
+
+    // one bit for each of irq_status
+    [[nodiscard]] constexpr std::uint32_t causes() const { return bits & 0x7F; }
+    constexpr void set_causes(std::uint32_t value) {
+        bits = (bits & ~0x7FU) | ((value) & 0x7FU);
+    }
+    static constexpr std::uint32_t kCausesMax = 0x7F;
+};
+static_assert(sizeof(IrqEnable) == 4);
+static_assert(IrqEnable::at() == 0x34);
+
+// The first fault since the log was cleared. Write 1 to `valid` to clear it; the next fault is kept then.
+struct Fault {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x38; }
+
+    std::uint32_t bits = kReset;
+
+    // there is one; all else is 0 where there is none
+    [[nodiscard]] constexpr std::uint32_t valid() const { return bits & 0x1; }
+    constexpr void set_valid(std::uint32_t value) {
+        bits = (bits & ~0x1U) | ((value) & 0x1U);
+    }
+    static constexpr std::uint32_t kValidMax = 0x1;
+    // more came after it
+    [[nodiscard]] constexpr std::uint32_t overflow() const { return (bits >> 1) & 0x1; }
+    // it was a store
+    [[nodiscard]] constexpr std::uint32_t write() const { return (bits >> 2) & 0x1; }
+    // the link; of cause 6 the memory
+    [[nodiscard]] constexpr std::uint32_t link() const { return (bits >> 3) & 0x3; }
+    // the segment that was named; 0 of causes 5 and 6
+    [[nodiscard]] constexpr std::uint32_t segment() const { return (bits >> 5) & 0xF; }
+    // 1: no open segment of this generation; 2: against its rights; 3: beyond its end; 4: no burst that AXI4 has; 5: the memory answered with an error; 6: the memory did not answer in time
+    [[nodiscard]] constexpr std::uint32_t cause() const { return (bits >> 9) & 0x7; }
+};
+static_assert(sizeof(Fault) == 4);
+static_assert(Fault::at() == 0x38);
+
+// Faults since reset. Each refused request, each access that a memory answered with an error, and each time that a memory stopped answering is one. Read-only.
+struct FaultCount {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x3C; }
+
+    std::uint32_t bits = kReset;
+
+    // count
+    [[nodiscard]] constexpr std::uint32_t count() const { return bits; }
+};
+static_assert(sizeof(FaultCount) == 4);
+static_assert(FaultCount::at() == 0x3C);
+
+// Of causes 1 to 4 where in the segment, of others 0, lower bits; 0 where there is no fault. Read-only.
+struct FaultLow {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x40; }
+
+    std::uint32_t bits = kReset;
+
+    // bits 31 to 0
+    [[nodiscard]] constexpr std::uint32_t address() const { return bits; }
+};
+static_assert(sizeof(FaultLow) == 4);
+static_assert(FaultLow::at() == 0x40);
+
+// Of causes 1 to 4 where in the segment, of others 0, upper bits. Read-only.
+struct FaultHigh {
+    static constexpr bool kWritable = false;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x44; }
+
+    std::uint32_t bits = kReset;
+
+    // bits 63 to 32
+    [[nodiscard]] constexpr std::uint32_t address() const { return bits; }
+};
+static_assert(sizeof(FaultHigh) == 4);
+static_assert(FaultHigh::at() == 0x44);
 
 // Frames with a wrong CRC or number, since reset. Read-only.
 struct LinkBadFrames {

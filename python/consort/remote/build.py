@@ -125,7 +125,7 @@ def simulation(
         command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "fast"]
         command += ["--x-initial", "fast", "--no-timing", "-Wall", "--assert", "--top-module", top]
         command += ["--prefix", "Vtop", "--Mdir", str(scratch / "obj")]
-        command += ["-CFLAGS", "-O2 -std=c++20 -Wall -Wextra"]
+        command += ["-CFLAGS", f"-O2 -std=c++20 -Wall -Wextra -I{root / 'include'}"]
         command += [*given, *options, *map(str, controls), *map(str, files), str(harness), "-o", target.name]
         result = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
         if result.returncode != 0:

@@ -179,6 +179,12 @@ def unsaid() -> dict[str, int]:
     return result
 
 
+def fault_log() -> dict[str, int]:
+    """Each cause of a fault, with what log and interrupts say; a PHY that says that its link is down."""
+    result: dict[str, int] = _run(_pair(), ["log"])
+    return result
+
+
 def attack(tries: int, bit_error_rate: float, seed: int) -> dict[str, int]:
     """A borrower whose data are frames, over a wire with errors; a try is a forged frame on the wire."""
     result: dict[str, int] = _run(_pair(), ["attack", str(tries), str(bit_error_rate), str(seed)])

@@ -24,6 +24,7 @@ module bench;
   reg c_awvalid = 0, m_awvalid = 0, c_wvalid = 0, m_wvalid = 0, c_arvalid = 0;
   wire c_awready, c_wready, c_bvalid, c_arready, c_rvalid, m_awready, m_wready, m_bvalid, m_arready, m_rvalid;
   wire [31:0] c_rdata, m_rdata;
+  wire c_irq, m_irq;
   wire [1:0] c_bresp, m_bresp, c_rresp, m_rresp;
 
   `PAIR pair (
@@ -42,7 +43,7 @@ module bench;
       .pipelined_i(1'b1), .fill_beat_i(1'b0),
 `else
       .flip_chance_i(32'd0), .flip_span_i(7'd0), .drop_chance_i(32'd0), .repeat_chance_i(32'd0), .cut_i(1'b0),
-      .stuck_i(16'd0), .c_reset_i(1'b0), .m_reset_i(1'b0), .corrupted_o(),
+      .stuck_i(16'd0), .c_reset_i(1'b0), .m_reset_i(1'b0), .corrupted_o(), .phy_down_i(1'b0), .c_irq_o(c_irq), .m_irq_o(m_irq),
 `endif
       .rate_i(16'd0), .latency_i(10'd1), .request_words_o(), .response_words_o()
   );
@@ -67,6 +68,9 @@ module bench;
       if (m_aw_valid && ^m_aw === 1'bx) fail("the address of a write is unknown");
       if (m_ar_valid && ^m_ar === 1'bx) fail("the address of a read is unknown");
       if (m_w_valid && ^m_w === 1'bx) fail("data of a write are unknown");
+`ifndef PAPER
+      if (^{c_irq, m_irq} === 1'bx) fail("an interrupt is unknown");
+`endif
       if (c_rvalid && ^c_rdata === 1'bx) fail("a register is unknown");
     end
   end
