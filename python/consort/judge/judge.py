@@ -76,13 +76,16 @@ def judge(
     pauses = _pauses(samples, found)
     crashes = check.crashes(samples, expected_events)
     unseen = hits_unseen(samples, rows, found)
-    reasons = words.reasons(rows, counts, checks, errors, crashes, provenance, unseen)
+    failures = words.reasons(rows, counts, checks, errors, crashes, provenance, unseen)
+    unknown = words.undecided(rows, counts)
+    reasons = (*failures, *unknown)
     notes = (*words.notes(samples, rows, provenance), *(words.without_trace(one) for one in unseen))
     machine = words.machine(pauses, counts)
     ok = not reasons
-    summary = words.summary(ok, counts, reasons, rows, provenance, pauses)
+    summary = words.summary(ok, counts, failures, rows, provenance, pauses, unknown)
     parts = {
         "ok": ok,
+        "undecided": bool(unknown) and not failures,
         "reasons": reasons,
         "rows": rows,
         "tasks": counts,

@@ -110,8 +110,12 @@ class ChainWay:
 
 @dataclass(frozen=True)
 class Verdict(Judgement):
-    """Everything that was found; `ok` says that the system held, `summary` is the last line for people."""
+    """Everything that was found; `ok` says that the system held, `summary` is the last line for people.
 
+    `undecided`: nothing failed, but the machine left too little undisturbed to say that it held.
+    """
+
+    undecided: bool = False
     rows: tuple[Row, ...] = ()
     tasks: tuple[TaskCount, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -126,6 +130,7 @@ class Verdict(Judgement):
 def as_data(
     *,
     ok: bool,
+    undecided: bool,
     reasons: tuple[str, ...],
     rows: tuple[Row, ...],
     tasks: tuple[TaskCount, ...],
@@ -151,6 +156,7 @@ def as_data(
     found: dict[str, Any] = plain(
         {
             "ok": ok,
+            "undecided": undecided,
             "summary": summary,
             "machine": machine,
             "reasons": list(reasons),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from consort.judge.outputs import WrongOutput
 from consort.judge.samples import Samples
 from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
+from consort.report.lines import headline
 from consort.report.units import duration, microseconds, number, times
 
 _ASSUMPTIONS = ("execution times", "slots", "logical execution time", "budgets")
@@ -42,12 +43,6 @@ def reasons(
         return tuple(
             found + [c.text for c in checks if not c.holds and c.by == "system" and c.text not in found]
         )
-    for count in counts:
-        if count.released and count.disturbed == count.released:
-            found.append(
-                f"{count.task}: the machine disturbed every one of its {number(count.released)} jobs, so that"
-                " nothing is known of the system"
-            )
     broken = [c.text for c in checks if not c.holds and c.by == "system" and c.name in _ASSUMPTIONS]
     by_task = {count.task: count for count in counts}
     for row in rows:
@@ -58,6 +53,25 @@ def reasons(
         elif row.outcome == "not seen" and row.kind == "chain":
             found.append(f"chain {row.subject}: no {row.quantity} was seen whole")
     return tuple(found + broken)
+
+
+def undecided(rows: Sequence[Row], counts: Sequence[TaskCount]) -> tuple[str, ...]:
+    """Tasks whose every job the machine disturbed, of which some took too long: whose doing, nobody can tell.
+
+    Where all of them met deadline and bound all the same, the task held: a disturbance makes no job earlier.
+    """
+    every = {c.task: c for c in counts if c.released and c.disturbed == c.released}
+    return tuple(
+        f"{row.subject}: the machine disturbed every one of its {number(row.count)} jobs, of which the"
+        f" longest took {_time(row.seen)}, {_limits(row)}"
+        for row in rows
+        if (row.kind, row.quantity, row.outcome) == ("task", "response", "disturbed") and row.subject in every
+    )
+
+
+def _limits(row: Row) -> str:
+    named = (("bound", row.bound), ("deadline", row.required))
+    return " and ".join(f"{name} {microseconds(ns)} µs" for name, ns in named if ns is not None)
 
 
 def _undone(count: TaskCount) -> str:
@@ -128,16 +142,26 @@ def notes(samples: Samples, rows: Sequence[Row], provenance: str) -> tuple[str, 
             "The times are those of an emulator that does not count: they depend on the machine that emulates"
             " and are held against nothing."
         )
-    unbound = [
-        f"{row.subject} ({row.missing})" for row in rows if row.quantity == "response" and row.bound is None
-    ]
-    if unbound:
-        found.append(f"No bound of the response time: {'; '.join(unbound)}.")
+    found += _unbound(rows)
     if samples.system.time_scale != 1:
         found.append(
             f"All times are stretched {samples.system.time_scale:g}-fold, bounds and deadlines as well."
         )
     return tuple(found)
+
+
+def _unbound(rows: Sequence[Row]) -> list[str]:
+    """Tasks without a bound, those that lack the same figure together; a remedy that is one for all, once."""
+    tasks: dict[str, list[str]] = {}
+    for row in rows:
+        if row.quantity == "response" and row.bound is None:
+            tasks.setdefault(row.missing, []).append(row.subject)
+    if not tasks:
+        return []
+    remedies = {missing.partition(": ")[2] for missing in tasks}
+    remedy = remedies.pop() if len(tasks) > 1 and len(remedies) == 1 else ""
+    lacking = [f"{', '.join(names)} ({m.removesuffix(f': {remedy}')})" for m, names in tasks.items()]
+    return [f"No bound of the response time: {'; '.join(lacking)}{f': {remedy}' if remedy else ''}."]
 
 
 def summary(
@@ -147,20 +171,30 @@ def summary(
     rows: Sequence[Row],
     provenance: str,
     pauses: Sequence[Pause] = (),
+    open_ones: Sequence[str] = (),
 ) -> str:
-    """The last line: whether the system held, and whether it was the machine that did not."""
+    """The last line: whether the system held, and whether it was the machine that did not.
+
+    `why`: for what it did not hold. `open_ones`: tasks of which that is not known.
+    """
     released = sum(count.released for count in counts)
     disturbed = sum(count.disturbed for count in counts)
     missed = sum(count.disturbed_misses for count in counts)
     if not ok:
-        more = f" (and {len(why) - 1} more)" if len(why) > 1 else ""
-        return f"The system did not hold: {why[0]}{more}"
+        said = why or open_ones
+        more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
+        return f"{headline(not why)}: {said[0]}{more}"
     if provenance == "emulated":
         return f"All {number(released)} jobs were done and nothing failed; an emulated clock shows no more."
     bounds = any(row.bound is not None and row.quantity == "response" for row in rows)
     what = "their deadlines and bounds" if bounds else "their deadlines; no response time has a bound"
     if not disturbed:
         return f"The system held: all {number(released)} jobs met {what}."
+    if disturbed == released:
+        return (
+            f"The system held: all {number(released)} jobs met {what}, although the machine disturbed every"
+            f" one{_culprits(pauses)}."
+        )
     quiet = number(released - disturbed)
     return (
         f"The system held: all {quiet} jobs that the machine did not disturb met {what}. The machine"

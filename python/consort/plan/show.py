@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
@@ -16,6 +17,7 @@ from consort.plan.targets import BOARD, TARGETS
 from consort.plan.types import Binding, Plan, PlannedChanges, PlannedCore, PlannedTask
 
 WIDTH = 80
+POLICY_WIDTH = 20
 
 
 def show(plan: Plan, console: Console) -> None:
@@ -101,7 +103,8 @@ def _cores(plan: Plan) -> RenderableType:
             core.name,
             core.processor,
             "any" if core.cpu is None else str(core.cpu),
-            "; ".join(_policy(core)),
+            # Rich breaks only at spaces, or anywhere.
+            "\n".join(textwrap.wrap("; ".join(_policy(core)), POLICY_WIDTH)),
             core.time_base if core.tasks else "-",
             core.wait if _is_master(plan, core) else "-",
             time_text(core.context_switch_ps, "no figure"),
@@ -265,6 +268,10 @@ def _binding(binding: Binding) -> str:
 
 def _run(plan: Plan) -> Iterator[str]:
     run = plan.run
-    yield f"{run.iterations} jobs of each task in {', '.join(run.configurations)}; seed {run.seed}"
+    first = next(iter(plan.tasks.values()))
+    lasts = Duration.spelled(run.iterations * first.period_ps)
+    others = ", the others for as long," if len(plan.tasks) > 1 else ""
+    where = ", ".join(run.configurations)
+    yield f"{run.iterations} jobs of {first.name} ({lasts}){others} in {where}; seed {run.seed}"
     if run.interference:
         yield f"interference by {', '.join(run.interference)}"

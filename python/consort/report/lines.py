@@ -25,3 +25,8 @@ def wrapped(text: str, indent: str = "  ", first: str = "") -> list[str]:
 def heads_line(heads: Sequence[str]) -> str:
     """The headings of up to five columns of figures."""
     return " " * LABEL + "".join(f"{head:>{CELL}}" for head in heads)
+
+
+def headline(open_only: bool) -> str:
+    """What is said of a system that did not hold, or of which the run does not show whether it holds."""
+    return "It is not known whether the system holds" if open_only else "The system did not hold"

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from consort.record.store import Run
-from consort.report.lines import CELL, LABEL, heads_line, wrapped
+from consort.report.lines import CELL, LABEL, headline, heads_line, wrapped
 from consort.report.terminal_modes import mode_lines
 from consort.report.tightness import tightness
-from consort.report.units import THIN_SPACE, figure_unit, microseconds, number
+from consort.report.units import THIN_SPACE, duration, figure_unit, microseconds, number, times
 
 # The marks at the end of a row, and what each says.
 MARKS: dict[str, tuple[str, str]] = {
@@ -27,6 +27,16 @@ MARKS: dict[str, tuple[str, str]] = {
 _HEADS = ("deadline", "bound", "simulated", "undisturbed", "all")
 _KINDS = {"task": "response", "channel": "channel age", "chain": "reaction"}
 _STATISTICS = (("median", "median"), ("p99", "p99"), ("p999", "p99.9"), ("max", "max"))
+
+# Events that are no fault; those of modes stand in their own lines, disturbances in those of the machine.
+_NEWS = ("started", "ended", "disturbed")
+_ELSEWHERE = ("mode-", "state-")
+# How jobs were served that were not served as usual.
+_SERVED_OTHERWISE = (
+    ("local_fallbacks", "computed by the master instead of a worker"),
+    ("outputs_held", "without an answer, for which the last output was held"),
+    ("late_answers_discarded", "late answers discarded"),
+)
 
 
 def print_verdict(run: Run) -> None:
@@ -49,6 +59,10 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
         verdict = configuration.get("verdict")
         if verdict is not None and verdict["machine"]:
             lines += wrapped(f"{configuration['key']}: the machine: {verdict['machine']}.")
+    for configuration in run.configurations:
+        happened = _happened(configuration)
+        if happened:
+            lines += wrapped(f"{configuration['key']}: events: {'; '.join(happened)}.")
     lines += list(_last(run))
     if files:
         lines += [f"report: {run.path / 'report.html'}", f"trace:  {run.path / 'trace.pftrace'}"]
@@ -209,6 +223,20 @@ def _local_twin(run: Run, key: str) -> dict[str, Any] | None:
     return next((c for c in run.configurations if c["key"] == wanted != key), None)
 
 
+def _happened(configuration: Mapping[str, Any]) -> list[str]:
+    """What went wrong without the machine's doing, and what became of those jobs: how often, how long."""
+    found = []
+    for event in configuration.get("event_summary", ()):
+        if event["name"] in _NEWS or event["name"].startswith(_ELSEWHERE):
+            continue
+        where = event["task"] or event["core"]
+        longest = "" if event["longest_ns"] is None else f", longest {duration(event['longest_ns'])}"
+        found.append(f"{where + ': ' if where else ''}{event['name']} {times(event['count'])}{longest}")
+    jobs = configuration.get("jobs") or {}
+    found += [f"{number(jobs[bit])} {words}" for bit, words in _SERVED_OTHERWISE if jobs.get(bit)]
+    return found
+
+
 def _last(run: Run) -> Iterator[str]:
     judged = [c for c in run.configurations if c.get("verdict") is not None]
     for configuration in judged:
@@ -216,7 +244,7 @@ def _last(run: Run) -> Iterator[str]:
         if len(verdict["reasons"]) <= 1:
             yield from wrapped(f"{configuration['key']}: {verdict['summary']}")
             continue
-        yield f"{configuration['key']}: The system did not hold:"
+        yield f"{configuration['key']}: {headline(verdict.get('undecided', False))}:"
         for reason in verdict["reasons"]:
             yield from wrapped(f"- {reason}")
     shown = {f"{c['name']}: {reason}" for c in judged for reason in c["verdict"]["reasons"]}
@@ -227,6 +255,14 @@ def _last(run: Run) -> Iterator[str]:
         yield outcome(run)
     elif more:
         yield "The run failed."
+
+
+def undecided(run: Run) -> bool:
+    """Whether nothing failed in the run, and it only does not show whether the system holds."""
+    judged = [c for c in run.configurations if c.get("verdict") is not None and not c["verdict"]["ok"]]
+    shown = {f"{c['name']}: {reason}" for c in judged for reason in c["verdict"]["reasons"]}
+    only = all(c["verdict"].get("undecided", False) for c in judged)
+    return bool(judged) and only and shown.issuperset(run.data["verdict"]["reasons"])
 
 
 def outcome(run: Run) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 from consort.errors import BadInput
 from consort.model import BadDescription, Configuration, System
 from consort.model.problems import nearest
+from consort.model.quantities import Duration
 from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
 
 NAMES: dict[str, str] = {
@@ -93,8 +94,8 @@ def planned_in_modes(system: System, options: Options, *, place: Place = "descri
 
 
 def check_choice(made: Plan, options: Options) -> None:
-    """`BadInput` where configurations with interference are asked for, and time is virtual; and where a core
-    is to die that nobody goes on for."""
+    """`BadInput` where configurations with interference are asked for, and time is virtual; and where a fault
+    is asked for that cannot be: of a core that nobody goes on for, of a worker that is not there."""
     mortal = {} if made.changes is None else made.changes.fail_over
     for fault in options.core_faults:
         if fault.core not in mortal:
@@ -105,6 +106,7 @@ def check_choice(made: Plan, options: Options) -> None:
                 file=made.system.file,
                 field=f"--{fault.kind}",
             )
+    _check_worker_faults(made, options)
     if options.target != "virtual":
         return
     here = options.configurations is None
@@ -117,6 +119,25 @@ def check_choice(made: Plan, options: Options) -> None:
             file=made.system.file,
             field="run.configurations" if here else "--only",
         )
+
+
+def _check_worker_faults(made: Plan, options: Options) -> None:
+    lasts_ns = duration_of(made, options) * options.time_scale // 1000
+    for name, ns in (
+        ("kill-worker-at", options.kill_worker_at_ns),
+        ("stop-worker-for", options.stop_worker_for_ns),
+    ):
+        if ns is None:
+            continue
+        wrong = ""
+        if not made.workers:
+            wrong = "no task is offloaded, so that there is no worker; leave it out"
+        elif options.configurations and all(key.startswith("local") for key in options.configurations):
+            wrong = f"{options.configurations[0]} has no worker; write --only offloaded-off"
+        elif name == "kill-worker-at" and ns >= lasts_ns:
+            wrong = f"the run is over after {Duration.spelled(lasts_ns * 1000)}; write an earlier instant"
+        if wrong:
+            raise BadInput(wrong, file=made.system.file, field=f"--{name}")
 
 
 def title_of(made: Plan, key: Configuration) -> str:

@@ -56,6 +56,19 @@ def test_a_bound_that_is_not_there_is_none_and_says_what_is_missing(tmp_path: Pa
     assert response.outcome == "holds"
 
 
+def test_a_figure_that_several_tasks_lack_is_named_once(tmp_path: Path) -> None:
+    recording = Recording({name: {} for name in ("one", "two", "three")})
+    for name in ("one", "two", "three"):
+        recording.job(name, 0, 1 * US, 9 * US)
+    missing = {"one": "no wcet of one: measure it", "two": "no wcet of one: measure it"}
+    missing |= {"three": "no wcet of three: measure it"}
+    bounds = Bounds(tuple(Limit(name, "response", None, "", words) for name, words in missing.items()))
+    verdict = judge(None, recording.write(tmp_path / "raw"), bounds)
+    assert verdict.notes == (
+        "No bound of the response time: one, two (no wcet of one); three (no wcet of three): measure it.",
+    )
+
+
 def test_a_response_above_its_bound_is_a_defect_unless_an_assumption_is_broken(tmp_path: Path) -> None:
     recording = steady()
     recording.rows[40]["finish"] += 15 * US
@@ -269,11 +282,28 @@ def test_a_core_that_shares_its_cpu_is_disturbed_by_the_others_jobs_alone(tmp_pa
     assert {pause.culprit for pause in verdict.pauses} >= {"another core of the run on its CPU"}
 
 
-def test_a_run_in_which_every_job_was_disturbed_shows_nothing(tmp_path: Path) -> None:
+def test_a_run_in_which_every_job_was_disturbed_decides_nothing_unless_all_held(tmp_path: Path) -> None:
     recording = steady(10)
     recording.event(DISTURBED, 10 * 100 * US, 10 * 100 * US, core="m0")
-    verdict = judge(None, recording.write(tmp_path / "raw"), BOUND)
-    assert not verdict.ok and "disturbed every one of its 10 jobs" in verdict.reasons[0]
+    # A disturbance makes no job earlier: what held with it holds without it.
+    verdict = judge(None, recording.write(tmp_path / "held"), BOUND)
+    assert verdict.ok and not verdict.undecided and not verdict.data["undecided"]
+    assert verdict.summary.startswith(
+        "The system held: all 10 jobs met their deadlines and bounds, although the machine disturbed every"
+    )
+    recording.rows[4]["finish"] += 20 * US
+    verdict = judge(None, recording.write(tmp_path / "above"), BOUND)
+    assert not verdict.ok and verdict.undecided and verdict.data["undecided"]
+    assert verdict.reasons == (
+        "servo: the machine disturbed every one of its 10 jobs, of which the longest took 41.000 µs,"
+        " bound 30.000 µs and deadline 100.000 µs",
+    )
+    assert verdict.summary == f"It is not known whether the system holds: {verdict.reasons[0]}"
+    # What fails whatever the machine does is a failure.
+    recording.config["duration_ns"] = 11 * 100_000
+    verdict = judge(None, recording.write(tmp_path / "failed"), BOUND)
+    assert not verdict.ok and not verdict.undecided and len(verdict.reasons) == 2
+    assert verdict.summary.startswith("The system did not hold: servo: 10 of 11 planned jobs")
 
 
 def test_jobs_that_were_planned_and_not_done(tmp_path: Path) -> None:

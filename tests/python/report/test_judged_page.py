@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from consort.cli import cli
 from consort.judge import Bounds, Expected, Limit, judge
 from consort.record import Run, RunWriter
+from consort.record.status import EVENTS, STATUS
 from consort.report import PAGES
 from consort.report.lines import WIDTH
 from consort.report.terminal import verdict_lines
@@ -170,6 +171,37 @@ def test_names_are_whole_and_lines_fit_a_terminal(run: Run) -> None:
     assert "offloading servo cost 2.000 µs (median)" in text
     assert "m0: preempted by another thread once" in text
     assert "offloaded-off: The system held: all 209 jobs that the machine did not disturb met" in text
+
+
+def test_the_terminal_says_what_became_of_a_worker_and_of_its_jobs(tmp_path: Path) -> None:
+    made = recording(offloaded=True)
+    made.event(EVENTS.index("worker-died"), 5100 * US, core="w0")
+    for job in made.rows[100:103]:
+        job["status"] |= STATUS["local_fallbacks"]
+    raw = made.write(tmp_path / "raw")
+    with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
+        writer.add_configuration("offloaded-off", "off", raw, verdict=judge(None, raw, BOUNDS))
+    assert writer.run is not None
+    text = " ".join(line.strip() for line in verdict_lines(writer.run))
+    assert (
+        "offloaded-off: events: servo: worker-silent 150 times, longest 3.2 µs; servo: worker-back 150"
+        in text
+    )
+    assert "w0: worker-died once" in text and "3 computed by the master instead of a worker." in text
+
+
+def test_a_page_of_a_run_that_decides_nothing_does_not_say_that_it_fails(tmp_path: Path) -> None:
+    made = Recording({"servo": {"deadline_ns": 100 * US}})
+    for seq in range(10):
+        made.job("servo", seq, 1 * US, (70 if seq == 4 else 9) * US)
+    made.event(EVENTS.index("disturbed"), 1000 * US, 1000 * US, core="m0")
+    raw = made.write(tmp_path / "raw")
+    with RunWriter("drive", "application", tmp_path / "runs", command=[], pages=PAGES) as writer:
+        writer.add_configuration("on", "on", raw, verdict=judge(None, raw, BOUNDS))
+    assert writer.run is not None and not writer.run.data["verdict"]["ok"]
+    page = (writer.run.path / "report.html").read_text(encoding="utf-8")
+    assert "it is not known whether the system holds" in page and "Fails" not in page
+    assert any("on: It is not known whether the system holds" in line for line in verdict_lines(writer.run))
 
 
 def test_slices_and_tracks_are_called_after_tasks_and_cores(run: Run) -> None:

@@ -150,3 +150,18 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     description = describe(tmp_path / "digest", LOCALLY)
     environment = {**os.environ, "CONSORT_CACHE": str(file / "cache")}
     assert f"{file / 'cache'}" in refused(description, 3, env=environment)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "arguments", "message"),
+    [
+        (LOCALLY, ("--kill-worker-at", "100ms"), "--kill-worker-at: no task is offloaded"),
+        (LOCALLY, ("--stop-worker-for", "5ms"), "--stop-worker-for: no task is offloaded"),
+        (both(), ("--kill-worker-at", "100ms", "--only", "local-off"), "local-off has no worker"),
+        (both(), ("--kill-worker-at", "2s", "--duration", "1s"), "the run is over after 1s"),
+    ],
+)
+def test_faults_of_workers_that_are_not_there(
+    tmp_path: Path, tasks: Any, arguments: tuple[str, ...], message: str
+) -> None:
+    assert message in refused(describe(tmp_path / "digest", tasks), 2, *arguments)
