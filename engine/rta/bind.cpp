@@ -20,6 +20,7 @@
 #include "rta/let.hpp"
 #include "rta/offsets.hpp"
 #include "rta/suspension.hpp"
+#include "rta/thresholds.hpp"
 
 namespace nb = nanobind;
 
@@ -127,6 +128,35 @@ nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive, const Suppl
         const Time count =
             set.interferes(k, i) ? jobs_in(set, k, response.window, !preemptive && !response.open) : 0;
         jobs.append(count);
+    }
+    result["jobs"] = jobs;
+    return result;
+}
+
+nb::dict fp_threshold_response(OwnedSet owned, const Times& threshold, std::size_t i,
+                               const SupplyRow& supply) {
+    const TaskSet set = owned.view();
+    require_task(set, i);
+    if (threshold.size() != set.n) {
+        throw std::invalid_argument("threshold has " + std::to_string(threshold.size()) + " values for " +
+                                    std::to_string(set.n) + " tasks");
+    }
+    const Thresholds thresholds{set, threshold.data()};
+    check(thresholds);
+    const ThresholdResponse found = threshold_response(thresholds, i, {.supply = supply_of(supply)});
+    nb::dict result;
+    if (!bounded(result, found.response.verdict)) {
+        return result;
+    }
+    result["bound"] = found.response.bound;
+    result["job"] = found.response.job;
+    result["start"] = found.response.window;
+    result["finish"] = found.finish;
+    result["blocking"] = found.response.blocking;
+    result["open"] = found.response.open;
+    nb::list jobs;
+    for (std::size_t k = 0; k < set.n; ++k) {
+        jobs.append(jobs_until(thresholds, k, i, found));
     }
     result["jobs"] = jobs;
     return result;
@@ -284,6 +314,17 @@ void bind_rta(nb::module_& module) {
         nb::arg("level") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
         nb::arg("supply") = nb::none(),
         "Worst-case response time of one task under fixed priorities, and the busy window that attains it.");
+    module.def(
+        "fp_threshold_response",
+        [](Times c, Times t, Times jitter, Times blocking, Times level, const Times& threshold,
+           std::size_t task, const SupplyRow& supply) {
+            return fp_threshold_response(
+                {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
+                threshold, task, supply);
+        },
+        nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{},
+        nb::arg("level") = Times{}, nb::arg("threshold"), nb::arg("task"), nb::arg("supply") = nb::none(),
+        "The same where a job that has begun is preempted only by tasks of levels below its threshold.");
     module.def(
         "fp_offset_response",
         [](Times c, Times t, const Times& offsets, Times jitter, Times blocking, Times level,

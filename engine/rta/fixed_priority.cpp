@@ -3,60 +3,10 @@
 
 #include <algorithm>
 
+#include "rta/window.hpp"
+
 namespace consort::engine {
 
-namespace {
-
-struct Budget {
-    Time left;
-    [[nodiscard]] bool take() { return left-- > 0; }
-};
-
-struct Window {
-    const TaskSet& set;
-    std::size_t i;
-    bool closed;  // a release at the very end counts
-    Supply supply;
-    bool begins;  // it ends when a job begins, and not when all its work is done
-
-    // `own` and all jobs of interfering tasks that are released within `length`.
-    [[nodiscard]] Time demand(Time own, Time length) const {
-        Time sum = own;
-        for (std::size_t k = 0; k < set.n; ++k) {
-            if (set.interferes(k, i)) {
-                sum = add(sum, mul(jobs_in(set, k, length, closed), set.c[k]));
-            }
-        }
-        return sum;
-    }
-
-    // When at the latest that is done, or what comes after it begins.
-    [[nodiscard]] Time end(Time own, Time length) const {
-        const Time work = demand(own, length);
-        return begins && closed ? supply.time_after(work) : supply.time_for(work);
-    }
-
-    // The least fixed point of end(own, .) not below `from`, which must not exceed it; none if it exceeds
-    // `stop`.
-    [[nodiscard]] std::optional<Time> fixed_point(Time own, Time from, Time stop, Budget& budget,
-                                                  bool& exhausted) const {
-        Time length = from;
-        while (length <= stop) {
-            if (!budget.take()) {
-                exhausted = true;
-                return std::nullopt;
-            }
-            const Time next = end(own, length);
-            if (next == length) {
-                return length;
-            }
-            length = next;
-        }
-        return std::nullopt;
-    }
-};
-
-// Jobs of task i in its longest busy window (the last has this index + 1), or none if that is not found.
 std::optional<Time> jobs_in_busy_window(const TaskSet& set, std::size_t i, Time blocking,
                                         const Supply& supply, Budget& budget) {
     const Window window{set, i, false, supply, false};
@@ -71,8 +21,6 @@ std::optional<Time> jobs_in_busy_window(const TaskSet& set, std::size_t i, Time 
     }
     return std::nullopt;
 }
-
-}  // namespace
 
 Blocking blocking_of(const TaskSet& set, std::size_t i, bool preemptive) {
     Blocking found{set.blocking(i), false};

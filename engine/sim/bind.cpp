@@ -209,6 +209,7 @@ nb::dict dict_of(const virtual_time::Task& task) {
     d["wcet"] = plan.execution.worst;
     d["deadline"] = plan.deadline;
     d["priority"] = plan.priority;
+    d["threshold"] = plan.threshold;
     d["suspension"] = plan.suspension;
     d["offloaded"] = plan.offloaded;
     d["on_miss"] = on_miss[static_cast<std::size_t>(plan.on_miss)];
@@ -363,6 +364,7 @@ void bind_sim(nb::module_& module) {
         .def_rw("jitter", &sim::Task::jitter)
         .def_rw("deadline", &sim::Task::deadline)
         .def_rw("priority", &sim::Task::priority)
+        .def_rw("threshold", &sim::Task::threshold, nb::arg("value").none())
         .def_rw("worker_priority", &sim::Task::worker_priority)
         .def_rw("wcet", &sim::Task::wcet)
         .def_rw("bcet", &sim::Task::bcet)

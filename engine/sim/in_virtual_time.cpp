@@ -87,6 +87,7 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id) {
     made.plan.id = id;
     made.plan.deadline = task.deadline;
     made.plan.priority = task.priority;
+    made.plan.threshold = task.threshold.value_or(made.plan.threshold);
     made.plan.suspension = task.suspension;
     made.plan.offloaded = task.offloaded;
     made.plan.on_miss = on_miss_of(task.on_miss);

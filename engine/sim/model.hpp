@@ -82,7 +82,10 @@ struct Task {
     Time offset = 0;
     Time jitter = 0;
     Time deadline = 1;
-    std::int64_t priority = 0;         // the larger, the more urgent
+    std::int64_t priority = 0;  // the larger, the more urgent
+    // Of a preemptive core without jobs that wait: a job that has begun is preempted only by tasks of a
+    // priority above this one, which is at least its own.
+    std::optional<std::int64_t> threshold;
     std::int64_t worker_priority = 0;  // of an offloaded task at its worker
     Time wcet = 1;
     Time bcet = 1;

@@ -322,7 +322,7 @@ class Processors {
         if (core.policy == Policy::edf) {
             s.holds = part.ceiling;
         } else {
-            core.running.key = std::min(s.key, part.ceiling);
+            core.running.key = std::min(begun_key(s), part.ceiling);
         }
     }
 
@@ -375,6 +375,11 @@ class Processors {
         core.look = true;
     }
 
+    // What a key must be below to go before a job that has begun and holds nothing.
+    [[nodiscard]] static Time begun_key(const TaskState& s) {
+        return s.task->threshold ? std::min(s.key, -*s.task->threshold) : s.key;
+    }
+
     [[nodiscard]] bool kept_from_beginning(const CoreState& core, const TaskState& s) const {
         return core.policy == Policy::edf && s.job.start == absent &&
                std::any_of(tasks_.begin(), tasks_.end(), [&](const TaskState& other) {
@@ -406,7 +411,7 @@ class Processors {
         const Part& part = s.parts[++s.at];
         s.remaining = part.length;
         // Who waited for what it gives back goes before the next section.
-        core.running.key = s.key;
+        core.running.key = begun_key(s);
         give_back(core, s);
         core.since = core.begins = now;
         core.switching = 0;
@@ -826,6 +831,7 @@ class Processors {
         s.running = true;
         core.busy = true;
         core.running = entry;
+        core.running.key = std::min(entry.key, begun_key(s));
         core.since = now;
         core.begins = add(now, core.context_switch);
         core.completes = s.phase == Phase::away ? never : end_of_stretch(core);

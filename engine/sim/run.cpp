@@ -46,6 +46,20 @@ void check_sections(const System& system, const Task& task, const std::string& w
     }
 }
 
+// A threshold is held from the beginning of a job to its end, so that the core is not given up in between.
+void check_threshold(const System& system, const Task& task, const std::string& where) {
+    if (!task.threshold) {
+        return;
+    }
+    require(*task.threshold >= task.priority, where, "its threshold is below its priority");
+    require(system.cores[task.master].policy == Policy::preemptive, where,
+            "a threshold needs preemptive fixed priorities");
+    for (const Task& other : system.tasks) {
+        require(other.master != task.master || (!other.offloaded && other.suspension == 0), where,
+                "it has a threshold on a core where a job waits");
+    }
+}
+
 void check_task(const System& system, std::size_t index) {
     const Task& t = system.tasks[index];
     const std::string where = "task " + std::to_string(index);
@@ -57,6 +71,7 @@ void check_task(const System& system, std::size_t index) {
     require(t.period > 0 && t.deadline > 0, where, "period and deadline must be above 0");
     require(t.stretches > 0, where, "a suspension has at least one stretch");
     check_sections(system, t, where);
+    check_threshold(system, t, where);
     require(t.bcet <= t.wcet, where, "the best-case execution time is above the worst-case one");
     require(t.priority > std::numeric_limits<std::int64_t>::min(), where, "the priority is out of range");
     Time before = 0;

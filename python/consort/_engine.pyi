@@ -95,6 +95,17 @@ def fp_response(
     preemptive: bool = ...,
     supply: tuple[int, int, int] | None = ...,
 ) -> dict[str, Any]: ...
+def fp_threshold_response(
+    *,
+    c: list[int],
+    t: list[int],
+    jitter: list[int] = ...,
+    blocking: list[int] = ...,
+    level: list[int] = ...,
+    threshold: list[int],
+    task: int,
+    supply: tuple[int, int, int] | None = ...,
+) -> dict[str, Any]: ...
 def fp_offset_response(
     *,
     c: list[int],

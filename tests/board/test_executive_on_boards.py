@@ -78,6 +78,28 @@ def test_the_more_urgent_task_preempts(tmp_path: Path, platform: str, core: str,
     assert min(inside) >= 2 and run.preemptions[core] >= sum(inside)
 
 
+@pytest.mark.parametrize(("platform", "core", "processor"), PREEMPTIVE[:2])
+def test_what_is_not_above_the_threshold_waits(
+    tmp_path: Path, platform: str, core: str, processor: str
+) -> None:
+    levels = {
+        "fast": "200us, priority: 3",
+        "middle": "1000us, priority: 2",
+        "slow": "4000us, priority: 1, preemption_threshold: 2",
+    }
+    run, tasks = recorded(description(tmp_path, platform, core, FIXED, **levels), platform)
+    fast, middle, slow = (of(run, tasks, name) for name in TASKS)
+    inside = {
+        name: np.count_nonzero(
+            (jobs["start"] > slow["start"][:, None]) & (jobs["start"] < slow["finish"][:, None])
+        )
+        for name, jobs in (("fast", fast), ("middle", middle))
+    }
+    assert inside["fast"] >= 10 and inside["middle"] == 0
+    # It was released while the slow one executed.
+    assert np.count_nonzero(middle["start"] - middle["release"] > 200_000) >= 4
+
+
 @pytest.mark.parametrize(("platform", "core", "processor"), NOT_PREEMPTIVE)
 def test_without_a_timer_interrupt_what_has_begun_runs_to_its_end(
     tmp_path: Path, platform: str, core: str, processor: str

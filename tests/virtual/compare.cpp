@@ -222,12 +222,12 @@ std::string to_string(const Case& c) {
         const sim::Task& t = c.system.tasks[i];
         s << "task " << i << ": core " << t.core << " master " << t.master << " period " << t.period << '+'
           << t.extra_gap << " offset " << t.offset << " jitter " << t.jitter << " deadline " << t.deadline
-          << " priority " << t.priority << '/' << t.worker_priority << " execution " << t.bcet << ".."
-          << t.wcet << " suspension " << t.suspension << " offloaded " << t.offloaded << " on miss "
-          << static_cast<int>(t.on_miss) << " send " << t.send << " receive " << t.receive << " request "
-          << t.request << " response " << t.response << " fallback " << t.fallback << " load " << t.load
-          << " unload " << t.unload << " skip " << t.skip << " one in flight " << t.one_in_flight
-          << " releases";
+          << " priority " << t.priority << '/' << t.threshold.value_or(t.priority) << '/' << t.worker_priority
+          << " execution " << t.bcet << ".." << t.wcet << " suspension " << t.suspension << " offloaded "
+          << t.offloaded << " on miss " << static_cast<int>(t.on_miss) << " send " << t.send << " receive "
+          << t.receive << " request " << t.request << " response " << t.response << " fallback " << t.fallback
+          << " load " << t.load << " unload " << t.unload << " skip " << t.skip << " one in flight "
+          << t.one_in_flight << " releases";
         if (t.rests) {
             s << " (rests)";
         }

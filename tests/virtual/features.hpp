@@ -17,6 +17,7 @@ enum class Feature : std::uint8_t {
     fixed_priority,
     non_preemptive,
     edf,
+    threshold,  // that keeps some task of the core from preempting
     worker,
     tdma,
     round_robin,
@@ -48,6 +49,7 @@ inline constexpr std::array<const char*, feature_count> feature_names = {
     "fixed priorities",
     "fixed priorities without preemption",
     "earliest deadline first",
+    "preemption thresholds",
     "offloaded to a worker",
     "three-phase, TDMA",
     "three-phase, round robin",
@@ -91,6 +93,10 @@ inline Features features_of(const Case& c) {
         has(Feature::fixed_priority, master.policy == sim::Policy::preemptive);
         has(Feature::non_preemptive, master.policy == sim::Policy::non_preemptive);
         has(Feature::edf, master.policy == sim::Policy::edf);
+        for (const sim::Task& other : c.system.tasks) {
+            has(Feature::threshold, t.threshold && other.master == t.master && other.priority > t.priority &&
+                                        other.priority <= *t.threshold);
+        }
         has(Feature::worker, t.offloaded);
         if (core.policy == sim::Policy::three_phase) {
             const bool turns = c.system.dmas[core.dma].round_robin;

@@ -42,6 +42,7 @@ class ModeGenerator {
             for (sim::Task& task : mode.tasks) {
                 change(mode, task);
             }
+            give_thresholds(mode, seed_ + m);
             made.modes.modes.push_back(std::move(mode));
         }
         made.modes.first = static_cast<std::uint32_t>(dice_.below(modes));

@@ -37,10 +37,31 @@ class Dice {
     std::uint64_t state_;
 };
 
+// Thresholds for tasks of preemptive cores on which no job waits, of two such cores about one. Of its own
+// choices: a system is what it was but for them.
+inline void give_thresholds(sim::System& system, std::uint64_t seed) {
+    Dice dice(~consort::app::mix(seed));
+    for (std::uint32_t c = 0; c < system.cores.size(); ++c) {
+        const auto waits = [c](const sim::Task& t) {
+            return t.master == c && (t.offloaded || t.suspension != 0);
+        };
+        if (system.cores[c].policy != sim::Policy::preemptive || dice.one_in(2) ||
+            std::any_of(system.tasks.begin(), system.tasks.end(), waits)) {
+            continue;
+        }
+        for (sim::Task& task : system.tasks) {
+            if (task.master == c && !dice.one_in(3)) {
+                task.threshold = task.priority + dice.between(0, 3);
+            }
+        }
+    }
+}
+
 class Generator {
   public:
     // by_blocks: some tasks are released by the blocks of others.
-    explicit Generator(std::uint64_t seed, bool by_blocks = true) : dice_(seed), by_blocks_(by_blocks) {}
+    explicit Generator(std::uint64_t seed, bool by_blocks = true)
+        : dice_(seed), seed_(seed), by_blocks_(by_blocks) {}
 
     Case operator()() {
         c_ = {};
@@ -56,6 +77,9 @@ class Generator {
         }
         shuffle_priorities_of_three_phase();
         channels();
+        if (by_blocks_) {
+            give_thresholds(c_.system, seed_);
+        }
         c_.settings.seed = dice_.below(std::uint64_t{1} << 62U);
         c_.settings.duration = scale_ * dice_.between(20, 200);
         static constexpr sim::Spread executions[] = {sim::Spread::worst, sim::Spread::uniform,
@@ -243,6 +267,7 @@ class Generator {
     }
 
     Dice dice_;
+    std::uint64_t seed_;
     bool by_blocks_;
     Case c_;
     Time scale_ = 1;

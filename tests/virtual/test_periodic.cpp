@@ -108,7 +108,8 @@ class General : public Core<General> {
             plans_[t].release.period = from.plan.period;
             plans_[t].release.offset = from.plan.offset;
             plans_[t].deadline = from.plan.deadline;
-            plans_[t].priority = from.plan.priority;
+            plans_[t].priority = -std::int64_t{from.plan.key};
+            plans_[t].threshold = -std::int64_t{from.plan.level};
             plans_[t].execution.given = from.lengths.data();
             plans_[t].execution.given_count = from.lengths.size();
             plans_[t].skips = true;
@@ -203,7 +204,12 @@ Case random_case(std::uint64_t seed) {
         one.plan.period = between(2, 24);
         one.plan.offset = between(0, 12);
         one.plan.deadline = between(1, 2 * one.plan.period);
-        one.plan.priority = between(1, 4);
+        const Time key = between(2, 5);
+        const Time level = made.policy == Dispatch::fixed_priority                  ? key - between(0, 2)
+                           : made.policy == Dispatch::fixed_priority_non_preemptive ? 0
+                                                                                    : key;
+        one.plan.key = static_cast<std::uint32_t>(key);
+        one.plan.level = static_cast<std::uint32_t>(level);
         for (Time n = between(1, 5); n != 0; --n) {
             one.lengths.push_back(between(1, one.plan.period / 2 + between(0, 3)));
         }

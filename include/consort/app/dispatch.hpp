@@ -4,7 +4,8 @@
 // what it preempts, called from the interrupt that made it ready (basic tasks of OSEK, the rules of Samek's
 // "super simple tasker").
 //
-//   fixed_priority                 the most urgent ready part runs; a more urgent one preempts it
+//   fixed_priority                 the most urgent ready part runs; a more urgent one preempts it, if that is
+//                                  above the threshold of what has begun (Wang and Saksena 1999)
 //   fixed_priority_non_preemptive  the same, but what has begun runs to its end
 //   edf                            the earliest absolute deadline, which is fixed at the release
 //
@@ -44,20 +45,24 @@ struct Frame {
         changed,    // it has something else to do: leave what it does
         withdrawn,  // it was given up: it ends where it is, at no cost
     };
-    Time key;
+    Time key;  // what another one must be below to go before it
     std::uint32_t part;
     Signal signal;
     Frame* below;
 };
 
-// What the dispatcher asks of its host. `admit`: whether the part may still begin; if not, the host has
-// withdrawn it or made another one of it ready. `run` executes it to its end and is called with interrupts
-// enabled; the frame is the topmost one then. `settle`: after a part has ended, before the next is chosen:
-// nothing on a machine, whose interrupts come when they come. `enable` and `disable` are about interrupts.
+// What the dispatcher asks of its host. `level`: what a key must be below to go before the part once it has
+// begun, where it became ready with this one; with a preemption threshold that is less. `admit`: whether the
+// part may still begin; if not, the host has withdrawn it or made another one of it ready. `run` executes it
+// to its end and is called with interrupts enabled; the frame is the topmost one then. `settle`: after a part
+// has ended, before the next is chosen: nothing on a machine, whose interrupts come when they come. `enable`
+// and `disable` are about interrupts.
 template <class H>
 concept DispatchHost = requires(H& host, Frame& frame, std::uint32_t part) {
     { host.admit(part) }
     noexcept->std::same_as<bool>;
+    { host.level(part, Time{}) }
+    noexcept->std::same_as<Time>;
     { host.run(frame) }
     noexcept;
     { host.settle() }
@@ -137,7 +142,7 @@ class Dispatcher {
     void dispatch() noexcept {
         while (preempts()) {
             const std::uint32_t part = ready_.top();
-            Frame frame{ready_.top_key().key, part, Frame::Signal::none, top_};
+            Frame frame{host_->level(part, ready_.top_key().key), part, Frame::Signal::none, top_};
             ready_.remove(part);
             frames_[part] = &frame;
             top_ = &frame;

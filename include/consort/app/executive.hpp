@@ -13,6 +13,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
 #include "consort/app/dispatch.hpp"
 #include "consort/app/ordered.hpp"
@@ -28,7 +29,10 @@ struct TaskPlan {
     std::uint32_t id = 0;  // its place in the description: what ties and random choices go by
     Time deadline = 1;
     std::int64_t priority = 0;  // the larger, the more urgent; of no account under earliest deadline first
-    Time suspension = 0;        // the longest time for which a job suspends itself
+    // A job that has begun is preempted only by tasks of a priority above this one; below the priority: above
+    // that. Only where no job of the core waits.
+    std::int64_t threshold = std::numeric_limits<std::int64_t>::min();
+    Time suspension = 0;  // the longest time for which a job suspends itself
     bool offloaded = false;
     // local_fallback gives up a fifth of the deadline before its end.
     OnMiss on_miss = OnMiss::hold_last_output;
@@ -298,6 +302,12 @@ class Executive {
         }
         arm();
         return false;
+    }
+
+    // What goes before a job of the task that has begun.
+    [[nodiscard]] Time level(std::uint32_t t, Time key) const noexcept {
+        const TaskPlan& plan = *states_[t].plan;
+        return plan.threshold > plan.priority ? -plan.threshold : key;
     }
 
     void run(Frame& frame) noexcept {

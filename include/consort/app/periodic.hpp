@@ -17,7 +17,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
 
 #include "consort/app/dispatch.hpp"
 #include "consort/app/release.hpp"
@@ -28,7 +27,11 @@ struct PeriodicPlan {
     Time period = 1;
     Time offset = 0;
     Time deadline = 1;
-    std::int64_t priority = 0;  // the larger, the more urgent; of no account under earliest deadline first
+    // Of no account under earliest deadline first. The smaller key is the more urgent; a job that has begun
+    // is preempted only by keys below `level`: that of its task, of its preemption threshold or, where no job
+    // is preempted, the least of all.
+    std::uint32_t key = 0;
+    std::uint32_t level = 0;
     // Whether a job is not begun any more after release + max(period, deadline).
     bool skips = true;
 };
@@ -102,7 +105,6 @@ class PeriodicExecutive {
     // the order of the description, and outlive the run.
     [[gnu::cold]] void start(Task* tasks, std::uint32_t count, Dispatch policy, Time begin) noexcept {
         earliest_first_ = policy == Dispatch::edf;
-        keeps_ = policy == Dispatch::fixed_priority_non_preemptive;
         waiting_ = ready_ = nullptr;
         running_ = never;
         for (std::uint32_t i = 0; i < count; ++i) {
@@ -199,8 +201,11 @@ class PeriodicExecutive {
         task.release = release;
         task.due = after(release, plan.deadline);
         task.last_begin = plan.skips ? begin_limit(release, plan.period, plan.deadline) : never;
-        task.key = earliest_first_ ? task.due : -plan.priority;
-        task.level = keeps_ ? std::numeric_limits<Time>::min() : task.key;
+        task.key = task.level = task.due;
+        if (!earliest_first_) {
+            task.key = plan.key;
+            task.level = plan.level;
+        }
         port().prepare(task);
     }
     [[gnu::noinline]] void next(Task& task) noexcept {
@@ -269,7 +274,6 @@ class PeriodicExecutive {
     PeriodicTask* ready_ = nullptr;    // the most urgent first
     Time running_ = never;             // what a key must be below to go before what the core executes
     bool earliest_first_ = false;
-    bool keeps_ = false;
     std::uint32_t preemptions_ = 0;
 };
 

@@ -78,6 +78,8 @@ class MasterTask:
     remote: Remote | None = None
     # As of a UniTask; made use of where no job gives the core up while it waits.
     offset: int | None = None
+    # As of a UniTask; only where no job of the core waits.
+    threshold: int | None = None
 
     @property
     def returns(self) -> int:
@@ -225,6 +227,8 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
     if master.supply is not None and any(suspensions):
         waiting = next(t.name for t, s in zip(master.tasks, suspensions, strict=True) if s)
         raise ValueError(f"{waiting} waits on a core that a hypervisor shares out")
+    if any(suspensions) and any(task.threshold is not None for task in master.tasks):
+        raise ValueError("jobs wait on a core with preemption thresholds")
     if master.waiting == "suspend" and any(suspensions):
         if master.policy == "edf":
             return _suspending_under_edf(master.tasks, suspensions, master.context_switch, core)
@@ -241,6 +245,7 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
             task.blocking,
             task.level,
             task.offset,
+            task.threshold,
         )
         for task, suspension in zip(master.tasks, suspensions, strict=True)
     ]

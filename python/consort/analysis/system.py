@@ -28,6 +28,8 @@ from consort.analysis.resources import (
 )
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
+from consort.analysis.thresholds import check_thresholds
+from consort.analysis.unitask import UniTask
 from consort.model import System
 from consort.model.description import Service, Wait
 from consort.plan import Plan, PlannedTask, plan_of
@@ -94,6 +96,7 @@ def response_times(
             if planned.serves:
                 raise NotAnalysable(f"{core} is a worker, and nothing else may be on it")
             if planned.bandwidth is not None:
+                check_thresholds(plan, core)
                 found |= {bound.task: bound for bound in regulated_core(figures, core)}
                 continue
             masters[core], used[core] = _master(figures, core, names, waiting)
@@ -161,6 +164,7 @@ def _master(
     switch, late = figures.context_switch(core), figures.lateness(core)
     check_resources(plan, core)
     held = sections_of(plan, core)
+    check_thresholds(plan, core)
     check_reload(plan, core)
     reload = figures.cache_reload(core)
     sets = cache_costs(figures, core, blockers_of(plan, held, planned.tasks))
@@ -214,6 +218,7 @@ def _master(
                 stretches=task.suspensions,
                 remote=remote,
                 offset=None if task.sporadic else task.offset_ps,
+                threshold=None if task.threshold is None else len(names) - task.threshold,
             )
         )
     if planned.supply is not None:
@@ -222,6 +227,21 @@ def _master(
     cache = None if sets is None else sets.windows
     master = Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply, reloads, cache)
     return master, joined(*used)
+
+
+def tasks_of_core(plan: Plan, core: str) -> tuple[list[UniTask], int]:
+    """The tasks of a core on which no job waits, the most urgent first, and what a context switch costs [ps].
+
+    `NotAnalysable` where a figure is missing.
+    """
+    master, _ = _master(Figures(plan), core, _released_on(plan, core), None)
+    tasks = [
+        UniTask(
+            t.name, t.execution, t.period, t.deadline, t.jitter, t.blocking, t.level, threshold=t.threshold
+        )
+        for t in master.tasks
+    ]
+    return tasks, master.context_switch
 
 
 def _given_up(plan: Plan, bound: Bound) -> Bound:

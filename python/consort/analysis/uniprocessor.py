@@ -24,6 +24,7 @@ from consort.plan.types import PlannedSupply
 _DOC = "docs/explanation/analyses.md"
 FP_PREEMPTIVE = f"{_DOC}, theorem 1 (Joseph & Pandya 1986; Lehoczky 1990; Tindell, Burns & Wellings 1994)"
 FP_NON_PREEMPTIVE = f"{_DOC}, theorem 2 (Davis, Burns, Bril & Lukkien 2007)"
+FP_THRESHOLDS = f"{_DOC}, theorem 28 (Wang & Saksena 1999; Regehr 2002; Keskin, Bril & Lukkien 2010)"
 EDF_PREEMPTIVE = f"{_DOC}, theorem 3 (Spuri 1996)"
 EDF_NON_PREEMPTIVE = f"{_DOC}, theorem 4 (George, Rivierre & Spuri 1996)"
 CONTENTION = "spm-centric-os, section VII.E: contention-based baseline, by " + FP_PREEMPTIVE
@@ -65,6 +66,7 @@ def fixed_priority(
     each time it was preempted, which each job of the others may be the cause of.
     """
     levels = _levels(tasks)
+    limits = _thresholds(tasks, levels, preemptive, cache_reload)
     charged = []
     for task, level in zip(tasks, levels, strict=True):
         switch = context_switch if preemptive and any(other > level for other in levels) else 0
@@ -78,37 +80,42 @@ def fixed_priority(
         + " fixed priorities",
         *RELEASES,
     ]
+    if limits is not None:
+        assumptions[0] += " with preemption thresholds: a job that has begun is preempted only by tasks above"
+        assumptions[0] += " its threshold"
     if len(set(levels)) < len(levels):
         assumptions.append("tasks of equal priority are served in any order")
     if context_switch:
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
     if cache_reload:
         assumptions = reloaded(assumptions, cache_reload)
-    apart = timed(charged, levels, preemptive, supply)
+    apart = timed(charged, levels, preemptive, supply) if limits is None else None
+    how: dict[str, Any] = {"preemptive": preemptive} if limits is None else {"threshold": limits}
+    source = FP_PREEMPTIVE if preemptive else FP_NON_PREEMPTIVE
     results = []
     for index, task in enumerate(tasks):
         seen = reloading(charged, index, cache_reload)
         if cache_reload:
             arrays, tick = ticks_of(seen, *times_of(supply))
-            apart = timed(seen, levels, preemptive, supply)
+            apart = timed(seen, levels, preemptive, supply) if limits is None else None
         raw = within_range(
-            _engine.fp_response,
+            _engine.fp_response if limits is None else _engine.fp_threshold_response,
             c=arrays["execution"],
             t=arrays["period"],
             jitter=arrays["jitter"],
             blocking=arrays["blocking"],
             level=levels,
             task=index,
-            preemptive=preemptive,
             supply=ticks_of_supply(supply, tick),
+            **how,
         )
         bound = Bound(
             task=task.name,
             response=None if raw["bound"] is None else raw["bound"] * tick,
             deadline=task.deadline,
-            source=FP_PREEMPTIVE if preemptive else FP_NON_PREEMPTIVE,
+            source=source if limits is None else FP_THRESHOLDS,
             assumptions=tuple(assumptions),
-            explanation=_explain(seen, levels, index, raw, tick, preemptive),
+            explanation=_explain(seen, index, raw, _blockers(levels, index, preemptive, limits)),
             notes=_why_none(seen, levels, index, raw),
             core=core,
         )
@@ -243,6 +250,28 @@ def _levels(tasks: Sequence[UniTask]) -> list[int]:
     return levels
 
 
+def _thresholds(
+    tasks: Sequence[UniTask], levels: Sequence[int], preemptive: bool, reload: int | Reloads
+) -> list[int] | None:
+    """The tasks' thresholds; None where none is above its task's own level: theorem 1 then."""
+    limits = [level if t.threshold is None else t.threshold for t, level in zip(tasks, levels, strict=True)]
+    if limits == list(levels):
+        return None
+    if not preemptive:
+        raise ValueError("preemption thresholds are of preemptive cores")
+    if not isinstance(reload, int):
+        raise ValueError("with preemption thresholds what is loaded again is a stated cost, not sets")
+    return limits
+
+
+def _blockers(levels: Sequence[int], index: int, preemptive: bool, limits: Sequence[int] | None) -> list[int]:
+    """The less urgent tasks of which a job that has begun keeps one waiting."""
+    lower = [k for k, level in enumerate(levels) if level > levels[index]]
+    if limits is not None:
+        return [k for k in lower if limits[k] <= levels[index]]
+    return [] if preemptive else lower
+
+
 def _interfere(levels: Sequence[int], index: int) -> list[int]:
     return [k for k, level in enumerate(levels) if k != index and level <= levels[index]]
 
@@ -266,11 +295,9 @@ def _percent(share: Fraction) -> str:
 
 def _explain(
     tasks: Sequence[UniTask],
-    levels: Sequence[int],
     index: int,
     raw: dict[str, Any],
-    tick: int,
-    preemptive: bool,
+    blockers: Sequence[int],
 ) -> tuple[Step, ...]:
     """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
     if raw["bound"] is None:
@@ -285,9 +312,8 @@ def _explain(
         f"{task.name} comes late" if not earlier else "the window's first job comes late",
         task.jitter,
     )
-    lower = [other for k, other in enumerate(tasks) if levels[k] > levels[index]]
-    longest = max(lower, key=lambda other: other.execution, default=None)
-    if not preemptive and longest is not None and longest.execution > task.blocking:
+    longest = max((tasks[k] for k in blockers), key=lambda other: other.execution, default=None)
+    if longest is not None and longest.execution > task.blocking:
         steps.put("blocking", longest.name, longest.execution, note="began just before")
     else:
         steps.put("blocking", "what holds the core", task.blocking)

@@ -17,7 +17,8 @@ class UniTask:
 
     `level` is its place in the order of priorities, 0 the most urgent. Tasks of one level may be served in
     any order: each may have to wait for the other. Without levels each task has one of its own, in the order
-    given. `offset`: its jobs are due then and whole periods later; None: at any moment.
+    given. `offset`: its jobs are due then and whole periods later; None: at any moment. `threshold`: a job
+    that has begun is preempted only by tasks of levels below it; None: its own level.
     """
 
     name: str
@@ -28,6 +29,7 @@ class UniTask:
     blocking: int = 0
     level: int | None = None
     offset: int | None = None
+    threshold: int | None = None
 
     def __post_init__(self) -> None:
         for what, least in (("execution", 1), ("period", 1), ("deadline", 1), ("jitter", 0), ("blocking", 0)):

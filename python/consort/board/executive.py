@@ -26,7 +26,7 @@ from consort.board.recorded import Recorded, numbered
 from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
-from consort.plan import Plan, PlannedTask
+from consort.plan import Plan, PlannedCore, PlannedTask
 from consort.progress import Progress, silent
 from consort.run.collect import output_dtype
 
@@ -207,6 +207,13 @@ def _region_bytes(request: Request) -> int:
     return _up(found, ALIGNMENT)
 
 
+def _urgency(core: PlannedCore, task: PlannedTask) -> int:
+    """The task's key, the smaller the more urgent; above it what a key must be below to preempt its job."""
+    released = len(core.tasks)
+    limit = released if core.policy == "fixed-priority-non-preemptive" else task.threshold or task.rank
+    return (released - task.rank) | (released - limit) << 32
+
+
 def _task_values(
     request: Request, core: CoreSpec, task: PlannedTask, duration_ps: int, window: Window
 ) -> dict[str, int]:
@@ -234,7 +241,7 @@ def _task_values(
         "deadline": ticks(plan, core, task, "deadline", task.deadline_ps),
         "give_up": give_up if request.counted else FOREVER,
         "on_miss": ON_MISS.index(task.on_miss),
-        "rank": task.rank,
+        "urgency": _urgency(plan.cores[task.core], task),
         "number": list(plan.tasks).index(task.name),
         "rows": 0 if given is None else len(given),
         "rows_at": 0 if given is None else window.put(given.tobytes()),

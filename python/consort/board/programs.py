@@ -24,7 +24,7 @@ from consort.run.source import carried, identifier, task_type
 # them come those of its plants and recordings (data_flow.py).
 CORE_VALUES = ("region", "region_bytes", "lines", "cores", "number", "masters", "clocks", "until", "lead",
                "policy", "untimed")  # fmt: skip
-TASK_VALUES = ("period", "offset", "deadline", "give_up", "on_miss", "rank", "number", "rows", "rows_at",
+TASK_VALUES = ("period", "offset", "deadline", "give_up", "on_miss", "urgency", "number", "rows", "rows_at",
                "ring", "ring_bytes")  # fmt: skip
 # The number of a miss policy is its place.
 ON_MISS = ("hold-last-output", "local-fallback", "stop")

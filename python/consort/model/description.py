@@ -190,6 +190,12 @@ class Task(Sourced):
         " the more urgent, and of equal ones the task that stands first.",
         examples=["10"],
     )
+    preemption_threshold: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None,
+        description="A job that has begun is preempted only by tasks of a priority above this one; without it"
+        " by all whose priority is above the task's own. Under preemptive fixed priorities.",
+        examples=["12"],
+    )
     wcet: Time | None = Field(
         default=None,
         description="Worst-case execution time: one duration, or one for each kind of processor, or for each"
@@ -412,6 +418,9 @@ class Override(Described):
     offset: Duration | None = Field(default=None, description="As in the task.")
     jitter: Duration | None = Field(default=None, description="As in the task.")
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None, description="As in the task."
+    )
+    preemption_threshold: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
         default=None, description="As in the task."
     )
     wcet: Time | None = Field(default=None, description="As in the task.")

@@ -20,6 +20,8 @@ def overridden(task: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         gone |= {"offset"}
     if "period" in changes:
         gone |= {"arrival"}
+    if changes.get("execution") in ("offloaded", "three-phase"):
+        gone |= {"preemption_threshold"}
     if changes.get("execution") in ("local", "three-phase"):
         gone |= OFFLOADED_ONLY
         if task.get("on_miss") == "local-fallback":

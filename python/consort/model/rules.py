@@ -26,6 +26,7 @@ from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
 from consort.model.resource_rules import check_caches, check_resources
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
+from consort.model.threshold_rules import check_thresholds
 from consort.model.view import View
 
 Problems = Iterator[BadInput]
@@ -271,7 +272,15 @@ def _run(view: View) -> Problems:
 
 
 # What must hold in each mode as it must hold in the whole.
-DESIGN_RULES = (_known_cores, _execution, *TASK_RULES, *CHANNEL_RULES, *CHAIN_RULES, *DEVICE_RULES)
+DESIGN_RULES = (
+    _known_cores,
+    _execution,
+    *TASK_RULES,
+    check_thresholds,
+    *CHANNEL_RULES,
+    *CHAIN_RULES,
+    *DEVICE_RULES,
+)
 RULES: tuple[Callable[[View], Problems], ...] = (
     _releases,
     _stand_ins,

@@ -246,6 +246,8 @@ def _done(task: PlannedTask) -> Iterator[str]:
     if task.self_suspension_ps:
         times = f" in {task.suspensions} stretches" if task.suspensions > 1 else ""
         yield f"waits ≤ {time_text(task.self_suspension_ps)}{times}"
+    if task.threshold is not None:
+        yield f"preempted above rank {task.threshold} only"
     if task.accesses is not None:
         yield f"accesses memory {task.accesses} times"
     if task.cache_sets is not None:

@@ -119,6 +119,7 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         worker=task.on if offloaded else None,
         execution=task.execution,
         rank=rank,
+        threshold=_threshold(system, task),
         worker_rank=worker_rank,
         release=release,
         arrival=task.arrival,
@@ -154,6 +155,15 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         else PlannedCacheSets(task.cache_sets.evicting, task.cache_sets.useful),
         accesses=None if task.accesses is None else task.accesses.most,
     )
+
+
+def _threshold(system: System, task: Task) -> int | None:
+    """The highest rank of its core that its preemption threshold keeps waiting."""
+    if task.preemption_threshold is None:
+        return None
+    order = system.priorities(task.released_by)
+    names = released_on(system, task.released_by)
+    return sum(order[name] <= task.preemption_threshold for name in names)
 
 
 def give_up(deadline_ps: int) -> int:

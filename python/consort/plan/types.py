@@ -143,6 +143,8 @@ class PlannedTask:
     execution: Execution
     rank: int
     """On its core: 1 is the least urgent."""
+    threshold: int | None
+    """A job that has begun is preempted only by tasks of a rank above it; None: above its own."""
     worker_rank: int | None
     release: Release
     arrival: str | None

@@ -184,6 +184,7 @@ class _Config:
             "core": self.cores.index(task.core),
             "worker": None if task.worker is None else self.cores.index(task.worker),
             "rank": task.rank,
+            "threshold": task.rank if task.threshold is None else task.threshold,
             "worker_rank": task.worker_rank or 1,
             "period_ns": self.time(task.period_ps),
             # Sporadic by a generator: up to as much again between two releases.

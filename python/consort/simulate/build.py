@@ -152,7 +152,7 @@ def _task(
         made.arrival = list(plan.tasks).index(channel.writer), channel.communication == "let"
     made.offset, made.jitter = task.offset_ps, task.jitter_ps
     made.deadline = task.deadline_ps
-    made.priority = task.rank
+    made.priority, made.threshold = task.rank, task.threshold
     if task.wcet_ps is None or task.bcet_ps is None:
         kind = plan.processor_of(task.name)
         problems.append(

@@ -29,6 +29,7 @@ from ruamel.yaml import YAML
 
 WALK = Path(__file__).parent / "walk"
 DESCRIPTIONS = ("stand_ins", "steps", "arrival", "supply", "resources", "cache", "bandwidth", "mode_changes")
+DESCRIPTIONS += ("thresholds",)
 SCHEMA = system_schema()
 # Keys that only describe, by the part of the schema that has them. They must be printed.
 SOURCES = ("published", "derived", "measured", "counted", "bound", "simulated", "assumed")
@@ -72,7 +73,7 @@ DEFAULTS = {
     ("Scheduling", "service"),
 }
 # Only their order counts: one of the changes must change the plan.
-ORDERS = {"Task.priority", "Override.priority"}
+ORDERS = {f"{part}.{key}" for part in ("Task", "Override") for key in ("priority", "preemption_threshold")}
 # The virtual target honours what linux does, or refuses it (tests/python/run/test_virtual_time_runs.py).
 PLANNED_FOR = ("analysis", "linux")
 Place = tuple[str | int, ...]
@@ -293,7 +294,7 @@ def planned(folder: Path) -> dict[str, list[Any]]:
 def test_the_descriptions_are_planned(planned: dict[str, list[Any]]) -> None:
     for name in ("stand_ins", "steps", "stand_ins in its modes"):
         assert all(found.startswith("{") for found in planned[name]), name
-    for name in ("arrival", "supply", "resources", "cache", "bandwidth", "mode_changes"):
+    for name in ("arrival", "supply", "resources", "cache", "bandwidth", "mode_changes", "thresholds"):
         assert any(found.startswith("{") for found in planned[name]), name
 
 

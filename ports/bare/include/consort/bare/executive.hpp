@@ -187,7 +187,9 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         task.plan.period = static_cast<app::Time>(value(Of::period));
         task.plan.offset = static_cast<app::Time>(value(Of::offset));
         task.plan.deadline = static_cast<app::Time>(value(Of::deadline));
-        task.plan.priority = static_cast<std::int64_t>(value(Of::rank));
+        const std::uint64_t urgency = value(Of::urgency);
+        task.plan.key = static_cast<std::uint32_t>(urgency);
+        task.plan.level = static_cast<std::uint32_t>(urgency >> 32U);
         // Untimed, every release is served, and no start is late.
         task.plan.skips = !untimed_;
         setup.period = untimed_ ? ~Ticks{0} : value(Of::period);

@@ -60,6 +60,7 @@ inline virtual_time::Task read_virtual_task(const nlohmann::json& given, const s
              {"wcet", &task.plan.execution.worst},
              {"deadline", &task.plan.deadline},
              {"priority", &task.plan.priority},
+             {"threshold", &task.plan.threshold},
              {"suspension", &task.plan.suspension},
              {"send", &task.plan.send},
              {"receive", &task.plan.receive},

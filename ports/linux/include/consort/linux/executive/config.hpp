@@ -52,6 +52,7 @@ struct TaskConfig {
     std::uint16_t core = 0;
     std::optional<std::uint16_t> worker;
     int rank = 1;
+    int threshold = 1;  // a job that has begun is preempted above this rank only; its own at least
     int worker_rank = 1;
     std::uint64_t period_ns = 0;
     std::uint64_t extra_gap_ns = 0;
@@ -294,6 +295,7 @@ inline TaskConfig read_task(const nlohmann::json& object, const std::string& whe
         throw std::invalid_argument(where + ": there is no such core");
     }
     task.rank = required<int>(object, "rank", where);
+    task.threshold = object.value("threshold", task.rank);
     task.worker_rank = object.value("worker_rank", 1);
     task.period_ns = required<std::uint64_t>(object, "period_ns", where);
     task.extra_gap_ns = object.value("extra_gap_ns", std::uint64_t{0});

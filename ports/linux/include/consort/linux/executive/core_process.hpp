@@ -2,7 +2,8 @@
 //
 // A core that releases tasks, as a process pinned to a processor.
 //
-//   fixed-priority                 one SCHED_FIFO thread a task, at the priority of its rank
+//   fixed-priority                 one SCHED_FIFO thread a task, at the priority of its rank, and while it
+//                                  executes a job at that of its preemption threshold
 //   fixed-priority-non-preemptive  one thread, which serves the released tasks by rank
 //   edf                            one thread a task; at each release and completion the one with the
 //                                  earliest deadline gets the running priority, the others a lower one
@@ -241,10 +242,22 @@ class CoreProcess {
         const std::uint64_t others = jobs_begun_.fetch_add(1, std::memory_order_relaxed) + 1;
         const Ticks since = Clock::now();
         watch.job_begins();
-        const bool go_on = task.run_job();
+        const bool go_on = run_at_threshold(task);
         if (!task.sleeps() && jobs_begun_.load(std::memory_order_relaxed) == others) {
             watch.job_ended(task.index(), since);
         }
+        return go_on;
+    }
+
+    // The job begins when its thread has the threshold's priority: until then all more urgent tasks go first.
+    bool run_at_threshold(PreparedTask& task) {
+        const TaskConfig& config = task.config();
+        if (config.threshold <= config.rank) {
+            return task.run_job();
+        }
+        set_priority(::pthread_self(), config.threshold);
+        const bool go_on = task.run_job();
+        set_priority(::pthread_self(), task.config().rank);
         return go_on;
     }
 
