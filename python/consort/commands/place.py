@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from consort.place.conflict import Conflict
     from consort.place.goals import Goal
 
+# What is best of thresholds, which are chosen by themselves.
+MEMORY = "memory"
 OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets", "latency")
 
 
@@ -31,12 +33,12 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets", "latency")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--best",
-    type=click.Choice(OBJECTIVES),
+    type=click.Choice((*OBJECTIVES, MEMORY)),
     default="slack",
     show_default=True,
     help="What is to be best: the least share of a deadline that a task's bound leaves; the number of cores;"
     " the sum of the chains' reaction times; the energy of the jobs; the sum of the budgets that --choose"
-    " names; the sum of the channels' latencies.",
+    " names; the sum of the channels' latencies; what the stacks take, of which --choose thresholds decides.",
 )
 @click.option(
     "--pareto",
@@ -53,7 +55,8 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets", "latency")
     metavar="KIND[=FROM..TO[/STEP]],…",
     help="Choose these values of the description, too: slots (of three-phase cores), memories (of"
     " channels), supplies, bandwidths (their budgets). For example"
-    " slots=50us..500us/10us,supplies.",
+    " slots=50us..500us/10us,supplies. Or thresholds alone, with --best memory: the preemption thresholds"
+    " with which the stacks take the least.",
 )
 @click.option(
     "--time-limit",
@@ -98,6 +101,7 @@ def command(
     from consort.place.call import place
     from consort.place.conflict import conflict_of
     from consort.place.edit import edited
+    from consort.place.settings import THRESHOLDS
     from consort.place.show import as_data, loads
     from consort.profile.edit import diff
     from consort.progress import progress_bar
@@ -118,6 +122,19 @@ def command(
             if given is not None:
                 raise BadInput("a front is no single placement; choose one of its points first", field=option)
         _front(file, pareto, keep, moves, in_modes, choose, time_limit, as_json)
+        return
+    if best == MEMORY or THRESHOLDS in choose:
+        if (
+            best != MEMORY
+            or choose != (THRESHOLDS,)
+            or svg is not None
+            or keep
+            or moves is not None
+            or in_modes
+        ):
+            text = "thresholds are chosen alone, for the places as they are: write"
+            raise BadInput(f"{text} '--choose thresholds --best memory'", field="--choose")
+        _thresholds(file, output, only_diff, as_json)
         return
     system = load_system(file)
     with progress_bar(as_json or only_diff) as progress:
@@ -197,6 +214,36 @@ def _show(
         click.echo("Nothing is written: add --output OUT, or apply the diff.")
     else:
         click.echo("The description stays as it is.")
+
+
+def _thresholds(file: Path, output: Path | None, only_diff: bool, as_json: bool) -> None:
+    from consort.files import replace_file
+    from consort.model import load_system
+    from consort.place.edit import edited
+    from consort.place.show_thresholds import as_data, lines
+    from consort.place.thresholds import choose_thresholds
+    from consort.profile.edit import diff
+
+    system = load_system(file)
+    found = choose_thresholds(system)
+    changes = ""
+    if found.late is None:
+        text = edited(system, found.system)
+        changes = diff(file, text)
+        if output is not None:
+            replace_file(output, text)
+    if as_json:
+        click.echo(json.dumps(as_data(found, changes, None if output is None else str(output)), indent=1))
+    elif not only_diff:
+        for line in lines(found):
+            click.echo(line)
+        click.echo(changes, nl=False)
+        if output is not None and found.late is None:
+            click.echo(f"{output}: written")
+    else:
+        click.echo(changes, nl=False)
+    if found.late is not None or found.failing:
+        sys.exit(1)
 
 
 def _front(

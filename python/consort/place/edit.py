@@ -19,6 +19,7 @@ _AFTER = {
     "master": ("execution", "on"),
     "memory": ("size",),
     "on": ("execution", "period"),
+    "preemption_threshold": ("priority", "offset", "deadline", "min_interarrival", "period"),
     "priority": ("offset", "deadline", "min_interarrival", "period"),
 }
 
@@ -126,7 +127,7 @@ def edited(system: System, wanted: System) -> str:
 def _task(text: _Text, path: tuple[str, ...], old: Mapping[str, object], new: Mapping[str, object]) -> None:
     mapping = text.mapping(*path)
     gone = [key for key in old if key not in new]
-    for key in ("on", "execution", "master", "priority"):
+    for key in ("on", "execution", "master", "priority", "preemption_threshold"):
         if key in new and new[key] != old.get(key):
             _found(text, mapping, path).set(_known(mapping), key, str(new[key]), _AFTER[key])
     if gone:

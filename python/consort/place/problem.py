@@ -235,6 +235,14 @@ def problem_of(
                     file=system.file,
                     field=f"modes.{mode}.overrides.{task}.priority",
                 )
+    for name, described_task in system.tasks.items():
+        if described_task.preemption_threshold is not None:
+            raise BadInput(
+                "it is a number among priorities that are chosen anew; remove it, place, and then choose"
+                " thresholds for the new places (--choose thresholds --best memory)",
+                file=system.file,
+                field=f"tasks.{name}.preemption_threshold",
+            )
     changes = system.mode_changes
     views = (None, *system.modes) if changes is None else tuple(changes.entered())
     systems = systems_of(system, views)

@@ -17,6 +17,8 @@ from consort.plan import plan
 
 Kind = Literal["slots", "memories", "supplies", "bandwidths"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+# What is chosen by itself, when the rest is (thresholds.py).
+THRESHOLDS = "thresholds"
 # In so many steps a range is looked at that says nothing else, and a supply, and a budget of accesses.
 STEPS = 10
 SUPPLY_STEPS = 100
@@ -80,6 +82,9 @@ def parsed(wanted: Iterable[str]) -> Choose:
     found: dict[Kind, Range | None] = {}
     for one in (part.strip() for text in wanted for part in text.split(",")):
         name, given, span = one.partition("=")
+        if name == THRESHOLDS:
+            text = "thresholds are chosen alone, for the places as they are, and for '--best memory'"
+            raise BadInput(text, field="--choose")
         kind = next((kind for kind in KINDS if kind == name), None)
         if kind is None:
             raise BadInput(
