@@ -14,8 +14,8 @@ check() {
     printf '%s\0' "$@" | xargs -0 -P "$(nproc)" -I FILE \
         clang-tidy --quiet --checks=-performance-no-int-to-ptr,-bugprone-dynamic-static-initializers FILE -- "${options[@]}"
 }
-mapfile -t any < <(git ls-files ports/bare/memory.cpp ports/bare/runtime.cpp 'ports/bare/programs/*.cpp' bench/board/exchange.cpp)
-mapfile -t processes < <(git ls-files 'ports/bare/linux/*.cpp' 'ports/bare/programs/*.cpp' bench/board/exchange.cpp)
+mapfile -t any < <(git ls-files ports/bare/memory.cpp ports/bare/runtime.cpp 'ports/bare/programs/*.cpp')
+mapfile -t processes < <(git ls-files 'ports/bare/linux/*.cpp' 'ports/bare/programs/*.cpp')
 check -std=c++20 -Iinclude -Iports/bare/include -Iports/bare/linux -I. '-DCONSORT_CORE_NAME="x"' -- "${processes[@]}"
 
 "$consort" board list --known | while read -r board core compiler; do

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from consort.board import Board
 from consort.board.boards import board_named, kernel_board, roles
-from consort.board.image import board_program, build_image, program_source
+from consort.board.image import board_program, build_image
 from consort.errors import BadInput
 from consort.record import RunWriter
 from consort.record.summary import summarise
 from consort.report import PAGES
 from consort.run.process import environment_errors, signals_to_exceptions
+from consort.source import need_source_tree
 from numpy.typing import NDArray
 
 from consort_bench.one_way import EXPERIMENTS, PAPER, SIZES
@@ -55,7 +56,7 @@ def one_way_times(iterations: int, board_name: str | None = None) -> tuple[NDArr
     spec = board_named(board_name or one_way_boards()[0])
     sides = sides_of(spec)
     assert sides is not None, "boards_of() has only boards with such a pair"
-    source = program_source("one_way")
+    source = need_source_tree("a benchmark") / "bench" / "board" / "one_way.cpp"
     images = {core.name: build_image(core, source) for core in sides}
     orders = {core.place: (1, (iterations, LOG)) for core in sides}
     with Board(spec, images, orders=orders, counted=True) as board:

@@ -16,7 +16,7 @@ from consort.board.session import Board
 from consort.errors import BadInput
 from consort.source import need_source_tree
 
-# In the order of examples/servo/bench/board_count.cpp, behind the empty call.
+# In the order of the counted program's results, behind the empty call.
 OPERATIONS = (
     "step f32",
     "step q31",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between two processors of which at least one is on a board (bench/board/exchange.cpp)."""
+"""Messages between two processors of which at least one is on a board."""
 
 from __future__ import annotations
 

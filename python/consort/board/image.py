@@ -54,12 +54,10 @@ def program_source(name: str) -> Path:
         if not path.is_file():
             raise BadInput("no such program source", file=path)
         return path.resolve()
-    root = need_source_tree("a board")
-    for folder in ("ports/bare/programs", "bench/board"):
-        found = root / folder / f"{name}.cpp"
-        if found.is_file():
-            return found
-    raise BadInput(f"no program '{name}'; give a .cpp file, or one of: identity, exchange")
+    known = {file.stem: file for file in (need_source_tree("a board") / "ports/bare/programs").glob("*.cpp")}
+    if name not in known:
+        raise BadInput(f"no program '{name}'; give a .cpp file, or one of: {', '.join(sorted(known))}")
+    return known[name]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ LONGEST_US = 10**6
 
 @dataclass(frozen=True)
 class Regulation:
-    """What a regulator is told of one core."""
+    """What a regulator is configured with for one core."""
 
     events: int
     """After so many of a period it acts."""

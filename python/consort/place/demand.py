@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-# No more stretches of time are told apart for one set of tasks, and no more sets of a core looked at so.
+# The most stretches of time that are distinguished for one set of tasks, and the most such sets of a core.
 STRETCHES = 64
 SETS = 32
 
