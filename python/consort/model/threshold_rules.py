@@ -69,7 +69,7 @@ def _without_effect(view: View, task: str) -> str | None:
             inherits = view.text("resources", resource, "protocol") == "priority-inheritance"
             if inherits and view.text("tasks", other, "on") == core:
                 return (
-                    f"who wants {resource!r} while another job holds it waits on {core!r}, where thresholds have"
-                    f" no bound; write 'protocol: priority-ceiling' for it, or remove {KEY!r}"
+                    f"a job that finds {resource!r} taken waits on {core!r}, where thresholds have no bound;"
+                    f" write 'protocol: priority-ceiling' for it, or remove {KEY!r}"
                 )
     return None

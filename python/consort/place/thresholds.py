@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from consort.analysis.figures import NotAnalysable
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, tasks_of_core
+from consort.analysis.thresholds import inherited
 from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.errors import BadInput
 from consort.model import System
@@ -126,6 +127,8 @@ def greatest(
 def _may_have_thresholds(whole: Plan, core: str) -> bool:
     planned = whole.cores[core]
     if planned.policy != "fixed-priority" or planned.cache is not None or planned.bandwidth is not None:
+        return False
+    if inherited(whole, core) is not None:
         return False
     return len(planned.tasks) > 1 and not any(whole.tasks[name].waits for name in planned.tasks)
 

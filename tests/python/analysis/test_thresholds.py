@@ -166,7 +166,9 @@ PLATFORM = platform_from_data(
 )
 
 
-def described(scheduling: dict[str, Any] | None = None, **keys: Any) -> System:
+def described(
+    scheduling: dict[str, Any] | None = None, resources: dict[str, Any] | None = None, **keys: Any
+) -> System:
     """The set above; `keys` by task, such as low={"jitter": "1us"}."""
     tasks: dict[str, Any] = {
         "high": {"period": "70us", "deadline": "50us", "wcet": "20us", "priority": 30},
@@ -176,6 +178,7 @@ def described(scheduling: dict[str, Any] | None = None, **keys: Any) -> System:
     }
     tasks = {name: {"on": "m-0"} | task | keys.get(name, {}) for name, task in tasks.items()}
     more = {"scheduling": scheduling} if scheduling else {}
+    more |= {"resources": resources} if resources else {}
     return system_from_data({"consort": 1, "platform": "board", "tasks": tasks, **more}, platform=PLATFORM)
 
 
@@ -241,6 +244,19 @@ def test_where_it_would_not_act_it_is_refused(
         described(scheduling, **keys)
     messages = {problem.field: problem.message for problem in found.value.problems}
     assert says in messages[f"tasks.{task}.preemption_threshold"]
+
+
+def test_beside_priority_inheritance_it_is_refused() -> None:
+    """Who finds a resource taken waits, and what has begun is no stack any more."""
+    section = {"sections": {"lock": {"length": "5us"}}}
+    data = dict.fromkeys(("high", "low"), section)
+    with pytest.raises(BadDescription) as found:
+        described(None, {"lock": {"protocol": "priority-inheritance"}}, **data)
+    messages = {problem.field: problem.message for problem in found.value.problems}
+    assert "waits on 'm-0'" in messages["tasks.middle.preemption_threshold"]
+    assert "priority-ceiling" in messages["tasks.low.preemption_threshold"]
+    held = described(None, {"lock": {"protocol": "priority-ceiling"}}, **data)
+    assert all(bound.response is not None for bound in response_times(held))
 
 
 def test_the_analyses_refuse_it_where_it_makes_no_sense() -> None:
