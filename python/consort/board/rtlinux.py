@@ -8,7 +8,6 @@ the other cores' memory and the shared window held back from Linux (board.yaml, 
 from __future__ import annotations
 
 import gzip
-import re
 import shutil
 import subprocess
 import tempfile
@@ -16,11 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from consort import debian
 from consort.board import qemu
 from consort.board.description import BoardSpec, CoreSpec, LinuxSpec, MemoryRange
 from consort.board.image import COMMON, build
 from consort.errors import BadInput, EnvironmentLacks
 from consort.files import written_whole
+from consort.initramfs import archive_of
 from consort.source import cache_folder, need_source_tree
 
 
@@ -60,14 +61,10 @@ def kernel(linux: LinuxSpec) -> Path:
     found = sorted((cache_folder() / "rt-kernel").glob(f"vmlinuz-*-rt-{linux.architecture}"))
     if found:
         return found[-1]
-    for tool in ("apt-get", "apt-cache", "dpkg-deb"):
-        if shutil.which(tool) is None:
-            raise EnvironmentLacks(
-                f"no {tool} to fetch {linux.package} with",
-                f"put its vmlinuz into {cache_folder() / 'rt-kernel'}",
-            )
     with tempfile.TemporaryDirectory(prefix="consort-rt-kernel-") as folder:
-        path = _fetch(linux, Path(folder))
+        archive = debian.Archive(linux.architecture, Path(folder), _instead())
+        image = archive.download(archive.dependency(linux.package, r"linux-image-\S+"))
+        (path,) = (debian.unpacked([image], Path(folder) / "unpacked") / "boot").glob("vmlinuz-*")
         target = cache_folder() / "rt-kernel" / path.name
         target.parent.mkdir(parents=True, exist_ok=True)
         with written_whole(target) as staged:
@@ -75,34 +72,8 @@ def kernel(linux: LinuxSpec) -> Path:
     return target
 
 
-def _fetch(linux: LinuxSpec, folder: Path) -> Path:
-    """Package lists of the other architecture go to `folder`: the system's stay as they are."""
-    for name in ("lists/partial", "cache/archives/partial", "out"):
-        (folder / name).mkdir(parents=True)
-    options = [
-        *("-o", f"APT::Architecture={linux.architecture}", "-o", f"APT::Architectures={linux.architecture}"),
-        *("-o", "APT::Sandbox::User=root"),
-        *("-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"),
-    ]
-
-    def run(*command: str) -> str:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=folder / "out")
-        if done.returncode != 0:
-            raise EnvironmentLacks(
-                f"{linux.package} cannot be fetched ({(done.stderr or done.stdout).strip()[-300:]})",
-                f"see to the network, or put its vmlinuz into {cache_folder() / 'rt-kernel'}",
-            )
-        return done.stdout
-
-    run("apt-get", *options, "update")
-    match = re.search(r"Depends: (linux-image-\S+)", run("apt-cache", *options, "depends", linux.package))
-    if match is None:
-        raise EnvironmentLacks(f"apt knows no {linux.package}", "add Debian's main archive to its sources")
-    run("apt-get", *options, "download", match[1])
-    (package,) = (folder / "out").glob("*.deb")
-    run("dpkg-deb", "-x", str(package), str(folder / "unpacked"))
-    (image,) = (folder / "unpacked" / "boot").glob("vmlinuz-*")
-    return image
+def _instead() -> str:
+    return f"put its vmlinuz into {cache_folder() / 'rt-kernel'}"
 
 
 def static_program(spec: BoardSpec, sources: Sequence[Path], name: str, *flags: str) -> Path:
@@ -133,31 +104,11 @@ def boot(spec: BoardSpec, program: Path, place: int, folder: Path) -> LinuxBoot:
     linux = _linux(spec)
     init = static_program(spec, [root / "ports/bare/linux/init.cpp"], f"init-{spec.linux_side}")
     initrd = folder / "initrd"
-    initrd.write_bytes(gzip.compress(_cpio({"init": init, "program": program}), 1, mtime=0))
+    initrd.write_bytes(gzip.compress(archive_of({"init": init, "program": program}), 1, mtime=0))
     arguments = f"console={linux.console} earlycon quiet panic=-1 rdinit=/init -- "
     arguments += f"{spec.window.address:#x} {spec.window_bytes:#x} {place}"
     arguments += f" {spec.registers[linux.release_register]:#x}"
     return LinuxBoot(kernel(linux), initrd, _device_tree(spec, folder), arguments)
-
-
-def _cpio(files: dict[str, Path]) -> bytes:
-    """An archive in the kernel's form (newc) of executables, and the console that the first process needs."""
-    out = bytearray()
-
-    def entry(name: str, mode: int, content: bytes = b"", device: tuple[int, int] = (0, 0)) -> None:
-        fields = [len(out), mode, 0, 0, 1, 0, len(content), 0, 0, *device, len(name) + 1, 0]
-        out.extend(b"070701" + b"".join(b"%08x" % field for field in fields))
-        out.extend(name.encode() + b"\0")
-        out.extend(b"\0" * (-len(out) % 4))
-        out.extend(content)
-        out.extend(b"\0" * (-len(out) % 4))
-
-    entry("dev", 0o40755)
-    entry("dev/console", 0o20600, device=(5, 1))
-    for name, path in files.items():
-        entry(name, 0o100755, path.read_bytes())
-    entry("TRAILER!!!", 0)
-    return bytes(out)
 
 
 def _device_tree(spec: BoardSpec, folder: Path) -> Path:
