@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes of remote.rdl what the RTL, the C++ driver and the reader of the documentation need.
+"""Makes of remote.rdl what the RTL, both drivers (C++, Linux) and the reader of the documentation need.
 
 Run with the Python of build/rtl-venv: registers.py write | check | json.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from c_header import c_header
 from systemrdl import RDLCompiler
 from systemrdl.node import AddressableNode, AddrmapNode, RegfileNode, RegNode
 from systemrdl.rdltypes import OnWriteType
@@ -57,6 +58,16 @@ class Register:
     @property
     def writable(self) -> bool:
         return any(field.writable for field in self.fields)
+
+    @property
+    def reset(self) -> int | None:
+        """Its value after reset, None where it depends on the block's shape or on its links."""
+        value = 0
+        for field in self.fields:
+            if field.reset is None:
+                return None
+            value |= field.reset << field.low
+        return value
 
 
 def load() -> list[Register]:
@@ -151,7 +162,7 @@ def package(registers: list[Register]) -> str:
         if not register.arrays:
             name = block + camel(register.name)
             add("logic [11:0]", name, f"12'h{place:03X}")
-            reset = whole_reset(register)
+            reset = register.reset
             if register.name == "id":
                 assert reset is not None
                 add("logic [31:0]", name + "Reset", f"32'h{reset >> 16:04X}_{reset & 0xFFFF:04X}")
@@ -163,16 +174,6 @@ def package(registers: list[Register]) -> str:
 def _files(register: Register) -> str:
     """The names of the register files around it, as they stand before its own."""
     return "".join(array.name + "_" for array in register.arrays)
-
-
-def whole_reset(register: Register) -> int | None:
-    """The register's value after reset, None where it depends on the block's shape or on its links."""
-    value = 0
-    for field in register.fields:
-        if field.reset is None:
-            return None
-        value |= field.reset << field.low
-    return value
 
 
 def header(registers: list[Register]) -> str:
@@ -203,7 +204,7 @@ def header(registers: list[Register]) -> str:
 
 def _struct(register: Register) -> list[str]:
     name = camel(register.name)
-    reset = whole_reset(register)
+    reset = register.reset
     rights = "" if register.writable else " Read-only."
     lines = [f"// {register.desc}{rights}", f"struct {name} {{"]
     lines.append(f"    static constexpr bool kWritable = {'true' if register.writable else 'false'};")
@@ -285,7 +286,7 @@ def as_json(registers: list[Register]) -> str:
                 "writable": r.writable,
                 "mask": sum(((1 << f.width) - 1) << f.low for f in r.fields if f.writable or not r.writable),
                 "clears": sum(((1 << f.width) - 1) << f.low for f in r.fields if f.clears),
-                "reset": whole_reset(r),
+                "reset": r.reset,
             }
         )
     return json.dumps(rows, indent=1)
@@ -302,12 +303,13 @@ def main(words: list[str]) -> int:
     files = {
         HERE / "consort_remote_regs_pkg.sv": package(registers),
         ROOT / "include" / "consort" / "remote" / "registers.hpp": header(registers),
+        ROOT / "ports" / "linux" / "remap-kmod" / "remap_registers.h": c_header(registers, NOTE),
         ROOT / "docs" / "reference" / "remote-registers.md": page(registers),
     }
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if words == ["write"]:
         for path in stale:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(files[path])
             print(f"written: {path.relative_to(ROOT)}")
         return 0

@@ -62,7 +62,7 @@ def test_files_made_from_the_map_are_not_stale():
 def test_a_stale_file_is_named(tmp_path):
     for folder in ("rtl/regs", "include/consort/remote", "docs/reference"):
         (tmp_path / folder).mkdir(parents=True)
-    for name in ("remote.rdl", "registers.py"):
+    for name in ("remote.rdl", "registers.py", "c_header.py"):
         (tmp_path / "rtl/regs" / name).write_text((ROOT / "rtl/regs" / name).read_text())
     assert generator(tmp_path, "write").returncode == 0
     header = tmp_path / "include" / "consort" / "remote" / "registers.hpp"
@@ -70,6 +70,11 @@ def test_a_stale_file_is_named(tmp_path):
     result = generator(tmp_path, "check")
     assert result.returncode == 1
     assert "registers.hpp is not what" in result.stdout and "pkg.sv" not in result.stdout
+    assert generator(tmp_path, "write").returncode == 0
+    header = tmp_path / "ports" / "linux" / "remap-kmod" / "remap_registers.h"
+    header.write_text(header.read_text().replace("0x400U", "0x404U", 1))
+    result = generator(tmp_path, "check")
+    assert result.returncode == 1 and "remap_registers.h is not what" in result.stdout
 
 
 def test_every_register_has_its_reset_value_and_rights(registers):

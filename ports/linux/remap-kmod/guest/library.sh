@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What the tests of the module share. `say` is what the host reads: the kernel's own lines come in between.
+
+remap=/sys/kernel/remap
+online=/sys/devices/system/memory/auto_online_blocks
+failed=0
+in_use=0
+users=
+size=268435456
+
+# The console is serial and the kernel's too: what is said begins with its own line.
+say() { echo "remap-test: $*"; }
+
+# expect WHAT WANTED GOT
+expect() {
+    if [ "$2" = "$3" ]; then
+        say "ok $1"
+    else
+        say "FAILED $1: $3 instead of $2 ($(cat $remap/last_error 2> /dev/null))"
+        failed=$((failed + 1))
+    fi
+}
+
+# attach NAME [WORDS]: exit status is the error number
+attach() { tool write $remap/attach "$*"; }
+detach() { tool write $remap/detach "$1"; }
+
+# The value of a key in the line of a segment.
+of() { sed -n "s/^$1 .*$2=\([^ ]*\).*/\1/p" $remap/segments; }
+status() { sed -n "s/^$1=//p" $remap/status; }
+memory_kb() { sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo; }
+
+load_module() { insmod /remap.ko aperture="$aperture" model=1 "$@"; }
+
+errno() {
+    case $1 in
+        EINTR) echo 4 ;; EIO) echo 5 ;; ENXIO) echo 6 ;; E2BIG) echo 7 ;; ENOENT) echo 2 ;; EBUSY) echo 16 ;;
+        EEXIST) echo 17 ;; ENODEV) echo 19 ;; EINVAL) echo 22 ;; ENOSPC) echo 28 ;; ERANGE) echo 34 ;; EPERM) echo 1 ;;
+        ENOLINK) echo 67 ;; ETIMEDOUT) echo 110 ;;
+    esac
+}
+
+# refused ERRNO WORDS...: an attach that is
+refused() {
+    wanted=$1
+    shift
+    attach "$@"
+    expect "refused $wanted: $*" "$(errno "$wanted")" $?
+}
+
+# wait_for FILE WORDS: until another process has said so
+wait_for() {
+    for try in $(seq 600); do
+        grep -q "$2" "$1" 2> /dev/null && return 0
+        usleep 50000
+    done
+    say "FAILED waiting for '$2' in $1"
+    failed=$((failed + 1))
+}

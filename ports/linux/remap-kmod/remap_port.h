@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files need that compile both in the kernel and as an ordinary program
+ * (remap_table.c, remap_model.c, remap_parse.c): integers, error numbers, memset.
+ */
+#ifndef REMAP_PORT_H
+#define REMAP_PORT_H
+
+#ifdef __KERNEL__
+#include <linux/errno.h>
+#include <linux/string.h>
+#include <linux/types.h>
+#else
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+#endif
+
+#endif
