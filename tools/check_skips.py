@@ -65,6 +65,18 @@ def no_kernel(_: Skip) -> bool:
     return False
 
 
+def no_headers(_: Skip) -> bool:
+    from consort.errors import EnvironmentLacks
+    from consort.remote.kernel import MACHINES, kernel
+
+    try:
+        for machine in MACHINES.values():
+            kernel(machine)
+    except EnvironmentLacks:
+        return True
+    return False
+
+
 def no_crate(_: Skip) -> bool:
     sys.path.insert(0, str(ROOT / "bench/python"))
     from consort.errors import EnvironmentLacks
@@ -83,6 +95,7 @@ CONDITIONS: dict[str, Callable[[Skip], bool]] = {
     "not-root": lambda _: os.geteuid() != 0,
     "no-mount": cannot_mount,
     "no-kernel": no_kernel,
+    "no-headers": no_headers,
     "no-crate": no_crate,
     "no-realtime": no_realtime,
     "no-timer-migration": no_timer_migration,

@@ -11,13 +11,17 @@ from typing import Any
 
 import click
 
+from consort.commands.remote_module import module
 from consort.errors import BadInput
 from consort.model.quantities import Duration, Size
 from consort.model.textvalue import WrongValue
-from consort.remote import pager, window
+from consort.remote import loaded, pager, window
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
+IN_KERNEL = click.option(
+    "--module", "in_kernel", is_flag=True, help="As memory of this machine, by the kernel module remap."
+)
 
 
 @click.group(
@@ -28,8 +32,12 @@ def command() -> None:
     """Memory that sits elsewhere.
 
     serve, run: for any program, by a user-level pager (docs/how-to/remote-pager.md). attach, list, hops,
-    detach: windows behind the simulated cBlock and mBlock of rtl/ (docs/how-to/remote-window.md).
+    detach: windows behind the simulated cBlock and mBlock of rtl/ (docs/how-to/remote-window.md), or with
+    --module memory of this machine's kernel (docs/how-to/remote-kernel.md). module: builds and tests that.
     """
+
+
+command.add_command(module)
 
 
 @command.command(
@@ -48,12 +56,26 @@ def command() -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Record all signals as .fst; of the first window.",
 )
+@IN_KERNEL
+@click.option(
+    "--node", type=click.IntRange(0, 4095), help="With --module: the NUMA node. Default: one of its own."
+)
 def attach(
-    name: str, size: str, address: str, offset: str, link: int, memory: int, rights: str, wave: Path | None
+    name: str,
+    size: str,
+    address: str,
+    offset: str,
+    link: int,
+    memory: int,
+    rights: str,
+    wave: Path | None,
+    in_kernel: bool,
+    node: int | None,
 ) -> None:
     """Attach a segment of remote memory as NAME; start the hardware where it does not run.
 
-    Exit status 2: the hardware's driver refuses the window, and says why. 3: its tools are not there.
+    With --module it becomes memory of this machine, online and movable. Exit status 2: the driver refuses the
+    window, and says why. 3: its tools are not there, or the module is not loaded.
     """
     if not NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no name: letters, digits, and _ . - after the first", field="NAME")
@@ -63,6 +85,18 @@ def attach(
         raise BadInput("not below 0", field="--link" if link < 0 else "--memory")
     if wave is not None and not wave.resolve().parent.is_dir():
         raise BadInput(f"there is no folder {wave.resolve().parent}", field="--wave")
+    if in_kernel:
+        if wave is not None or rights != "rw":
+            raise BadInput("memory of the kernel is rw, and has no --wave", field="--module")
+        words = dict(zip(("address", "size", "offset"), places, strict=True)) | {
+            "link": link,
+            "memory": memory,
+        }
+        made = loaded.Module().attach(name, words if node is None else words | {"node": node})
+        click.echo(f"{name}: {size_bytes} bytes at {places[0]:#x}, NUMA node {made['node']}")
+        return
+    if node is not None:
+        raise BadInput("only with --module", field="--node")
     with window.alone():
         hardware = window.running()
         if hardware is not None and wave is not None:
@@ -106,8 +140,18 @@ def _number(field: str, text: str) -> int:
 
 @command.command(context_settings=SETTINGS, epilog="Example: consort remote detach demo")
 @click.argument("name")
-def detach(name: str) -> None:
-    """Detach the window NAME; with the last one the hardware, and what its memory holds, ends."""
+@IN_KERNEL
+def detach(name: str, in_kernel: bool) -> None:
+    """Detach the window NAME; with the last one the hardware, and what its memory holds, ends.
+
+    With --module its pages in use are migrated to other memory first. Exit status 1: they cannot be.
+    """
+    if in_kernel:
+        if not NAME.fullmatch(name):
+            raise BadInput(f"{name!r} is no name of a segment")
+        loaded.Module().detach(name)
+        click.echo(f"{name}: detached")
+        return
     with window.alone():
         hardware = window.running()
         if hardware is None:
@@ -122,8 +166,12 @@ def detach(name: str) -> None:
 
 @command.command("list", context_settings=SETTINGS, epilog="Example: consort remote list --json")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def list_windows(as_json: bool) -> None:
+@IN_KERNEL
+def list_windows(as_json: bool, in_kernel: bool) -> None:
     """List the attached windows, with the counters of their registers."""
+    if in_kernel:
+        _list_segments(as_json)
+        return
     hardware = window.running()
     listed: dict[str, Any] = {"windows": []} if hardware is None else hardware.listing()
     if as_json:
@@ -138,6 +186,21 @@ def list_windows(as_json: bool) -> None:
             f"  memory {item['memory']} at {item['offset']:#x}"
             f"  {item['reads']} reads, {item['writes']} writes"
         )
+
+
+def _list_segments(as_json: bool) -> None:
+    segments = loaded.Module().segments()
+    if as_json:
+        click.echo(json.dumps({"segments": segments}, indent=1))
+        return
+    for each in segments:
+        click.echo(
+            f"{each['name']:<16} {each['address']:#012x}  {each['size']:>12} B  {each['state']}"
+            f"  node {each['node']}  {each['movable']} B online and movable"
+            f"  {each['reads']} reads, {each['writes']} writes"
+        )
+    if not segments:
+        click.echo("no segment is attached")
 
 
 @command.command(context_settings=SETTINGS, epilog="Example: consort remote hops")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``consort remote module``: the kernel module of remote memory, built and tested in an emulated machine."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from consort.errors import SystemFails
+from consort.progress import progress_bar
+from consort.remote import guest, kernel
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+TESTS = {
+    "quick": "attach 256 MiB, use it, detach it with pages in use; what is refused",
+    "faults": "blocks that fail, pinned pages, several users at once, random requests",
+    "cycles": "attach, use and detach again and again under memory load",
+    "stream": "copy, scale, add and triad on local, remote and both memories",
+}
+
+
+@click.group("module", context_settings=SETTINGS, epilog="Example: consort remote module test quick")
+def module() -> None:
+    """The Linux kernel module that attaches remote memory as hot-plugged memory.
+
+    It is GPL-2.0, alone in Consort (docs/how-to/remote-kernel.md).
+    """
+
+
+_MACHINE = click.option(
+    "--machine", type=click.Choice(list(kernel.MACHINES)), default="x86-64", show_default=True
+)
+
+
+@module.command(context_settings=SETTINGS, epilog="Example: consort remote module build --machine aarch64")
+@_MACHINE
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def build(machine: str, as_json: bool) -> None:
+    """Build remap.ko for Debian's kernel, whose headers are fetched once; nothing is installed.
+
+    For the kernel that runs here: make -C ports/linux/remap-kmod. Exit status 3: the compiler or the headers
+    cannot be had.
+    """
+    found = kernel.kernel(kernel.MACHINES[machine])
+    path = kernel.module(found)
+    if as_json:
+        click.echo(json.dumps({"module": str(path), "release": found.release, "version": found.version}))
+        return
+    click.echo(f"{path}\nfor {found.release} (Debian {found.version})")
+
+
+@module.command(context_settings=SETTINGS, epilog="Example: consort remote module test cycles --cycles 1000")
+@click.argument("name", type=click.Choice(list(TESTS)), default="quick")
+@_MACHINE
+@click.option("--cycles", type=click.IntRange(1, 100_000), default=10, show_default=True, help="Of cycles.")
+@click.option("--patience", type=click.IntRange(1), default=900, show_default=True, help="Seconds at most.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def test(name: str, machine: str, cycles: int, patience: int, as_json: bool) -> None:
+    """Run one of the module's tests in a QEMU guest (software emulation, a model of the registers).
+
+    quick, faults, cycles or stream. Exit status 1: a check fails, or the kernel's log has a warning.
+    """
+    found = kernel.kernel(kernel.MACHINES[machine])
+    with progress_bar(as_json) as show:
+        said = guest.run(found, name, patience, lambda _: show(f"{name} in a guest", None), cycles=cycles)
+    if as_json:
+        click.echo(
+            json.dumps(
+                {
+                    "test": name,
+                    "machine": machine,
+                    "kernel": f"{found.release} ({found.version})",
+                    "good": said.good,
+                    "failed": said.failed,
+                    "warnings": said.wrong,
+                    "said": said.figures,
+                    "provenance": "emulated: no figure of hardware",
+                },
+                indent=1,
+            )
+        )
+    else:
+        for line in said.figures:
+            click.echo(line)
+        click.echo(f"{len(said.good)} checks hold; {found.release} (Debian {found.version}), emulated")
+    if not said.passed:
+        raise SystemFails("; ".join([*said.failed, *said.wrong[:5]]))

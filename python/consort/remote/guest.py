@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel module in a QEMU guest: runs a test of ports/linux/remap-kmod/guest, reads what it says."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from consort.builds import digest, kept
+from consort.errors import EnvironmentLacks, SystemFails
+from consort.initramfs import archive_of
+from consort.remote.kernel import Kernel, Machine, module, sources
+
+# What the kernel says when something is wrong with it, whose fault ever it is.
+WRONG = re.compile(
+    r"\bWARNING\b|\bBUG\b|Call [Tt]race:|\bOops\b|Kernel panic|general protection|INFO: task .* blocked"
+)
+SAID = re.compile(r"remap-test: (.*)")
+NEAR, FAR, APERTURE = 512 << 20, 768 << 20, 512 << 20
+# Of an emulated processor that the host may leave without time: its clocks then look broken, it never hangs.
+STARVED = "no_timer_check tsc=reliable nowatchdog rcupdate.rcu_cpu_stall_suppress=1"
+
+
+@dataclass
+class Said:
+    """What a guest said until it switched off."""
+
+    log: list[str] = field(default_factory=list)
+    good: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    figures: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    ended: bool = False
+    seconds: float = 0.0
+
+    def hear(self, line: str) -> None:
+        self.log.append(line)
+        # The kernel may write into a line of the test.
+        said = SAID.search(line)
+        if said is not None:
+            words = said[1]
+            if words.startswith("ok "):
+                self.good.append(words.removeprefix("ok "))
+            elif words.startswith("FAILED"):
+                self.failed.append(words)
+            elif words.startswith("result "):
+                self.ended = True
+            else:
+                self.figures.append(words)
+        elif re.match(r"(stream|fuzz|load|hold|user \d):? ", line):
+            self.figures.append(line)
+        elif WRONG.search(line):
+            self.wrong.append(line)
+
+    @property
+    def passed(self) -> bool:
+        return self.ended and not self.failed and not self.wrong
+
+
+def _tool(machine: Machine) -> Path:
+    """The static program of the tests, for the guest."""
+    compiler = machine.compiler()
+    files = sorted((sources() / "guest").glob("*.[ch]"))
+    parts: list[str | bytes] = [compiler]
+    for file in files:
+        parts += [file.name, file.read_bytes()]
+
+    def make(target: Path, scratch: Path) -> None:
+        command = [compiler, "-O2", "-static", "-Wall", "-Wextra", "-Werror", "-o", str(target)]
+        command += [str(file) for file in files if file.suffix == ".c"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemFails(f"the guest's program does not build: {done.stderr[-2000:]}")
+
+    return kept("kernel-modules", digest(parts), "tool", make)
+
+
+def _initrd(kernel: Kernel, folder: Path) -> Path:
+    files = {"remap.ko": module(kernel), "bin/busybox": kernel.busybox, "bin/tool": _tool(kernel.machine)}
+    files |= {path.name: path for path in (sources() / "guest").iterdir() if path.suffix in (".sh", "")}
+    files |= {path.name: path for path in sorted((kernel.folder / "modules").glob("virtio*.ko"))}
+    made = folder / "initrd"
+    made.write_bytes(gzip.compress(archive_of(files, ("bin", "proc", "sys", "tmp")), 1, mtime=0))
+    return made
+
+
+def _command(kernel: Kernel, initrd: Path, test: str, values: Mapping[str, object]) -> list[str]:
+    machine = kernel.machine
+    program = shutil.which(machine.emulator)
+    if program is None:
+        raise EnvironmentLacks(
+            f"no {machine.emulator}", f"install it: apt-get install {machine.emulator_package}"
+        )
+    base = machine.ram + NEAR
+    words = f"console={machine.console} panic=-1 {STARVED} rdinit=/init mem={NEAR >> 20}M remap.test={test}"
+    words += f" remap.base={base} remap.aperture={base:#x}+{APERTURE >> 20}M"
+    words += "".join(f" remap.{key}={value}" for key, value in values.items())
+    command = [program, *machine.options, "-accel", "tcg,thread=multi", "-smp", "2"]
+    command += ["-display", "none", "-monitor", "none", "-nodefaults", "-no-reboot", "-serial", "stdio"]
+    command += ["-kernel", str(kernel.image), "-initrd", str(initrd), "-append", words]
+    # The second node's memory is held back from the kernel (mem=): the aperture, and some behind it, where
+    # QEMU puts its tables.
+    command += ["-m", f"{(NEAR + FAR) >> 20}M"]
+    command += ["-object", f"memory-backend-ram,id=near,size={NEAR}"]
+    command += ["-object", f"memory-backend-ram,id=far,size={FAR}"]
+    command += ["-numa", "node,nodeid=0,memdev=near,cpus=0-1", "-numa", "node,nodeid=1,memdev=far"]
+    return command
+
+
+def run(
+    kernel: Kernel,
+    test: str,
+    patience_s: float,
+    tell: Callable[[str], None] = lambda _: None,
+    command_of: Callable[[Kernel, Path, str, Mapping[str, object]], list[str]] = _command,
+    **values: object,
+) -> Said:
+    """Boots the kernel for one test; `tell` gets each line of its console. One that takes longer is ended."""
+    said = Said()
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="consort-guest-") as folder:
+        command = command_of(kernel, _initrd(kernel, Path(folder)), test, values)
+        for line in _console(command, patience_s):
+            said.hear(line)
+            tell(line)
+    said.seconds = time.monotonic() - begin
+    if not said.ended and not said.wrong:
+        said.wrong.append(
+            f"the guest did not end in {patience_s:g} s; its last words: " + " | ".join(said.log[-3:])
+        )
+    return said
+
+
+def _console(command: Sequence[str], patience_s: float) -> Iterator[str]:
+    """The lines of a guest's console as they come, until it ends or its time is up."""
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as process:
+        guard = threading.Timer(patience_s, process.kill)
+        guard.start()
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                yield line.decode(errors="replace").rstrip()
+        finally:
+            guard.cancel()
+            process.kill()
