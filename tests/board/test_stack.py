@@ -108,14 +108,20 @@ def test_one_job_a_level_counts(tmp_path: Path) -> None:
     built = programs.build(where, silent)
     graph = call_graph_of(built.images["rv64"])
 
-    def levels(policy: str) -> list[int]:
+    def levels(policy: str, thresholds: dict[str, int] | None = None) -> list[int]:
         core = replace(where.plan.cores["rv64-0"], policy=policy)
         made = replace(where.plan, cores={"rv64-0": core})
+        for task, threshold in (thresholds or {}).items():
+            kept = replace(made.tasks[task], threshold=threshold)
+            made = replace(made, tasks={**made.tasks, task: kept})
         return [one.bytes for one in stack.stack_bound(made, "rv64-0", where.bare["rv64-0"], graph).levels]
 
     assert levels(FIXED) == [one.bytes for one in built.stacks["rv64-0"].levels]
     fixed, edf, not_preemptive = (levels(p) for p in (FIXED, "edf", "fixed-priority-non-preemptive"))
     assert len(fixed) == len(edf) == 3 and not_preemptive == fixed[:1] and min(fixed) > 512
+    # The ranks are 3, 2 and 1: the least urgent is preempted by the most urgent one only, then by none.
+    assert levels(FIXED, {"t2": 2}) == fixed[:2] and levels(FIXED, {"t2": 3}) == fixed[:2]
+    assert levels(FIXED, {"t2": 3, "t1": 3}) == fixed[:1]
 
 
 @pytest.mark.parametrize(

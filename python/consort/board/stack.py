@@ -163,6 +163,8 @@ def stack_bound(plan: Plan, name: str, core: CoreSpec, graph: CallGraph) -> Stac
             Level(tuple(t.name for t in level), frame + needs(level, interrupts))
             for level in _levels(planned.policy, tasks)
         )
+        if any(task.threshold is not None for task in tasks):
+            levels = _largest_pile(levels, plan)
         found = StackBound(_given(graph), needs([], [MAIN]), levels, frame + needs([], interrupts))
     if found.bytes > found.given:
         largest = max(found.levels, key=lambda level: level.bytes, default=None)
@@ -189,6 +191,22 @@ def _levels(policy: str, tasks: Sequence[PlannedTask]) -> Iterator[list[PlannedT
     else:
         for rank in sorted({task.rank for task in tasks}):
             yield [task for task in tasks if task.rank == rank]
+
+
+def _largest_pile(levels: Sequence[Level], plan: Plan) -> tuple[Level, ...]:
+    """The jobs of which each preempts the one below that need most together.
+
+    `levels` have one task each, the least urgent first.
+    """
+    # The rank of the lowest, bytes, and levels from the lowest on.
+    piles: list[tuple[int, int, tuple[Level, ...]]] = []
+    for level in reversed(levels):
+        task = plan.tasks[level.tasks[0]]
+        limit = task.rank if task.threshold is None else task.threshold
+        above = [pile for pile in piles if pile[0] > limit]
+        _, most, on_top = max(above, key=lambda pile: pile[1], default=(0, 0, ()))
+        piles.append((task.rank, level.bytes + most, (level, *on_top)))
+    return max(piles, key=lambda pile: pile[1])[2]
 
 
 def _stated(plan: Plan, task: str) -> int | None:

@@ -162,6 +162,8 @@ class _Drawing:
         badge = 0.0
         if task.priority is not None:
             text = f"priority {task.priority}"
+            if task.preemption_threshold is not None:
+                text += f", threshold {task.preemption_threshold}"
             badge = width_of(text, 10) + 8
             canvas.text(box.right - 8, box.y + 17, text, size=10, fill=DIM, anchor="end")
         chains = [chain for chain, c in self.system.chains.items() if name in c.path]

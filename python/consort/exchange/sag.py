@@ -56,6 +56,8 @@ def jobs_of(system: System, core: str, report: Report) -> tuple[list[Job], int]:
         _analysable(system, name)
         if system.tasks[name].sections and policy == "fixed-priority":
             report.leave("resources", name, "the analysis takes each job to run to its end")
+        if system.tasks[name].preemption_threshold is not None:
+            report.leave("preemption threshold", name, "the analysis takes each job to run to its end")
         if system.tasks[name].self_suspension:
             report.leave("self-suspension", name, "a job of the file does not wait")
     tasks = [system.tasks[name] for name in names]
