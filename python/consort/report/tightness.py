@@ -9,17 +9,20 @@ from typing import Any
 
 
 def tightness(verdict: Mapping[str, Any]) -> list[str]:
-    """A sentence, or none where nothing that was seen has a bound."""
+    """A sentence, or none where nothing that was seen has a bound. An endless time is one not served."""
     ratios = {
-        (row["subject"], row["quantity"]): row["undisturbed"] / row["bound"]
+        (row["subject"], row["quantity"]): float(row["undisturbed"]) / float(row["bound"])
         for row in verdict["rows"]
-        if row["bound"] and row["undisturbed"] is not None
+        if row["bound"] not in (None, 0, "inf") and row["undisturbed"] is not None
     }
     if not ratios:
         return []
     (subject, quantity), closest = max(ratios.items(), key=lambda entry: entry[1])
+    middle, nearest = (
+        "∞" if value == float("inf") else f"{value:.2f}" for value in (median(ratios.values()), closest)
+    )
     many = "1 bound" if len(ratios) == 1 else f"{len(ratios)} bounds"
     return [
-        f"Longest undisturbed time over its bound: median {median(ratios.values()):.2f} of {many},"
-        f" the closest {closest:.2f} ({quantity} of {subject})."
+        f"Longest undisturbed time over its bound: median {middle} of {many},"
+        f" the closest {nearest} ({quantity} of {subject})."
     ]
