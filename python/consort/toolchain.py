@@ -50,11 +50,10 @@ def tool(name: str) -> Path:
     return own_program(name, folder / f"{name.replace('-', '_')}.cpp", (folder,), TOOL_FLAGS)
 
 
-# Of ports/linux/remote: what is a program or a library by itself, with flags of its compiler and its linker.
-REMOTE_PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "serve": ((), ()),
-    "preload": (("-fPIC", "-fvisibility=hidden"), ("-shared",)),
-}
+# Of ports/linux/remote: what is a program or a library by itself, with flags of its linker. The compiler's
+# are the same, so that ccache has of one what the other needs.
+REMOTE_PARTS: dict[str, tuple[str, ...]] = {"serve": (), "preload": ("-shared",)}
+REMOTE_FLAGS = ("-fPIC", "-fvisibility=hidden")
 # The Debian package of a header that a compiler may not find.
 PACKAGES = {
     "nlohmann/json.hpp": "nlohmann-json3-dev",
@@ -70,7 +69,7 @@ def remote_part(name: str) -> Path:
     Raises EnvironmentLacks where it cannot be built.
     """
     folder = cpp_tree() / "ports" / "linux" / "remote"
-    flags, link = REMOTE_PARTS[name]
+    link = REMOTE_PARTS[name]
     others = tuple(part for part in REMOTE_PARTS if part != name)
     more = tuple(
         file
@@ -79,7 +78,7 @@ def remote_part(name: str) -> Path:
     )
     libraries = (*link, "-lsodium", "-lisal")
     source = folder / f"{name}.cpp"
-    return own_program(f"remote-{name}", source, (folder,), (*TOOL_FLAGS, *flags), more, libraries)
+    return own_program(f"remote-{name}", source, (folder,), (*TOOL_FLAGS, *REMOTE_FLAGS), more, libraries)
 
 
 def own_program(
@@ -105,14 +104,18 @@ def own_program(
         if sys.stderr.isatty():
             print(f"building consort-{name} (once)", file=sys.stderr)
         command = [cxx, *flags, *(f"-I{place}" for place in places)]
-        objects: list[str] = []
-        for file in (source, *more):
-            objects.append(str(scratch / f"{file.stem}.o"))
-            done = compiled([*command, "-c", str(file), "-o", objects[-1]], scratch)
-            if done.returncode != 0:
-                break
-        else:
-            done = run_tool([*command, *objects, "-o", str(target), "-pthread", *link], scratch)
+        from concurrent.futures import ThreadPoolExecutor  # only where something is built
+
+        objects = {file: str(scratch / f"{file.stem}.o") for file in (source, *more)}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            each = list(
+                pool.map(
+                    lambda file: compiled([*command, "-c", str(file), "-o", objects[file]], scratch), objects
+                )
+            )
+        done = next((done for done in each if done.returncode != 0), None) or run_tool(
+            [*command, *objects.values(), "-o", str(target), "-pthread", *link], scratch
+        )
         if done.returncode == 0:
             return
         for header, package in PACKAGES.items():

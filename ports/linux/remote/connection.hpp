@@ -1,39 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One connected socket that carries messages of protocol.hpp. Its functions neither allocate nor throw: they
-// run in the signal handler of a faulting thread.
+// One connected socket that carries messages of protocol.hpp. Its functions neither allocate nor throw after
+// the first attach: they run in the signal handler of a faulting thread.
 #pragma once
 
 #include <sys/uio.h>
 
 #include <chrono>
 #include <cstdint>
-#include <string>
+#include <memory>
 
+#include "keys.hpp"
 #include "protocol.hpp"
 
 namespace consort::remote {
-
-// The pre-shared key, as it is used: the hash of what its file holds.
-using Key = std::array<std::uint8_t, 32>;
-
-// Reads a key: a regular file of at least 32 bytes that nobody but its owner may read. Throws
-// std::invalid_argument.
-Key read_key(const std::string& path);
 
 class Connection {
   public:
     // Takes the socket over. `spin`: how long a wait polls before it sleeps; `patience`: how long it lasts.
     Connection(int socket, std::chrono::microseconds spin, std::chrono::milliseconds patience) noexcept
-        : socket_(socket), spin_(spin), patience_(patience) {}
+        : socket_(socket), first_(socket), spin_(spin), patience_(patience) {}
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
     ~Connection();
 
-    // From now on each header is signed under `key`, and sequence numbers are checked.
-    void secure(const std::array<std::uint8_t, 16>& key) noexcept;
+    // From now on sequence numbers are checked, and each header is signed or, with a cipher, each message
+    // encrypted. False where there is no memory for that.
+    [[nodiscard]] bool secure(const SessionKeys& keys, Cipher cipher, bool is_server) noexcept;
 
-    // Sends one message: the operation and length are filled in. `descriptor`, where not below 0, goes along.
+    // Goes on over another socket, to which nothing was sent yet; the one before is shut down.
+    void renew(int socket) noexcept;
+    // Whether the calling thread can use its socket: tables of descriptors are not all the same.
+    [[nodiscard]] bool reachable() const noexcept;
+    // Nothing goes over it any more.
+    void cut() const noexcept;
+
+    // Sends one message: the length and whatever signs it are filled in. `descriptor`, where not below 0,
+    // goes along; not with a cipher.
     Outcome send(Header header, const void* first, std::size_t first_bytes, const void* second = nullptr,
                  std::size_t second_bytes = 0, int descriptor = -1) noexcept;
 
@@ -42,7 +45,9 @@ class Connection {
     Outcome receive(Header& header, void* payload, std::size_t capacity, bool forever = false,
                     int* descriptor = nullptr) noexcept;
 
-    // A client's request and the answer to it, which must be `expected`.
+    // What answers the request that was sent last; it must be `expected`.
+    Outcome receive_answer(Operation expected, Header& answer, void* payload, std::size_t capacity) noexcept;
+    // Sends a request, and receives what answers it.
     Outcome ask(Header request, const void* first, std::size_t first_bytes, const void* second,
                 std::size_t second_bytes, Operation expected, Header& answer, void* payload,
                 std::size_t capacity) noexcept;
@@ -59,30 +64,39 @@ class Connection {
 
   private:
     Outcome wait(short events, bool forever, std::chrono::steady_clock::time_point begun) const noexcept;
+    Outcome send_parts(std::array<iovec, 3> all, std::size_t used, int descriptor) noexcept;
+    Outcome receive_plain(Header& header, void* payload, std::size_t capacity, bool forever,
+                          int* descriptor) noexcept;
+    // One message in the encrypted form: header and payload are each sealed, under numbers of one sequence.
+    Outcome send_sealed(const Header& header, const void* first, std::size_t first_bytes, const void* second,
+                        std::size_t second_bytes) noexcept;
+    Outcome receive_sealed(Header& header, void* payload, std::size_t capacity, bool forever) noexcept;
     [[nodiscard]] std::uint64_t tag_of(const Header& header) const noexcept;
     [[nodiscard]] bool plausible(const Header& header, std::size_t capacity) const noexcept;
 
     int socket_;
+    int first_;         // that it was made with
+    int renewed_ = -1;  // that `renew` gave it, and in which table of descriptors that is
+    int table_ = 0;
     std::chrono::microseconds spin_;
     std::chrono::milliseconds patience_;
     bool secured_ = false;
     std::array<std::uint8_t, 16> key_{};
+    std::unique_ptr<Sealer> sealer_;  // where messages are encrypted; kept over `renew` for its memory
+    bool sealed_ = false;
     Refusal refusal_ = Refusal::none;
 };
 
-// The client's half of the attach: a proof of the key each way, then a session key. `id` zero asks for a new
-// segment of `bytes` and receives its identifier; else a further connection to that one is made.
-Outcome client_handshake(Connection& connection, const Key& key, std::uint64_t bytes, SegmentId& id,
-                         int* descriptor = nullptr) noexcept;
-
-// Both halves use these. The transcript holds both nonces, so neither half of an old one proves anything.
-struct Transcript {
-    Nonce server;
-    Nonce client;
-    std::uint64_t bytes;
-    SegmentId segment;
+// A client's attach: a proof of the key each way, then keys of this connection alone.
+struct ClientAttach {
+    std::uint64_t bytes = 0;
+    SegmentId id{};   // zeros ask for a new segment and receive its identifier
+    Secret secret{};  // of the segment: received with it, needed for each further connection to it
+    std::uint32_t ciphers = only(Cipher::none);
+    std::uint32_t keep_ms = 0;
+    Role role = Role::fetches;
 };
-Proof prove(const Key& key, char role, const Transcript& transcript) noexcept;
-std::array<std::uint8_t, 16> session_key(const Key& key, const Transcript& transcript) noexcept;
+Outcome client_handshake(Connection& connection, const Key& key, ClientAttach& wanted,
+                         int* descriptor = nullptr) noexcept;
 
 }  // namespace consort::remote

@@ -39,6 +39,13 @@ inline int out_of_the_way(int made) {
     return moved;
 }
 
+// Which table of descriptors the calling thread has: 0 is the program's, else the first thread that had it.
+// Read in signal handlers, of a preloaded library, too.
+__attribute__((tls_model("initial-exec"))) inline thread_local int table_of_thread = 0;
+inline int own_table() noexcept {
+    return table_of_thread;
+}
+
 // Gives the calling thread a table of its own that holds standard error and the high numbers: the program's
 // other files close when the program closes them. Kernels before 5.9 cannot: the table stays the program's.
 inline void keep_own_descriptors() noexcept {
@@ -46,6 +53,7 @@ inline void keep_own_descriptors() noexcept {
     constexpr unsigned unshare = 1U << 1U;  // CLOSE_RANGE_UNSHARE
     if (::syscall(SYS_close_range, STDIN_FILENO, STDOUT_FILENO, unshare) == 0) {
         ::syscall(SYS_close_range, STDERR_FILENO + 1, first_descriptor() - 1, 0);
+        table_of_thread = static_cast<int>(::syscall(SYS_gettid));
     }
 #endif
 }

@@ -110,7 +110,8 @@ Pager::Pager(const PagerOptions& options, std::unique_ptr<Transport> transport, 
       low_(std::min<std::int64_t>(std::max<std::int64_t>(128, cache_pages_ / 32), cache_pages_ / 4)),
       high_(2 * low_),
       free_(cache_pages_),
-      bounce_(new std::byte[most_pages * page_bytes]) {
+      bounce_(new std::byte[most_pages * page_bytes]),
+      recorder_(options.record ? pages_ : 0) {
     clean_.reserve(most_pages);
     dirty_.reserve(most_pages);
     made_by_ = ::getpid();
@@ -134,12 +135,19 @@ Pager::~Pager() {
     if (::getpid() != made_by_) {
         // A child after fork(): it has neither the threads nor the range.
         evictor_.detach();
-        if (handler_.joinable()) {
-            handler_.detach();
+        for (std::thread* each : {&handler_, &prefetcher_}) {
+            if (each->joinable()) {
+                each->detach();
+            }
         }
         return;
     }
-    ending_.store(true, release);
+    {
+        const std::lock_guard lock(ordering_);
+        ending_.store(true, release);
+    }
+    ordered_.notify_all();
+    transport_->give_up();
     wanted_.store(1, release);
     wake_evictor();
     const std::uint64_t one = 1;
@@ -147,6 +155,9 @@ Pager::~Pager() {
     evictor_.join();
     if (handler_.joinable()) {
         handler_.join();
+    }
+    if (prefetcher_.joinable()) {
+        prefetcher_.join();
     }
     ::close(stop_);
     if (process_ >= 0) {
@@ -209,24 +220,40 @@ void Pager::make_writable(std::uint32_t page, std::uint32_t word) noexcept {
 // The page is busy and has its frame in the cache.
 bool Pager::bring(std::uint32_t page, std::uint32_t word, bool write) noexcept {
     const bool homed = (word & Page::homed) != 0;
-    std::uint32_t wanted = std::min(window_for(page), pages_ - page);
-    std::uint32_t count = 1;
-    if (wanted > 1) {
-        const std::uint32_t most = 1 + take_spare_frames(wanted - 1);
-        while (count < most) {
-            std::uint32_t next = words_[page + count].load(acquire);
-            if (Page::state(next) != PageState::away || ((next & Page::homed) != 0) != homed ||
-                !words_[page + count].compare_exchange_strong(next, Page::with(next, PageState::busy),
-                                                              both)) {
-                break;
-            }
-            ++count;
-        }
-        give_frames(most - count);
+    Run run = sequences_.expected(page, options_.prefetch);
+    claim_more(run, homed);
+    const Outcome why = fill(run, homed, write);
+    if (why != Outcome::good) {
+        complain(reinterpret_cast<std::uintptr_t>(base()) + page * page_bytes, why);
+        return false;
     }
-    const std::uint32_t claimed = count;
-    const std::byte* source = nullptr;
-    Outcome why = Outcome::good;
+    sequences_.brought(run);
+    if (run.count > 1) {
+        counted_.prefetched.fetch_add(run.count - 1, relaxed);
+    }
+    return true;
+}
+
+void Pager::claim_more(Run& run, bool homed) noexcept {
+    if (run.count == 1) {
+        return;
+    }
+    const std::uint32_t most = 1 + take_spare_frames(run.count - 1);
+    run.count = 1;
+    while (run.count < most && run.page(run.count) < pages_) {
+        std::atomic<std::uint32_t>& at = words_[run.page(run.count)];
+        std::uint32_t next = at.load(acquire);
+        if (Page::state(next) != PageState::away || ((next & Page::homed) != 0) != homed ||
+            !at.compare_exchange_strong(next, Page::with(next, PageState::busy), both)) {
+            break;
+        }
+        ++run.count;
+    }
+    give_frames(most - run.count);
+}
+
+Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
+    const std::uint32_t claimed = run.count;
     const bool mapped = options_.pages == Pages::mapped;
     const bool alone = homed && transport_->serial();
     if (alone) {
@@ -235,49 +262,58 @@ bool Pager::bring(std::uint32_t page, std::uint32_t word, bool write) noexcept {
             patience.wait();
         }
     }
-    if (mapped) {
-        // It can be written to from now on.
-        write = true;
-        if (memory_.resume(page * page_bytes, count * page_bytes) != 0) {
-            why = Outcome::out_of_memory;
-        }
-    } else if (source_of(page, homed, count, source, why)) {
-        // `busy` keeps others away until all of them are there.
-        if (const int error = memory_.copy(page * page_bytes, source, count * page_bytes, !write);
-            error != 0) {
-            why = Outcome::out_of_memory;
-        }
+    // A mapped page can be written to from now on.
+    write = write || mapped;
+    Fetched found{nullptr, 0};
+    Outcome why = mapped ? Outcome::good : source_of(run, homed, write, found);
+    // `busy` keeps others away until all of them are there.
+    if (why == Outcome::good && place(run, found, write) != 0) {
+        why = Outcome::out_of_memory;
     }
     if (alone) {
         fetching_.clear(release);
     }
     if (why != Outcome::good) {
         // Some of them may be there: nobody may take them for what they are not.
-        memory_.drop(page * page_bytes, claimed * page_bytes);
-        count = 0;
+        for (std::uint32_t i = 0; i < claimed; ++i) {
+            memory_.drop(run.page(i) * page_bytes, page_bytes);
+        }
+        run.count = 0;
     }
     for (std::uint32_t i = 0; i < claimed; ++i) {
-        std::uint32_t then = Page::with(words_[page + i].load(relaxed), PageState::away);
-        if (i < count) {
+        const std::uint32_t page = run.page(i);
+        std::uint32_t then = Page::with(words_[page].load(relaxed), PageState::away);
+        if (i < run.count) {
             then = Page::with(then, PageState::resident) | (write ? Page::dirty : 0) |
                    (mapped ? Page::homed : 0);
         }
-        if (i == 0 && count != 0 && homed && came_back_soon(page)) {
+        if (i == 0 && run.count != 0 && homed && came_back_soon(page)) {
             then |= Page::lap;
         }
-        words_[page + i].store(then, release);
-        if (i < count) {
-            queue_.add(page + i);
+        words_[page].store(then, release);
+        if (i < run.count) {
+            queue_.add(page);
         }
     }
-    give_frames(claimed - count);
-    if (why != Outcome::good) {
-        complain(reinterpret_cast<std::uintptr_t>(base()) + page * page_bytes, why);
-        return false;
+    give_frames(claimed - run.count);
+    (homed ? counted_.fetched : counted_.zeroed).fetch_add(run.count, relaxed);
+    recorder_.note(run);
+    return why;
+}
+
+int Pager::place(const Run& run, const Fetched& found, bool write) noexcept {
+    const bool mapped = options_.pages == Pages::mapped;
+    const bool together = run.stride == 1 && (mapped || found.step == std::ptrdiff_t{page_bytes});
+    const std::uint32_t pages = together ? run.count : 1;
+    for (std::uint32_t i = 0; i < run.count; i += pages) {
+        const std::size_t at = run.page(i) * page_bytes;
+        const int error = mapped ? memory_.resume(at, pages * page_bytes)
+                                 : memory_.copy(at, found.data + i * found.step, pages * page_bytes, !write);
+        if (error != 0) {
+            return error;
+        }
     }
-    (homed ? counted_.fetched : counted_.zeroed).fetch_add(count, relaxed);
-    brought(page, count);
-    return true;
+    return 0;
 }
 
 // Fewer pages were evicted after this one than the cache holds.
@@ -286,51 +322,94 @@ bool Pager::came_back_soon(std::uint32_t page) const noexcept {
     return evictions - evicted_at_[page] < static_cast<std::uint32_t>(cache_pages_);
 }
 
-// Where the pages' content is. `count` shrinks to the pages before the first prefetched one that is not
+// Where the pages' content is. The run shrinks to the pages before the first prefetched one that is not
 // whole.
-bool Pager::source_of(std::uint32_t page, bool homed, std::uint32_t& count, const std::byte*& source,
-                      Outcome& why) noexcept {
+Outcome Pager::source_of(Run& run, bool homed, bool& write, Fetched& found) noexcept {
     if (!homed) {
-        source = zeros.data();
-        return true;
+        found = {zeros.data(), static_cast<std::ptrdiff_t>(page_bytes)};
+        return Outcome::good;
     }
-    why = lost() ? why_lost_.load(relaxed) : transport_->fetch(page, count, bounce_.get(), source);
+    const Outcome why = lost() ? why_lost_.load(relaxed) : transport_->fetch(run, bounce_.get(), found);
     if (why != Outcome::good) {
         lose(why);
-        return false;
+        return why;
     }
-    for (std::uint32_t i = 0; i < count; ++i) {
-        if (page_crc(source + i * page_bytes) != crcs_[page + i]) {
-            if (i == 0) {
-                why = Outcome::corrupted;
-                return false;
+    const auto whole = [&](std::uint32_t i) {
+        return page_crc(found.data + i * found.step) == crcs_[run.page(i)];
+    };
+    for (std::uint32_t i = 0; i < run.count; ++i) {
+        if (whole(i)) {
+            continue;
+        }
+        if (i > 0) {
+            run.count = i;
+            return Outcome::good;
+        }
+        run.count = 1;
+        for (std::uint32_t attempt = 1;; ++attempt) {
+            const Outcome other = transport_->fetch_elsewhere(run.first, attempt, bounce_.get(), found);
+            if (other == Outcome::corrupted) {
+                return other;
             }
-            count = i;
+            if (other == Outcome::good && whole(0)) {
+                // It counts as written to: so it goes to all of its homes again.
+                write = true;
+                counted_.corrected.fetch_add(1, relaxed);
+                return other;
+            }
         }
     }
-    return true;
+    return Outcome::good;
 }
 
-// How many pages a fault brings: twice as many as the fault before it where it continues a sequence.
-std::uint32_t Pager::window_for(std::uint32_t page) noexcept {
-    for (Stream& each : streams_) {
-        if (each.next.load(relaxed) == page) {
-            const std::uint32_t window = std::min(options_.prefetch, each.window.load(relaxed) * 2);
-            each.window.store(window, relaxed);
-            return window;
-        }
+void Pager::prefetch(std::vector<std::uint32_t> pages) {
+    const std::lock_guard lock(ordering_);
+    order_ = std::move(pages);
+    if (!prefetcher_.joinable()) {
+        prefetcher_ = quiet_thread([this] { prefetch_until_told(); });
     }
-    Stream& oldest = streams_[next_stream_.fetch_add(1, relaxed) % streams_.size()];
-    oldest.window.store(1, relaxed);
-    oldest.next.store(page, relaxed);
-    return 1;
+    ordered_.notify_all();
 }
 
-void Pager::brought(std::uint32_t page, std::uint32_t count) noexcept {
-    for (Stream& each : streams_) {
-        if (each.next.load(relaxed) == page) {
-            each.next.store(page + count, relaxed);
-            return;
+void Pager::prefetch_until_told() noexcept {
+    for (;;) {
+        std::vector<std::uint32_t> pages;
+        {
+            std::unique_lock lock(ordering_);
+            ordered_.wait(lock, [&] { return !order_.empty() || ending_.load(acquire); });
+            if (ending_.load(acquire)) {
+                return;
+            }
+            pages.swap(order_);
+        }
+        prefetch_some(pages);
+    }
+}
+
+void Pager::prefetch_some(const std::vector<std::uint32_t>& pages) noexcept {
+    for (std::size_t i = 0; i < pages.size() && !ending_.load(acquire) && !lost();) {
+        const std::uint32_t first = pages[i];
+        std::size_t end = i + 1;
+        while (end < pages.size() && end - i < most_pages && pages[end] == pages[end - 1] + 1) {
+            ++end;
+        }
+        std::uint32_t word = first < pages_ ? words_[first].load(acquire) : 0;
+        if (first >= pages_ || Page::state(word) != PageState::away) {
+            ++i;
+            continue;
+        }
+        if (take_spare_frames(1) == 0) {
+            return;  // the cache is full: what comes now would push out what came before
+        }
+        if (!words_[first].compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
+            give_frames(1);
+            continue;
+        }
+        Run run{first, static_cast<std::uint32_t>(end - i)};
+        claim_more(run, (word & Page::homed) != 0);
+        i += run.count;
+        if (fill(run, (word & Page::homed) != 0, false) == Outcome::good) {
+            counted_.prefetched.fetch_add(run.count, relaxed);
         }
     }
 }
@@ -401,33 +480,23 @@ void Pager::abandon() noexcept {
 
 void Pager::complain(std::uintptr_t address, Outcome why) noexcept {
     // No formatted output in a signal handler.
-    std::array<char, 512> text{};
-    std::size_t used = 0;
-    const auto put = [&](const char* part) {
-        const std::size_t length = std::min(std::strlen(part), text.size() - used);
-        std::memcpy(text.data() + used, part, length);
-        used += length;
-    };
-    put("consort remote: segment ");
-    put(name_.c_str());
-    put(": ");
-    put(describe(why == Outcome::good ? why_lost_.load(relaxed) : why));
-    if (why == Outcome::refused) {
-        put(": ");
-        put(describe(transport_->refusal()));
-    }
-    put("; SIGBUS at 0x");
     std::array<char, 17> digits{};
     for (std::size_t i = 16; i-- > 0; address >>= 4U) {
         digits[i] = "0123456789abcdef"[address & 15U];
     }
-    put(digits.data());
-    put("\n");
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), used);
+    why = why == Outcome::good ? why_lost_.load(relaxed) : why;
+    const bool refused = why == Outcome::refused;
+    say({"consort remote: segment ", name_.c_str(), ": ", describe(why), refused ? ": " : "",
+         refused ? describe(transport_->refusal()) : "", "; SIGBUS at 0x", digits.data(), "\n"});
 }
 
 void Pager::serve_in_handler() noexcept {
     keep_own_descriptors();
+    // Of this thread's table of descriptors: what one of the two connects again the other uses.
+    prefetcher_ = std::thread([this, table = own_table()] {
+        table_of_thread = table;
+        prefetch_until_told();
+    });
     started_.fetch_add(1, release);
     const bool polls = options_.faults == Faults::polling;
     Fault fault{};
@@ -506,10 +575,19 @@ void Pager::clear_home(std::uint32_t page, std::uint32_t count) noexcept {
 }
 
 Counters Pager::counters() const noexcept {
-    return {counted_.faults.load(relaxed),  counted_.write_faults.load(relaxed),
-            counted_.fetched.load(relaxed), counted_.zeroed.load(relaxed),
-            counted_.evicted.load(relaxed), counted_.stored.load(relaxed),
-            counted_.rescued.load(relaxed), counted_.waits.load(relaxed)};
+    Counters made;
+    made.faults = counted_.faults.load(relaxed);
+    made.write_faults = counted_.write_faults.load(relaxed);
+    made.fetched = counted_.fetched.load(relaxed);
+    made.zeroed = counted_.zeroed.load(relaxed);
+    made.evicted = counted_.evicted.load(relaxed);
+    made.stored = counted_.stored.load(relaxed);
+    made.rescued = counted_.rescued.load(relaxed);
+    made.waits = counted_.waits.load(relaxed);
+    made.prefetched = counted_.prefetched.load(relaxed);
+    made.corrected = counted_.corrected.load(relaxed);
+    transport_->count(made);
+    return made;
 }
 
 }  // namespace consort::remote

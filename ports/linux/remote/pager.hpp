@@ -8,13 +8,16 @@
 
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "page_table.hpp"
+#include "prefetch.hpp"
 #include "transport.hpp"
 #include "userfault.hpp"
 
@@ -26,6 +29,7 @@ struct PagerOptions {
     Faults faults = Faults::in_thread;
     std::uint32_t prefetch = most_pages;  // most pages that one fault brings
     Pages pages = Pages::copied;
+    bool record = false;
 };
 
 class Pager {
@@ -60,15 +64,15 @@ class Pager {
     // One line on standard error about an access that cannot be had. Safe in a signal handler.
     void complain(std::uintptr_t address, Outcome why) noexcept;
 
+    // Brings these pages in the background, as far as the cache has room.
+    void prefetch(std::vector<std::uint32_t> pages);
+    [[nodiscard]] std::vector<std::uint32_t> recorded() const { return recorder_.pages(); }
+
     [[nodiscard]] Counters counters() const noexcept;
     // Whether its home is gone.
     [[nodiscard]] bool lost() const noexcept { return lost_.load(std::memory_order_acquire); }
 
   private:
-    struct Stream {
-        std::atomic<std::uint32_t> next{UINT32_MAX};
-        std::atomic<std::uint32_t> window{1};
-    };
     struct Victim {
         std::uint32_t page;
         std::uint32_t word;
@@ -76,11 +80,15 @@ class Pager {
     using Victims = std::vector<Victim>;
 
     bool bring(std::uint32_t page, std::uint32_t word, bool write) noexcept;
-    bool source_of(std::uint32_t page, bool homed, std::uint32_t& count, const std::byte*& source,
-                   Outcome& why) noexcept;
+    // Claims further pages of the run, behind its first: at most as many as it says, with their frames.
+    void claim_more(Run& run, bool homed) noexcept;
+    // Fills claimed pages, as many as can be had: `run.count` of them.
+    Outcome fill(Run& run, bool homed, bool write) noexcept;
+    Outcome source_of(Run& run, bool homed, bool& write, Fetched& found) noexcept;
+    int place(const Run& run, const Fetched& found, bool write) noexcept;
+    void prefetch_until_told() noexcept;
+    void prefetch_some(const std::vector<std::uint32_t>& pages) noexcept;
     [[nodiscard]] bool came_back_soon(std::uint32_t page) const noexcept;
-    std::uint32_t window_for(std::uint32_t page) noexcept;
-    void brought(std::uint32_t page, std::uint32_t count) noexcept;
     bool take_frame() noexcept;
     std::uint32_t take_spare_frames(std::uint32_t wanted) noexcept;
     void give_frames(std::uint32_t count) noexcept;
@@ -119,11 +127,11 @@ class Pager {
     std::atomic<Outcome> why_lost_{Outcome::good};
     std::atomic_flag fetching_ = ATOMIC_FLAG_INIT;
     std::unique_ptr<std::byte[]> bounce_;
-    std::array<Stream, 4> streams_;
-    std::atomic<std::uint32_t> next_stream_{0};
+    Sequences sequences_;
+    Recorder recorder_;
     struct {
         std::atomic<std::uint64_t> faults{0}, write_faults{0}, fetched{0}, zeroed{0}, evicted{0}, stored{0},
-            rescued{0}, waits{0};
+            rescued{0}, waits{0}, prefetched{0}, corrected{0};
     } counted_;
     // Of the evicting thread, made beforehand: it allocates nothing.
     Victims clean_;
@@ -133,6 +141,11 @@ class Pager {
     int made_by_;
     std::thread evictor_;
     std::thread handler_;
+    // What `prefetch` ordered; its thread has the table of descriptors of who else fetches.
+    std::mutex ordering_;
+    std::condition_variable ordered_;
+    std::vector<std::uint32_t> order_;
+    std::thread prefetcher_;
 };
 
 // Finds the pager of an address, and serves SIGBUS of those whose faults come to the faulting thread; in a

@@ -4,9 +4,11 @@
 // from attached segments; small ones stay with the C library. docs/how-to/remote-pager.md says what it takes
 // over.
 //
-// CONSORT_REMOTE_SEGMENTS holds a line for each segment: server, key, bytes, bytes of cache, and `copied` or
-// `mapped`, with tabs between. CONSORT_REMOTE_THRESHOLD [bytes], CONSORT_REMOTE_FAULTS (in-thread, handler,
-// polling), CONSORT_REMOTE_PREFETCH [pages], CONSORT_REMOTE_PATIENCE_MS, CONSORT_REMOTE_REPORT (a file).
+// CONSORT_REMOTE_SEGMENTS holds a line for each segment: key, bytes, bytes of cache, `copied` or `mapped`,
+// replicas, `plain` or `encrypted`, and servers, with tabs between. CONSORT_REMOTE_THRESHOLD [bytes],
+// CONSORT_REMOTE_FAULTS (in-thread, handler, polling), CONSORT_REMOTE_PREFETCH [pages],
+// CONSORT_REMOTE_PATIENCE_MS, CONSORT_REMOTE_RECONNECT_MS; and files: CONSORT_REMOTE_REPORT,
+// CONSORT_REMOTE_RECORD_SET, CONSORT_REMOTE_PREFETCH_SET.
 #include "preload.hpp"
 
 #include <dlfcn.h>
@@ -22,6 +24,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -78,6 +81,8 @@ std::size_t threshold = static_cast<std::size_t>(-1);
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 bool is_child = false;
 const char* report_file = nullptr;
+const char* record_file = nullptr;
+
 class Held {
   public:
     Held() {
@@ -162,28 +167,64 @@ Faults faults_of(const std::string& text) {
     throw std::invalid_argument("CONSORT_REMOTE_FAULTS: " + text + " is none of in-thread, handler, polling");
 }
 
+SegmentOptions options_of(const std::string& line) {
+    std::istringstream fields(line);
+    SegmentOptions options;
+    const auto next = [&] {
+        std::string field;
+        std::getline(fields, field, '\t');
+        return field;
+    };
+    options.key_file = next();
+    options.bytes = std::stoull(next());
+    options.cache_bytes = std::stoull(next());
+    options.pages = next() == "mapped" ? Pages::mapped : Pages::copied;
+    options.replicas = static_cast<std::uint32_t>(std::stoul(next()));
+    options.encrypt = next() == "encrypted";
+    options.server = next();
+    for (std::string server = next(); !server.empty(); server = next()) {
+        options.more_servers.push_back(server);
+    }
+    options.faults = faults_of(setting("CONSORT_REMOTE_FAULTS", "handler"));
+    options.prefetch = static_cast<std::uint32_t>(std::stoul(setting("CONSORT_REMOTE_PREFETCH", "64")));
+    options.patience = std::chrono::milliseconds(std::stoul(setting("CONSORT_REMOTE_PATIENCE_MS", "5000")));
+    options.reconnect = std::chrono::milliseconds(std::stoul(setting("CONSORT_REMOTE_RECONNECT_MS", "0")));
+    options.record = record_file != nullptr;
+    return options;
+}
+
+// A working set has the pages of each segment in turn, each after a line `segment`.
+void prefetch(const char* path) {
+    std::ifstream file(path);
+    if (!file) {
+        throw std::invalid_argument(std::string(path) + ": the working set cannot be read");
+    }
+    std::vector<std::string> texts;
+    for (std::string line; std::getline(file, line);) {
+        if (line == "segment") {
+            texts.emplace_back();
+        } else if (!texts.empty()) {
+            texts.back() += line + "\n";
+        } else {
+            throw std::invalid_argument(std::string(path) + ": its first line has to be 'segment'");
+        }
+    }
+    if (texts.size() != areas->size()) {
+        throw std::invalid_argument(std::string(path) + ": it is of " + std::to_string(texts.size()) +
+                                    " segments, and " + std::to_string(areas->size()) + " are attached");
+    }
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+        Area& area = (*areas)[i];
+        area.segment->prefetch(read_pages(texts[i], static_cast<std::uint32_t>(area.bytes / page_bytes)));
+    }
+}
+
 int start() {
     std::istringstream lines(setting("CONSORT_REMOTE_SEGMENTS", ""));
     auto* made = new std::vector<Area>;
+    record_file = std::getenv("CONSORT_REMOTE_RECORD_SET");
     for (std::string line; std::getline(lines, line);) {
-        std::istringstream fields(line);
-        SegmentOptions options;
-        std::string bytes;
-        std::string cache;
-        std::getline(fields, options.server, '\t');
-        std::getline(fields, options.key_file, '\t');
-        std::getline(fields, bytes, '\t');
-        std::getline(fields, cache, '\t');
-        std::string pages;
-        std::getline(fields, pages, '\t');
-        options.pages = pages == "mapped" ? Pages::mapped : Pages::copied;
-        options.bytes = std::stoull(bytes);
-        options.cache_bytes = std::stoull(cache);
-        options.faults = faults_of(setting("CONSORT_REMOTE_FAULTS", "handler"));
-        options.prefetch = static_cast<std::uint32_t>(std::stoul(setting("CONSORT_REMOTE_PREFETCH", "64")));
-        options.patience =
-            std::chrono::milliseconds(std::stoul(setting("CONSORT_REMOTE_PATIENCE_MS", "5000")));
-        auto* segment = new Segment(options);
+        auto* segment = new Segment(options_of(line));
         made->push_back({segment, reinterpret_cast<std::uintptr_t>(segment->data()), segment->bytes(),
                          Blocks(segment->bytes())});
     }
@@ -194,6 +235,9 @@ int start() {
     areas = made;
     attached = true;
     report_file = std::getenv("CONSORT_REMOTE_REPORT");
+    if (const char* path = std::getenv("CONSORT_REMOTE_PREFETCH_SET"); path != nullptr) {
+        prefetch(path);
+    }
     threshold = std::stoull(setting("CONSORT_REMOTE_THRESHOLD", "1048576"));
     return consort::linux_port::good;
 }
@@ -220,25 +264,57 @@ __attribute__((constructor)) void begin() {
     inside = false;
 }
 
+void write_report() {
+    std::FILE* file = std::fopen(report_file, "w");
+    if (file == nullptr) {
+        say({"consort remote: the report cannot be written to ", report_file, ": ", std::strerror(errno),
+             "\n"});
+        return;
+    }
+    std::fprintf(file, "{\"segments\": [");
+    const char* before = "";
+    for (const Area& each : *areas) {
+        const Counters c = each.segment->counters();
+        std::fprintf(file,
+                     "%s{\"faults\": %ju, \"write_faults\": %ju, \"fetched\": %ju, \"zeroed\": %ju, "
+                     "\"evicted\": %ju, \"stored\": %ju, \"rescued\": %ju, \"waits\": %ju, "
+                     "\"prefetched\": %ju, \"corrected\": %ju, \"reconnected\": %ju, "
+                     "\"replicas_lost\": %ju}",
+                     before, c.faults, c.write_faults, c.fetched, c.zeroed, c.evicted, c.stored, c.rescued,
+                     c.waits, c.prefetched, c.corrected, c.reconnected, c.replicas_lost);
+        before = ", ";
+    }
+    std::fprintf(file, "]}\n");
+    if (std::fclose(file) != 0) {
+        say({"consort remote: the report in ", report_file, " is not whole: ", std::strerror(errno), "\n"});
+    }
+}
+
+// A working set that was cut off would be taken for a whole one: it is written beside, and then renamed.
+void write_record() {
+    const std::string beside = std::string(record_file) + ".new";
+    std::ofstream file(beside, std::ios::trunc);
+    for (const Area& each : *areas) {
+        file << "segment\n" << write_pages(each.segment->recorded());
+    }
+    file.close();
+    if (!file || std::rename(beside.c_str(), record_file) != 0) {
+        say({"consort remote: the working set cannot be written to ", record_file, ": ", std::strerror(errno),
+             "\n"});
+        std::remove(beside.c_str());
+    }
+}
+
 __attribute__((destructor)) void end() {
-    if (areas == nullptr || is_child || report_file == nullptr) {
+    if (areas == nullptr || is_child) {
         return;
     }
     inside = true;
-    if (std::FILE* file = std::fopen(report_file, "w"); file != nullptr) {
-        std::fprintf(file, "{\"segments\": [");
-        const char* before = "";
-        for (const Area& each : *areas) {
-            const Counters c = each.segment->counters();
-            std::fprintf(file,
-                         "%s{\"faults\": %ju, \"write_faults\": %ju, \"fetched\": %ju, \"zeroed\": %ju, "
-                         "\"evicted\": %ju, \"stored\": %ju, \"rescued\": %ju, \"waits\": %ju}",
-                         before, c.faults, c.write_faults, c.fetched, c.zeroed, c.evicted, c.stored,
-                         c.rescued, c.waits);
-            before = ", ";
-        }
-        std::fprintf(file, "]}\n");
-        std::fclose(file);
+    if (report_file != nullptr) {
+        write_report();
+    }
+    if (record_file != nullptr) {
+        write_record();
     }
     inside = false;
 }

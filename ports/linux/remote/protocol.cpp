@@ -48,7 +48,11 @@ const char* describe(Refusal refusal) noexcept {
         case Refusal::malformed:
             return "the request is not one of this protocol";
         case Refusal::unknown_segment:
-            return "there is no such segment";
+            return "there is no such segment: the server began anew, or gave it up";
+        case Refusal::not_encrypted:
+            return "the two sides have no way of encryption in common, or one demands it";
+        case Refusal::superseded:
+            return "a newer connection took the place of this one";
     }
     return "unknown";
 }

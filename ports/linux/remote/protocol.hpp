@@ -17,9 +17,20 @@ inline constexpr std::size_t page_bytes = 4096;
 // Pages in one message, and the longest prefetch.
 inline constexpr std::uint32_t most_pages = 64;
 inline constexpr std::uint32_t protocol_magic = 0x504d5243;  // "CRMP"
-inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::uint16_t protocol_version = 2;
 
-enum class Operation : std::uint16_t { hello = 1, attach, attached, fetch, fetched, store, stored, refused };
+enum class Operation : std::uint16_t {
+    hello = 1,
+    attach,
+    attached,
+    fetch,
+    fetched,
+    store,
+    stored,
+    refused,
+    detach,
+    detached
+};
 
 // Why a server refuses; in Header::detail of a `refused`.
 enum class Refusal : std::uint32_t {
@@ -31,7 +42,9 @@ enum class Refusal : std::uint32_t {
     corrupted,
     replayed,
     malformed,
-    unknown_segment
+    unknown_segment,
+    not_encrypted,
+    superseded
 };
 
 struct Header {
@@ -43,29 +56,49 @@ struct Header {
     std::uint64_t sequence;  // of the request: 1, 2, ... after the attach; its response repeats it
     std::uint32_t page;      // the first page of a fetch
     std::uint32_t count;     // pages of a fetch or a store
-    std::uint64_t reserved;
+    std::int32_t stride;     // of a fetch: pages are page, page + stride, page + 2 * stride, ...; 0 is 1
+    std::uint32_t reserved;
     std::uint64_t tag;  // SipHash-2-4 of all before it, under the session's key; 0 before there is one
 };
 static_assert(sizeof(Header) == 48);
 
 using Nonce = std::array<std::uint8_t, 32>;
 using Proof = std::array<std::uint8_t, 32>;
+using PublicKey = std::array<std::uint8_t, 32>;  // X25519, made for one connection
 using SegmentId = std::array<std::uint8_t, 16>;
+
+// How messages travel after the attach; sets of them have the bit `1 << cipher`.
+enum class Cipher : std::uint32_t { none, chacha20_poly1305, aes256_gcm };
+constexpr std::uint32_t only(Cipher cipher) {
+    return 1U << static_cast<std::uint32_t>(cipher);
+}
+
+// What a connection is for. A new one of a role takes the place of the one before: what still comes over
+// that one is dropped.
+enum class Role : std::uint32_t { fetches, stores };
 
 struct Hello {
     Nonce nonce;
+    PublicKey ephemeral;
 };
 
 struct Attach {
     Nonce nonce;
+    PublicKey ephemeral;
     std::uint64_t bytes;
-    SegmentId segment;  // zeros for a new one; else a further connection to that one
+    SegmentId segment;      // zeros for a new one; else a further connection to that one
+    std::uint32_t ciphers;  // which of them the client takes
+    std::uint32_t keep_ms;  // how long the server keeps the segment when its connections are cut
+    Role role;
+    std::uint32_t reserved;
     Proof proof;
 };
 
 struct Attached {
     std::uint64_t bytes;
     SegmentId segment;
+    Cipher cipher;
+    std::uint32_t reserved;
     Proof proof;
 };
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <stdexcept>
+
 #include "consort/linux/remote_segment.hpp"
 #include "pager.hpp"
 #include "transport.hpp"
@@ -6,11 +8,22 @@
 namespace consort::remote {
 
 Segment::Segment(const SegmentOptions& options) {
-    const PagerOptions wanted{options.bytes, options.cache_bytes, options.faults, options.prefetch,
-                              options.pages};
+    const PagerOptions wanted{options.bytes,    options.cache_bytes, options.faults,
+                              options.prefetch, options.pages,       options.record};
     Pager::check(wanted);
-    pager_ = std::make_unique<Pager>(
-        wanted, attach({options.server, options.key_file, options.bytes, options.patience}), options.server);
+    if (options.reconnect.count() < 0 || options.reconnect > std::chrono::hours(1)) {
+        throw std::invalid_argument("reconnect: 0 to 1 h");
+    }
+    std::vector<std::string> servers{options.server};
+    servers.insert(servers.end(), options.more_servers.begin(), options.more_servers.end());
+    std::string name;
+    for (const std::string& each : servers) {
+        name += (name.empty() ? "" : "+") + each;
+    }
+    Attachment asked{options.server, options.key_file, options.bytes, options.patience};
+    asked.reconnect = options.reconnect;
+    asked.encrypt = options.encrypt;
+    pager_ = std::make_unique<Pager>(wanted, attach(asked, servers, options.replicas), name);
     fault_signal::add(pager_.get(), options.faults == Faults::in_thread);
 }
 
@@ -36,6 +49,12 @@ bool Segment::protect(std::size_t offset, std::size_t length, Rights rights) noe
 }
 Counters Segment::counters() const noexcept {
     return pager_->counters();
+}
+std::vector<std::uint32_t> Segment::recorded() const {
+    return pager_->recorded();
+}
+void Segment::prefetch(std::vector<std::uint32_t> pages) {
+    pager_->prefetch(std::move(pages));
 }
 bool Segment::lost() const noexcept {
     return pager_->lost();

@@ -17,6 +17,7 @@ using namespace consort;
 
 constexpr const char* help =
     R"(usage: consort-remote-serve --bytes N --key FILE --socket PATH [--listen HOST:PORT] [--spin-us N]
+       [--encrypt 1]
 
 Offers N bytes of memory until it is interrupted. Prints "ready PORT" once it listens (PORT 0: not over TCP).
 
@@ -24,6 +25,7 @@ Offers N bytes of memory until it is interrupted. Prints "ready PORT" once it li
   --socket PATH     where programs of this machine attach, through shared memory
   --listen          where those of others attach (TCP); port 0: a free one
   --spin-us N       how long a wait for the next request polls before it sleeps (default 0)
+  --encrypt 1       refuse connections over TCP that are not encrypted
 )";
 
 std::uint64_t number(const std::string& name, const std::string& text) {
@@ -52,6 +54,8 @@ int run(int argc, char** argv) {
             options.bytes = number(name, value);
         } else if (name == "--spin-us") {
             options.spin = std::chrono::microseconds(number(name, value));
+        } else if (name == "--encrypt") {
+            options.must_encrypt = number(name, value) != 0;
         } else if (name == "--key") {
             key = value;
         } else if (name == "--socket") {

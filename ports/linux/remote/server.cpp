@@ -4,7 +4,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sodium.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -16,43 +15,28 @@
 #include <vector>
 
 #include "consort/linux/runtime_folder.hpp"
-#include "transport.hpp"
+#include "dial.hpp"
+#include "server_segment.hpp"
 
 namespace consort::remote {
 
-struct Server::Segment {
-    Segment(Server& owner, std::uint64_t size)
-        : server(owner), memory(linux_port::SharedMemory::anonymous("consort-segment", size)) {}
-    Segment(const Segment&) = delete;
-    Segment& operator=(const Segment&) = delete;
-    ~Segment() {
-        const std::lock_guard lock(server.mutex_);
-        server.used_ -= memory.bytes();
-        server.segments_.erase(id);
-    }
-    [[nodiscard]] std::uint32_t pages() const {
-        return static_cast<std::uint32_t>(memory.bytes() / page_bytes);
-    }
-    [[nodiscard]] std::byte* page(std::uint32_t number) const {
-        return static_cast<std::byte*>(memory.base()) + number * page_bytes;
-    }
-
-    Server& server;
-    SegmentId id{};
-    linux_port::SharedMemory memory;
-};
-
 namespace {
-
-void refuse(Connection& connection, Refusal why) noexcept {
-    Header header{};
-    header.operation = Operation::refused;
-    header.detail = static_cast<std::uint32_t>(why);
-    connection.send(header, nullptr, 0);
-}
 
 [[noreturn]] void fail(const std::string& what) {
     throw std::system_error(errno, std::generic_category(), what);
+}
+
+// What stands still is sent at once; and a client whose machine is gone is found within a minute, so that its
+// segment does not stay for ever.
+void prepare(int socket) {
+    const auto set = [&](int level, int name, int value) {
+        ::setsockopt(socket, level, name, &value, sizeof value);
+    };
+    set(IPPROTO_TCP, TCP_NODELAY, 1);
+    set(SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+    set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 }  // namespace
@@ -73,6 +57,7 @@ Server::Server(const ServerOptions& options) : options_(options) {
 
 Server::~Server() {
     ending_ = true;
+    release_kept();
     for (const int each : listening_) {
         if (each >= 0) {
             ::shutdown(each, SHUT_RDWR);
@@ -197,8 +182,9 @@ void Server::accept_from(int listening, bool local) {
             ::close(socket);
             continue;
         }
-        const int yes = 1;
-        ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        if (!local) {
+            prepare(socket);
+        }
         begin(socket, local);
     }
 }
@@ -220,167 +206,6 @@ void Server::begin(int socket, bool local) {
         clients_.pop_back();
         --unproven_;
         ::close(socket);
-    }
-}
-
-std::shared_ptr<Server::Segment> Server::segment_for(const Attach& attach, Refusal& why) {
-    std::shared_ptr<Segment> segment;  // outlives the lock, which its destructor takes
-    std::unique_lock lock(mutex_);
-    if (attach.segment != SegmentId{}) {
-        const auto found = segments_.find(attach.segment);
-        segment = found == segments_.end() ? nullptr : found->second.lock();
-        why = segment != nullptr && segment->memory.bytes() == attach.bytes ? Refusal::none
-                                                                            : Refusal::unknown_segment;
-        return segment;
-    }
-    if (attach.bytes == 0 || attach.bytes % page_bytes != 0 || attach.bytes / page_bytes > UINT32_MAX) {
-        why = Refusal::malformed;
-        return nullptr;
-    }
-    why = Refusal::no_room;
-    if (attach.bytes > options_.bytes - used_) {
-        return nullptr;
-    }
-    used_ += attach.bytes;
-    lock.unlock();
-    try {
-        segment = std::make_shared<Segment>(*this, attach.bytes);
-    } catch (const std::exception&) {
-        lock.lock();
-        used_ -= attach.bytes;
-        return nullptr;
-    }
-    // The memory must be there: a server that runs out later could only die.
-    if (::posix_fallocate(segment->memory.fd(), 0, static_cast<off_t>(attach.bytes)) != 0) {
-        return nullptr;
-    }
-    ::randombytes_buf(segment->id.data(), segment->id.size());
-    lock.lock();
-    segments_[segment->id] = segment;
-    why = Refusal::none;
-    return segment;
-}
-
-std::shared_ptr<Server::Segment> Server::handshake(Connection& connection, bool local) {
-    Transcript transcript{};
-    Hello hello{};
-    ::randombytes_buf(hello.nonce.data(), hello.nonce.size());
-    Header header{};
-    header.operation = Operation::hello;
-    Attach attach{};
-    if (connection.send(header, &hello, sizeof hello) != Outcome::good ||
-        connection.receive(header, &attach, sizeof attach) != Outcome::good) {
-        return nullptr;
-    }
-    if (header.version != protocol_version) {
-        refuse(connection, Refusal::wrong_version);
-        return nullptr;
-    }
-    if (header.operation != Operation::attach || header.length != sizeof attach) {
-        refuse(connection, Refusal::malformed);
-        return nullptr;
-    }
-    transcript = {hello.nonce, attach.nonce, attach.bytes, attach.segment};
-    const Proof expected = prove(options_.key, 'c', transcript);
-    if (::sodium_memcmp(expected.data(), attach.proof.data(), expected.size()) != 0) {
-        refuse(connection, Refusal::wrong_key);
-        return nullptr;
-    }
-    Refusal why = Refusal::none;
-    auto segment = segment_for(attach, why);
-    if (why != Refusal::none) {
-        refuse(connection, why);
-        return nullptr;
-    }
-    transcript.segment = segment->id;
-    Attached attached{attach.bytes, segment->id, prove(options_.key, 's', transcript)};
-    header = {};
-    header.operation = Operation::attached;
-    if (connection.send(header, &attached, sizeof attached, nullptr, 0, local ? segment->memory.fd() : -1) !=
-        Outcome::good) {
-        return nullptr;
-    }
-    connection.secure(session_key(options_.key, transcript));
-    return segment;
-}
-
-bool Server::serve_one(Connection& connection, Segment& segment, std::byte* payload) noexcept {
-    Header header{};
-    const Outcome came = connection.receive(header, payload, most_payload, true);
-    if (came == Outcome::malformed) {
-        refuse(connection, Refusal::malformed);
-    }
-    if (came != Outcome::good) {
-        return false;
-    }
-    if (header.sequence != connection.sequence) {
-        refuse(connection, Refusal::replayed);
-        return false;
-    }
-    Refusal why = Refusal::none;
-    Header answer{};
-    const bool counted = header.count >= 1 && header.count <= most_pages;
-    if (header.operation == Operation::fetch && counted && header.length == 0) {
-        if (std::uint64_t{header.page} + header.count <= segment.pages()) {
-            answer.operation = Operation::fetched;
-            const Outcome sent =
-                connection.send(answer, segment.page(header.page), header.count * page_bytes);
-            ++connection.sequence;
-            return sent == Outcome::good;
-        }
-        why = Refusal::out_of_range;
-    } else if (header.operation == Operation::store && counted &&
-               header.length == header.count * (page_bytes + sizeof(StoredPage))) {
-        const auto* pages = reinterpret_cast<const StoredPage*>(payload);
-        const std::byte* data = payload + header.count * sizeof(StoredPage);
-        for (std::uint32_t i = 0; i < header.count && why == Refusal::none; ++i) {
-            if (pages[i].page >= segment.pages()) {
-                why = Refusal::out_of_range;
-            } else if (page_crc(data + i * page_bytes) != pages[i].crc) {
-                why = Refusal::corrupted;
-            }
-        }
-        if (why == Refusal::none) {
-            for (std::uint32_t i = 0; i < header.count; ++i) {
-                std::memcpy(segment.page(pages[i].page), data + i * page_bytes, page_bytes);
-            }
-            answer.operation = Operation::stored;
-            const Outcome sent = connection.send(answer, nullptr, 0);
-            ++connection.sequence;
-            return sent == Outcome::good;
-        }
-    } else {
-        why = Refusal::malformed;
-    }
-    refuse(connection, why);
-    return false;
-}
-
-void Server::serve(Client& client, bool local) noexcept {
-    try {
-        Connection connection(client.socket, options_.spin, options_.patience);
-        // Before the connection closes it: the number may then be another file's.
-        const auto forget = [&](int*) {
-            const std::lock_guard lock(mutex_);
-            client.socket = -1;
-        };
-        const std::unique_ptr<int, decltype(forget)> forgotten(&client.socket, forget);
-        std::shared_ptr<Segment> segment;
-        {
-            const auto end = [](std::atomic<int>* count) { --*count; };
-            const std::unique_ptr<std::atomic<int>, decltype(end)> proving(&unproven_, end);
-            if (local) {
-                linux_port::expect_own_peer(connection.socket());
-            }
-            segment = handshake(connection, local);
-        }
-        if (segment != nullptr) {
-            std::vector<std::byte> payload(most_payload);
-            while (serve_one(connection, *segment, payload.data())) {
-            }
-        }
-    } catch (const std::exception&) {
-        // Without memory for a client, or with a stranger at the socket: this connection ends.
     }
 }
 

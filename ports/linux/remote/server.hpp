@@ -26,6 +26,9 @@ struct ServerOptions {
     std::string listen;  // HOST:PORT; port 0: one that is free; empty: none
     std::chrono::microseconds spin{0};
     std::chrono::milliseconds patience{5000};
+    bool must_encrypt = false;  // refuse connections over TCP that are not encrypted
+    // The longest that a segment is kept for a client whose connections were cut.
+    std::chrono::milliseconds most_keep{600'000};
 };
 
 class Server {
@@ -50,6 +53,9 @@ class Server {
         std::thread thread;
         int socket = -1;  // -1 once it is closed; under the lock
         std::atomic<bool> ended{false};
+        // What it is attached to; under the lock.
+        const Segment* segment = nullptr;
+        Role role = Role::fetches;
     };
 
     int listen_local();
@@ -57,9 +63,17 @@ class Server {
     void accept_from(int listening, bool local);
     void begin(int socket, bool local);
     void serve(Client& client, bool local) noexcept;
-    std::shared_ptr<Segment> handshake(Connection& connection, bool local);
-    std::shared_ptr<Segment> segment_for(const Attach& attach, Refusal& why);
-    static bool serve_one(Connection& connection, Segment& segment, std::byte* payload) noexcept;
+    std::shared_ptr<Segment> handshake(Connection& connection, Client& client, bool local,
+                                       std::uint64_t& turn);
+    std::shared_ptr<Segment> found_segment(const Attach& attach);
+    std::shared_ptr<Segment> new_segment(const Attach& attach, Refusal& why);
+    std::uint64_t publish(const std::shared_ptr<Segment>& segment, Client& client, Role role);
+    static Refusal store(Segment& segment, const Client& client, std::uint64_t turn, const Header& header,
+                         const std::byte* payload) noexcept;
+    static bool serve_one(Connection& connection, Segment& segment, const Client& client, std::uint64_t turn,
+                          std::byte* payload) noexcept;
+    void keep(Segment& segment, const Client& client, std::uint64_t turn) noexcept;
+    void release_kept();
     void reap();
 
     ServerOptions options_;

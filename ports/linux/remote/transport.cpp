@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport.hpp"
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -15,32 +12,37 @@
 #include <system_error>
 
 #include "connection.hpp"
-#include "consort/linux/runtime_folder.hpp"
 #include "consort/linux/shared_memory.hpp"
-#include "descriptors.hpp"
+#include "tcp_transport.hpp"
 
 namespace consort::remote {
 
 namespace {
 
 // The segment's memory itself, mapped: the server made it for this client alone and gave it over the socket.
-class SharedTransport final : public Transport {
+class SharedTransport final : public Home {
   public:
     SharedTransport(std::unique_ptr<Connection> connection, linux_port::SharedMemory memory)
         : connection_(std::move(connection)), memory_(std::move(memory)) {}
 
-    Outcome fetch(std::uint32_t first, std::uint32_t, std::byte*, const std::byte*& data) noexcept override {
-        data = home() + first * page_bytes;
+    Outcome fetch(const Run& run, std::byte*, Fetched& found) noexcept override {
+        found = {at(run.first), run.stride * static_cast<std::ptrdiff_t>(page_bytes)};
         return Outcome::good;
     }
     Outcome store(StoredPage* pages, const std::byte* const* sources, std::uint32_t count) noexcept override {
         for (std::uint32_t i = 0; i < count; ++i) {
-            std::byte* to = home() + pages[i].page * page_bytes;
+            std::byte* to = at(pages[i].page);
             std::memcpy(to, sources[i], page_bytes);
             pages[i].crc = page_crc(to);
         }
         return Outcome::good;
     }
+    void begin_store(const StoredPage* pages, const std::byte* data, std::uint32_t count) noexcept override {
+        for (std::uint32_t i = 0; i < count; ++i) {
+            std::memcpy(at(pages[i].page), data + i * page_bytes, page_bytes);
+        }
+    }
+    Outcome end_store() noexcept override { return Outcome::good; }
     [[nodiscard]] bool serial() const noexcept override { return false; }
     [[nodiscard]] Refusal refusal() const noexcept override { return Refusal::none; }
     [[nodiscard]] int descriptor() const noexcept override { return memory_.fd(); }
@@ -49,168 +51,35 @@ class SharedTransport final : public Transport {
     }
 
   private:
+    [[nodiscard]] std::byte* at(std::uint32_t page) const noexcept {
+        return home() + std::size_t{page} * page_bytes;
+    }
+
     // Open for as long as the segment is attached.
     std::unique_ptr<Connection> connection_;
     linux_port::SharedMemory memory_;
 };
 
-// Two connections to one segment: a fault does not wait behind a batch that is written back.
-class TcpTransport final : public Transport {
-  public:
-    TcpTransport(std::unique_ptr<Connection> fetches, std::unique_ptr<Connection> stores)
-        : fetches_(std::move(fetches)), stores_(std::move(stores)), staging_(new Staging) {}
-
-    Outcome fetch(std::uint32_t first, std::uint32_t count, std::byte* bounce,
-                  const std::byte*& data) noexcept override {
-        Header request{};
-        request.operation = Operation::fetch;
-        request.page = first;
-        request.count = count;
-        Header answer{};
-        const Outcome outcome = fetches_->ask(request, nullptr, 0, nullptr, 0, Operation::fetched, answer,
-                                              bounce, most_pages * page_bytes);
-        if (outcome == Outcome::good && answer.length != count * page_bytes) {
-            return Outcome::malformed;
-        }
-        data = bounce;
-        return note(outcome, *fetches_);
+std::unique_ptr<Home> attach_here(const Attachment& wanted) {
+    if (wanted.encrypt) {
+        throw std::invalid_argument(
+            wanted.server + ": a server of this machine shares its memory: there is nothing to encrypt");
     }
-
-    Outcome store(StoredPage* pages, const std::byte* const* sources, std::uint32_t count) noexcept override {
-        for (std::uint32_t i = 0; i < count; ++i) {
-            // A copy first: the program may write to the page meanwhile, and the CRC must be that of what is
-            // sent.
-            std::memcpy((*staging_)[i].data(), sources[i], page_bytes);
-            pages[i].crc = page_crc((*staging_)[i].data());
-        }
-        Header request{};
-        request.operation = Operation::store;
-        request.count = count;
-        Header answer{};
-        return note(stores_->ask(request, pages, count * sizeof *pages, staging_->data(), count * page_bytes,
-                                 Operation::stored, answer, nullptr, 0),
-                    *stores_);
-    }
-    [[nodiscard]] bool serial() const noexcept override { return true; }
-    [[nodiscard]] Refusal refusal() const noexcept override { return refusal_; }
-
-  private:
-    using Staging = std::array<std::array<std::byte, page_bytes>, most_pages>;
-
-    Outcome note(Outcome outcome, const Connection& connection) noexcept {
-        if (outcome == Outcome::refused) {
-            refusal_ = connection.refusal();
-        }
-        return outcome;
-    }
-    std::unique_ptr<Connection> fetches_;
-    std::unique_ptr<Connection> stores_;
-    std::unique_ptr<Staging> staging_;
-    Refusal refusal_ = Refusal::none;
-};
-
-bool on_this_machine(const std::string& server) {
-    return server.find('/') != std::string::npos;
-}
-
-int connect_local(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof address.sun_path) {
-        throw std::invalid_argument(path + " is too long for a socket");
-    }
-    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    const int made = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (made < 0 || ::connect(made, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        const int error = errno;
-        if (made >= 0) {
-            ::close(made);
-        }
-        throw std::system_error(error, std::generic_category(), "no server at " + path);
-    }
-    try {
-        linux_port::expect_own_peer(made);
-    } catch (...) {
-        ::close(made);
-        throw;
-    }
-    return made;
-}
-
-int connect_tcp(const std::string& server) {
-    const auto colon = server.rfind(':');
-    std::string host = server.substr(0, colon);
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-        host = host.substr(1, host.size() - 2);
-    }
-    if (colon == std::string::npos || host.empty()) {
-        throw std::invalid_argument("'" + server + "' is no HOST:PORT");
-    }
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (const int error = ::getaddrinfo(host.c_str(), server.c_str() + colon + 1, &hints, &found);
-        error != 0) {
-        throw std::system_error(EHOSTUNREACH, std::generic_category(), server + ": " + ::gai_strerror(error));
-    }
-    int last = ECONNREFUSED;
-    int made = -1;
-    for (const addrinfo* each = found; each != nullptr && made < 0; each = each->ai_next) {
-        made = ::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (made >= 0 && ::connect(made, each->ai_addr, each->ai_addrlen) != 0) {
-            last = errno;
-            ::close(made);
-            made = -1;
-        }
-    }
-    ::freeaddrinfo(found);
-    if (made < 0) {
-        throw std::system_error(last, std::generic_category(), "no server at " + server);
-    }
-    const int yes = 1;
-    ::setsockopt(made, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    return made;
-}
-
-[[noreturn]] void explain(const Attachment& wanted, Outcome outcome, const Connection& connection) {
-    if (outcome == Outcome::refused) {
-        throw std::invalid_argument(wanted.server + ": " + describe(connection.refusal()));
-    }
-    throw std::system_error(EPROTO, std::generic_category(), wanted.server + ": " + describe(outcome));
-}
-
-std::unique_ptr<Connection> opened(const Attachment& wanted, const Key& key, SegmentId& id,
-                                   int* descriptor = nullptr) {
-    // The server takes the memory from its kernel first, which zeroes it: a second for 256 MiB is ample.
     const std::chrono::seconds zeroing(wanted.bytes >> 28U);
+    const Key key = read_key(wanted.key_file);
     auto connection =
         std::make_unique<Connection>(connect_to(wanted.server), wanted.spin, wanted.patience + zeroing);
-    const Outcome outcome = client_handshake(*connection, key, wanted.bytes, id, descriptor);
-    if (outcome != Outcome::good) {
-        explain(wanted, outcome, *connection);
-    }
-    connection->set_patience(wanted.patience);
-    return connection;
-}
-
-}  // namespace
-
-int connect_to(const std::string& server) {
-    return out_of_the_way(on_this_machine(server) ? connect_local(server) : connect_tcp(server));
-}
-
-std::unique_ptr<Transport> attach(const Attachment& wanted) {
-    const Key key = read_key(wanted.key_file);
-    SegmentId id{};
-    if (!on_this_machine(wanted.server)) {
-        auto fetches = opened(wanted, key, id);
-        auto stores = opened(wanted, key, id);
-        return std::make_unique<TcpTransport>(std::move(fetches), std::move(stores));
-    }
+    ClientAttach asked;
+    asked.bytes = wanted.bytes;
     int descriptor = -1;
-    auto connection = opened(wanted, key, id, &descriptor);
-    if (descriptor < 0) {
-        throw std::system_error(EPROTO, std::generic_category(), wanted.server + ": no memory came");
+    const Outcome outcome = client_handshake(*connection, key, asked, &descriptor);
+    if (outcome == Outcome::refused) {
+        throw std::invalid_argument(wanted.server + ": " + describe(connection->refusal()));
+    }
+    if (outcome != Outcome::good || descriptor < 0) {
+        throw std::system_error(
+            EPROTO, std::generic_category(),
+            wanted.server + ": " + (outcome == Outcome::good ? "no memory came" : describe(outcome)));
     }
     auto memory = linux_port::SharedMemory::adopt(descriptor);
     if (memory.bytes() != wanted.bytes || !memory.size_is_sealed()) {
@@ -218,6 +87,71 @@ std::unique_ptr<Transport> attach(const Attachment& wanted) {
                                 wanted.server + ": the memory has another size, or one that can change");
     }
     return std::make_unique<SharedTransport>(std::move(connection), std::move(memory));
+}
+
+}  // namespace
+
+void Staging::take(StoredPage* pages, const std::byte* const* sources, std::uint32_t count) noexcept {
+    for (std::uint32_t i = 0; i < count; ++i) {
+        std::memcpy(data[i].data(), sources[i], page_bytes);
+        pages[i].crc = page_crc(data[i].data());
+    }
+}
+
+void say(std::initializer_list<const char*> parts) noexcept {
+    std::array<char, 512> text{};
+    std::size_t used = 0;
+    for (const char* part : parts) {
+        const std::size_t length = std::min(std::strlen(part), text.size() - used);
+        std::memcpy(text.data() + used, part, length);
+        used += length;
+    }
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), used);
+}
+
+std::unique_ptr<Home> attach(const Attachment& wanted) {
+    if (on_this_machine(wanted.server)) {
+        return attach_here(wanted);
+    }
+    return std::make_unique<TcpTransport>(wanted);
+}
+
+std::unique_ptr<Transport> attach(const Attachment& wanted, const std::vector<std::string>& servers,
+                                  std::uint32_t replicas) {
+    if (replicas == 0 || servers.empty() || servers.size() % replicas != 0) {
+        throw std::invalid_argument("the number of servers has to be a multiple of the replicas");
+    }
+    std::vector<std::string> sorted = servers;
+    std::sort(sorted.begin(), sorted.end());
+    if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+        throw std::invalid_argument(*twice +
+                                    " is named twice: copies of a page have to be on different servers");
+    }
+    if (servers.size() == 1) {
+        return attach(wanted);
+    }
+    const std::size_t groups = servers.size() / replicas;
+    Attachment part = wanted;
+    const std::uint64_t stripe = groups == 1 ? page_bytes : stripe_pages * page_bytes;
+    const std::uint64_t stripes = (wanted.bytes + stripe - 1) / stripe;
+    part.bytes = (stripes + groups - 1) / groups * stripe;
+    std::vector<std::unique_ptr<Transport>> parts;
+    for (std::size_t group = 0; group < groups; ++group) {
+        std::vector<std::unique_ptr<Home>> homes;
+        std::vector<std::string> names;
+        for (std::uint32_t i = 0; i < replicas; ++i) {
+            part.server = servers[group * replicas + i];
+            part.encrypt = wanted.encrypt && !on_this_machine(part.server);
+            homes.push_back(attach(part));
+            names.push_back(part.server);
+        }
+        if (replicas == 1) {
+            parts.push_back(std::move(homes.front()));
+        } else {
+            parts.push_back(replicated(std::move(homes), std::move(names)));
+        }
+    }
+    return groups == 1 ? std::move(parts.front()) : striped(std::move(parts));
 }
 
 }  // namespace consort::remote

@@ -237,7 +237,8 @@ def hops(as_json: bool) -> None:
 @click.option(
     "--spin", default="0us", show_default=True, help="How long to poll for the next request before sleeping."
 )
-def serve(size: str, name: str, listen: str | None, key: Path | None, spin: str) -> None:
+@click.option("--encrypt", is_flag=True, help="Refuse clients over TCP that do not encrypt.")
+def serve(size: str, name: str, listen: str | None, key: Path | None, spin: str, encrypt: bool) -> None:
     """Offer this machine's memory to programs until interrupted.
 
     Each segment is zeroed memory of its own. Exit status 2: an option, the key or the address cannot be used.
@@ -246,7 +247,7 @@ def serve(size: str, name: str, listen: str | None, key: Path | None, spin: str)
     size_bytes = _size("--size", size)
     spin_us = _nanoseconds("--spin", spin) // 1000
     used = key.absolute() if key is not None else pager.made_key(name)
-    words = pager.serve_command(size_bytes, pager.socket_of(name), used, listen, spin_us)
+    words = pager.serve_command(size_bytes, pager.socket_of(name), used, listen, spin_us, encrypt)
     own = "" if key is None else f",key={used}"
     click.echo(f"on this machine: consort remote run --attach {name},size=...{own} -- PROGRAM")
     if listen is not None:
@@ -264,9 +265,22 @@ def serve(size: str, name: str, listen: str | None, key: Path | None, spin: str)
     "attached",
     required=True,
     multiple=True,
-    metavar="WHERE,size=SIZE[,cache=SIZE][,key=FILE][,pages=copied|mapped]",
+    metavar="WHERE[+WHERE]...,size=SIZE[,cache=SIZE][,key=FILE][,pages=copied|mapped][,replicas=N]"
+    "[,encrypt=yes]",
     help="A segment: WHERE is a server's name or HOST:PORT; cache (half of size) is what lies here. Mapped "
-    "pages of a server on this machine are not copied, and not checked by CRC.",
+    "pages of a server on this machine are not copied, and not checked by CRC. With several servers each "
+    "replicas of them hold the same pages, and the program goes on when one is lost.",
+)
+@click.option(
+    "--replicas",
+    type=click.IntRange(1, 8),
+    help="The same as replicas= in each --attach.",
+)
+@click.option(
+    "--reconnect",
+    default="0ms",
+    show_default=True,
+    help="How long a connection that was cut is tried again; its server keeps the segment as long.",
 )
 @click.option(
     "--threshold", default="1MiB", show_default=True, help="Allocations from this size on are remote."
@@ -284,6 +298,16 @@ def serve(size: str, name: str, listen: str | None, key: Path | None, spin: str)
 )
 @click.option("--patience", default="5s", show_default=True, help="How long a server may take to answer.")
 @click.option("--report", type=click.Path(path_type=Path, dir_okay=False), help="Write counters here (JSON).")
+@click.option(
+    "--record-set",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write which pages came, in their order, at the end of the program.",
+)
+@click.option(
+    "--prefetch-set",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Bring the pages of such a file ahead of the program.",
+)
 @click.argument("words", metavar="PROGRAM [ARGS]...", nargs=-1, required=True, type=click.UNPROCESSED)
 def run_program(
     attached: tuple[str, ...],
@@ -291,7 +315,11 @@ def run_program(
     faults: str,
     prefetch: int,
     patience: str,
+    replicas: int | None,
+    reconnect: str,
     report: Path | None,
+    record_set: Path | None,
+    prefetch_set: Path | None,
     words: tuple[str, ...],
 ) -> None:
     """Run an unmodified PROGRAM whose large allocations lie in remote memory.
@@ -306,12 +334,20 @@ def run_program(
     patience_ms = _nanoseconds("--patience", patience) // 1_000_000
     if not 1 <= patience_ms <= 3_600_000:
         raise BadInput(f"{patience} is outside 1ms to 1h", field="--patience")
+    reconnect_ms = _nanoseconds("--reconnect", reconnect) // 1_000_000
+    if reconnect_ms > 3_600_000:
+        raise BadInput(f"{reconnect} is above 1h", field="--reconnect")
+    if replicas is not None:
+        attached = tuple(f"{each},replicas={replicas}" for each in attached)
     variables = pager.environment(
         [pager.Attachment.parse(each) for each in attached],
         threshold=threshold_bytes,
         faults=faults,
         prefetch=prefetch,
         patience_ms=patience_ms,
+        reconnect_ms=reconnect_ms,
         report=report,
+        record_set=record_set,
+        prefetch_set=prefetch_set,
     )
     os.execve(program, list(words), variables)

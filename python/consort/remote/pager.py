@@ -24,6 +24,7 @@ PAGE = 4096
 LEAST_CACHE = 1 << 20
 PAGES = ("copied", "mapped")
 FAULTS = ("handler", "polling", "in-thread")
+SETTINGS = ("size", "cache", "key", "pages", "replicas", "encrypt")
 
 
 def socket_of(name: str) -> Path:
@@ -52,26 +53,26 @@ def made_key(name: str) -> Path:
 class Attachment:
     """A segment that a program is to get. Sizes in bytes."""
 
-    server: str  # HOST:PORT, or the path of a socket
+    servers: tuple[str, ...]  # HOST:PORT, or the path of a socket
     key: Path
     size: int
     cache: int
     pages: str = PAGES[0]
+    replicas: int = 1
+    encrypt: bool = False
 
     @classmethod
     def parse(cls, text: str) -> Attachment:
-        """`WHERE,size=SIZE[,cache=SIZE][,key=FILE][,pages=copied|mapped]`; else `BadInput`.
+        """`WHERE[+WHERE]...,size=SIZE[,cache=SIZE][,key=FILE][,pages=copied|mapped][,replicas=N][,encrypt=yes]`.
 
-        WHERE is a server's name or HOST:PORT.
+        WHERE is a server's name or HOST:PORT. `BadInput` where it is none of that.
         """
         where, *rest = text.split(",")
         given: dict[str, str] = {}
         for part in rest:
             name, equals, value = part.partition("=")
-            if name not in ("size", "cache", "key", "pages") or not equals or name in given:
-                raise BadInput(
-                    f"{part!r}: size=, cache=, key= or pages= is expected, each once", field="--attach"
-                )
+            if name not in SETTINGS or not equals or name in given:
+                raise BadInput(f"{part!r}: {'=, '.join(SETTINGS)}= is expected, each once", field="--attach")
             given[name] = value
         if "size" not in given:
             raise BadInput(f"{text!r} lacks its size: {where},size=2GiB", field="--attach")
@@ -81,23 +82,45 @@ class Attachment:
             raise BadInput(f"{given['size']} is no multiple of 4KiB", field="--attach: size")
         if cache < LEAST_CACHE:
             raise BadInput(f"{given['cache']} is below 1MiB", field="--attach: cache")
+        servers = where.split("+")
+        over_tcp = [":" in each for each in servers]
         pages = given.get("pages", PAGES[0])
-        if pages not in PAGES or (pages == "mapped" and ":" in where):
+        if pages not in PAGES or (pages == "mapped" and (any(over_tcp) or len(servers) > 1)):
             raise BadInput(
-                f"{pages} is none of {', '.join(PAGES)}, or the server is not on this machine",
+                f"{pages} is none of {', '.join(PAGES)}, or there is no single server on this machine",
                 field="--attach: pages",
             )
-        if ":" in where:
-            if "key" not in given:
-                raise BadInput("over TCP the server's key is needed: key=FILE", field="--attach")
-            return cls(where, _file(given["key"]), size, cache)
+        replicas = _replicas(given.get("replicas", "1"), servers)
+        encrypt = given.get("encrypt", "no")
+        if encrypt not in ("yes", "no") or (encrypt == "yes" and not any(over_tcp)):
+            raise BadInput(
+                f"{encrypt} is not yes or no, or the server is on this machine and shares its memory",
+                field="--attach: encrypt",
+            )
+        if "key" not in given and (any(over_tcp) or len(servers) > 1):
+            raise BadInput("over TCP the servers' key is needed: key=FILE", field="--attach")
         return cls(
-            str(socket_of(where)),
+            tuple(each if tcp else str(socket_of(each)) for each, tcp in zip(servers, over_tcp, strict=True)),
             _file(given["key"]) if "key" in given else key_of(where),
             size,
             cache,
             pages,
+            replicas,
+            encrypt == "yes",
         )
+
+
+def _replicas(text: str, servers: Sequence[str]) -> int:
+    replicas = int(text) if text.isdecimal() else 0
+    if replicas < 1 or len(servers) % replicas:
+        raise BadInput(
+            f"{text} is no number of which the {len(servers)} servers are a multiple: "
+            f"for two copies name two servers, A+B",
+            field="--attach: replicas",
+        )
+    if len(set(servers)) < len(servers):
+        raise BadInput("a server is named twice", field="--attach")
+    return replicas
 
 
 def _bytes(text: str) -> int:
@@ -114,11 +137,15 @@ def _file(text: str) -> Path:
     return path
 
 
-def serve_command(size: int, socket: Path, key: Path, listen: str | None, spin_us: int) -> list[str]:
+def serve_command(
+    size: int, socket: Path, key: Path, listen: str | None, spin_us: int, encrypt: bool
+) -> list[str]:
     """The command that offers `size` bytes until it is interrupted."""
     command = [str(remote_part("serve")), "--bytes", str(size), "--socket", str(socket), "--key", str(key)]
     if listen is not None:
         command += ["--listen", listen]
+    if encrypt:
+        command += ["--encrypt", "1"]
     return [*command, "--spin-us", str(spin_us)]
 
 
@@ -129,10 +156,21 @@ def environment(
     faults: str,
     prefetch: int,
     patience_ms: int,
+    reconnect_ms: int,
     report: Path | None,
+    record_set: Path | None = None,
+    prefetch_set: Path | None = None,
 ) -> dict[str, str]:
     """The process environment in which a program gets these segments."""
-    rows = (f"{each.server}\t{each.key}\t{each.size}\t{each.cache}\t{each.pages}" for each in attachments)
+    rows = (
+        "\t".join(
+            [
+                *(str(each.key), str(each.size), str(each.cache), each.pages, str(each.replicas)),
+                *("encrypted" if each.encrypt else "plain", *each.servers),
+            ]
+        )
+        for each in attachments
+    )
     preloaded = [str(remote_part("preload")), *os.environ.get("LD_PRELOAD", "").split()]
     made = os.environ | {
         "LD_PRELOAD": " ".join(preloaded),
@@ -141,9 +179,12 @@ def environment(
         "CONSORT_REMOTE_FAULTS": faults,
         "CONSORT_REMOTE_PREFETCH": str(prefetch),
         "CONSORT_REMOTE_PATIENCE_MS": str(patience_ms),
+        "CONSORT_REMOTE_RECONNECT_MS": str(reconnect_ms),
     }
-    if report is not None:
-        made["CONSORT_REMOTE_REPORT"] = str(report.absolute())
+    files = {"REPORT": report, "RECORD_SET": record_set, "PREFETCH_SET": prefetch_set}
+    for name, path in files.items():
+        if path is not None:
+            made[f"CONSORT_REMOTE_{name}"] = str(path.absolute())
     return made
 
 

@@ -91,18 +91,25 @@ Outcome refusal_of(Connection& connection, Header request, Refusal& why, const v
 
 class RawClient : public Broken {
   protected:
-    std::unique_ptr<Connection> connected(SegmentId& id, std::uint64_t bytes = mib) {
-        auto made = std::make_unique<Connection>(connect_to(tcp()), std::chrono::microseconds(0),
-                                                 std::chrono::milliseconds(60'000));
-        EXPECT_EQ(client_handshake(*made, read_key(key), bytes, id), Outcome::good);
+    [[nodiscard]] std::unique_ptr<Connection> unattached() const {
+        return std::make_unique<Connection>(connect_to(tcp()), std::chrono::microseconds(0),
+                                            std::chrono::milliseconds(60'000));
+    }
+    std::unique_ptr<Connection> connected(ClientAttach& wanted) {
+        wanted.bytes = mib;
+        auto made = unattached();
+        EXPECT_EQ(attach_raw(*made, key, wanted), Outcome::good);
         return made;
+    }
+    std::unique_ptr<Connection> connected() {
+        ClientAttach wanted;
+        return connected(wanted);
     }
 };
 
 TEST_F(RawClient, AnAccessOutsideOfTheSegmentIsRefused) {
     for (const std::uint32_t page : {mib / page_bytes, mib / page_bytes - 1, std::size_t{0xffffffff}}) {
-        SegmentId id{};
-        const auto connection = connected(id);
+        const auto connection = connected();
         Header request{};
         request.operation = Operation::fetch;
         request.page = page;
@@ -114,8 +121,7 @@ TEST_F(RawClient, AnAccessOutsideOfTheSegmentIsRefused) {
 }
 
 TEST_F(RawClient, ACorruptedStoreIsRefused) {
-    SegmentId id{};
-    const auto connection = connected(id);
+    const auto connection = connected();
     std::vector<std::byte> payload(sizeof(StoredPage) + page_bytes);
     const StoredPage page{0, page_crc(payload.data() + sizeof(StoredPage)) ^ 1U};
     std::memcpy(payload.data(), &page, sizeof page);
@@ -128,8 +134,7 @@ TEST_F(RawClient, ACorruptedStoreIsRefused) {
 }
 
 TEST_F(RawClient, ARepeatedRequestIsRefused) {
-    SegmentId id{};
-    const auto connection = connected(id);
+    const auto connection = connected();
     Header request{};
     request.operation = Operation::fetch;
     request.count = 1;
@@ -144,9 +149,8 @@ TEST_F(RawClient, ARepeatedRequestIsRefused) {
 }
 
 TEST_F(RawClient, AnUnsignedRequestIsRefused) {
-    SegmentId id{};
-    const auto connection = connected(id);
-    connection->secure({});  // another session's key
+    const auto connection = connected();
+    ASSERT_TRUE(connection->secure({}, Cipher::none, false));  // another session's key
     Header request{};
     request.operation = Operation::fetch;
     request.count = 1;
@@ -155,13 +159,21 @@ TEST_F(RawClient, AnUnsignedRequestIsRefused) {
 }
 
 TEST_F(RawClient, AnotherClientsSegmentCannotBeNamed) {
-    SegmentId id{};
-    const auto mine = connected(id);
-    SegmentId other = id;
-    other[3] ^= 1U;
-    Connection connection(connect_to(tcp()), std::chrono::microseconds(0), std::chrono::milliseconds(60'000));
-    EXPECT_EQ(client_handshake(connection, read_key(key), mib, other), Outcome::refused);
-    EXPECT_EQ(connection.refusal(), Refusal::unknown_segment);
+    ClientAttach mine;
+    const auto connection = connected(mine);
+    ClientAttach other = mine;
+    other.id[3] ^= 1U;
+    auto guessing = unattached();
+    EXPECT_EQ(attach_raw(*guessing, key, other), Outcome::refused);
+    EXPECT_EQ(guessing->refusal(), Refusal::unknown_segment);
+    // The identifier crosses the network; the key and it are not enough.
+    other = mine;
+    other.secret = {};
+    auto spying = unattached();
+    EXPECT_EQ(attach_raw(*spying, key, other), Outcome::refused);
+    EXPECT_EQ(spying->refusal(), Refusal::wrong_key);
+    const auto again = unattached();
+    EXPECT_EQ(attach_raw(*again, key, mine), Outcome::good);
 }
 
 TEST_F(RawClient, TheNextClientReadsZeros) {
@@ -171,10 +183,9 @@ TEST_F(RawClient, TheNextClientReadsZeros) {
         fill(segment);
     }
     for (;;) {
-        SegmentId id{};
         Connection connection(connect_to(tcp()), std::chrono::microseconds(0),
                               std::chrono::milliseconds(60'000));
-        if (client_handshake(connection, read_key(key), 48 * mib, id) != Outcome::good) {
+        if (attach_raw(connection, key, 48 * mib) != Outcome::good) {
             ASSERT_EQ(connection.refusal(), Refusal::no_room);
             continue;
         }
@@ -204,12 +215,23 @@ TEST_F(RawClient, ARecordedAttachIsRefused) {
         if (recorded.empty()) {
             Attach attach{};
             attach.bytes = mib;
+            attach.ciphers = only(Cipher::none);
+            Hello said{};
+            std::memcpy(&said, hello.data() + sizeof(Header), sizeof said);
+            const Ephemeral own = Ephemeral::make();
+            attach.ephemeral = own.open;
             Transcript transcript{};
-            std::memcpy(&transcript.server, hello.data() + sizeof(Header), sizeof transcript.server);
+            transcript.server = said.nonce;
+            transcript.server_ephemeral = said.ephemeral;
+            transcript.client_ephemeral = own.open;
             transcript.bytes = mib;
+            transcript.ciphers = attach.ciphers;
             attach.proof = prove(read_key(key), 'c', transcript);
-            Header header{
-                protocol_magic, protocol_version, Operation::attach, sizeof attach, 0, 0, 0, 0, 0, 0};
+            Header header{};
+            header.magic = protocol_magic;
+            header.version = protocol_version;
+            header.operation = Operation::attach;
+            header.length = sizeof attach;
             sent.resize(sizeof header + sizeof attach);
             std::memcpy(sent.data(), &header, sizeof header);
             std::memcpy(sent.data() + sizeof header, &attach, sizeof attach);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace consort::remote {
 
@@ -36,8 +37,12 @@ struct Counters {
     std::uint64_t zeroed = 0;  // first touches, which need no server
     std::uint64_t evicted = 0;
     std::uint64_t stored = 0;
-    std::uint64_t rescued = 0;  // written to while they were on their way home
-    std::uint64_t waits = 0;    // faults that found no free page in the cache
+    std::uint64_t rescued = 0;        // written to while they were on their way home
+    std::uint64_t waits = 0;          // faults that found no free page in the cache
+    std::uint64_t prefetched = 0;     // pages that came before a fault
+    std::uint64_t corrected = 0;      // pages that one server had wrong and another right
+    std::uint64_t reconnected = 0;    // connections that were cut and made again
+    std::uint64_t replicas_lost = 0;  // servers that count no more
 };
 
 struct SegmentOptions {
@@ -49,9 +54,23 @@ struct SegmentOptions {
     Pages pages = Pages::copied;
     std::uint32_t prefetch = 64;               // most pages that one fault brings, 1 to 64
     std::chrono::milliseconds patience{5000};  // after which a server that does not answer is lost
+    // How long a connection over TCP that was cut is tried again, with the segment kept by its server; the
+    // accesses that need it wait. 0: a cut loses the server.
+    std::chrono::milliseconds reconnect{0};
+    bool encrypt = false;  // what goes over TCP
+    // Further servers. Each group of `replicas` of all of them holds the same pages, and a page is home when
+    // all of its group have it; several groups share the segment, in pieces of 2 MiB.
+    std::vector<std::string> more_servers{};
+    std::uint32_t replicas = 1;
+    bool record = false;  // which pages come, for `recorded`
 };
 
 class Pager;
+
+// A working set as a text that a person can read: `write_pages` makes it, `read_pages` takes it and throws
+// std::invalid_argument where a line is wrong or a page is not below `limit`.
+std::string write_pages(const std::vector<std::uint32_t>& pages);
+std::vector<std::uint32_t> read_pages(const std::string& text, std::uint32_t limit);
 
 // A segment, zero at first, attached from construction to destruction. A page that cannot be had ends the
 // access with SIGBUS, after a message on standard error. A child after fork() does not have the range.
@@ -76,6 +95,11 @@ class Segment {
     // not one of whole pages of the segment.
     [[nodiscard]] bool protect(std::size_t offset, std::size_t length, Rights rights) noexcept;
     [[nodiscard]] Counters counters() const noexcept;
+    // The pages that came, each once, in that order, where the options asked for it.
+    [[nodiscard]] std::vector<std::uint32_t> recorded() const;
+    // Brings these pages in the background, while the cache has room; takes the place of such an order
+    // before.
+    void prefetch(std::vector<std::uint32_t> pages);
     // Whether the server is lost: what is in the cache stays, all else ends with SIGBUS.
     [[nodiscard]] bool lost() const noexcept;
 
