@@ -43,6 +43,7 @@ class _Refusals:
                 self._resources,
                 self._bandwidth,
                 self._channels,
+                self._remote_memory,
                 self._devices,
                 self._bindings,
                 self._cpus,
@@ -283,6 +284,18 @@ class _Refusals:
                 yield self._at(
                     (*here, "communication"),
                     f"{channel.writer!r} is a device, which has no deadline to publish at; write implicit",
+                )
+
+    def _remote_memory(self) -> Iterator[BadInput]:
+        """A run maps what its channels lie in; a program attaches remote memory itself."""
+        memories = self.plan.system.platform_description.memories
+        for name, channel in self.plan.channels.items():
+            memory = memories.get(channel.memory or "")
+            if memory is not None and memory.kind == "remote":
+                yield self._at(
+                    ("channels", name, "memory"),
+                    f"{channel.memory!r} is remote memory, which no run attaches; name another memory, or let"
+                    " `consort analyze` and `simulate` take its figures",
                 )
 
     def _blocks(self, name: str) -> Iterator[BadInput]:

@@ -239,6 +239,26 @@ class TestRefusals:
             "channels.x.capacity: a queue holds a power of two of blocks, from 2 on, and 5 is none; write 8"
         ]
 
+    def test_no_run_attaches_remote_memory(self) -> None:
+        far = {"kind": "remote", "access": {"base": "9us", "per_byte": "1ns"}}
+        platform = platform_from_data(BOARD | {"memories": BOARD["memories"] | {"far": far}})
+        described = system_from_data(
+            {
+                "consort": 1,
+                "platform": "board",
+                "tasks": {
+                    "one": {"on": "m-0", "wcet": "10us", "period": "1ms", "writes": ["c"]},
+                    "two": {"on": "m-0", "wcet": "10us", "period": "1ms", "reads": ["c"]},
+                },
+                "channels": {"c": {"kind": "sporadic", "size": "64B", "memory": "far"}},
+            },
+            platform=platform,
+        )
+        # Its platform has no board.
+        for name in TARGETS.keys() - {"board"}:
+            found = [text.partition(":")[0] for text in refused(described, name) if "remote memory" in text]
+            assert found == (["channels.c.memory"] if TARGETS[name].executes else []), name
+
     def test_a_refusal_in_a_mode_points_at_the_mode(self) -> None:
         described = system(
             {"a": {"step": "stand-in"}}, modes={"slow": {"overrides": {"a": {"period": "1000.5ns"}}}}
