@@ -221,6 +221,7 @@ class SimTask:
     jitter: int
     deadline: int
     priority: int
+    threshold: int | None
     worker_priority: int
     wcet: int
     bcet: int

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulators that share nothing with the engine but the written semantics: tick by tick, over plain dicts.
 
-A task is a dict: core, master, prio, deadline, and `jobs`, a list of (nominal, actual, execution). Local
+A task is a dict: core, master, prio, deadline, perhaps `threshold` (what preempts a job of it that has begun
+is above that), and `jobs`, a list of (nominal, actual, execution). Local
 ones may suspend themselves (`suspend`: a list of (executed before, length)); offloaded ones have send,
 receive, request, response, fallback, on_miss. The result is when each job finished or was given up:
 {(task, job): time}.
@@ -140,6 +141,9 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
             )
             if best is not None and not kept:
                 on[core], best["switch"] = best, c["switch"]
+                limit = tasks[best["t"]].get("threshold")
+                if limit is not None:
+                    best["key"] = (min(best["key"][0], -limit), best["key"][1])
 
     while any(active) or mail or any(on) or any(queue) or any(job(t) for t in range(len(tasks))):
         instant()

@@ -204,9 +204,11 @@ class TestAgainstNaive:
         tasks = data.draw(st.lists(described_jobs(), min_size=1, max_size=5))
         for t in tasks:
             t["core"] = t["master"] = data.draw(st.integers(0, len(cores) - 1))
+            if cores[t["core"]]["policy"] == "fixed-priority":
+                t["threshold"] = t["prio"] + data.draw(st.integers(0, 2))
         found = run(
             [made_of(c) for c in cores],
-            [as_engine_task(t) for t in tasks],
+            [as_engine_task(t, threshold=t.get("threshold")) for t in tasks],
             1000,
             trace=True,
         )
