@@ -49,7 +49,8 @@ Key read_key(const std::string& path) {
 }
 
 std::uint32_t encrypting_ciphers() noexcept {
-    const bool has_aes = ::crypto_aead_aes256gcm_is_available() == 1;
+    // The library looks at the processor when it begins.
+    const bool has_aes = ::sodium_init() >= 0 && ::crypto_aead_aes256gcm_is_available() == 1;
     return only(Cipher::chacha20_poly1305) | (has_aes ? only(Cipher::aes256_gcm) : 0);
 }
 

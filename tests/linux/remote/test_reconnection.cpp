@@ -221,7 +221,7 @@ TEST_F(Played, ASegmentIsNotKeptForEver) {
             return;
         }
         // It was there still, and is kept anew.
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        std::this_thread::sleep_for(std::chrono::milliseconds(100) * (tries + 1));
     }
     FAIL() << "the segment was not given up";
 }
