@@ -29,7 +29,6 @@ from consort.analysis.resources import (
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
 from consort.analysis.thresholds import check_thresholds
-from consort.analysis.unitask import UniTask
 from consort.model import System
 from consort.model.description import Service, Wait
 from consort.plan import Plan, PlannedTask, plan_of
@@ -99,7 +98,7 @@ def response_times(
                 check_thresholds(plan, core)
                 found |= {bound.task: bound for bound in regulated_core(figures, core)}
                 continue
-            masters[core], used[core] = _master(figures, core, names, waiting)
+            masters[core], used[core] = master_of(figures, core, names, waiting)
         except NotAnalysable as error:
             found |= {bound.task: bound for bound in _none(plan, names, error)}
     # A worker's tasks whose master could not be looked at would be missing from its queue.
@@ -150,8 +149,8 @@ def _released_on(plan: Plan, core: str) -> list[str]:
     return [name for name in plan.cores[core].tasks if plan.tasks[name].execution != "three-phase"]
 
 
-def _master(
-    figures: Figures, core: str, names: list[str], waiting: Waiting | None
+def master_of(
+    figures: Figures, core: str, names: list[str], waiting: Waiting | None = None
 ) -> tuple[Master, tuple[Used, ...]]:
     """A core's tasks as the analysis takes them, and the figures that they rest on."""
     plan = figures.plan
@@ -227,21 +226,6 @@ def _master(
     cache = None if sets is None else sets.windows
     master = Master(tasks, _POLICIES[planned.policy], waits, switch.ps, planned.supply, reloads, cache)
     return master, joined(*used)
-
-
-def tasks_of_core(plan: Plan, core: str) -> tuple[list[UniTask], int]:
-    """The tasks of a core on which no job waits, the most urgent first, and what a context switch costs [ps].
-
-    `NotAnalysable` where a figure is missing.
-    """
-    master, _ = _master(Figures(plan), core, _released_on(plan, core), None)
-    tasks = [
-        UniTask(
-            t.name, t.execution, t.period, t.deadline, t.jitter, t.blocking, t.level, threshold=t.threshold
-        )
-        for t in master.tasks
-    ]
-    return tasks, master.context_switch
 
 
 def _given_up(plan: Plan, bound: Bound) -> Bound:

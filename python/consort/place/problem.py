@@ -14,6 +14,7 @@ from consort.model.description import Execution, Policy
 from consort.model.platform import Core
 from consort.model.problems import nearest
 from consort.place.settings import Choose, Setting, settings_of, suits
+from consort.place.thresholds import refuse_thresholds
 
 # The keys of a task, and of what differs for it in a mode, that say where it runs.
 PLACING = ("on", "execution", "master")
@@ -235,14 +236,7 @@ def problem_of(
                     file=system.file,
                     field=f"modes.{mode}.overrides.{task}.priority",
                 )
-    for name, described_task in system.tasks.items():
-        if described_task.preemption_threshold is not None:
-            raise BadInput(
-                "it is a number among priorities that are chosen anew; remove it, place, and then choose"
-                " thresholds for the new places (--choose thresholds --best memory)",
-                file=system.file,
-                field=f"tasks.{name}.preemption_threshold",
-            )
+    refuse_thresholds(system)
     changes = system.mode_changes
     views = (None, *system.modes) if changes is None else tuple(changes.entered())
     systems = systems_of(system, views)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from consort.analysis.figures import NotAnalysable
+from consort.analysis.figures import Figures, NotAnalysable
 from consort.analysis.result import Bound
-from consort.analysis.system import analyze_system, tasks_of_core
+from consort.analysis.system import analyze_system, master_of
 from consort.analysis.thresholds import inherited
 from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.errors import BadInput
@@ -73,7 +73,7 @@ def choose_thresholds(system: System) -> Thresholds:
         names = bare.cores[core].tasks
         sizes = [_stack(bare, name) for name in names]
         try:
-            tasks, switch = tasks_of_core(bare, core)
+            tasks, switch = _tasks(bare, core)
         except NotAnalysable as error:
             raise BadInput(str(error), file=system.file, field=f"tasks.{names[0]}") from None
         limits = greatest(tasks, switch, bare.cores[core].supply, bare.cores[core].cache_reload_ps or 0)
@@ -87,6 +87,18 @@ def choose_thresholds(system: System) -> Thresholds:
         stacks.append(CoreStack(core, *(stack_of(sizes, one) for one in (own, were, limits))))
     made = system.changed(changes)
     return Thresholds(None, made, tuple(stacks), found_before, tuple(analyze_system(made)))
+
+
+def refuse_thresholds(system: System) -> None:
+    """`BadInput` where a task that is to be placed has a threshold."""
+    for name, task in system.tasks.items():
+        if task.preemption_threshold is not None:
+            raise BadInput(
+                "it is a number among priorities that are chosen anew; remove it, place, and then choose"
+                " thresholds for the new places (--choose thresholds --best memory)",
+                file=system.file,
+                field=f"tasks.{name}.{KEY}",
+            )
 
 
 def stack_of(sizes: Sequence[int], limits: Sequence[int]) -> int:
@@ -131,6 +143,13 @@ def _may_have_thresholds(whole: Plan, core: str) -> bool:
     if inherited(whole, core) is not None:
         return False
     return len(planned.tasks) > 1 and not any(whole.tasks[name].waits for name in planned.tasks)
+
+
+def _tasks(whole: Plan, core: str) -> tuple[list[UniTask], int]:
+    """The tasks of a core, the most urgent first, and what a context switch costs [ps]."""
+    master, _ = master_of(Figures(whole), core, list(whole.cores[core].tasks))
+    times = ((t.name, t.execution, t.period, t.deadline, t.jitter, t.blocking) for t in master.tasks)
+    return [UniTask(*one) for one in times], master.context_switch
 
 
 def _limit(whole: Plan, name: str) -> int:
