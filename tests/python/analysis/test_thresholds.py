@@ -15,8 +15,13 @@ from consort import _engine
 from consort.analysis.offload import Master, MasterTask, offloaded
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, fixed_priority
+from consort.exchange.mast import export_mast
+from consort.exchange.report import Report
+from consort.exchange.rtapp import export_rtapp
+from consort.exchange.sag import jobs_of
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.plan import plan
+from consort.plan.show import text_of
 from consort.simulate.build import prepare
 from consort.simulate.check import simulate_against_bounds
 from thresholds import THEOREM, How, Row, attack, blocked_by_sections, core_of, engine, reference
@@ -257,6 +262,15 @@ def test_beside_priority_inheritance_it_is_refused() -> None:
     assert "priority-ceiling" in messages["tasks.low.preemption_threshold"]
     held = described(None, {"lock": {"protocol": "priority-ceiling"}}, **data)
     assert all(bound.response is not None for bound in response_times(held))
+
+
+def test_the_plan_shows_it_and_exports_say_that_they_leave_it_out() -> None:
+    system = described()
+    assert "preempted above rank 2 only" in " ".join(text_of(plan(system, "analysis")).split())
+    for export in (export_mast, export_rtapp, partial(jobs_of, core="m-0")):
+        report = Report()
+        export(system, report=report)
+        assert "preemption threshold" in report.text()
 
 
 def test_the_analyses_refuse_it_where_it_makes_no_sense() -> None:
