@@ -37,7 +37,7 @@ class Dice {
     std::uint64_t state_;
 };
 
-// Thresholds for tasks of preemptive cores on which no job waits, of two such cores about one. Of its own
+// Thresholds for tasks of preemptive cores on which no job waits, of five such cores about four. Of its own
 // choices: a system is what it was but for them.
 inline void give_thresholds(sim::System& system, std::uint64_t seed) {
     Dice dice(~consort::app::mix(seed));
@@ -45,13 +45,13 @@ inline void give_thresholds(sim::System& system, std::uint64_t seed) {
         const auto waits = [c](const sim::Task& t) {
             return t.master == c && (t.offloaded || t.suspension != 0);
         };
-        if (system.cores[c].policy != sim::Policy::preemptive || dice.one_in(2) ||
+        if (system.cores[c].policy != sim::Policy::preemptive || dice.one_in(5) ||
             std::any_of(system.tasks.begin(), system.tasks.end(), waits)) {
             continue;
         }
         for (sim::Task& task : system.tasks) {
-            if (task.master == c && !dice.one_in(3)) {
-                task.threshold = task.priority + dice.between(0, 3);
+            if (task.master == c && !dice.one_in(4)) {
+                task.threshold = task.priority + dice.between(0, 4);
             }
         }
     }
