@@ -235,8 +235,8 @@ Served serve(const std::string& key, const std::string& path) {
 class Prepared {
   public:
     Prepared(const std::string& server, const std::string& key, std::size_t cache, std::uint32_t prefetch,
-             Pages pages = Pages::copied)
-        : segment_(options(server, key, cache, prefetch, pages)) {
+             Pages pages = Pages::copied, bool encrypt = false)
+        : segment_(options(server, key, cache, prefetch, pages, encrypt)) {
         auto* bytes = static_cast<std::byte*>(segment_.data());
         std::memset(bytes, 'x', segment_.bytes());
         evicted_ = segment_.counters().evicted;
@@ -248,7 +248,7 @@ class Prepared {
 
   private:
     static SegmentOptions options(const std::string& server, const std::string& key, std::size_t cache,
-                                  std::uint32_t prefetch, Pages pages) {
+                                  std::uint32_t prefetch, Pages pages, bool encrypt) {
         SegmentOptions made;
         made.server = server;
         made.key_file = key;
@@ -256,6 +256,7 @@ class Prepared {
         made.cache_bytes = cache;
         made.prefetch = prefetch;
         made.pages = pages;
+        made.encrypt = encrypt;
         return made;
     }
     Segment segment_;
@@ -324,6 +325,12 @@ int run(int argc, char** argv) {
             Prepared ours(tcp, key, set_bytes + (set_bytes / 2), 1);
             ours.make_room();
             note("tcp_fault", touch(ours.base(), order));
+        }
+        {
+            // What encryption adds, beside it: no goal.
+            Prepared ours(tcp, key, set_bytes + (set_bytes / 2), 1, Pages::copied, true);
+            ours.make_room();
+            note("tcp_fault_encrypted", touch(ours.base(), order));
         }
         result["rounds"].push_back(row);
     }

@@ -55,6 +55,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "consort_bench.remote",
         "remote memory by the user-level pager: faults and streams against bare userfaultfd and TCP",
     ),
+    "remote-workloads": (
+        "consort_bench.remote_workloads",
+        "remote memory: STREAM, random access, a sort and NumPy with 25 to 100 % of their memory here",
+    ),
     "remap": (
         "consort_bench.remap",
         "remote memory: use of the link in three packetizations, counted",
