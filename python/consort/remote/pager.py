@@ -87,7 +87,8 @@ class Attachment:
         pages = given.get("pages", PAGES[0])
         if pages not in PAGES or (pages == "mapped" and (any(over_tcp) or len(servers) > 1)):
             raise BadInput(
-                f"{pages} is none of {', '.join(PAGES)}, or there is no single server on this machine",
+                f"{pages} is none of {', '.join(PAGES)}, or the server is not on this machine, or not the"
+                " only one",
                 field="--attach: pages",
             )
         replicas = _replicas(given.get("replicas", "1"), servers)

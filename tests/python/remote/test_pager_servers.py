@@ -176,7 +176,7 @@ def test_a_full_disk(servers: Servers) -> None:
         ("a:1+a:1,size=1GiB,key=k,replicas=2", "named twice"),
         ("a:1,size=1GiB,key=k,encrypt=perhaps", "not yes or no"),
         ("memory,size=1GiB,encrypt=yes", "shares its memory"),
-        ("one+two,size=1GiB,pages=mapped,key=k", "no single server"),
+        ("one+two,size=1GiB,pages=mapped,key=k", "not the only one"),
         ("one+two,size=1GiB", "key is needed"),
     ],
 )
