@@ -2,6 +2,8 @@
 //
 // What goes over an encrypted connection: nobody in the middle reads it, changes it, repeats it or leaves it
 // out.
+#include <sodium.h>
+
 #include <cstring>
 #include <mutex>
 
@@ -168,12 +170,21 @@ TEST_F(Middle, AServerMayDemandIt) {
     EXPECT_THROW(Segment(encrypted(path)), std::invalid_argument);
 }
 
+// Those that this processor has instructions for.
+std::vector<Cipher> ciphers() {
+    std::vector<Cipher> made;
+    EXPECT_GE(::sodium_init(), 0);  // it looks for them
+    for (const Cipher each : {Cipher::chacha20_poly1305, Cipher::aes256_gcm}) {
+        if ((encrypting_ciphers() & only(each)) != 0) {
+            made.push_back(each);
+        }
+    }
+    return made;
+}
+
 // Each cipher: what one side seals the other opens, once, in order, and not the side that sealed it.
 class EachCipher : public testing::TestWithParam<Cipher> {};
 TEST_P(EachCipher, OpensWhatWasSealedOnceAndInOrder) {
-    if ((encrypting_ciphers() & only(GetParam())) == 0) {
-        GTEST_SKIP() << "this processor has no instructions for it";
-    }
     SessionKeys keys{};
     keys.from_client.fill(1);
     keys.from_server.fill(2);
@@ -193,9 +204,8 @@ TEST_P(EachCipher, OpensWhatWasSealedOnceAndInOrder) {
     EXPECT_EQ(opened, text);
     EXPECT_FALSE(server->open(first.data(), text.size(), opened.data()));
 }
-INSTANTIATE_TEST_SUITE_P(All, EachCipher, testing::Values(Cipher::chacha20_poly1305, Cipher::aes256_gcm),
-                         [](const auto& info) {
-                             return info.param == Cipher::aes256_gcm ? "Aes256Gcm" : "ChaCha20Poly1305";
-                         });
+INSTANTIATE_TEST_SUITE_P(All, EachCipher, testing::ValuesIn(ciphers()), [](const auto& info) {
+    return info.param == Cipher::aes256_gcm ? "Aes256Gcm" : "ChaCha20Poly1305";
+});
 
 }  // namespace
