@@ -86,7 +86,6 @@ def _tool(machine: Machine) -> Path:
 def _initrd(kernel: Kernel, folder: Path) -> Path:
     files = {"remap.ko": module(kernel), "bin/busybox": kernel.busybox, "bin/tool": _tool(kernel.machine)}
     files |= {path.name: path for path in (sources() / "guest").iterdir() if path.suffix in (".sh", "")}
-    files |= {path.name: path for path in sorted((kernel.folder / "modules").glob("virtio*.ko"))}
     made = folder / "initrd"
     made.write_bytes(gzip.compress(archive_of(files, ("bin", "proc", "sys", "tmp")), 1, mtime=0))
     return made
@@ -120,14 +119,13 @@ def run(
     test: str,
     patience_s: float,
     tell: Callable[[str], None] = lambda _: None,
-    command_of: Callable[[Kernel, Path, str, Mapping[str, object]], list[str]] = _command,
     **values: object,
 ) -> Said:
     """Boots the kernel for one test; `tell` gets each line of its console. One that takes longer is ended."""
     said = Said()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="consort-guest-") as folder:
-        command = command_of(kernel, _initrd(kernel, Path(folder)), test, values)
+        command = _command(kernel, _initrd(kernel, Path(folder)), test, values)
         for line in _console(command, patience_s):
             said.hear(line)
             tell(line)

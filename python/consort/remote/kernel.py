@@ -90,10 +90,6 @@ class Kernel:
     def busybox(self) -> Path:
         return self.folder / "busybox"
 
-    def module(self, name: str) -> Path:
-        """One of its own modules (of drivers/virtio)."""
-        return self.folder / "modules" / f"{name}.ko"
-
 
 def kernel(machine: Machine) -> Kernel:
     """The newest kernel in the cache; fetched where there is none."""
@@ -122,10 +118,9 @@ def _fetch(machine: Machine, folder: Path) -> None:
         packages.append(_host_archive(machine, theirs, there, instead).download(tools))
         whole = there / "whole"
         debian.unpacked(packages, whole)
-        # The image has all modules, of which a guest loads some of one folder.
+        # Its own modules are many, and none is needed.
         debian.unpacked([image], there / "image")
         (there / f"image/boot/vmlinuz-{release}").rename(whole / "vmlinuz")
-        shutil.move(there / f"image/lib/modules/{release}/kernel/drivers/virtio", whole / "modules")
         (whole / "bin" / "busybox").rename(whole / "busybox")
         # Debian's makefile names the folder that the package would be installed in.
         makefile = whole / "usr" / "src" / headers / "Makefile"
