@@ -88,6 +88,8 @@ echo none > $remap/model/fault
 echo online_movable > $online
 
 # Several users at once, at two halves and at the same one.
+echo 600000 > /sys/module/remap/parameters/detach_timeout_ms
+echo 60000 > /sys/module/remap/parameters/drain_timeout_ms
 for user in 1 2 3; do
     (
         place=$((base + (user % 2) * size))
@@ -98,7 +100,8 @@ for user in 1 2 3; do
                 [ -e $remap ] || load_module 2> /dev/null
                 usleep 20000
             done
-            detach user$user && good=$((good + 1))
+            detach user$user || break
+            good=$((good + 1))
             rmmod remap 2> /dev/null
             cat $remap/segments $remap/status > /dev/null 2>&1
         done

@@ -30,7 +30,10 @@ of() { sed -n "s/^$1 .*$2=\([^ ]*\).*/\1/p" $remap/segments; }
 status() { sed -n "s/^$1=//p" $remap/status; }
 memory_kb() { sed -n 's/^MemTotal: *\([0-9]*\) kB/\1/p' /proc/meminfo; }
 
-load_module() { insmod /remap.ko aperture="$aperture" model=1 "$@"; }
+# With long times: the host may leave the guest without any for seconds.
+load_module() {
+    insmod /remap.ko aperture="$aperture" model=1 detach_timeout_ms=600000 drain_timeout_ms=60000 "$@"
+}
 
 errno() {
     case $1 in
