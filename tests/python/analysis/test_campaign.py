@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of campaigns: each term is attacked, no bound was exceeded, and the page says what was tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import campaign
+import pytest
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "campaigns.md"
+
+
+@pytest.mark.parametrize("name", campaign.TERMS)
+def test_each_term_holds_bounds_against_its_simulator(name: str) -> None:
+    *_, counts = campaign.totals(campaign.TERMS[name], range(campaign.FIRST, campaign.FIRST + 20))
+    assert counts[0] > 0 and counts[2] == 0
+
+
+def test_an_exceeded_bound_ends_a_campaign_and_names_its_seed() -> None:
+    term = campaign.Term(0, __name__, "exceeded", "none")
+    with pytest.raises(SystemExit, match="seed 7: 1 of 3 bounds are exceeded"):
+        list(campaign.totals(term, [7]))
+
+
+def exceeded(_seed: int) -> tuple[int, int, int]:
+    return 3, 0, 1
+
+
+def test_no_seed_is_used_twice() -> None:
+    rows = campaign.recorded()
+    for name in campaign.TERMS:
+        mine = sorted((int(r["first"]), int(r["systems"])) for r in rows if r["term"] == name)
+        ends = [first + systems for first, systems in mine]
+        assert all(end <= first for end, (first, _) in zip(ends, mine[1:], strict=False))
+        assert campaign.next_seed(name) == max([campaign.FIRST, *ends])
+
+
+def test_the_page_has_the_record() -> None:
+    assert campaign.WHAT.keys() == campaign.TERMS.keys()
+    assert all(row["exceeded"] == "0" for row in campaign.recorded())
+    assert campaign.table() in PAGE.read_text(encoding="utf-8")
