@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -239,3 +241,16 @@ def test_a_use_without_a_cost_is_refused_by_the_simulator() -> None:
     tasks = {"a": {"period": "1ms", "wcet": "1us", "on": "m-0"}}
     with pytest.raises(BadDescription, match=r"cores\.m\.context_switch"):
         prepare(system_from_data({"consort": 1, "platform": "board", "tasks": tasks}, platform=board))
+
+
+def test_assumed_figures_of_the_servo_rest_on_the_counts_they_name() -> None:
+    """A count that changes leaves no description behind that assumes the old one."""
+    folder = next(file.parent for file in EXAMPLES if file.parent.name == "servo")
+    counted = (folder / "bench" / "counted.csv").read_text(encoding="utf-8")
+    counts = {row["instructions"] for row in csv.DictReader(counted.splitlines()[1:])}
+    named = {
+        number
+        for file in folder.glob("*.yaml")
+        for number in re.findall(r"each of (?:the )?(\d+) instructions", file.read_text(encoding="utf-8"))
+    }
+    assert len(named) >= 4 and named <= counts
