@@ -19,7 +19,7 @@ MAKEFLAGS = (
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
 )
 # Folders of rtl/ with what is synthesised, and the tops that simulations put it into (rtl/README.md).
-FOLDERS = ("pkg", "regs", "common", "link", "cblock", "mblock", "baseline", "tb")
+FOLDERS = ("pkg", "regs", "common", "link", "cblock", "mblock", "baseline", "top", "tb")
 CONFIGURATION = "consort_config_pkg.sv"
 PACKAGES = (CONFIGURATION, "consort_remote_pkg.sv", "consort_remote_regs_pkg.sv")
 

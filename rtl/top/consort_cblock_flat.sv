@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cBlock with one port and one link as flat signals, by the names from which IP packagers infer interfaces: for
+// tools and languages that have no structs. With more of them use consort_cblock itself. The PHY's words and their marks are
+// an AXI4-Stream each way, in the PHY's clock; that from the PHY has no TREADY, for each word is taken.
+module consort_cblock_flat
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned AxiAddrWidth = 40,  // at most that of consort_config_pkg
+    parameter int unsigned AxiIdWidth   = 16,  // at most that of consort_config_pkg
+    parameter int unsigned Windows      = 8,
+    parameter int unsigned Credits      = 320,
+    parameter int unsigned PhyWidth     = 128,
+    parameter bit          PhyCdc       = 1'b0,  // phy_clk is not aclk
+    localparam int unsigned WordWidth = word_width(PhyWidth)
+) (
+    (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 aclk CLK" *)
+    (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF s_axi:s_axil, ASSOCIATED_RESET aresetn" *)
+    input  logic aclk,
+    (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 aresetn RST" *)
+    (* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_LOW" *)
+    input  logic aresetn,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWID" *)
+    input  logic [AxiIdWidth-1:0] s_axi_awid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWADDR" *)
+    input  logic [AxiAddrWidth-1:0] s_axi_awaddr,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWLEN" *)
+    input  logic [7:0] s_axi_awlen,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWSIZE" *)
+    input  logic [2:0] s_axi_awsize,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWBURST" *)
+    input  logic [1:0] s_axi_awburst,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWLOCK" *)
+    input  logic s_axi_awlock,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWCACHE" *)
+    input  logic [3:0] s_axi_awcache,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWPROT" *)
+    input  logic [2:0] s_axi_awprot,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWQOS" *)
+    input  logic [3:0] s_axi_awqos,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWVALID" *)
+    input  logic s_axi_awvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWREADY" *)
+    output logic s_axi_awready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WDATA" *)
+    input  logic [127:0] s_axi_wdata,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WSTRB" *)
+    input  logic [15:0] s_axi_wstrb,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WLAST" *)
+    input  logic s_axi_wlast,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WVALID" *)
+    input  logic s_axi_wvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WREADY" *)
+    output logic s_axi_wready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi BID" *)
+    output logic [AxiIdWidth-1:0] s_axi_bid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi BRESP" *)
+    output logic [1:0] s_axi_bresp,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi BVALID" *)
+    output logic s_axi_bvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi BREADY" *)
+    input  logic s_axi_bready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARID" *)
+    input  logic [AxiIdWidth-1:0] s_axi_arid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARADDR" *)
+    input  logic [AxiAddrWidth-1:0] s_axi_araddr,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARLEN" *)
+    input  logic [7:0] s_axi_arlen,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARSIZE" *)
+    input  logic [2:0] s_axi_arsize,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARBURST" *)
+    input  logic [1:0] s_axi_arburst,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARLOCK" *)
+    input  logic s_axi_arlock,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARCACHE" *)
+    input  logic [3:0] s_axi_arcache,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARPROT" *)
+    input  logic [2:0] s_axi_arprot,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARQOS" *)
+    input  logic [3:0] s_axi_arqos,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARVALID" *)
+    input  logic s_axi_arvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi ARREADY" *)
+    output logic s_axi_arready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RID" *)
+    output logic [AxiIdWidth-1:0] s_axi_rid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RDATA" *)
+    output logic [127:0] s_axi_rdata,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RRESP" *)
+    output logic [1:0] s_axi_rresp,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RLAST" *)
+    output logic s_axi_rlast,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RVALID" *)
+    output logic s_axi_rvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RREADY" *)
+    input  logic s_axi_rready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil AWADDR" *)
+    input  logic [11:0] s_axil_awaddr,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil AWPROT" *)
+    input  logic [2:0] s_axil_awprot,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil AWVALID" *)
+    input  logic s_axil_awvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil AWREADY" *)
+    output logic s_axil_awready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil WDATA" *)
+    input  logic [31:0] s_axil_wdata,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil WSTRB" *)
+    input  logic [3:0] s_axil_wstrb,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil WVALID" *)
+    input  logic s_axil_wvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil WREADY" *)
+    output logic s_axil_wready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil BRESP" *)
+    output logic [1:0] s_axil_bresp,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil BVALID" *)
+    output logic s_axil_bvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil BREADY" *)
+    input  logic s_axil_bready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil ARADDR" *)
+    input  logic [11:0] s_axil_araddr,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil ARPROT" *)
+    input  logic [2:0] s_axil_arprot,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil ARVALID" *)
+    input  logic s_axil_arvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil ARREADY" *)
+    output logic s_axil_arready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil RDATA" *)
+    output logic [31:0] s_axil_rdata,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil RRESP" *)
+    output logic [1:0] s_axil_rresp,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil RVALID" *)
+    output logic s_axil_rvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axil RREADY" *)
+    input  logic s_axil_rready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 m_axis_phy TDATA" *)
+    output logic [PhyWidth-1:0] m_axis_phy_tdata,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 m_axis_phy TUSER" *)
+    output logic [PhyWidth/64-1:0] m_axis_phy_tuser,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 m_axis_phy TVALID" *)
+    output logic m_axis_phy_tvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 m_axis_phy TREADY" *)
+    input  logic m_axis_phy_tready,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 s_axis_phy TDATA" *)
+    input  logic [PhyWidth-1:0] s_axis_phy_tdata,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 s_axis_phy TUSER" *)
+    input  logic [PhyWidth/64-1:0] s_axis_phy_tuser,
+    (* X_INTERFACE_INFO = "xilinx.com:interface:axis:1.0 s_axis_phy TVALID" *)
+    input  logic s_axis_phy_tvalid,
+    (* X_INTERFACE_INFO = "xilinx.com:signal:interrupt:1.0 irq INTERRUPT" *)
+    (* X_INTERFACE_PARAMETER = "SENSITIVITY LEVEL_HIGH" *)
+    output logic irq,
+    // Of the PHY, as its core names them: low, or high, the link is down at once.
+    input  logic phy_channel_up,
+    input  logic phy_hard_err,
+    // Of the PHY's words; with PhyCdc any clock no faster than aclk, otherwise aclk itself.
+    (* X_INTERFACE_INFO = "xilinx.com:signal:clock:1.0 phy_clk CLK" *)
+    (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF m_axis_phy:s_axis_phy" *)
+    input  logic phy_clk
+);
+  if (AxiAddrWidth > consort_remote_pkg::AddrWidth || AxiIdWidth > consort_remote_pkg::IdWidth) begin : gen_check_widths
+    $error("cblock_flat: AxiAddrWidth or AxiIdWidth does not fit consort_config_pkg");
+  end
+
+  axi_req_t req[1];
+  axi_resp_t resp[1];
+  assign req[0] = '{
+          aw: '{
+              addr: consort_remote_pkg::AddrWidth'(s_axi_awaddr),
+              id: consort_remote_pkg::IdWidth'(s_axi_awid),
+              len: s_axi_awlen,
+              size: s_axi_awsize,
+              burst: s_axi_awburst,
+              lock: s_axi_awlock,
+              cache: s_axi_awcache,
+              prot: s_axi_awprot,
+              qos: s_axi_awqos
+          },
+          aw_valid: s_axi_awvalid,
+          ar: '{
+              addr: consort_remote_pkg::AddrWidth'(s_axi_araddr),
+              id: consort_remote_pkg::IdWidth'(s_axi_arid),
+              len: s_axi_arlen,
+              size: s_axi_arsize,
+              burst: s_axi_arburst,
+              lock: s_axi_arlock,
+              cache: s_axi_arcache,
+              prot: s_axi_arprot,
+              qos: s_axi_arqos
+          },
+          ar_valid: s_axi_arvalid,
+          w: '{data: s_axi_wdata, strb: s_axi_wstrb, last: s_axi_wlast},
+          w_valid: s_axi_wvalid,
+          b_ready: s_axi_bready,
+          r_ready: s_axi_rready
+      };
+  assign s_axi_awready = resp[0].aw_ready;
+  assign s_axi_wready = resp[0].w_ready;
+  assign s_axi_bid = AxiIdWidth'(resp[0].b.id);
+  assign s_axi_bresp = resp[0].b.resp;
+  assign s_axi_bvalid = resp[0].b_valid;
+  assign s_axi_arready = resp[0].ar_ready;
+  assign s_axi_rid = AxiIdWidth'(resp[0].r.id);
+  assign s_axi_rdata = resp[0].r.data;
+  assign s_axi_rresp = resp[0].r.resp;
+  assign s_axi_rlast = resp[0].r.last;
+  assign s_axi_rvalid = resp[0].r_valid;
+
+  lite_req_t lite_req;
+  lite_resp_t lite_resp;
+  assign lite_req = '{
+          aw: '{addr: s_axil_awaddr, prot: s_axil_awprot},
+          aw_valid: s_axil_awvalid,
+          w: '{data: s_axil_wdata, strb: s_axil_wstrb},
+          w_valid: s_axil_wvalid,
+          b_ready: s_axil_bready,
+          ar: '{addr: s_axil_araddr, prot: s_axil_arprot},
+          ar_valid: s_axil_arvalid,
+          r_ready: s_axil_rready
+      };
+  assign {s_axil_awready, s_axil_wready, s_axil_bresp, s_axil_bvalid, s_axil_arready, s_axil_rdata, s_axil_rresp,
+      s_axil_rvalid} = lite_resp;
+
+  logic [WordWidth-1:0] tx[1], rx[1];
+  logic tx_valid[1], tx_ready[1], rx_valid[1], channel_up[1], hard_err[1];
+
+  if (PhyCdc) begin : gen_cdc
+    consort_phy_cdc #(
+        .WordWidth(WordWidth)
+    ) i_cdc (
+        .clk_i(aclk),
+        .rst_ni(aresetn),
+        .tx_i(tx[0]),
+        .tx_valid_i(tx_valid[0]),
+        .tx_ready_o(tx_ready[0]),
+        .rx_o(rx[0]),
+        .rx_valid_o(rx_valid[0]),
+        .channel_up_o(channel_up[0]),
+        .hard_err_o(hard_err[0]),
+        .phy_clk_i(phy_clk),
+        .phy_tx_o({m_axis_phy_tuser, m_axis_phy_tdata}),
+        .phy_tx_valid_o(m_axis_phy_tvalid),
+        .phy_tx_ready_i(m_axis_phy_tready),
+        .phy_rx_i({s_axis_phy_tuser, s_axis_phy_tdata}),
+        .phy_rx_valid_i(s_axis_phy_tvalid),
+        .phy_channel_up_i(phy_channel_up),
+        .phy_hard_err_i(phy_hard_err)
+    );
+  end else begin : gen_direct
+    logic unused;
+    assign unused = &{1'b0, phy_clk};
+    assign {m_axis_phy_tuser, m_axis_phy_tdata} = tx[0];
+    assign m_axis_phy_tvalid = tx_valid[0];
+    assign tx_ready[0] = m_axis_phy_tready;
+    assign rx[0] = {s_axis_phy_tuser, s_axis_phy_tdata};
+    assign rx_valid[0] = s_axis_phy_tvalid;
+    assign channel_up[0] = phy_channel_up;
+    assign hard_err[0] = phy_hard_err;
+  end
+
+  consort_cblock #(
+      .Windows(Windows),
+      .Credits(Credits),
+      .PhyWidth(PhyWidth)
+  ) i_cblock (
+      .clk_i(aclk),
+      .rst_ni(aresetn),
+      .s_req_i(req),
+      .s_resp_o(resp),
+      .lite_req_i(lite_req),
+      .lite_resp_o(lite_resp),
+      .irq_o(irq),
+      .phy_channel_up_i(channel_up),
+      .phy_hard_err_i(hard_err),
+      .phy_tx_o(tx),
+      .phy_tx_valid_o(tx_valid),
+      .phy_tx_ready_i(tx_ready),
+      .phy_rx_i(rx),
+      .phy_rx_valid_i(rx_valid)
+  );
+endmodule

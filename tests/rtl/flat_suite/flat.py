@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flat blocks, between a master and a memory of cocotbext-axi that find their ports by their names."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+from cocotb.clock import Clock
+from cocotb.triggers import ClockCycles, RisingEdge
+from cocotbext.axi import AxiBus, AxiLiteBus, AxiLiteMaster, AxiMaster, AxiRam, AxiResp
+
+WINDOW = 0x4_0000_0000
+SIZE = 1 << 16
+BASE = 0x3000
+
+
+class Flat:
+    """Both blocks with their link up and a window of SIZE bytes to BASE in the memory."""
+
+    def __init__(self, dut) -> None:
+        self.dut = dut
+        # The link's clock is slower, and its edges come at all places of the blocks'.
+        cocotb.start_soon(Clock(dut.clk, 10, unit="step").start())
+        cocotb.start_soon(Clock(dut.phy_clk, 14, unit="step").start())
+        ends = (dut.clk, dut.rst_n, False)
+        self.master = AxiMaster(AxiBus.from_prefix(dut, "s_axi"), *ends)
+        self.memory = AxiRam(AxiBus.from_prefix(dut, "m_axi"), *ends, size=1 << 18)
+        self.registers = {
+            block: AxiLiteMaster(AxiLiteBus.from_prefix(dut, f"{block}_s_axil"), *ends) for block in "cm"
+        }
+
+    async def start(self) -> None:
+        for block in "cm":
+            getattr(self.dut, f"{block}_phy_channel_up").value = 1
+            getattr(self.dut, f"{block}_phy_hard_err").value = 0
+        self.dut.rst_n.value = 0
+        await ClockCycles(self.dut.clk, 8)
+        self.dut.rst_n.value = 1
+        await ClockCycles(self.dut.clk, 4)
+        first = {"m": BASE >> 12, "c": WINDOW >> 12}
+        last = {"m": (SIZE >> 12) - 1, "c": first["c"] + (SIZE >> 12) - 1}
+        for block in "mc":
+            for at, value in ((0x014, 2048), (0x400, first[block]), (0x404, last[block]), (0x408, 7), (8, 1)):
+                await self.write(block, at, value)
+        await self.wait_up()
+
+    async def wait_up(self) -> None:
+        for _ in range(400):
+            if await self.read("c", 0x00C) == 1 and await self.read("m", 0x00C) == 1:
+                return
+            await ClockCycles(self.dut.clk, 20)
+        raise AssertionError("the link does not come up")
+
+    async def write(self, block: str, at: int, value: int) -> None:
+        done = await self.registers[block].write(at, value.to_bytes(4, "little"))
+        assert done.resp == AxiResp.OKAY
+
+    async def read(self, block: str, at: int) -> int:
+        done = await self.registers[block].read(at, 4)
+        assert done.resp == AxiResp.OKAY
+        return int.from_bytes(done.data, "little")
+
+
+@cocotb.test()
+async def data_go_there_and_back(dut) -> None:
+    """Accesses of any size and place; in the end the memory has what was written, at the segment."""
+    flat = Flat(dut)
+    await flat.start()
+    chance = random.Random(1)
+    expected = bytearray(SIZE)
+    flat.memory.write(BASE, bytes(SIZE))
+    for _ in range(60):
+        length = chance.choice((1, 3, 16, 64, 257, 2000))
+        at = chance.randrange(SIZE - length)
+        if chance.random() < 0.6:
+            data = chance.randbytes(length)
+            done = await flat.master.write(WINDOW + at, data)
+            assert done.resp == AxiResp.OKAY
+            expected[at : at + length] = data
+        else:
+            done = await flat.master.read(WINDOW + at, length)
+            assert done.resp == AxiResp.OKAY
+            assert done.data == expected[at : at + length]
+    assert flat.memory.read(BASE, SIZE) == expected
+
+
+@cocotb.test()
+async def a_fault_raises_the_interrupt_and_is_in_the_log(dut) -> None:
+    """No window at the cBlock; no right at the mBlock; the log has where and why, and is cleared by a 1."""
+    flat = Flat(dut)
+    await flat.start()
+    for block in "cm":
+        await flat.write(block, 0x034, 0x7F)
+    done = await flat.master.read(WINDOW - 0x40, 4)
+    assert done.resp == AxiResp.DECERR
+    await ClockCycles(dut.clk, 6)
+    assert (int(dut.c_irq.value), int(dut.m_irq.value)) == (1, 0)
+    fault = await flat.read("c", 0x038)
+    assert (fault & 1, fault >> 9) == (1, 1)
+    assert await flat.read("c", 0x044) << 32 | await flat.read("c", 0x040) == WINDOW - 0x40
+    await flat.write("m", 0x408, 3)
+    done = await flat.master.write(WINDOW + 0x1230, bytes(16))
+    assert done.resp == AxiResp.SLVERR
+    assert int(dut.m_irq.value) == 1
+    fault = await flat.read("m", 0x038)
+    assert (fault & 7, fault >> 9) == (5, 2)
+    assert await flat.read("m", 0x040) == 0x1230
+    # The cBlock's log kept the first one.
+    assert (await flat.read("c", 0x038)) & 2 == 2
+    assert await flat.read("c", 0x03C) == 2
+    for block in "cm":
+        await flat.write(block, 0x038, 1)
+        await flat.write(block, 0x030, 0x7F)
+        assert await flat.read(block, 0x038) == 0
+    await ClockCycles(dut.clk, 4)
+    assert (int(dut.c_irq.value), int(dut.m_irq.value)) == (0, 0)
+
+
+@cocotb.test()
+async def a_phy_that_is_down_ends_what_waits(dut) -> None:
+    """Its channel goes down under a read that the memory has not answered; then it comes back."""
+    flat = Flat(dut)
+    await flat.start()
+    flat.memory.read_if.r_channel.pause = True
+    waiting = cocotb.start_soon(flat.master.read(WINDOW, 64))
+    await ClockCycles(dut.clk, 200)
+    assert not waiting.done()
+    for block in "cm":
+        getattr(dut, f"{block}_phy_hard_err").value = 1
+    await RisingEdge(dut.phy_clk)
+    for block in "cm":
+        getattr(dut, f"{block}_phy_hard_err").value = 0
+    await ClockCycles(dut.clk, 120)
+    assert waiting.done()
+    assert waiting.result().resp == AxiResp.SLVERR
+    flat.memory.read_if.r_channel.pause = False
+    await flat.wait_up()
+    assert (await flat.master.read(WINDOW, 64)).resp == AxiResp.OKAY

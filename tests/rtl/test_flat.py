@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flat tops: cocotbext-axi finds their ports by name, and their IP-XACT is what the sources say."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import cocotb_runs
+import pytest
+from consort.remote import build
+
+ROOT = Path(__file__).parents[2]
+SUITE = Path(__file__).parent / "flat_suite"
+SPACE = {"x": "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"}
+BLOCKS = ("cblock", "mblock")
+
+
+@pytest.mark.slow
+def test_flat_blocks_work_between_a_master_and_a_memory(tmp_path: Path) -> None:
+    program = cocotb_runs.simulation(SUITE / "top.sv", SUITE / "public.vlt")
+    failed, said = cocotb_runs.run(tmp_path, program, SUITE, "flat", 3)
+    assert not failed, said[-6000:]
+
+
+def ipxact(word: str, root: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [build.tools() / "bin" / "python", root / "rtl" / "top" / "ipxact.py", word]
+    return subprocess.run(list(map(str, command)), capture_output=True, text=True)
+
+
+def test_the_descriptions_are_what_the_sources_say() -> None:
+    done = ipxact("check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def component(block: str) -> ElementTree.Element:
+    return ElementTree.parse(ROOT / "rtl" / "top" / f"consort_{block}_flat.xml").getroot()
+
+
+def texts(root: ElementTree.Element, path: str) -> list[str]:
+    return [element.text or "" for element in root.findall(path, SPACE)]
+
+
+# The signal that a packager takes a port for.
+INFERRED = r'X_INTERFACE_INFO = "\S+ \w+ (\w+)" \*\)\n(?:    \(\*.*\n)*    \w+ +logic (?:\[.*\] )?(\w+)'
+# Children of an element as IEEE 1685-2014 orders them, of those that are used.
+ORDER = {
+    "component": "vendor library name version busInterfaces memoryMaps model fileSets",
+    "busInterface": "name busType abstractionTypes slave master",
+    "abstractionType": "abstractionRef portMaps",
+    "portMap": "logicalPort physicalPort",
+    "addressBlock": "name baseAddress range width usage access register",
+    "register": "name description addressOffset size access field",
+    "field": "name description bitOffset resets bitWidth access modifiedWriteValue",
+    "model": "views instantiations ports",
+    "componentInstantiation": "name language moduleName fileSetRef",
+    "port": "name wire",
+    "wire": "direction vectors",
+    "file": "name fileType",
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_description_is_well_formed(block: str) -> None:
+    """Elements in the standard's order, unique names, references that lead somewhere, files that exist."""
+    root = component(block)
+    for element in root.iter():
+        name = element.tag.split("}")[1]
+        assert element.tag.startswith("{" + SPACE["x"] + "}")
+        if name in ORDER:
+            places = [ORDER[name].split().index(child.tag.split("}")[1]) for child in element]
+            assert places == sorted(places), name
+    ports = texts(root, "x:model/x:ports/x:port/x:name")
+    assert len(ports) == len(set(ports)) > 60
+    mapped = texts(root, ".//x:physicalPort/x:name")
+    assert len(mapped) == len(set(mapped))
+    assert set(ports) - set(mapped) == {"phy_channel_up", "phy_hard_err"}
+    for interface in root.findall("x:busInterfaces/x:busInterface", SPACE):
+        signals = texts(interface, ".//x:logicalPort/x:name")
+        assert len(signals) == len(set(signals)) > 0
+    (reference,) = root.findall(".//x:memoryMapRef", SPACE)
+    assert reference.get("memoryMapRef") in texts(root, "x:memoryMaps/x:memoryMap/x:name")
+    assert texts(root, ".//x:fileSetRef/x:localName") == texts(root, "x:fileSets/x:fileSet/x:name")
+    for file in texts(root, ".//x:file/x:name"):
+        assert (ROOT / "rtl" / "top" / file).is_file(), file
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_description_has_the_ports_of_the_source(block: str) -> None:
+    source = (ROOT / "rtl" / "top" / f"consort_{block}_flat.sv").read_text(encoding="utf-8")
+    there = re.findall(r"^    (in|out)put +logic (?:\[.*\] )?(\w+),?$", source, re.MULTILINE)
+    root = component(block)
+    described = zip(
+        texts(root, ".//x:port/x:wire/x:direction"),
+        texts(root, "x:model/x:ports/x:port/x:name"),
+        strict=True,
+    )
+    assert sorted(described) == sorted(there)
+    # What IP packagers infer interfaces from says the same as the description.
+    pairs = re.findall(INFERRED, source)
+    inferred = {port: signal for signal, port in pairs}
+    assert len(pairs) == len(inferred)
+    maps = zip(texts(root, ".//x:physicalPort/x:name"), texts(root, ".//x:logicalPort/x:name"), strict=True)
+    assert dict(maps) == inferred
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_a_description_has_the_registers_of_the_map(block: str) -> None:
+    command = [build.tools() / "bin" / "python", ROOT / "rtl" / "regs" / "registers.py", "json"]
+    registers = json.loads(subprocess.run(list(map(str, command)), capture_output=True, text=True).stdout)
+    counts = {"link": 1, "port": 1, "window": 8, "link_table": 1, "segment": 16}
+    expected = {}
+    for register in registers:
+        if register["block"] != block:
+            continue
+        places = [register["offset"]]
+        for array in register["arrays"]:
+            places = [at + i * array["stride"] for at in places for i in range(counts[array["name"]])]
+        expected |= dict.fromkeys(places, "read-write" if register["writable"] else "read-only")
+    root = component(block)
+    offsets = [int(text, 16) for text in texts(root, ".//x:register/x:addressOffset")]
+    assert dict(zip(offsets, texts(root, ".//x:register/x:access"), strict=True)) == expected
+    assert len(offsets) == len(expected)
