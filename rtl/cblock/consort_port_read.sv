@@ -332,21 +332,36 @@ module consort_port_read
     beat_q <= ram[read_q[RoomPtr-1:0] + RoomPtr'(step && !head.local_error)];
   end
 
-  // One for each access that ended with an error, whatever its beats are.
-  logic bad_q, lost_q;
+  // One for each access that ended with an error, whatever its beats are: what it is in the cycle of the last one, and that it was the last
+  // one a cycle later.
+  logic bad_q, lost_q, ended_q, ended_bad_q;
+  fault_t ended;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       bad_q <= 1'b0;
       lost_q <= 1'b0;
-      fault_o <= '0;
+      ended_q <= 1'b0;
+      ended_bad_q <= 1'b0;
+      ended <= '0;
     end else begin
-      bad_q <= step && !is_last_q ? bad_q || r_o.resp[1] : bad_q && !answered;
+      if (step) bad_q <= !is_last_q && (bad_q || r_o.resp[1]);
       if (!failing_q) lost_q <= !broken;
-      fault_o <= '{cause: FaultNone, write: 1'b0, port: 2'(Port), window: head_origin.window, addr: head_origin.addr};
-      if (answered && head.local_error) fault_o.cause <= head_origin.cause;
-      else if (answered && (bad_q || r_o.resp[1])) fault_o.cause <= failing_q && lost_q ? FaultLost : FaultAnswer;
+      ended_q <= answered;
+      ended_bad_q <= bad_q || r_o.resp[1];
+      ended <= '{
+          cause: head.local_error ? head_origin.cause : failing_q && lost_q ? FaultLost : FaultAnswer,
+          write: 1'b0,
+          port: 2'(Port),
+          window: head_origin.window,
+          addr: head_origin.addr
+      };
     end
+  end
+
+  always_comb begin
+    fault_o = ended;
+    if (!ended_q || !ended_bad_q) fault_o.cause = FaultNone;
   end
 
   assign r_o = '{

@@ -471,14 +471,28 @@ module consort_port_write
     if (starts) origins[tail_q[IndexWidth-1:0]] <= origin;
   end
 
+  // What is known of the write comes late in the cycle of its answer: it is looked at in the next one.
+  logic step_q, local_q, acked_q, bad_q;
+  origin_t ended_q;
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) fault_o <= '0;
-    else begin
-      fault_o <= '{cause: FaultNone, write: 1'b1, port: 2'(Port), window: head_origin.window, addr: head_origin.addr};
-      if (b_step && head.local_error) fault_o.cause <= head_origin.cause;
-      else if (b_step && !acked) fault_o.cause <= FaultLost;
-      else if (b_step && resps[index][1]) fault_o.cause <= FaultAnswer;
+    if (!rst_ni) begin
+      step_q  <= 1'b0;
+      fault_o <= '0;
+    end else begin
+      step_q  <= b_step;
+      fault_o <= '{cause: FaultNone, write: 1'b1, port: 2'(Port), window: ended_q.window, addr: ended_q.addr};
+      if (step_q && local_q) fault_o.cause <= ended_q.cause;
+      else if (step_q && !acked_q) fault_o.cause <= FaultLost;
+      else if (step_q && bad_q) fault_o.cause <= FaultAnswer;
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    local_q <= head.local_error;
+    acked_q <= acked;
+    bad_q   <= resps[index][1];
+    ended_q <= head_origin;
   end
 
   // ---- The fence ----

@@ -204,33 +204,44 @@ module consort_mblock_link
   // ---- Errors of memories: one for each access, whatever its beats are ----
 
   logic [2**PortWidth-1:0] read_bad_q;  // of each port's read that is under way
-  logic [PortWidth-1:0] read_port;
-  logic read_bad;
-  assign read_port = r_i.id[TagWidth-1-:PortWidth];
-  assign read_bad = r_i.resp[1] || read_bad_q[read_port];
+  logic [PortWidth-1:0] read_port_q;
+  logic read_q, read_last_q, read_error_q, ack_q, ack_error_q, read_bad;
+  assign read_bad = read_error_q || read_bad_q[read_port_q];
 
+  // Answers come late in a cycle: they are looked at in the next one.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      read_bad_q  <= '0;
+      read_q <= 1'b0;
+      ack_q <= 1'b0;
+      read_bad_q <= '0;
       faults_o[1] <= '0;
       faults_o[2] <= '0;
     end else begin
-      if (r_valid_i && r_ready_o) read_bad_q[read_port] <= read_bad && !r_i.last;
+      read_q <= r_valid_i && r_ready_o;
+      ack_q  <= b_valid_i && b_ready_o;
+      if (read_q) read_bad_q[read_port_q] <= read_bad && !read_last_q;
       faults_o[1] <= '{
-          cause: r_valid_i && r_ready_o && r_i.last && read_bad ? FaultMemory : FaultNone,
+          cause: read_q && read_last_q && read_bad ? FaultMemory : FaultNone,
           write: 1'b0,
           port: 2'(Link),
           window: '0,
           addr: '0
       };
       faults_o[2] <= '{
-          cause: b_valid_i && b_ready_o && b_i.resp[1] ? FaultMemory : FaultNone,
+          cause: ack_q && ack_error_q ? FaultMemory : FaultNone,
           write: 1'b1,
           port: 2'(Link),
           window: '0,
           addr: '0
       };
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    read_port_q <= r_i.id[TagWidth-1-:PortWidth];
+    read_last_q <= r_i.last;
+    read_error_q <= r_i.resp[1];
+    ack_error_q <= b_i.resp[1];
   end
 
   // ---- Draining ----

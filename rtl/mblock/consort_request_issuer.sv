@@ -72,25 +72,29 @@ module consort_request_issuer
   logic data_there, takes, ar_one, aw_one, unused;
   assign unused = &{1'b0, ar_one, aw_one};
 
-  // ---- What was refused ----
+  // ---- What was refused: what it would be, and a cycle later whether it was ----
+
+  fault_t refused;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) fault_o <= '0;
+    if (!rst_ni) refused <= '0;
     else begin
-      fault_o <= '{
-          cause: FaultNone,
+      refused <= '{
+          cause: FaultEnd,
           write: is_write,
           port: 2'(Link),
           window: request_i.handle.index,
           addr: AddrWidth'(request_i.offset)
       };
-      if ((reads || start_o) && !good) begin
-        if (!legal_i) fault_o.cause <= FaultBurst;
-        else if (!segment_i.valid || segment_i.generation != request_i.handle.generation) fault_o.cause <= FaultUnmapped;
-        else if (!allowed) fault_o.cause <= FaultRights;
-        else fault_o.cause <= FaultEnd;
-      end
+      if (!legal_i) refused.cause <= FaultBurst;
+      else if (!segment_i.valid || segment_i.generation != request_i.handle.generation) refused.cause <= FaultUnmapped;
+      else if (!allowed) refused.cause <= FaultRights;
     end
+  end
+
+  always_comb begin
+    fault_o = refused;
+    if (!refused_o) fault_o.cause = FaultNone;
   end
 
   // ---- What a request is ----

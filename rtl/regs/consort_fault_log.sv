@@ -71,6 +71,7 @@ module consort_fault_log
         valid_q <= 1'b1;
         overflow_q <= several_q;
       end else if (log_clear_i) begin
+        log_q <= '0;
         valid_q <= 1'b0;
         overflow_q <= 1'b0;
       end else if (number_q != '0) begin
@@ -81,6 +82,7 @@ module consort_fault_log
     end
   end
 
-  assign fault_o = valid_q ? 32'({log_q.cause, log_q.window, log_q.port, log_q.write, overflow_q, 1'b1}) : '0;
-  assign addr_o = valid_q ? 64'(log_q.addr) : '0;
+  // All zero where there is none.
+  assign fault_o = 32'({log_q.cause, log_q.window, log_q.port, log_q.write, overflow_q, valid_q});
+  assign addr_o = 64'(log_q.addr);
 endmodule

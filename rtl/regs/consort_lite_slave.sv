@@ -20,7 +20,7 @@ module consort_lite_slave #(
 );
   localparam logic [1:0] Slverr = 2'd2;
 
-  logic write_busy_q, write_ripe_q, read_busy_q, read_ripe_q, whole_q;
+  logic write_busy_q, write_ripe_q, write_q, read_busy_q, read_ripe_q, whole_q;
   logic awready, arready, bvalid_q, rvalid_q;
   logic [1:0] bresp_q, rresp_q;
   logic [31:0] rdata_q;
@@ -38,13 +38,14 @@ module consort_lite_slave #(
   end
 
   assign awready = req_i.aw_valid && req_i.w_valid && !write_busy_q && !bvalid_q;
-  assign write_o = write_ripe_q && whole_q;
+  assign write_o = write_q;
   assign arready = !read_busy_q && !rvalid_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       write_busy_q <= 1'b0;
       write_ripe_q <= 1'b0;
+      write_q <= 1'b0;
       read_busy_q <= 1'b0;
       read_ripe_q <= 1'b0;
       bvalid_q <= 1'b0;
@@ -52,6 +53,7 @@ module consort_lite_slave #(
     end else begin
       write_busy_q <= awready || (write_busy_q && !write_ripe_q);
       write_ripe_q <= write_busy_q && !write_ripe_q;
+      write_q <= write_busy_q && !write_ripe_q && whole_q;
       read_busy_q <= (req_i.ar_valid && arready) || (read_busy_q && !read_ripe_q);
       read_ripe_q <= read_busy_q && !read_ripe_q;
       if (write_ripe_q) bvalid_q <= 1'b1;

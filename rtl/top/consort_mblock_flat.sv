@@ -156,7 +156,8 @@ module consort_mblock_flat
     (* X_INTERFACE_PARAMETER = "ASSOCIATED_BUSIF m_axis_phy:s_axis_phy" *)
     input  logic phy_clk
 );
-  if (AxiAddrWidth < consort_remote_pkg::AddrWidth || AxiIdWidth < 4 || AxiIdWidth > consort_remote_pkg::IdWidth) begin : gen_check_widths
+  if (AxiAddrWidth < consort_remote_pkg::AddrWidth || AxiIdWidth < 4 || AxiIdWidth > consort_remote_pkg::IdWidth)
+  begin : gen_check_widths
     $error("mblock_flat: AxiAddrWidth or AxiIdWidth does not fit consort_config_pkg");
   end
 
