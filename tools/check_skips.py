@@ -100,6 +100,7 @@ CONDITIONS: dict[str, Callable[[Skip], bool]] = {
     "no-realtime": no_realtime,
     "no-timer-migration": no_timer_migration,
     "no-waters": lambda _: not any((p / "shared/data/amalthea").is_dir() for p in (ROOT, *ROOT.parents)),
+    "no-vcan": lambda _: not Path("/sys/class/net/vcan0").exists(),
     "one-processor": lambda _: len(os.sched_getaffinity(0)) < 2,
     "not-x86-64": lambda _: platform.machine() != "x86_64",
     "sanitizer": lambda skip: skip.junit.stem.endswith(("-tsan", "-asan")),

@@ -66,7 +66,8 @@ def launch(
         whole = [*command, *watched, "--parent", str(os.getpid())]
         status, words = execute(whole, seconds, what, progress, environment=environment)
     findings, words = sanitizer.findings_in(words)
-    if not (raw / MANIFEST).is_file():
+    # Bad input and a lacking machine end a run before its first job, perhaps after the recorder has begun.
+    if not (raw / MANIFEST).is_file() or (status in (2, 3) and not _has_jobs(raw)):
         message = "; ".join([*findings, words] if words else findings)
         message = message or f"the application ended with status {status}"
         if status == 2:
@@ -76,3 +77,8 @@ def launch(
         raise SystemFails(f"{what}: {message}; nothing was recorded")
     other = state.raw if state.raw is not None and (state.raw / MANIFEST).is_file() else None
     return Launched(raw, command, status, words, tuple(findings), other, tuple(state.notes))
+
+
+def _has_jobs(raw: Path) -> bool:
+    tables = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))["tables"]
+    return any(table["name"] == "jobs" and table["rows"] for table in tables)

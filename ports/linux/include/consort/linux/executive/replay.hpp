@@ -197,16 +197,7 @@ class Replay {
             }
             task.predictable = task.predictable && !b.latest;
             if (b.device) {
-                const auto device = devices_.of(b.source);
-                for (const DeviceEntry& entry : catalogue_.devices) {
-                    task.predictable = task.predictable &&
-                                       (entry.name != b.source || entry.plant || b.device_reader == nullptr);
-                }
-                if (b.device_reader != nullptr) {
-                    task.sources.emplace_back(&b, b.device_reader(*device, b));
-                } else {
-                    task.targets.emplace_back(&b, b.device_writer(*device, b));
-                }
+                bind_device(task, b, i == only_);
             } else if (b.open_reader == nullptr && b.open_writer == nullptr) {
                 for (const MemberRows& rows : task.config->member_rows) {
                     if (rows.member == b.member) {
@@ -221,6 +212,21 @@ class Replay {
             task.reference.open(raw_ / ("reference-" + std::to_string(i) + ".bin"), std::ios::binary);
         }
         return task;
+    }
+
+    // A driver leads out of the run: nothing is written to it a second time, and it is asked again only for
+    // the task that a debugger is to see.
+    void bind_device(Replayed& task, const Binding& b, bool seen) {
+        const bool reads = b.device_reader != nullptr;
+        const bool plant =
+            std::any_of(catalogue_.devices.begin(), catalogue_.devices.end(),
+                        [&](const DeviceEntry& entry) { return entry.name == b.source && entry.plant; });
+        task.predictable = task.predictable && (plant || !reads);
+        if (reads && (plant || seen)) {
+            task.sources.emplace_back(&b, b.device_reader(*devices_.of(b.source), b));
+        } else if (!reads && plant) {
+            task.targets.emplace_back(&b, b.device_writer(*devices_.of(b.source), b));
+        }
     }
 
     void load_operations() {
