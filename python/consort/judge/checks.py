@@ -15,7 +15,7 @@ from consort.judge.rows import alone
 from consort.judge.samples import Samples
 from consort.judge.verdict import Check
 from consort.record.status import EVENTS, NONE, OPERATIONS, STATUS
-from consort.report.units import microseconds, number, times
+from consort.report.units import jobs_of, microseconds, number, times
 
 # Events that break an assumption, and what each says. Whose doing it is follows from the disturbances.
 _REPORTED: dict[str, tuple[str, str]] = {
@@ -73,7 +73,7 @@ def releases(samples: Samples, found: Disturbances) -> list[Check]:
                 ).max()
             )
             text = (
-                f"{core.name} began {number(int(late.sum()))} jobs more than a tenth of their period late"
+                f"{core.name} began {jobs_of(int(late.sum()))} more than a tenth of a period late"
                 " while"
                 f" it was free; the latest {microseconds(worst)} µs after its release"
             )

@@ -59,6 +59,11 @@ def times(count: int) -> str:
     return "once" if count == 1 else f"{number(count)} times"
 
 
+def jobs_of(count: int) -> str:
+    """So many jobs."""
+    return "1 job" if count == 1 else f"{number(count)} jobs"
+
+
 def number(value: Any) -> str:
     """A count or a figure of any kind, as it stands in a table's cell."""
     if value is None:

@@ -131,6 +131,16 @@ def test_what_the_machine_did_is_named_and_is_not_the_systems(
     assert "all" in verdict.summary and "that the machine did not disturb" in verdict.summary
 
 
+def test_jobs_that_began_late_are_counted(tmp_path: Path) -> None:
+    recording = steady(100)
+    for jobs, seq in (("1 job more", 40), ("2 jobs more", 60)):
+        recording.rows[seq]["start"] += 30 * US
+        recording.rows[seq]["finish"] += 30 * US
+        verdict = judge(None, recording.write(tmp_path / str(seq)))
+        (late,) = (check for check in verdict.checks if check.name == "releases")
+        assert late.text.startswith(f"m0 began {jobs} than a tenth of a period late while it was free;")
+
+
 def test_a_note_says_how_often_a_host_may_have_come_into_a_job(tmp_path: Path) -> None:
     """In a job the host leaves no trace; how often it takes a core that waits says how many to expect."""
 

@@ -34,7 +34,7 @@ WRONG, SKIPPED = STATUS["output_errors"], STATUS["unserved"]
 # What a busy machine can do to a run, in the words of the verdict: it comes late, and nothing else.
 LATE = re.compile(
     r"missed their deadline|the machine disturbed every one|above its bound|took up to .* allowed|"
-    r"no \w+ was seen whole|longer than its WCET|of their period late"
+    r"no \w+ was seen whole|longer than its WCET|of a period late"
 )
 
 TASK: dict[str, Any] = {
