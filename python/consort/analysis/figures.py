@@ -12,7 +12,7 @@ from functools import cached_property
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.result import UNSOURCED, Used
 from consort.model.figures import Provenance
-from consort.model.platform import AccessCost, Exchange
+from consort.model.memories import AccessCost, Exchange
 from consort.model.quantities import Duration, Quantity
 from consort.plan import Plan
 

@@ -7,7 +7,7 @@ from consort.draw.layout import Layout
 from consort.draw.style import DIM, EDGE, INK, KINDS, MEMORY, PAPER, TASKS
 from consort.draw.svg import Box, Canvas, plain, shortened, width_of
 from consort.model import Memory, Platform, System
-from consort.model.platform import Dma, Link
+from consort.model.memories import Dma, Link
 
 WIDTH, HEIGHT, BETWEEN = 190.0, 62.0, 30.0
 LINKED = 150.0

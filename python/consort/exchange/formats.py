@@ -14,7 +14,8 @@ from consort.exchange.amalthea.importer import import_amalthea
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
-from consort.exchange.rtapp import export_rtapp, import_rtapp
+from consort.exchange.rtapp import import_rtapp
+from consort.exchange.rtapp_export import export_rtapp
 from consort.exchange.sag import export_sag
 from consort.exchange.sdt import import_sdt
 from consort.model import System

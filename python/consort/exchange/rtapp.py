@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rt-app workloads: read into a system, and written so that rt-app runs the system's tasks on Linux."""
+"""rt-app workloads, read into a system."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,201 +13,18 @@ from consort.exchange.names import Names
 from consort.exchange.priorities import distinct_priorities, say_order
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
-from consort.exchange.rtapp_text import Pairs, read_rtapp_text
-from consort.model import Duration, System
+from consort.exchange.rtapp_text import read_rtapp_text
+from consort.exchange.rtapp_threads import POLICIES, Reader, Thread
+from consort.model import Duration
 from consort.model.problems import closest
 
-MICROSECOND = 10**6
-# Events that a loop is made of, longest names first: rt-app knows an event by how its key begins.
-TIMED = ("runtime", "timer", "sleep", "run")
-OTHER_EVENTS = (
-    "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend", "resume", "mem", "iorun",
-    "yield", "fork",
-)  # fmt: skip
-TASK_KEYS = (
-    "instance", "delay", "phases", "loop", "policy", "priority", "cpus", "dl-runtime", "dl-period",
-    "dl-deadline", "period", "deadline", "util_min", "util_max", "membind_nodes", "nodes_membind",
-    "taskgroup", "use_cgroup_slice",
-)  # fmt: skip
-UNMODELLED = ("util_min", "util_max", "membind_nodes", "nodes_membind", "taskgroup")
-POLICIES = ("SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", "SCHED_DEADLINE")
 MOST_INSTANCES = 1024
-
-
-@dataclass
-class Phase:
-    """What one turn of a phase does, in picoseconds."""
-
-    run: int = 0
-    sleep: int = 0
-    # How often it sleeps.
-    stops: int = 0
-    period: int = 0
-    # What it resumes, and what it is resumed by.
-    resumes: list[str] = field(default_factory=list)
-    suspends: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Thread:
-    name: str
-    policy: str
-    phases: list[Phase] = field(default_factory=list)
-    cpus: list[int] = field(default_factory=list)
-    priority: int | None = None
-    delay: int = 0
-    deadline: int = 0
-    dl_period: int = 0
-    instances: int = 1
-    # Whether the deadline is the thread's own, whatever its policy: the form with 'exec' has such.
-    checked: bool = False
-
-    @property
-    def awaits(self) -> set[str]:
-        """By which names others resume it."""
-        return {self.name, *(name for phase in self.phases for name in phase.suspends)}
-
-    @property
-    def resumed(self) -> bool:
-        """Whether each of its turns is released by another thread, and by nothing else."""
-        return all(len(p.suspends) == 1 and not p.period and not p.sleep for p in self.phases)
-
-
-class _Reader:
-    def __init__(self, path: Path, report: Report) -> None:
-        self.path = path
-        self.report = report
-
-    def bad(self, field_name: str, message: str) -> BadInput:
-        return BadInput(message, file=self.path, field=field_name)
-
-    def integer(self, value: Any, place: str, least: int = 0) -> int:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.bad(place, f"{value!r} is no whole number, which rt-app needs here")
-        if not least <= value < 2**31:
-            raise self.bad(place, f"{value} is outside {least} to {2**31 - 1}")
-        return value
-
-    def pairs(self, value: Any, place: str) -> Pairs:
-        if not isinstance(value, Pairs):
-            raise self.bad(place, "is no object; write {…}")
-        return value
-
-    def one(self, pairs: Pairs, key: str) -> Any:
-        return next((value for name, value in pairs if name == key), None)
-
-    def thread(self, name: str, value: Any, default_policy: str) -> Thread:
-        place = f"tasks.{name}"
-        pairs = self.pairs(value, place)
-        thread = Thread(name, self._policy(pairs, place) or default_policy)
-        for key, item in pairs:
-            here = f"{place}.{key}"
-            if key == "instance":
-                thread.instances = self.integer(item, here)
-            elif key == "delay":
-                thread.delay = self.integer(item, here) * MICROSECOND
-            elif key == "priority":
-                thread.priority = self.integer(item, here, -20)
-            elif key == "cpus":
-                thread.cpus = self._cpus(item, here)
-            elif key in ("dl-deadline", "deadline"):
-                thread.deadline = self.integer(item, here) * MICROSECOND
-            elif key in ("dl-period", "period"):
-                thread.dl_period = self.integer(item, here) * MICROSECOND
-            elif key == "loop" and item != -1:
-                self.report.leave("loop", name, "its number of turns; tasks go on")
-            elif key in UNMODELLED:
-                self.report.leave(key, name, "not modelled")
-        phases = self.one(pairs, "phases")
-        if self.one(pairs, "exec") is not None:
-            thread.phases.append(self._old_form(pairs, thread, place))
-        elif phases is None:
-            thread.phases.append(self._phase(pairs, place, name))
-        else:
-            for title, phase in self.pairs(phases, f"{place}.phases"):
-                here = f"{place}.phases.{title}"
-                inner = self.pairs(phase, here)
-                thread.phases.append(self._phase(inner, here, name))
-                cpus = self.one(inner, "cpus")
-                if cpus is not None and not thread.cpus:
-                    thread.cpus = self._cpus(cpus, f"{here}.cpus")
-                    self.report.change("CPUs of a phase", name, "those of the first phase that names some")
-        return thread
-
-    def _old_form(self, pairs: Pairs, thread: Thread, place: str) -> Phase:
-        """A thread as rt-app took it before it had events: an execution time in each period."""
-        for key in ("lock_order", "resources"):
-            if self.one(pairs, key) is not None:
-                raise self.bad(
-                    f"{place}.{key}",
-                    "beside 'exec' the form does not say whether its durations are in the execution time;"
-                    " write the thread with 'run' and 'timer'",
-                )
-        known = ("exec", "sleep", *TASK_KEYS)
-        for key, _ in pairs:
-            if key not in known:
-                raise self.bad(f"{place}.{key}", "is no key beside 'exec', the form without events")
-        if not thread.dl_period:
-            raise self.bad(f"{place}.exec", "needs a 'period': it is the execution time in each")
-        thread.checked = True
-        return Phase(
-            run=self.integer(self.one(pairs, "exec"), f"{place}.exec", 1) * MICROSECOND,
-            period=thread.dl_period,
-        )
-
-    def _policy(self, pairs: Pairs, place: str) -> str:
-        policy = self.one(pairs, "policy")
-        if policy is not None and policy not in POLICIES:
-            raise self.bad(f"{place}.policy", f"{policy!r} is no policy; one of {', '.join(POLICIES)}")
-        return policy or ""
-
-    def _cpus(self, value: Any, place: str) -> list[int]:
-        if not isinstance(value, list) or isinstance(value, Pairs):
-            raise self.bad(place, "is no list of CPU numbers; write [0, 1]")
-        cpus = [self.integer(cpu, place) for cpu in value]
-        if any(cpu >= 1024 for cpu in cpus):
-            raise self.bad(place, "a CPU number is above 1023")
-        return cpus
-
-    def _phase(self, pairs: Pairs, place: str, name: str) -> Phase:
-        """One turn of a phase's events."""
-        phase = Phase()
-        deadline_runtime = self.one(pairs, "policy") == "SCHED_DEADLINE" and not self.one(pairs, "dl-runtime")
-        for key, value in pairs:
-            here = f"{place}.{key}"
-            if key in TASK_KEYS:
-                continue
-            event = next((event for event in (*TIMED, *OTHER_EVENTS) if key.startswith(event)), None)
-            if event is None:
-                known = [*TIMED, *OTHER_EVENTS, *TASK_KEYS]
-                hint = closest(key, known)
-                raise self.bad(here, f"unknown key {key!r}" + (f"; did you mean {hint!r}?" if hint else ""))
-            if event == "timer":
-                period = self.one(self.pairs(value, here), "period")
-                given = self.integer(period, f"{here}.period", 1) * MICROSECOND
-                if phase.period and phase.period != given:
-                    self.report.change("timer", name, "several periods in one turn: their sum")
-                phase.period += given
-            elif event in ("run", "runtime"):
-                if key == "runtime" and deadline_runtime:
-                    continue
-                phase.run += self.integer(value, here) * MICROSECOND
-            elif event == "sleep":
-                phase.sleep += self.integer(value, here) * MICROSECOND
-                phase.stops += 1
-            elif event in ("suspend", "resume"):
-                if not isinstance(value, str):
-                    raise self.bad(here, f"{value!r} is no name of a thread")
-                (phase.suspends if event == "suspend" else phase.resumes).append(value)
-            else:
-                self.report.leave(f"event {event}", name, "not modelled")
-        return phase
 
 
 def import_rtapp(path: Path) -> Imported:
     """The system of an rt-app file; `BadInput` where it cannot be read."""
     report = Report()
-    reader = _Reader(path, report)
+    reader = Reader(path, report)
     data = read_rtapp_text(path)
     default = "SCHED_OTHER"
     threads: list[tuple[str, Any]] = []
@@ -236,7 +50,7 @@ def import_rtapp(path: Path) -> Imported:
     return _imported(path, reader, known)
 
 
-def _imported(path: Path, reader: _Reader, threads: list[Thread]) -> Imported:
+def _imported(path: Path, reader: Reader, threads: list[Thread]) -> Imported:
     report, names = reader.report, Names(reader.report)
     tasks: dict[str, dict[str, Any]] = {}
     sources: dict[str, Thread] = {}
@@ -332,7 +146,7 @@ def _release(thread: Thread) -> dict[str, str] | None:
     return None
 
 
-def _task(reader: _Reader, thread: Thread, triggers: dict[str, Thread]) -> dict[str, Any] | None:
+def _task(reader: Reader, thread: Thread, triggers: dict[str, Thread]) -> dict[str, Any] | None:
     report = reader.report
     phases = [phase for phase in thread.phases if phase.run or phase.period or phase.sleep]
     worst = max((phase.run for phase in phases), default=0)
@@ -376,7 +190,7 @@ def _task(reader: _Reader, thread: Thread, triggers: dict[str, Thread]) -> dict[
     return task
 
 
-def _refuse_endless(reader: _Reader, thread: Thread, first: Thread) -> None:
+def _refuse_endless(reader: Reader, thread: Thread, first: Thread) -> None:
     """A thread that never waits takes a share that no description can say."""
     place = f"tasks.{thread.name}"
     if any(phase.suspends for phase in thread.phases):
@@ -438,112 +252,3 @@ def _schedule(
                 say_order(report, "higher", "as Linux has it")
             distinct_priorities(report, core, tasks, ranks)
     return scheduling
-
-
-def export_rtapp(system: System, report: Report) -> str:
-    """The text of an rt-app file that runs the tasks of the system."""
-    cores = list(dict.fromkeys(task.on for task in system.tasks.values()))
-    cpus: dict[str, int] = {}
-    free = (n for n in range(len(cores) + len(system.run.cpus)) if n not in system.run.cpus.values())
-    for core in cores:
-        cpus[core] = system.run.cpus[core] if core in system.run.cpus else next(free)
-        if core not in system.run.cpus:
-            report.change(
-                "core", f"{core} is CPU {cpus[core]}", "the description does not say which CPU it is"
-            )
-    threads = {}
-    for name in system.tasks:
-        thread = _exported(system, name, cpus, report)
-        if thread is not None:
-            threads[name] = thread
-    if not threads:
-        raise BadInput(f"there is no task that rt-app could run\n{report.text()}", file=system.file)
-    described: dict[str, Iterable[str]] = {
-        "channel": system.channels,
-        "device": system.devices,
-        "chain": system.chains,
-        "mode": system.modes,
-    }
-    for what, parts in described.items():
-        for part in parts:
-            report.leave(what, part, "rt-app has none")
-    workload = {
-        "tasks": threads,
-        "global": {
-            "duration": 10,
-            "calibration": "CPU0",
-            "default_policy": "SCHED_OTHER",
-            "pi_enabled": False,
-            "lock_pages": True,
-            "logdir": "./",
-            "log_basename": "rt-app",
-            "gnuplot": False,
-        },
-    }
-    return json.dumps(workload, indent=2) + "\n"
-
-
-def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -> dict[str, Any] | None:
-    task = system.tasks[name]
-    wcet = system.wcet(name)
-    if wcet is None:
-        report.leave("task", name, "it has no wcet")
-        return None
-    if task.execution != "local":
-        report.change("execution", name, f"{task.execution}; runs where it is placed, released there")
-    period = task.interval.value // MICROSECOND
-    run = -(-wcet.value // MICROSECOND)
-    if not period:
-        report.leave("task", name, "its period is less than rt-app's microsecond")
-        return None
-    deadline = task.deadline.value // MICROSECOND
-    exact = (task.interval.value, wcet.value, task.offset.value)
-    if any(value % MICROSECOND for value in exact):
-        report.change("time", name, "rounded to microseconds, to the safe side")
-    thread: dict[str, Any] = {}
-    if system.scheduling_of(task.on).supply is not None:
-        report.leave("supply", name, "rt-app's threads have all of their CPU's time")
-    if system.scheduling_of(task.on).bandwidth is not None:
-        report.leave("bandwidth", name, "nothing regulates rt-app's accesses")
-    if task.preemption_threshold is not None:
-        report.leave("preemption threshold", name, "rt-app's threads keep one priority")
-    for resource in task.sections:
-        report.leave("resource", f"{name}, {resource}", "a run of rt-app's threads holds nothing")
-    if system.scheduling_of(task.on).policy == "edf":
-        thread |= {"policy": "SCHED_DEADLINE", "dl-runtime": run, "dl-period": period}
-        thread["dl-deadline"] = min(deadline, period)
-        if deadline > period:
-            report.leave("deadline", name, "later than the period, which SCHED_DEADLINE refuses")
-        report.leave("placement", name, "Linux gives SCHED_DEADLINE all CPUs of its set")
-    else:
-        thread |= {"policy": "SCHED_FIFO", "priority": _linux_priority(system, name, report)}
-        thread["cpus"] = [cpus[task.on]]
-        if task.deadline != task.interval:
-            report.leave("deadline", name, "SCHED_FIFO has none")
-    if task.offset.value:
-        thread["delay"] = task.offset.value // MICROSECOND
-    if task.sporadic:
-        report.change("release", name, "sporadic; as often as it can come")
-    for what, there in (("jitter", task.jitter.value > 0), ("bcet", task.bcet is not None)):
-        if there:
-            report.leave(what, name, "rt-app has none")
-    thread |= {"loop": -1, "run": run}
-    if task.self_suspension is not None and task.self_suspension.value:
-        thread["sleep"] = -(-task.self_suspension.value // MICROSECOND)
-        if task.suspensions > 1:
-            report.change("suspension", name, "once for all of its time, at the end of a job's execution")
-    thread["timer"] = {"ref": "unique", "period": period}
-    return thread
-
-
-def _linux_priority(system: System, name: str, report: Report) -> int:
-    """A priority of SCHED_FIFO, 1 to 99: as given where all fit, else their order."""
-    core = system.tasks[name].on
-    order = system.priorities(core)
-    own = {task: priority for task, priority in order.items() if system.tasks[task].on == core}
-    if all(1 <= priority <= 99 for priority in own.values()):
-        return own[name]
-    if len(own) > 99:
-        raise BadInput(f"{len(own)} tasks on {core!r}; Linux has 99 priorities", file=system.file)
-    report.change("priority", name, "counted anew in the same order, to lie in 1 to 99")
-    return sorted(own, key=lambda task: own[task]).index(name) + 1

@@ -14,7 +14,7 @@ from consort.generate.kernel import TableOptions
 from consort.model import System
 from consort.model.description import Scheduling
 from consort.model.figures import Figure
-from consort.model.platform import Dma
+from consort.model.memories import Dma
 from consort.model.quantities import DataRate, Duration
 
 # A slot that is computed is a whole number of these: clocks then have a whole number of ticks for it.

@@ -17,10 +17,10 @@ from consort.model.description import (
 )
 from consort.model.figures import Figure, Provenance
 from consort.model.load import load_system, system_from_data
+from consort.model.memories import Memory
 from consort.model.platform import (
     Core,
     CoreGroup,
-    Memory,
     Platform,
     Processor,
     Scratchpad,

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ModelWrapValidatorHandler, Strict, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, Field
 
 from consort.limits import is_file
-from consort.model.base import Address, Described, Name, NonEmpty, Version
+from consort.model.base import Described, Name, NonEmpty, Version
 from consort.model.document import Document, read_document
 from consort.model.emit import write_yaml
 from consort.model.figures import (
@@ -24,6 +23,7 @@ from consort.model.figures import (
     SizeFigure,
     Sourced,
 )
+from consort.model.memories import Dma, Exchange, Link, Memory
 from consort.model.platform_rules import check_platform_rules
 from consort.model.problems import BadDescription, closest, nearest
 from consort.model.validate import validate
@@ -41,9 +41,6 @@ Isa = Literal[
     "powerpc",
     "tricore",
     "other",
-]
-MemoryKind = Literal[
-    "posix-shared-memory", "ddr", "sram", "ocm", "tcm", "scratchpad", "flash", "cache", "remote"
 ]
 
 
@@ -96,177 +93,6 @@ class CoreGroup(Sourced):
         description="How late a timer wakes a sleeping task; with 'time_base: sleep' every release has it.",
     )
     description: str = Field(default="", description="What these cores are for, in a line.")
-
-
-class LoadedCost(Sourced):
-    """What an access costs while other cores access memory too."""
-
-    base: DurationFigure | None = Field(default=None, description="For each access.")
-    per_byte: DurationFigure | None = Field(default=None, description="For each byte of it.")
-    rate: RateFigure | None = Field(default=None, description="Instead of per_byte: bytes in a time.")
-    granularity: SizeFigure | None = Field(
-        default=None,
-        description="Pieces that an access is made of, one after another, each at the cost given; without it"
-        " an access is one piece.",
-    )
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _one_slope(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
-        result = handler(value)
-        if result.per_byte is not None and result.rate is not None:
-            text = "per_byte and rate say the same thing; keep one of them"
-            raise PydanticCustomError("consort_value", "{text}", {"text": text})
-        return result
-
-    def picoseconds(self, size: int) -> int | None:
-        """The time of one access to `size` bytes, rounded up; None where no figure is known."""
-        if self.base is None and self.per_byte is None and self.rate is None:
-            return None
-        piece = self.granularity.value.bytes if self.granularity is not None else 0
-        if piece:
-            whole, rest = divmod(size, piece)
-            return whole * self._piece(piece) + (self._piece(rest) if rest else 0)
-        return self._piece(size)
-
-    def _piece(self, size: int) -> int:
-        total = self.base.value.picoseconds if self.base is not None else 0
-        if self.per_byte is not None:
-            total += size * self.per_byte.value.picoseconds
-        elif self.rate is not None and self.rate.value.bytes_per_second > 0:
-            total += -(-size * 10**12 // self.rate.value.bytes_per_second)
-        return total
-
-
-class AccessCost(LoadedCost):
-    """What an access costs: base + bytes * per_byte, or base + bytes / rate."""
-
-    loaded: LoadedCost | None = Field(
-        default=None, description="The same while other cores access memory too."
-    )
-
-    def under(self, loaded: bool) -> LoadedCost:
-        """The costs with or without load; where none are given for load, the ones without."""
-        return self.loaded if loaded and self.loaded is not None else self
-
-
-class Access(AccessCost):
-    """What an access to a memory costs, in general and from certain kinds of processor."""
-
-    from_: dict[Name, AccessCost] = Field(
-        default={}, alias="from", description="Costs from kinds of processor for which they differ."
-    )
-
-
-class Memory(Sourced):
-    """A memory that channels can be placed in."""
-
-    kind: MemoryKind = Field(description="What memory it is.")
-    size: SizeFigure | None = Field(default=None, description="How much of it there is.")
-    address: Address | None = Field(default=None, description="Where it begins.")
-    access: Access | None = Field(
-        default=None, description="What an access costs.", examples=["{base: 100ns, rate: 3GB/s}"]
-    )
-    description: str = Field(default="", description="What it is, in a line.")
-
-    def access_picoseconds(self, size: int, processor: str = "", *, loaded: bool = False) -> int | None:
-        """The time of one access to `size` bytes from a kind of processor; None where it is not known."""
-        if self.access is None:
-            return None
-        return self.access.from_.get(processor, self.access).under(loaded).picoseconds(size)
-
-
-class Transfer(Sourced):
-    """What one transfer takes."""
-
-    size: SizeFigure | None = Field(default=None, description="How much is copied.")
-    time: DurationFigure = Field(description="How long it takes.", examples=["432us"])
-    from_: Name | None = Field(default=None, alias="from", description="The memory that is read.")
-    to: Name | None = Field(default=None, description="The memory that is written.")
-
-
-class Dma(Sourced):
-    """A DMA engine."""
-
-    channels: Annotated[int, Field(ge=1, le=1024)] = Field(
-        default=1, description="Transfers it can do side by side."
-    )
-    clock: FrequencyFigure | None = Field(default=None, description="Its clock.")
-    setup: DurationFigure | None = Field(default=None, description="What it costs to program a transfer.")
-    rate: RateFigure | None = Field(default=None, description="Bytes copied in a time.")
-    transfers: dict[Name, Transfer] = Field(default={}, description="Single transfers that were timed.")
-    description: str = Field(default="", description="What it is, in a line.")
-
-    def picoseconds(self, size: int) -> int | None:
-        """Setup and copy of `size` bytes, rounded up; None where the rate is not known."""
-        if self.rate is None or self.rate.value.bytes_per_second == 0:
-            return None
-        setup = self.setup.value.picoseconds if self.setup is not None else 0
-        return setup + -(-size * 10**12 // self.rate.value.bytes_per_second)
-
-
-class Link(Sourced):
-    """What joins parts of a platform, or platforms."""
-
-    between: Annotated[tuple[Name, ...], Strict(False), Field(min_length=2, max_length=2)] = Field(
-        description="The two ends: processors, groups of cores, memories or devices.",
-        examples=["[x86, a72]"],
-    )
-    latency: DurationFigure | None = Field(default=None, description="Of a smallest transfer, one way.")
-    rate: RateFigure | None = Field(default=None, description="What it carries in practice.")
-    setup: DurationFigure | None = Field(
-        default=None, description="What a transfer costs besides its descriptors and bytes."
-    )
-    descriptor: SizeFigure | None = Field(
-        default=None, description="How many bytes one descriptor covers; without it a transfer has one."
-    )
-    per_descriptor: DurationFigure | None = Field(
-        default=None, description="What each descriptor costs: posting, fetching, processing."
-    )
-    sides: dict[Name, Name] = Field(
-        default={},
-        description="The end that each kind of processor is at; a channel on the link needs them.",
-        examples=["{x86: host-ddr, a72: ddr}"],
-    )
-    peak: RateFigure | None = Field(default=None, description="What it could carry in theory.")
-    clock: FrequencyFigure | None = Field(default=None, description="The clock of its logic.")
-    description: str = Field(default="", description="What it is, in a line.")
-
-    def lacks(self) -> list[str]:
-        """The figures without which nobody knows what a transfer takes."""
-        return [key for key in ("setup", "per_descriptor", "rate") if getattr(self, key) is None]
-
-    def picoseconds(self, size: int) -> int | None:
-        """One transfer of `size` bytes, rounded up; None where a figure is missing."""
-        if self.setup is None or self.per_descriptor is None or self.rate is None:
-            return None
-        piece = size if self.descriptor is None else self.descriptor.value.bytes
-        descriptors = max(1, -(-size // piece)) if piece else 1
-        copied = -(-size * 10**12 // self.rate.value.bytes_per_second)
-        return self.setup.value.picoseconds + descriptors * self.per_descriptor.value.picoseconds + copied
-
-
-class Statistics(Sourced):
-    """What was seen of a time."""
-
-    min: DurationFigure | None = Field(default=None, description="The shortest.")
-    median: DurationFigure | None = Field(default=None, description="The median.")
-    mean: DurationFigure | None = Field(default=None, description="The mean.")
-    max: DurationFigure | None = Field(default=None, description="The longest.")
-
-
-class Exchange(Statistics):
-    """How long a message or a signal took from one processor to another."""
-
-    from_: Name = Field(alias="from", description="The kind of processor that sends.", examples=["a53"])
-    to: Name = Field(description="The kind of processor that receives.", examples=["r5f"])
-    memory: Name | None = Field(
-        default=None, description="The memory it goes through; without it an interrupt."
-    )
-    size: SizeFigure | None = Field(default=None, description="The bytes exchanged.")
-    round_trip: bool = Field(default=False, description="Whether the way back is in it.")
-    loaded: Statistics | None = Field(default=None, description="The same with other cores busy.")
-    description: str = Field(default="", description="What was timed, in a line.")
 
 
 class Device(Sourced):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from consort.errors import BadInput
 from consort.model.document import Location
-from consort.model.platform import Link
+from consort.model.memories import Link
 from consort.plan.types import Plan, PlannedChannel
 
 if TYPE_CHECKING:

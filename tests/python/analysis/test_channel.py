@@ -17,7 +17,7 @@ from consort.analysis.channels import (
     whole,
     write_time,
 )
-from consort.model.platform import Memory
+from consort.model.memories import Memory
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,7 +11,8 @@ import pytest
 from consort.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
-from consort.exchange.rtapp import export_rtapp, import_rtapp
+from consort.exchange.rtapp import import_rtapp
+from consort.exchange.rtapp_export import export_rtapp
 from consort.exchange.rtapp_text import without_comments
 from consort.model import platform_from_data, system_from_data
 from effort import examples

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The threads of an rt-app workload, each with its phases, as the file has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from consort.errors import BadInput
+from consort.exchange.report import Report
+from consort.exchange.rtapp_text import Pairs
+from consort.model.problems import closest
+
+MICROSECOND = 10**6
+# Events that a loop is made of, longest names first: rt-app knows an event by how its key begins.
+TIMED = ("runtime", "timer", "sleep", "run")
+OTHER_EVENTS = (
+    "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend", "resume", "mem", "iorun",
+    "yield", "fork",
+)  # fmt: skip
+TASK_KEYS = (
+    "instance", "delay", "phases", "loop", "policy", "priority", "cpus", "dl-runtime", "dl-period",
+    "dl-deadline", "period", "deadline", "util_min", "util_max", "membind_nodes", "nodes_membind",
+    "taskgroup", "use_cgroup_slice",
+)  # fmt: skip
+UNMODELLED = ("util_min", "util_max", "membind_nodes", "nodes_membind", "taskgroup")
+POLICIES = ("SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", "SCHED_DEADLINE")
+
+
+@dataclass
+class Phase:
+    """What one turn of a phase does, in picoseconds."""
+
+    run: int = 0
+    sleep: int = 0
+    # How often it sleeps.
+    stops: int = 0
+    period: int = 0
+    # What it resumes, and what it is resumed by.
+    resumes: list[str] = field(default_factory=list)
+    suspends: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Thread:
+    name: str
+    policy: str
+    phases: list[Phase] = field(default_factory=list)
+    cpus: list[int] = field(default_factory=list)
+    priority: int | None = None
+    delay: int = 0
+    deadline: int = 0
+    dl_period: int = 0
+    instances: int = 1
+    # Whether the deadline is the thread's own, whatever its policy: the form with 'exec' has such.
+    checked: bool = False
+
+    @property
+    def awaits(self) -> set[str]:
+        """By which names others resume it."""
+        return {self.name, *(name for phase in self.phases for name in phase.suspends)}
+
+    @property
+    def resumed(self) -> bool:
+        """Whether each of its turns is released by another thread, and by nothing else."""
+        return all(len(p.suspends) == 1 and not p.period and not p.sleep for p in self.phases)
+
+
+class Reader:
+    """Reads the threads of a workload; what the model has no place for goes into the report."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        self.path = path
+        self.report = report
+
+    def bad(self, field_name: str, message: str) -> BadInput:
+        return BadInput(message, file=self.path, field=field_name)
+
+    def integer(self, value: Any, place: str, least: int = 0) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.bad(place, f"{value!r} is no whole number, which rt-app needs here")
+        if not least <= value < 2**31:
+            raise self.bad(place, f"{value} is outside {least} to {2**31 - 1}")
+        return value
+
+    def pairs(self, value: Any, place: str) -> Pairs:
+        if not isinstance(value, Pairs):
+            raise self.bad(place, "is no object; write {…}")
+        return value
+
+    def one(self, pairs: Pairs, key: str) -> Any:
+        return next((value for name, value in pairs if name == key), None)
+
+    def thread(self, name: str, value: Any, default_policy: str) -> Thread:
+        place = f"tasks.{name}"
+        pairs = self.pairs(value, place)
+        thread = Thread(name, self._policy(pairs, place) or default_policy)
+        for key, item in pairs:
+            here = f"{place}.{key}"
+            if key == "instance":
+                thread.instances = self.integer(item, here)
+            elif key == "delay":
+                thread.delay = self.integer(item, here) * MICROSECOND
+            elif key == "priority":
+                thread.priority = self.integer(item, here, -20)
+            elif key == "cpus":
+                thread.cpus = self._cpus(item, here)
+            elif key in ("dl-deadline", "deadline"):
+                thread.deadline = self.integer(item, here) * MICROSECOND
+            elif key in ("dl-period", "period"):
+                thread.dl_period = self.integer(item, here) * MICROSECOND
+            elif key == "loop" and item != -1:
+                self.report.leave("loop", name, "its number of turns; tasks go on")
+            elif key in UNMODELLED:
+                self.report.leave(key, name, "not modelled")
+        phases = self.one(pairs, "phases")
+        if self.one(pairs, "exec") is not None:
+            thread.phases.append(self._old_form(pairs, thread, place))
+        elif phases is None:
+            thread.phases.append(self._phase(pairs, place, name))
+        else:
+            for title, phase in self.pairs(phases, f"{place}.phases"):
+                here = f"{place}.phases.{title}"
+                inner = self.pairs(phase, here)
+                thread.phases.append(self._phase(inner, here, name))
+                cpus = self.one(inner, "cpus")
+                if cpus is not None and not thread.cpus:
+                    thread.cpus = self._cpus(cpus, f"{here}.cpus")
+                    self.report.change("CPUs of a phase", name, "those of the first phase that names some")
+        return thread
+
+    def _old_form(self, pairs: Pairs, thread: Thread, place: str) -> Phase:
+        """A thread as rt-app took it before it had events: an execution time in each period."""
+        for key in ("lock_order", "resources"):
+            if self.one(pairs, key) is not None:
+                raise self.bad(
+                    f"{place}.{key}",
+                    "beside 'exec' the form does not say whether its durations are in the execution time;"
+                    " write the thread with 'run' and 'timer'",
+                )
+        known = ("exec", "sleep", *TASK_KEYS)
+        for key, _ in pairs:
+            if key not in known:
+                raise self.bad(f"{place}.{key}", "is no key beside 'exec', the form without events")
+        if not thread.dl_period:
+            raise self.bad(f"{place}.exec", "needs a 'period': it is the execution time in each")
+        thread.checked = True
+        return Phase(
+            run=self.integer(self.one(pairs, "exec"), f"{place}.exec", 1) * MICROSECOND,
+            period=thread.dl_period,
+        )
+
+    def _policy(self, pairs: Pairs, place: str) -> str:
+        policy = self.one(pairs, "policy")
+        if policy is not None and policy not in POLICIES:
+            raise self.bad(f"{place}.policy", f"{policy!r} is no policy; one of {', '.join(POLICIES)}")
+        return policy or ""
+
+    def _cpus(self, value: Any, place: str) -> list[int]:
+        if not isinstance(value, list) or isinstance(value, Pairs):
+            raise self.bad(place, "is no list of CPU numbers; write [0, 1]")
+        cpus = [self.integer(cpu, place) for cpu in value]
+        if any(cpu >= 1024 for cpu in cpus):
+            raise self.bad(place, "a CPU number is above 1023")
+        return cpus
+
+    def _phase(self, pairs: Pairs, place: str, name: str) -> Phase:
+        """One turn of a phase's events."""
+        phase = Phase()
+        deadline_runtime = self.one(pairs, "policy") == "SCHED_DEADLINE" and not self.one(pairs, "dl-runtime")
+        for key, value in pairs:
+            here = f"{place}.{key}"
+            if key in TASK_KEYS:
+                continue
+            event = next((event for event in (*TIMED, *OTHER_EVENTS) if key.startswith(event)), None)
+            if event is None:
+                known = [*TIMED, *OTHER_EVENTS, *TASK_KEYS]
+                hint = closest(key, known)
+                raise self.bad(here, f"unknown key {key!r}" + (f"; did you mean {hint!r}?" if hint else ""))
+            if event == "timer":
+                period = self.one(self.pairs(value, here), "period")
+                given = self.integer(period, f"{here}.period", 1) * MICROSECOND
+                if phase.period and phase.period != given:
+                    self.report.change("timer", name, "several periods in one turn: their sum")
+                phase.period += given
+            elif event in ("run", "runtime"):
+                if key == "runtime" and deadline_runtime:
+                    continue
+                phase.run += self.integer(value, here) * MICROSECOND
+            elif event == "sleep":
+                phase.sleep += self.integer(value, here) * MICROSECOND
+                phase.stops += 1
+            elif event in ("suspend", "resume"):
+                if not isinstance(value, str):
+                    raise self.bad(here, f"{value!r} is no name of a thread")
+                (phase.suspends if event == "suspend" else phase.resumes).append(value)
+            else:
+                self.report.leave(f"event {event}", name, "not modelled")
+        return phase
