@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words through consort_phy_cdc both ways, between clocks of any periods and phases: cdc_user SEED RATIOS WORDS.
+// Words through consort_phy_cdc both ways, between clocks of any periods and phases: cdc_user SEED RATIOS
+// WORDS.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +27,9 @@ class Crossing {
   public:
     // The PHY's clock is no faster than the block's, as consort_phy_cdc wants it.
     explicit Crossing(std::uint64_t seed)
-        : top_(std::make_unique<Vtop>(&context_)), random_(seed), clk_{any(1000), 100 + any(900)},
+        : top_(std::make_unique<Vtop>(&context_)),
+          random_(seed),
+          clk_{any(1000), 100 + any(900)},
           phy_{any(1000), clk_.period + any(3000)} {
         top_->rst_ni = 0;
         top_->phy_channel_up_i = 1;
@@ -60,7 +63,9 @@ class Crossing {
     }
 
   private:
-    std::uint64_t any(std::uint64_t most) { return std::uniform_int_distribution<std::uint64_t>(1, most)(random_); }
+    std::uint64_t any(std::uint64_t most) {
+        return std::uniform_int_distribution<std::uint64_t>(1, most)(random_);
+    }
     void wait_phy(unsigned cycles) {
         for (const auto until = phy_edges_ + cycles; phy_edges_ < until;) step();
     }
