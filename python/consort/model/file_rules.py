@@ -47,7 +47,9 @@ def _steps(view: View) -> Problems:
 
 
 def _functions(view: View) -> Problems:
-    places: list[Location] = [("devices", device, "function") for device in view.mapping("devices")]
+    places: list[Location] = []
+    for device in view.mapping("devices"):
+        places += [("devices", device, "function"), ("devices", device, "sink")]
     for task in view.tasks():
         places += [("tasks", task, "input", "function"), ("tasks", task, "golden", "function")]
     for location in places:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, PlainValidator, Tag
+from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Tag
 from pydantic_core import PydanticCustomError
 
 from consort.model.base import Described, Member, NonEmpty
 from consort.model.platform import Device
 from consort.model.quantities import Duration, Frequency, Tolerance
 from consort.model.references import DriverReference, PythonReference, StepReference
-from consort.model.textvalue import kind_of
+from consort.model.textvalue import WrongValue, kind_of
 
 TimeUnit = Literal["ps", "ns", "us", "ms", "s"]
 Interpolation = Literal["linear", "cubic"]
@@ -123,6 +123,23 @@ class Golden(Described):
     )
 
 
+def _sink(value: Any) -> PythonReference | Literal["record"]:
+    if value == "record":
+        return "record"
+    try:
+        return PythonReference.from_yaml(value)
+    except WrongValue as error:
+        text = f"{error}; or record"
+        raise PydanticCustomError("consort_value", "{text}", {"text": text}) from None
+
+
+Sink = Annotated[
+    PythonReference | Literal["record"],
+    PlainValidator(_sink, json_schema_input_type=PythonReference | Literal["record"]),
+    PlainSerializer(str, return_type=str),
+]
+
+
 class SystemDevice(Device):
     """A device of the system: only described, or one that a run has."""
 
@@ -154,8 +171,13 @@ class SystemDevice(Device):
         description="A C++ class with bool read(T&) or void write(const T&), or both; neither may block.",
         examples=["udp.hpp::Udp"],
     )
-    sink: Literal["record"] | None = Field(
-        default=None, description="record: what is written to the device goes into the run's record."
+    sink: Sink | None = Field(
+        default=None,
+        description="record: what is written to the device goes into the run's record. Or a Python function"
+        " that gets it when the run is over, called as function(task, blocks) with a NumPy structured array:"
+        " 'seq', the job's number, and what the job wrote. It returns None, or a text that says what is"
+        " wrong.",
+        examples=["record", "checks.py::commands"],
     )
 
     @property

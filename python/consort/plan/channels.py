@@ -136,8 +136,10 @@ def _device(system: System, name: str, readers: tuple[str, ...], writers: tuple[
     assert device is not None
     form = device.form if isinstance(device, SystemDevice) else None
     kinds: dict[str | None, DeviceKind] = {"sink": "record", None: "described"}
-    own = device if isinstance(device, SystemDevice) and form not in ("sink", None) else None
+    own = device if isinstance(device, SystemDevice) and form is not None else None
     reference = None if own is None or form is None else getattr(own, form)
+    if reference == "record":
+        reference = None
     return PlannedDevice(
         name=name,
         kind=kinds.get(form, form),  # type: ignore[arg-type]

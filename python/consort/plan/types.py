@@ -239,7 +239,7 @@ class PlannedDevice:
     name: str
     kind: DeviceKind
     reference: FileInput | str | None
-    """A recording, or the reference of a function, a plant or a driver."""
+    """A recording, or the reference of a function, a plant, a driver, or of what a record's blocks go to."""
     arguments: Mapping[str, Any]
     period_ps: int | None
     readers: tuple[str, ...]

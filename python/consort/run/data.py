@@ -73,7 +73,7 @@ def recorded_rows(system: System, given: FileInput, step: Fraction, dtype: np.dt
 
 def made_rows(system: System, given: FunctionInput, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Rows that a Python function makes."""
-    made = np.asarray(_call(system, given.function, dtype, **given.arguments))
+    made = np.asarray(call(system, given.function, dtype, **given.arguments))
     if made.dtype != dtype or made.ndim != 1 or made.size == 0:
         raise BadInput(
             f"{given.function.function} returned {made.dtype} of shape {made.shape}; it must be a non-empty"
@@ -102,7 +102,7 @@ def golden_outputs(
     if "cache" in inspect.signature(function).parameters:
         cache.mkdir(parents=True, exist_ok=True)
         arguments["cache"] = cache  # type: ignore[assignment]
-    result = _call(system, golden.function, inputs, **arguments)
+    result = call(system, golden.function, inputs, **arguments)
     expected = np.asarray(result["expected"] if isinstance(result, Mapping) else result)
     if expected.dtype.names is None or set(expected.dtype.names) != set(dtype.names or ()):
         raise BadInput(
@@ -118,7 +118,8 @@ def golden_outputs(
     return expected
 
 
-def _call(system: System, reference: PythonReference, *arguments: Any, **named: Any) -> Any:
+def call(system: System, reference: PythonReference, *arguments: Any, **named: Any) -> Any:
+    """Calls a function of a Python file beside the description; `BadInput` with what it raised."""
     function = load_function(system, reference)
     try:
         return function(*arguments, **named)

@@ -30,6 +30,7 @@ from consort.run.live import Announcement, announced
 from consort.run.modes import JudgedModes
 from consort.run.options import Options
 from consort.run.process import environment_errors
+from consort.run.sinks import sink_problems
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, prog
         )
     for section in recording.sections:
         writer.add_section(**section)
-    for finding in recording.findings:
+    for finding in (*recording.findings, *sink_problems(recording.plan, RawRun.load(recording.raw))):
         writer.fail(f"{recording.title}: {finding}")
     return found
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tasks wrote to sinks that are Python functions, given to them when the run is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.errors import BadInput
+from consort.model import PythonReference
+from consort.model.description import STAND_IN
+from consort.plan import Plan
+from consort.record import RawRun
+from consort.record.outputs import column_name
+from consort.run.data import call
+
+
+def sink_problems(plan: Plan, raw: RawRun) -> Iterator[str]:
+    """Calls the function of each sink with what each of its tasks wrote; what a function says is wrong."""
+    for number, task in enumerate(plan.tasks.values()):
+        for binding in task.writes:
+            device = plan.devices.get(binding.source)
+            if device is None or device.kind != "record" or device.reference is None or task.step == STAND_IN:
+                continue
+            here = f"sink {device.name}, {task.name}"
+            table = raw.tables.get(f"outputs-{number}")
+            if table is None:
+                yield f"{here}: nothing that it wrote was recorded"
+                continue
+            blocks = _written(np.array(table.rows), binding.member)
+            try:
+                said = call(plan.system, PythonReference.parse(str(device.reference)), task.name, blocks)
+            except BadInput as error:
+                yield f"{here}: {error.message}"
+                continue
+            if said is not None:
+                yield f"{here}: {said}"
+
+
+def _written(rows: NDArray[Any], member: str) -> NDArray[Any]:
+    """The jobs' numbers and what the binding gives of their outputs, in the order of the jobs."""
+    start = column_name(member)
+
+    def bound(name: str) -> bool:
+        column = column_name(name)
+        return name == "seq" or not member or column == start or column.startswith(f"{start}_")
+
+    names = [name for name in rows.dtype.names or () if bound(name)]
+    found = np.empty(rows.size, [(name, rows.dtype[name]) for name in names])
+    for name in names:
+        found[name] = rows[name]
+    return np.sort(found, order="seq")
