@@ -214,13 +214,16 @@ TEST_F(Played, ASegmentIsNotKeptForEver) {
     ClientAttach wanted = kept(50);
     EXPECT_EQ(store(*attached(wanted), 'a'), Outcome::good);
     for (int tries = 0; tries < 2000; ++tries) {
-        ClientAttach same = wanted;
-        Connection next(connect_to(tcp()), std::chrono::microseconds(0), std::chrono::milliseconds(60'000));
-        if (attach_raw(next, key, same) != Outcome::good) {
-            EXPECT_EQ(next.refusal(), Refusal::unknown_segment);
-            return;
+        {
+            ClientAttach same = wanted;
+            Connection next(connect_to(tcp()), std::chrono::microseconds(0),
+                            std::chrono::milliseconds(60'000));
+            if (attach_raw(next, key, same) != Outcome::good) {
+                EXPECT_EQ(next.refusal(), Refusal::unknown_segment);
+                return;
+            }
         }
-        // It was there still, and is kept anew.
+        // It was there still, and is kept anew from the end of that connection on.
         std::this_thread::sleep_for(std::chrono::milliseconds(100) * (tries + 1));
     }
     FAIL() << "the segment was not given up";
