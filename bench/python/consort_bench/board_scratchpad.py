@@ -32,7 +32,7 @@ from consort.board.session import Board
 from consort.board.task_image import TaskImage, aligned, image_of_text, make_image
 from consort.errors import BadInput
 from consort.model import System, load_system
-from consort.model.description import Scheduling
+from consort.model.scheduling import Scheduling
 from consort.progress import silent
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate

@@ -12,7 +12,7 @@ from consort.analysis.offload import Waiting
 from consort.analysis.result import Bound, Steps, in_words, joined
 from consort.analysis.system import analyze_system
 from consort.model import System
-from consort.model.description import Service
+from consort.model.kinds import Service
 from consort.plan import Plan, plan
 
 SOURCE = (

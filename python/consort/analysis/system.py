@@ -30,7 +30,7 @@ from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
 from consort.analysis.thresholds import check_thresholds
 from consort.model import System
-from consort.model.description import Service, Wait
+from consort.model.kinds import Service, Wait
 from consort.plan import Plan, PlannedTask, plan_of
 
 _WAITING: dict[Wait, Waiting] = {"spin": "spin", "sleep": "suspend"}

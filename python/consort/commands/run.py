@@ -18,7 +18,7 @@ from consort.board.placement import is_emulated
 from consort.commands.options import root_option
 from consort.errors import BadInput
 from consort.model import System, load_system
-from consort.model.description import CONFIGURATIONS
+from consort.model.kinds import CONFIGURATIONS
 from consort.model.quantities import Duration
 from consort.progress import Progress, progress_bar
 from consort.record import Run

@@ -9,8 +9,8 @@ from consort.errors import BadInput
 from consort.generate.kernel import PART_ALIGNMENT, PARTITIONS, PARTS, Box, PlannedCore, TableOptions, aligned
 from consort.generate.objects import Measured, measure
 from consort.model import BadDescription, System
-from consort.model.description import Footprint
 from consort.model.quantities import Size
+from consort.model.task import Footprint
 
 
 def sized(

@@ -12,10 +12,10 @@ from consort.analysis.three_phase import bound_core
 from consort.errors import BadInput
 from consort.generate.kernel import TableOptions
 from consort.model import System
-from consort.model.description import Scheduling
 from consort.model.figures import Figure
 from consort.model.memories import Dma
 from consort.model.quantities import DataRate, Duration
+from consort.model.scheduling import Scheduling
 
 # A slot that is computed is a whole number of these: clocks then have a whole number of ticks for it.
 SLOT_STEP = 10**6

@@ -9,7 +9,7 @@ from ipaddress import AddressValueError, IPv4Address
 from consort.errors import BadInput
 from consort.generate.kernel import Box, Subscribed
 from consort.model import System
-from consort.model.description import Channel
+from consort.model.channel import Channel
 
 
 def _carried(system: System, task: str) -> tuple[list[str], list[str]]:

@@ -1,23 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The system model: what a description says, checked and with its units read."""
 
-from consort.model.description import (
-    Chain,
-    Channel,
-    Configuration,
-    Dispatch,
-    Footprint,
-    Mode,
-    Override,
-    Run,
-    Scheduling,
-    System,
-    Task,
-    Types,
-)
+from consort.model.channel import Chain, Channel
+from consort.model.description import System
 from consort.model.figures import Figure, Provenance
+from consort.model.kinds import Configuration
 from consort.model.load import load_system, system_from_data
 from consort.model.memories import Memory
+from consort.model.mode import Mode, Override
 from consort.model.platform import (
     Core,
     CoreGroup,
@@ -30,8 +20,11 @@ from consort.model.platform import (
 from consort.model.problems import BadDescription
 from consort.model.quantities import DataRate, Duration, Energy, Frequency, Size, Tolerance
 from consort.model.references import CppName, PythonReference, StepReference
+from consort.model.running import Run
+from consort.model.scheduling import Scheduling
 from consort.model.schema import platform_schema, system_schema
 from consort.model.sources import Column, FileInput, FunctionInput, Golden, SystemDevice
+from consort.model.task import Dispatch, Footprint, Task, Types
 
 __all__ = [
     "BadDescription",

@@ -15,16 +15,17 @@ from consort.model.bandwidth_rules import check_bandwidth
 from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES
 from consort.model.channel_rules import CHANNEL_RULES
-from consort.model.description import CONFIGURATIONS, STAND_IN, Run
 from consort.model.device_rules import DEVICE_RULES
 from consort.model.document import Document, Location
 from consort.model.file_rules import FILE_RULES
+from consort.model.kinds import CONFIGURATIONS, STAND_IN
 from consort.model.mode_change_rules import check_mode_changes
 from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
 from consort.model.resource_rules import check_caches, check_resources
+from consort.model.running import Run
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
 from consort.model.threshold_rules import check_thresholds
 from consort.model.view import View

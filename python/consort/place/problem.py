@@ -10,7 +10,7 @@ from functools import cached_property
 from consort.errors import BadInput
 from consort.model import System, Task
 from consort.model.costs import EnergyByExecution, TimeByExecution
-from consort.model.description import Execution, Policy
+from consort.model.kinds import Execution, Policy
 from consort.model.platform import Core
 from consort.model.problems import nearest
 from consort.place.settings import Choose, Setting, settings_of, suits

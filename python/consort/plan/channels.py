@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from consort.model import SystemDevice
-from consort.model.description import Channel, Communication, System
+from consort.model.channel import Channel
+from consort.model.description import System
+from consort.model.kinds import Communication
 from consort.plan.types import ChannelImplementation, DeviceKind, PlannedChannel, PlannedDevice, PlannedTask
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from consort.errors import BadInput
 from consort.model import System
-from consort.model.description import STAND_IN
+from consort.model.kinds import STAND_IN
 from consort.plan.fail_over import Refuse, fail_over_problems
 from consort.plan.targets import Target
 from consort.plan.types import Plan, PlannedChannel, PlannedTask

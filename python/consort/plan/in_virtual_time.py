@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from consort.errors import BadInput
-from consort.model.description import STAND_IN
 from consort.model.document import Location
+from consort.model.kinds import STAND_IN
 from consort.plan.arrivals import not_followed, releasing
 from consort.plan.types import Plan, PlannedTask
 

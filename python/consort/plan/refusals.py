@@ -8,8 +8,8 @@ from functools import cached_property
 
 from consort.errors import BadInput
 from consort.model import Duration, System
-from consort.model.description import STAND_IN
 from consort.model.document import Document, Location, read_document
+from consort.model.kinds import STAND_IN
 from consort.plan.channels import chains_through
 from consort.plan.in_virtual_time import virtual_problems
 from consort.plan.over_links import link_problems

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeVar
 
 from consort.model import Duration, System, Task
-from consort.model.description import STAND_IN, Communication, Supply
 from consort.model.figures import Figure
+from consort.model.kinds import STAND_IN, Communication
+from consort.model.scheduling import Supply
 from consort.model.sharing import Bandwidth, Cache
 from consort.plan.channels import channel_communication
 from consort.plan.sharing import (

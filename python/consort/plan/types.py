@@ -11,18 +11,10 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from consort.model import Duration, System
-from consort.model.description import (
-    Arbitration,
-    Communication,
-    Execution,
-    OnMiss,
-    Service,
-    TimeBase,
-    Types,
-    Wait,
-)
+from consort.model.kinds import Arbitration, Communication, Execution, OnMiss, Service, TimeBase, Wait
 from consort.model.references import StepReference
 from consort.model.sources import FileInput, FunctionInput, Golden
+from consort.model.task import Types
 from consort.model.textvalue import TextValue
 from consort.plan.sharing import (
     PlannedBandwidth,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from consort.cpus import usable_cpus
 from consort.errors import BadInput
 from consort.model import System
-from consort.model.description import STAND_IN
+from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, plan
 from consort.profile.figures import Condition, Observation, observe, series
 from consort.progress import Progress

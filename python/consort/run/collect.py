@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from consort.errors import SystemFails
 from consort.judge import Expected
-from consort.model.description import STAND_IN
+from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.progress import Progress
 from consort.record.raw import MANIFEST

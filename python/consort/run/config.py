@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from consort.model.description import STAND_IN
+from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, PlannedCore, PlannedTask
 from consort.plan.tasks import time_base
 from consort.record.environment import throttled_ns, throttling

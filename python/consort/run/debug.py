@@ -20,7 +20,7 @@ from pathlib import Path
 
 from consort.errors import BadInput, SystemFails
 from consort.model import Configuration, System
-from consort.model.description import STAND_IN
+from consort.model.kinds import STAND_IN
 from consort.model.problems import nearest
 from consort.model.references import StepReference
 from consort.plan import plan

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from consort.errors import BadInput
 from consort.model import PythonReference
-from consort.model.description import STAND_IN
+from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.record import RawRun
 from consort.record.outputs import column_name

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import BadInput
-from consort.model.description import STAND_IN
+from consort.model.kinds import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.render import Templates
 

@@ -19,7 +19,7 @@ from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.analysis.unitask import Matrix, Reloads
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.description import Scheduling
+from consort.model.scheduling import Scheduling
 from consort.plan import plan
 from consort.plan.show import text_of
 from consort.simulate.build import prepare

@@ -15,7 +15,7 @@ from consort.analysis.result import Bound
 from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.description import Scheduling
+from consort.model.scheduling import Scheduling
 from consort.plan import plan
 from consort.plan.show import text_of
 from consort.simulate.build import prepare

@@ -22,7 +22,7 @@ from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.exchange.sag import jobs_of
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.description import Scheduling
+from consort.model.scheduling import Scheduling
 from consort.plan import plan
 from consort.plan.show import text_of
 from consort.simulate.build import prepare

@@ -17,7 +17,7 @@ from consort.exchange.report import Report
 from consort.exchange.sag import jobs_of
 from consort.generate.plan import PartitionOptions, make_plan
 from consort.model import BadDescription, System, platform_from_data, system_from_data
-from consort.model.description import Scheduling
+from consort.model.scheduling import Scheduling
 from consort.model.warnings import warnings_of
 from consort.plan import plan
 from consort.simulate.build import prepare

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modes: which tasks are active, and what differs of them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from consort.model.base import Described, Name
+from consort.model.channel import Names
+from consort.model.costs import Time
+from consort.model.kinds import (
+    Execution,
+)
+from consort.model.quantities import Duration
+
+
+class Override(Described):
+    """What differs in a mode."""
+
+    period: Duration | None = Field(default=None, description="As in the task.")
+    min_interarrival: Duration | None = Field(default=None, description="As in the task.")
+    deadline: Duration | None = Field(default=None, description="As in the task.")
+    offset: Duration | None = Field(default=None, description="As in the task.")
+    jitter: Duration | None = Field(default=None, description="As in the task.")
+    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None, description="As in the task."
+    )
+    preemption_threshold: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None, description="As in the task."
+    )
+    wcet: Time | None = Field(default=None, description="As in the task.")
+    bcet: Time | None = Field(default=None, description="As in the task.")
+    on: Name | None = Field(default=None, description="As in the task.")
+    execution: Execution | None = Field(default=None, description="As in the task.")
+    master: Name | None = Field(default=None, description="As in the task.")
+
+
+class Mode(Described):
+    """A mode of the system: some of its tasks, or tasks that differ."""
+
+    tasks: Names | None = Field(
+        default=None, description="The tasks that are active; without it all.", examples=["[servo]"]
+    )
+    overrides: dict[Name, Override] = Field(
+        default={}, description="What differs, by task.", examples=["{servo: {period: 100us}}"]
+    )

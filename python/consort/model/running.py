@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How `consort run` runs a system."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, Strict
+
+from consort.model.base import Described, Name
+from consort.model.kinds import (
+    Configuration,
+    Interference,
+    TimeBase,
+)
+
+
+class Run(Described):
+    """How ``consort run`` runs the system."""
+
+    iterations: Annotated[int, Field(ge=1, le=2**32 - 1)] = Field(
+        default=100_000,
+        description="Jobs of the first task in each configuration; the others run for the same time.",
+    )
+    time_base: TimeBase = Field(
+        default="hybrid",
+        description="How the master awaits a release: spinning on the clock, sleeping on a timer, or sleeping"
+        " and spinning the last stretch.",
+    )
+    interference: Annotated[tuple[Interference, ...], Strict(False)] = Field(
+        default=(), description="What else keeps the machine busy in the configurations that end in -on."
+    )
+    configurations: Annotated[tuple[Configuration, ...], Strict(False)] | None = Field(
+        default=None,
+        description="Which to run, one after another: execution (local computes offloaded tasks on their"
+        " master),"
+        " then interference off or on. Without it all that the description makes possible.",
+    )
+    seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = Field(
+        default=1, description="Of all random choices: jitter, sporadic releases, stand-ins' execution times."
+    )
+    cpus: dict[Name, Annotated[int, Field(ge=0)]] = Field(
+        default={}, description="CPU numbers of the host for cores of the platform; the others are chosen."
+    )

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A task: its step, its times, what it reads and writes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Strict, Tag
+from pydantic_core import PydanticCustomError
+
+from consort.model.base import Described, Member, Name, NonEmpty
+from consort.model.costs import JobEnergy, Time, cost_on
+from consort.model.figures import DurationFigure, SizeFigure, Sourced
+from consort.model.kinds import (
+    STAND_IN,
+    Execution,
+    OnMiss,
+)
+from consort.model.quantities import Duration, Energy
+from consort.model.references import CppName, StepReference
+from consort.model.sharing import Accesses, CacheSets, Section
+from consort.model.sources import Golden, Input
+from consort.model.textvalue import WrongValue
+
+
+class Types(Described):
+    """The C++ types of a step's parameters, where they are not to be read from its signature."""
+
+    # `in` is a Python keyword.
+    in_: CppName = Field(alias="in", description="The inputs' type.", examples=["servo::In"])
+    state: CppName = Field(description="The state's type.", examples=["servo::State"])
+    out: CppName = Field(description="The outputs' type.", examples=["servo::Out"])
+
+
+def _deadline(data: dict[str, Any]) -> Duration:
+    """The default deadline. A task without either has a rule of its own, and no deadline."""
+    interval = data["period"] or data["min_interarrival"]
+    return interval if interval is not None else Duration(0)
+
+
+def _step(value: Any) -> StepReference | Literal["stand-in"]:
+    if value == STAND_IN:
+        return STAND_IN
+    try:
+        return StepReference.from_yaml(value)
+    except WrongValue as error:
+        text = f"{error}; or {STAND_IN}"
+        raise PydanticCustomError("consort_value", "{text}", {"text": text}) from None
+
+
+def _binding_form(value: Any) -> str:
+    return "<members>" if isinstance(value, dict) else "<list>"
+
+
+Step = Annotated[
+    StepReference | Literal["stand-in"],
+    PlainValidator(_step, json_schema_input_type=StepReference | Literal["stand-in"]),
+    PlainSerializer(str, return_type=str),
+]
+
+# Channels, devices, or members of a plant (<device>.<member>): all of them, or one for each bound member.
+Bindings = Annotated[
+    Annotated[tuple[NonEmpty, ...], Strict(False), Tag("<list>")]
+    | Annotated[dict[Member, NonEmpty], Tag("<members>")],
+    Discriminator(_binding_form),
+]
+
+
+class Footprint(Sourced):
+    """What a job needs in memory. A load brings all but the outputs, an unload takes data and outputs."""
+
+    code: SizeFigure | None = Field(default=None, description="Its code.", examples=["4KiB"])
+    data: SizeFigure | None = Field(default=None, description="Its state and constants.")
+    inputs: SizeFigure | None = Field(default=None, description="Its inputs.")
+    outputs: SizeFigure | None = Field(default=None, description="Its outputs.")
+    stack: SizeFigure | None = Field(
+        default=None,
+        description="Of a board's stack, what calls in its step take that the compiler cannot bound:"
+        " recursion, calls through pointers.",
+        examples=["2KiB"],
+    )
+
+    def _bytes(self, *parts: SizeFigure | None) -> int:
+        return sum(part.value.bytes for part in parts if part is not None)
+
+    @property
+    def bytes(self) -> int:
+        return self._bytes(self.code, self.data, self.inputs, self.outputs)
+
+    @property
+    def load_bytes(self) -> int:
+        return self._bytes(self.code, self.data, self.inputs)
+
+    @property
+    def unload_bytes(self) -> int:
+        return self._bytes(self.data, self.outputs)
+
+
+class Dispatch(Sourced):
+    """What the master of an offloaded task computes itself for each job."""
+
+    send: DurationFigure | None = Field(default=None, description="Before the worker begins.")
+    receive: DurationFigure | None = Field(default=None, description="After the worker has answered.")
+
+
+class Task(Sourced):
+    """A task: a step over plain data, released again and again."""
+
+    counts: ClassVar[bool] = False
+
+    step: Step | None = Field(
+        default=None,
+        description=f"{StepReference.description} Or stand-in: what executes for the task's execution time"
+        " and passes numbered blocks. Needed to run the task, not to analyse it.",
+        examples=["step.hpp::servo::step"],
+    )
+    types: Types | None = Field(
+        default=None, description="The step's types; without it they are read from its signature."
+    )
+    period: Duration | None = Field(default=None, description="From each release to the next.")
+    min_interarrival: Duration | None = Field(
+        default=None,
+        description="Instead of a period: sporadic releases, at least this far apart.",
+        examples=["10ms"],
+    )
+    # Depends on the period, which a failed validation may lack: pydantic then leaves the factory uncalled.
+    deadline: Duration = Field(
+        default_factory=_deadline,
+        description="Relative to the release; without it the period. May be later than the next release, but"
+        " not for a task that `consort run` runs.",
+    )
+    offset: Duration = Field(
+        default=Duration(0), description="From the start of the system to the first release."
+    )
+    jitter: Duration = Field(
+        default=Duration(0), description="How much later than its time a release may come."
+    )
+    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None,
+        description="The larger, the more urgent. Where no task of a core has one, the shorter deadline is"
+        " the more urgent, and of equal ones the task that stands first.",
+        examples=["10"],
+    )
+    preemption_threshold: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None,
+        description="A job that has begun is preempted only by tasks of a priority above this one; without it"
+        " by all whose priority is above the task's own. Under preemptive fixed priorities.",
+        examples=["12"],
+    )
+    wcet: Time | None = Field(
+        default=None,
+        description="Worst-case execution time: one duration, or one for each kind of processor, or for each"
+        " way of executing there.",
+        examples=["{a72: 6us, r5f: 38us}"],
+    )
+    bcet: Time | None = Field(
+        default=None, description="Best-case execution time, written likewise; without it the worst case."
+    )
+    energy: JobEnergy | None = Field(
+        default=None, description="Energy of a job, written likewise.", examples=["{a72: 12uJ}"]
+    )
+    footprint: Footprint | None = Field(
+        default=None,
+        description="What a job needs in memory.",
+        examples=["{code: 4KiB, data: 2KiB, inputs: 64B, outputs: 64B}"],
+    )
+    on: Name = Field(description="The core that computes the step.", examples=["worker-0"])
+    execution: Execution = Field(
+        default="local",
+        description="local: released and computed on one core. offloaded: released by the master, which sends"
+        " the inputs to the core under 'on' and awaits its outputs. three-phase: loaded into the core's"
+        " scratchpad, executed there, unloaded.",
+    )
+    master: Name | None = Field(
+        default=None,
+        description="The core that releases the jobs of an offloaded task.",
+        examples=["master-0"],
+    )
+    dispatch: Dispatch | None = Field(
+        default=None,
+        description="What the master of an offloaded task computes itself for each job.",
+        examples=["{send: 2us, receive: 1us}"],
+    )
+    self_suspension: Duration | None = Field(
+        default=None, description="How long a job may wait for something that is not modelled, at most."
+    )
+    suspensions: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=1, description="In how many stretches at most a job waits so: what the bounds count."
+    )
+    sections: dict[Name, Section] = Field(
+        default={},
+        description="The resources that a job holds, and for how long; one after another, never one within"
+        " another.",
+        examples=["{bus: {length: 20us}}"],
+    )
+    cache_sets: CacheSets | None = Field(
+        default=None,
+        description="The sets of its core's cache that it uses, where the core's scheduling has a cache.",
+        examples=["{evicting: [0, 1, 2], useful: [1]}"],
+    )
+    accesses: Accesses | None = Field(
+        default=None,
+        description="How often a job accesses memory, where the core's scheduling has a bandwidth.",
+        examples=["{most: 1200}"],
+    )
+    reads: Bindings = Field(
+        default=(),
+        description="What the task reads: a list of channels and devices, or for each member of the input"
+        " type a channel, a device or a plant's member.",
+        examples=["{reference: set-points, position: arm.angle}"],
+    )
+    writes: Bindings = Field(
+        default=(),
+        description="What the task writes: a list of channels and devices, or for each member of the output"
+        " type a channel, a device or a plant's member.",
+        examples=["{torque: arm.torque}"],
+    )
+    arrival: NonEmpty | None = Field(
+        default=None,
+        description="Of a sporadic task: the channel it reads whose blocks release its jobs; without it a"
+        " generator does, at random times that the minimum inter-arrival time allows.",
+        examples=["events"],
+    )
+    on_miss: OnMiss = Field(
+        default="hold-last-output",
+        description="What becomes of a job whose output is not there at its deadline: the last output holds,"
+        " the master computes it itself, or the run stops.",
+    )
+    restart_worker: bool = Field(default=False, description="Whether a worker that died is started again.")
+    input: Input | None = Field(
+        default=None,
+        description="Where the inputs come from. Needed to run the task, not to analyse it.",
+        examples=["{file: data/servo.csv, …}"],
+    )
+    golden: Golden | None = Field(default=None, description="The outputs that a run must produce.")
+
+    @property
+    def released_by(self) -> str:
+        """The core that owns the task's time."""
+        return self.master if self.master is not None else self.on
+
+    @property
+    def interval(self) -> Duration:
+        """The shortest time from one release to the next, but for jitter."""
+        interval = self.period if self.period is not None else self.min_interarrival
+        assert interval is not None, "a checked task has a period or a minimum inter-arrival time"
+        return interval
+
+    @property
+    def step_to_run(self) -> StepReference:
+        assert isinstance(self.step, StepReference), "a plan for a machine makes sure of it"
+        return self.step
+
+    def bound_to(self, key: Literal["reads", "writes"]) -> list[tuple[str, str]]:
+        """What the task reads or writes: member ("" is all of the block), and channel, device or its part."""
+        given = self.reads if key == "reads" else self.writes
+        return list(given.items()) if isinstance(given, dict) else [("", name) for name in given]
+
+    @property
+    def sporadic(self) -> bool:
+        return self.period is None
+
+    def wcet_on(self, processor: str, execution: str | None = None) -> Duration | None:
+        """The worst-case execution time on a kind of processor; None where the description has none.
+
+        Without `execution` as the task is executed.
+        """
+        figure = cost_on(self.wcet, processor, execution or self.execution)
+        return None if figure is None else figure.value
+
+    def bcet_on(self, processor: str, execution: str | None = None) -> Duration | None:
+        """The best-case execution time; where none is given the worst-case one: no variation."""
+        figure = cost_on(self.bcet, processor, execution or self.execution)
+        return self.wcet_on(processor, execution) if figure is None else figure.value
+
+    def energy_on(self, processor: str, execution: str | None = None) -> Energy | None:
+        """The energy of a job; None where the description has none."""
+        figure = cost_on(self.energy, processor, execution or self.execution)
+        return None if figure is None else figure.value
