@@ -56,10 +56,13 @@ def no_timer_migration(_: Skip) -> bool:
 
 def no_kernel(_: Skip) -> bool:
     from consort.board import rtlinux
+    from consort.board.boards import all_boards
     from consort.errors import EnvironmentLacks
 
     try:
-        rtlinux.kernel()
+        for spec in all_boards():
+            if spec.linux is not None:
+                rtlinux.kernel(spec.linux)
     except EnvironmentLacks:
         return True
     return False
