@@ -10,7 +10,11 @@ key=$(sha256sum rtl/requirements.lock | cut -c1-16)
 [ "$(cat $stamp 2> /dev/null)" = "$key" ] && exit 0
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed" >&2; exit 3; }
 mkdir -p build
-[ -x $venv/bin/python ] || python3 -m venv $venv
+# Tests that run side by side find them missing together: one installs them, the others wait for it.
+exec 9> build/rtl-venv.lock
+flock 9
+[ "$(cat $stamp 2> /dev/null)" = "$key" ] && exit 0
+$venv/bin/python -m pip --version > /dev/null 2>&1 || python3 -m venv --clear $venv
 echo "installing $(grep -c '==' rtl/requirements.lock) locked Python packages of hardware tools into $venv (about 430 MB)"
 $venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
     -r rtl/requirements.lock || {

@@ -103,6 +103,7 @@ EXPERIMENTS = frozenset(
         "remap",
         "remap-size",
         "remap-system",
+        "remote-workloads",
         "table1",
         "thirty-us",
     ]

@@ -17,7 +17,7 @@ from consort.analysis.system import response_times
 from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
-from consort.exchange.rtapp import export_rtapp
+from consort.exchange.rtapp_export import export_rtapp
 from consort.exchange.sag import jobs_of
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.plan import plan
