@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import signal
@@ -14,7 +15,7 @@ import pytest
 from board_support import CONSORT, PATIENCE, ROOT, board, consort
 from consort.board.application import prepare_board
 from consort.board.exchange import exchange, pair
-from consort.board.session import running
+from consort.board.session import die_with, running
 from consort.model import load_system
 
 SYSTEM = str(ROOT / "examples" / "servo" / "stm32mp157.yaml")
@@ -57,6 +58,14 @@ def test_a_board_killed_in_a_run_is_told_and_leaves_nothing(
         assert consort("board", "list").stdout == ""
         assert not [name for name in left(runs) if not name.startswith(".")]
     assert list(boards_folder.iterdir()) == []
+
+
+def test_a_process_whose_owner_was_killed_before_it_began_ends_at_once() -> None:
+    alive = functools.partial(die_with, os.getpid())
+    assert subprocess.run(["true"], preexec_fn=alive).returncode == 0
+    # No process of this one's has the first process of the system for its parent.
+    killed = functools.partial(die_with, 1)
+    assert subprocess.run(["sleep", "60"], preexec_fn=killed).returncode == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import functools
 import json
 import mmap
 import os
@@ -52,9 +53,15 @@ def logs_folder() -> Path:
     return cache_folder() / "board-logs"
 
 
-def die_with_parent() -> None:
-    """In a new process: end when the one that started it does, however it does."""
+def die_with(parent: int) -> None:
+    """In a new process: end when the one that started it does, however it does, or has already."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _with_this_process() -> Callable[[], None]:
+    return functools.partial(die_with, os.getpid())
 
 
 def sweep() -> None:
@@ -216,7 +223,7 @@ class Board:
         )
         with (self.logs / "qemu.log").open("wb") as output:
             self.machine = subprocess.Popen(
-                line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=die_with_parent
+                line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=_with_this_process()
             )
         owner, machine = Process.of(os.getpid()), Process.of(self.machine.pid)
         state = {"board": self.spec.name, "name": self.name, "owner": owner.pid, "qemu": machine.pid}
@@ -287,7 +294,7 @@ class Board:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                preexec_fn=die_with_parent,
+                preexec_fn=_with_this_process(),
             )
         self.peers.append(process)
         return process
