@@ -68,9 +68,11 @@ Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
     write = write || mapped;
     Fetched found{nullptr, 0};
     Outcome why = mapped ? Outcome::good : source_of(run, homed, write, found);
-    // `busy` keeps others away until all of them are there.
-    if (why == Outcome::good && place(run, found, write) != 0) {
-        why = Outcome::out_of_memory;
+    if (why == Outcome::good) {
+        // Before the program goes on: a record that it asks for then has them.
+        recorder_.note(run);
+        // `busy` keeps others away until all of them are there.
+        why = place(run, found, write) == 0 ? why : Outcome::out_of_memory;
     }
     if (alone) {
         fetching_.clear(release);
@@ -99,7 +101,6 @@ Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
     }
     give_frames(claimed - run.count);
     (homed ? counted_.fetched : counted_.zeroed).fetch_add(run.count, relaxed);
-    recorder_.note(run);
     return why;
 }
 

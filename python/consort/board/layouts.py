@@ -43,15 +43,18 @@ class Layouts:
             kept = ELFFile(io.BytesIO(elf.stream.read()))
             self._order = "<" if elf.little_endian else ">"
             self._entries: dict[str, DIE] = {}
+            self._structs: dict[str, Dtype] = {}
             for unit in kept.get_dwarf_info(follow_links=False).iter_CUs():
                 self._collect(unit.get_top_DIE(), "")
 
     def struct(self, name: str) -> Dtype:
         """The NumPy type of a struct."""
-        die = self._find(name)
-        if die.tag not in _STRUCTS:
-            raise self._wrong(name, "is no struct")
-        return self._struct(die)
+        if name not in self._structs:
+            die = self._find(name)
+            if die.tag not in _STRUCTS:
+                raise self._wrong(name, "is no struct")
+            self._structs[name] = self._struct(die)
+        return self._structs[name]
 
     def enumerators(self, name: str) -> dict[str, int]:
         """An enumeration's values by their names, in the order of their declaration."""

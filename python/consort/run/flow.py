@@ -182,7 +182,7 @@ def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, prog
         )
     for section in recording.sections:
         writer.add_section(**section)
-    for finding in (*recording.findings, *sink_problems(recording.plan, RawRun.load(recording.raw))):
+    for finding in (*recording.findings, *sink_problems(recording.plan, recording.raw)):
         writer.fail(f"{recording.title}: {finding}")
     return found
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,26 +19,34 @@ from consort.record.outputs import column_name
 from consort.run.data import call
 
 
-def sink_problems(plan: Plan, raw: RawRun) -> Iterator[str]:
-    """Calls the function of each sink with what each of its tasks wrote; what a function says is wrong."""
-    for number, task in enumerate(plan.tasks.values()):
-        for binding in task.writes:
-            device = plan.devices.get(binding.source)
-            if device is None or device.kind != "record" or device.reference is None or task.step == STAND_IN:
-                continue
-            here = f"sink {device.name}, {task.name}"
-            table = raw.tables.get(f"outputs-{number}")
-            if table is None:
-                yield f"{here}: nothing that it wrote was recorded"
-                continue
-            blocks = _written(np.array(table.rows), binding.member)
-            try:
-                said = call(plan.system, PythonReference.parse(str(device.reference)), task.name, blocks)
-            except BadInput as error:
-                yield f"{here}: {error.message}"
-                continue
-            if said is not None:
-                yield f"{here}: {said}"
+def sink_problems(plan: Plan, folder: Path) -> Iterator[str]:
+    """Calls the function of each sink with what each of its tasks wrote, as the raw run folder has it; what a
+    function says is wrong."""
+    written = [
+        (number, task, binding, str(device.reference))
+        for number, task in enumerate(plan.tasks.values())
+        for binding in task.writes
+        if (device := plan.devices.get(binding.source)) is not None
+        and device.kind == "record"
+        and device.reference is not None
+        and task.step != STAND_IN
+    ]
+    if not written:
+        return
+    raw = RawRun.load(folder)
+    for number, task, binding, function in written:
+        here = f"sink {binding.source}, {task.name}"
+        table = raw.tables.get(f"outputs-{number}")
+        if table is None:
+            yield f"{here}: nothing that it wrote was recorded"
+            continue
+        blocks = _written(np.array(table.rows), binding.member)
+        try:
+            said = call(plan.system, PythonReference.parse(function), task.name, blocks)
+        except BadInput as error:
+            said = error.message
+        if said is not None:
+            yield f"{here}: {said}"
 
 
 def _written(rows: NDArray[Any], member: str) -> NDArray[Any]:

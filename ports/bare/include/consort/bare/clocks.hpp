@@ -26,6 +26,7 @@ class CoreClocks {
 
   public:
     using Exchange = ClockExchange<Access>;
+    static_assert(sizeof(Exchange::Shared) == 128, "python/consort/board/clocks.py reserves as much");
     // The quickest of so many answers counts.
     static constexpr std::uint32_t rounds = 16;
 
@@ -61,27 +62,23 @@ class CoreClocks {
         return true;
     }
 
-    // After the last job. False: the host has ended the run.
+    // After the last job: asks again. Results of a core that is not the reference: 5 how exactly its clock
+    // was set, 6 by how much it has gained on the reference's by now, 7 how exactly that is known [ns].
+    // False: the host has ended the run.
     [[nodiscard, gnu::cold]] bool end() noexcept {
         if (is_reference()) {
             return answer_until(3, [] { return now(); });
         }
         Exchange::Asker asker(exchanges_[core_]);
+        ClockReading at_end;
         const bool answered = asker.read(
-            at_end_, rounds, [] { return now(); }, Waiting{block_});
+            at_end, rounds, [] { return now(); }, Waiting{block_});
         asker.done();
+        const Ticks gained = (at_end.own - at_end.theirs) - (at_begin_.own - at_begin_.theirs);
+        block_.result(5, half(at_begin_));
+        block_.result(6, static_cast<std::uint32_t>(gained));
+        block_.result(7, half(at_begin_) + half(at_end));
         return answered;
-    }
-
-    // Results: 5 how exactly the clock was set, 6 by how much it has gained on the reference's by the end, 7
-    // how exactly that is known [ns]. The reference's are 0.
-    void report(ControlBlock& block) const noexcept {
-        if (!is_reference()) {
-            const Ticks gained = (at_end_.own - at_end_.theirs) - (at_begin_.own - at_begin_.theirs);
-            block.result(5, half(at_begin_));
-            block.result(6, static_cast<std::uint32_t>(gained));
-            block.result(7, half(at_begin_) + half(at_end_));
-        }
     }
 
   private:
@@ -124,7 +121,6 @@ class CoreClocks {
     std::uint32_t core_;
     ControlBlock block_;
     ClockReading at_begin_{};
-    ClockReading at_end_{};
 };
 
 }  // namespace consort::bare

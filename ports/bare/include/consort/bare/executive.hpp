@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <type_traits>
 
 #include "consort/app/periodic.hpp"
 #include "consort/bare/clocks.hpp"
@@ -48,8 +47,7 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
           block_(block),
           lines_(window() + core_value(block, Core::lines),
                  static_cast<std::uint32_t>(core_value(block, Core::cores)),
-                 static_cast<std::uint32_t>(core_value(block, Core::number))),
-          clocks_(block, [](const ControlBlock& from, Core what) { return core_value(from, what); }) {}
+                 static_cast<std::uint32_t>(core_value(block, Core::number))) {}
 
     [[nodiscard]] OnMiss on_miss(std::uint32_t place) const noexcept {
         return Values::on_miss[task_value(place, Of::on_miss)];
@@ -71,35 +69,20 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     // Until no release is left before the run's end. Interrupts are disabled before and afterwards. False:
     // the host has ended the run before all cores were there.
     [[nodiscard, gnu::cold]] bool run() noexcept {
+        start_ = ThisPort::now() + core_value(block_, Core::lead);
         if constexpr (Values::masters > 1) {
-            if (!untimed_ && !clocks_.begin(core_value(block_, Core::lead), start_)) {
-                return false;
+            if (!untimed_) {
+                CoreClocks clocks(window() + core_value(block_, Core::clocks),
+                                  static_cast<std::uint32_t>(core_value(block_, Core::masters)),
+                                  static_cast<std::uint32_t>(core_value(block_, Core::number)), block_);
+                if (!clocks.begin(core_value(block_, Core::lead), start_)) {
+                    return false;
+                }
+                release_all();
+                return clocks.end();
             }
         }
-        if (Values::masters == 1 || untimed_) {
-            start_ = ThisPort::now() + core_value(block_, Core::lead);
-        }
-        RunTime::start = start_;
-        logical_ = static_cast<app::Time>(start_);
-        until_ = logical_ + static_cast<app::Time>(core_value(block_, Core::until));
-        // A timer that was not started never interrupts, whatever it is armed for.
-        if (!untimed_) {
-            CoreTimer::start();
-        }
-        this->start(tasks_, tasks, Values::policies[core_value(block_, Core::policy)], logical_);
-        while (this->busy()) {
-            this->dispatch();
-            if (untimed_) {
-                advance();
-            } else if (this->busy()) {
-                CoreTimer::idle([this] { return this->busy(); });
-            }
-        }
-        CoreTimer::disarm();
-        lines_.finish();
-        if constexpr (Values::masters > 1) {
-            return untimed_ || clocks_.end();
-        }
+        release_all();
         return true;
     }
     [[nodiscard]] const RunLines& lines() const noexcept { return lines_; }
@@ -108,8 +91,8 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         return value_at(block_, static_cast<std::uint32_t>(Core::count) +
                                     tasks * static_cast<std::uint32_t>(Of::count) + place);
     }
-    // Results: 0 jobs, 1 ticks a second, 2 and 3 the tick of the run's start, 4 preemptions, the clock's (of
-    // several cores in one time) and the stack's.
+    // Results: 0 jobs, 1 ticks a second, 2 and 3 the tick of the run's start, 4 preemptions, and the stack's;
+    // of several cores in one time also those of CoreClocks.
     void report(ControlBlock& block) const noexcept {
         report_stack(block);
         block.result(0, finished_);
@@ -117,11 +100,6 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         block.result(2, static_cast<std::uint32_t>(start_));
         block.result(3, static_cast<std::uint32_t>(start_ >> 32U));
         block.result(4, this->preemptions());
-        if constexpr (Values::masters > 1) {
-            if (!untimed_) {
-                clocks_.report(block);
-            }
-        }
     }
 
     // --- the core's interrupt
@@ -179,6 +157,27 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     void disable() noexcept { CoreTimer::disable(); }
 
   private:
+    // From the first release until no more is left.
+    [[gnu::cold]] void release_all() noexcept {
+        RunTime::start = start_;
+        logical_ = static_cast<app::Time>(start_);
+        until_ = logical_ + static_cast<app::Time>(core_value(block_, Core::until));
+        // A timer that was not started never interrupts, whatever it is armed for.
+        if (!untimed_) {
+            CoreTimer::start();
+        }
+        this->start(tasks_, tasks, Values::policies[core_value(block_, Core::policy)], logical_);
+        while (this->busy()) {
+            this->dispatch();
+            if (untimed_) {
+                advance();
+            } else if (this->busy()) {
+                CoreTimer::idle([this] { return this->busy(); });
+            }
+        }
+        CoreTimer::disarm();
+        lines_.finish();
+    }
     // What no type of a task changes.
     [[gnu::cold, gnu::noinline]] void add(std::uint32_t place, app::TaskSetup& setup,
                                           const Ends& ends) noexcept {
@@ -234,19 +233,6 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     bool untimed_;
     ControlBlock block_;
     RunLines lines_;
-    // Nothing of it where one core releases all tasks.
-    struct NoClocks {
-        template <class Value>
-        NoClocks(const ControlBlock& /*block*/, Value /*value*/) noexcept {}
-    };
-    struct Clocks : CoreClocks {
-        template <class Value>
-        Clocks(const ControlBlock& block, Value value) noexcept
-            : CoreClocks(window() + value(block, Core::clocks),
-                         static_cast<std::uint32_t>(value(block, Core::masters)),
-                         static_cast<std::uint32_t>(value(block, Core::number)), block) {}
-    };
-    [[no_unique_address]] std::conditional_t<(Values::masters > 1), Clocks, NoClocks> clocks_;
     app::Time logical_ = 0;
     Ticks start_ = 0;
     app::Time until_ = 0;

@@ -191,9 +191,6 @@ class RunLines {
     // `cores`: of the plan; `core`: this one's number.
     RunLines(void* memory, std::uint32_t cores, std::uint32_t core) noexcept
         : lines_(static_cast<Line*>(memory)), stop_(&lines_[cores]), cores_(cores), core_(core) {}
-    static constexpr std::uint32_t bytes_for(std::uint32_t cores) noexcept {
-        return (cores + 1) * static_cast<std::uint32_t>(sizeof(Line));
-    }
 
     // A task's on_miss is stop, and its job was missed. Several cores may say so.
     void stop() noexcept { set(*stop_); }
