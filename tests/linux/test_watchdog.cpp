@@ -61,6 +61,7 @@ TEST(Supervisor, ReturnsWhatTheChildrenReturned) {
 TEST(Supervisor, EndsAtItsTimeBoundEvenWhenSigtermIsIgnored) {
     Supervisor supervisor(within(100));
     supervisor.add({"polite", sleep_for_ever, false, 0});
+    supervisor.add({"quick", [] { return 0; }, false, 0});
     supervisor.add({"stubborn",
                     [] {
                         ::signal(SIGTERM, SIG_IGN);
@@ -70,8 +71,9 @@ TEST(Supervisor, EndsAtItsTimeBoundEvenWhenSigtermIsIgnored) {
     const Outcome outcome = supervisor.run();
     EXPECT_TRUE(outcome.timed_out);
     EXPECT_EQ(outcome.children[0].signal, SIGTERM);
-    EXPECT_EQ(outcome.children[1].signal, SIGKILL);
-    EXPECT_TRUE(outcome.children[1].killed_by_supervisor);
+    EXPECT_EQ(outcome.children[2].signal, SIGKILL);
+    EXPECT_TRUE(outcome.children[2].killed_by_supervisor);
+    EXPECT_EQ(outcome.ended_by_supervisor(), "polite, stubborn");
 }
 
 // The case that locks up a machine: a busy SCHED_FIFO thread on every core, deaf to SIGTERM.

@@ -103,9 +103,13 @@ class Executive {
         supervisor.on_tick = [this](const std::vector<ChildStatus>& children) { look(children); };
         const Outcome outcome = supervisor.run();
         if (outcome.timed_out) {
+            std::string why = unfinished(config_, shared_);
+            if (why.empty()) {
+                why = "every job was released, but these processes had not ended: " +
+                      outcome.ended_by_supervisor();
+            }
             std::fprintf(stderr, "the run was ended by its time bound of %.0f s: %s\n",
-                         std::chrono::duration<double>(options.time_limit).count(),
-                         unfinished(config_, shared_).c_str());
+                         std::chrono::duration<double>(options.time_limit).count(), why.c_str());
             return system_fails;
         }
         if (outcome.interrupted_by != 0) {

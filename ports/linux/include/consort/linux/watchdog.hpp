@@ -66,6 +66,17 @@ struct Outcome {
                std::none_of(children.begin(), children.end(),
                             [](const ChildStatus& c) { return c.failed() && !c.killed_by_supervisor; });
     }
+
+    // The names of the children that did not end of their own accord, with commas.
+    [[nodiscard]] std::string ended_by_supervisor() const {
+        std::string names;
+        for (const ChildStatus& child : children) {
+            if (child.killed_by_supervisor) {
+                names += (names.empty() ? "" : ", ") + child.name;
+            }
+        }
+        return names;
+    }
 };
 
 struct SupervisorOptions {
