@@ -56,12 +56,14 @@ def images(spec: BoardSpec, program: str, *flags: str, cores: tuple[str, ...] = 
     }
 
 
-def recorded_and_judged(file: Path, folder: Path, name: str, jobs: int = 20) -> tuple[RawRun, Verdict]:
+def recorded_and_judged(
+    file: Path, folder: Path, name: str, jobs: int = 20, *, stand_ins: bool = False
+) -> tuple[RawRun, Verdict]:
     """A description run on a board for so many jobs of its first task; the raw record goes to `folder`."""
     board(name)
-    made = prepare_board(load_system(file), silent)
+    options = Options(target="board", iterations=jobs, stand_ins=stand_ins)
+    made = prepare_board(load_system(file), silent, options)
     folder.mkdir()
-    options = Options(target="board", iterations=jobs)
     (recording,) = made.recordings(made.key, options, silent, scratch=folder)
     found = judged(made, recording)
     return found.raw, found.verdict

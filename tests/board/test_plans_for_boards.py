@@ -49,12 +49,26 @@ def test_a_platform_without_a_board_is_refused_with_its_place() -> None:
         plan_for(load_system(ROOT / "examples/drive/system.yaml"), "board")
 
 
+def test_a_choice_that_no_board_has_is_refused() -> None:
+    with pytest.raises(BadInput, match="--mode: a board has no such choice"):
+        plan_for(load_system(DRIVE), "board", mode="one")
+
+
 @pytest.mark.parametrize(
-    ("option", "given"), [("--mode", {"mode": "one"}), ("--stand-ins", {"stand_ins": True})]
+    ("file", "said"),
+    [
+        (DRIVE, "--on: the description is of zynq-ultrascale-plus or zynqmp; 'versal' is another platform"),
+        (
+            ROOT / "examples/drive/system.yaml",
+            "--on: no emulated board stands for the platform linux-host of this description",
+        ),
+    ],
 )
-def test_a_choice_that_no_board_has_is_refused(option: str, given: dict[str, object]) -> None:
-    with pytest.raises(BadInput, match=f"{option}: a board has no such choice"):
-        plan_for(load_system(DRIVE), "board", **given)  # type: ignore[arg-type]
+def test_a_run_on_another_platform_is_refused(
+    file: Path, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended("run", str(file), "--on", "versal") == 2
+    assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_plan_says_where_channels_lie(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,7 @@ from consort.board.recorded import Recorded
 from consort.errors import BadInput, EnvironmentLacks
 from consort.judge import Expected
 from consort.model import Configuration, System
+from consort.model.kinds import STAND_IN
 from consort.plan import Plan
 from consort.progress import Progress, silent
 from consort.record.raw_writer import write_manifest, write_table
@@ -88,6 +89,7 @@ class BoardRun:
             counted=counted,
             begin=BEGIN,
             shift=shift,
+            seed=self.plan.run.seed,
         )
 
     def recordings(
@@ -134,7 +136,7 @@ def prepare_board(system: System, progress: Progress, options: Options | None = 
     where = (
         kernel_plan.placement(system, wanted.kernel_board)
         if wanted.kernel_board is not None
-        else placement(system, rt_linux=wanted.rt_linux)
+        else placement(system, rt_linux=wanted.rt_linux, stand_ins=wanted.stand_ins)
     )
     if wanted.must_count and not where.on_board:
         beside = where.beside[0]
@@ -209,7 +211,7 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
             rows = rows[np.argsort(rows["time"], kind="stable")]
             tables.append(write_table(raw, name, rows, stamps=("time",)))
     for number, name in enumerate(where.plan.tasks):
-        if layouts[name]["out"]["bytes"]:
+        if layouts[name]["out"]["bytes"] and where.plan.tasks[name].step != STAND_IN:
             tables.append(write_table(raw, f"outputs-{number}", recorded.outputs[name]))
     counters = {
         key: int(np.count_nonzero(jobs["status"] & STATUS[key]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from consort.model.kinds import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
 from consort.run.rows import ROW_DEVICES
 from consort.run.source import (
@@ -66,6 +67,12 @@ class DataFlow:
             and device.kind in ROW_DEVICES
         ]
 
+    @cached_property
+    def stand_ins(self) -> list[PlannedTask]:
+        """The tasks without a step. The extra numbers of the core have the seed, where there are some, and
+        how long the jobs of each execute at least and at most."""
+        return [task for task in self.tasks if task.step == STAND_IN]
+
     def channel(self, channel: PlannedChannel) -> dict[str, Any]:
         """A channel as a template has it."""
         number = [known.name for known in carried(self.plan)].index(channel.name)
@@ -89,12 +96,30 @@ class DataFlow:
     def ends(self, task: PlannedTask) -> dict[str, list[dict[str, Any]]]:
         """The ends of a task's bindings as a template has them."""
         made: dict[str, list[dict[str, Any]]] = {"reads": [], "writes": []}
+        if task.step == STAND_IN:
+            made["reads"].append(self._execution(task))
         for way, bindings in (("reads", task.reads), ("writes", task.writes)):
             for number, binding in enumerate(bindings):
                 found = self._end(task, binding, reads=way == "reads")
                 if found is not None:
                     made[way].append({"name": f"{way}_{number}_{identifier(task.name)}", **found})
         return made
+
+    def _execution(self, task: PlannedTask) -> dict[str, Any]:
+        """What says of each job of a stand-in how long it executes."""
+        seed = len(self.plants) + 2 * len(self.rows)
+        at = seed + 1 + 2 * self.stand_ins.index(task)
+        limits = [f"static_cast<consort::app::Time>(executive.extra({at + n}))" for n in range(2)]
+        number = list(self.plan.tasks).index(task.name)
+        return {
+            "name": f"execution_{identifier(task.name)}",
+            "offset": "0",
+            "check": "",
+            "channel": "consort::app::no_channel",
+            "logical": "true",
+            "type": "consort::app::StandInInput",
+            "arguments": f"consort::app::Draw(executive.extra({seed}), {number}U), {', '.join(limits)}",
+        }
 
     def _end(self, task: PlannedTask, binding: Binding, *, reads: bool) -> dict[str, Any] | None:
         part, noun = ("In", "Reader") if reads else ("Out", "Writer")
@@ -103,11 +128,15 @@ class DataFlow:
         channel = self.plan.channels.get(binding.source)
         if channel is not None:
             known = self.channel(channel)
-            types = [known["type"], *([kind] if reads else [])]
             place = [f"{channel.readers.index(task.name)}U"] if reads else []
+            if task.step == STAND_IN:
+                types = [known["type"]] if reads else ["RunTime", known["type"]]
+                end["type"] = f"consort::app::StandIn{noun}<{', '.join(types)}>"
+            else:
+                types = ["RunTime", known["type"], *([kind] if reads else [])]
+                end["type"] = f"consort::app::Channel{noun}<{', '.join(types)}>"
             return {
                 **end,
-                "type": f"consort::app::Channel{noun}<{', '.join(['RunTime', *types])}>",
                 "arguments": ", ".join([f"*{known['shared']}", *place]),
                 "channel": f"{known['number']}U",
                 "logical": str(channel.communication == "let").lower(),

@@ -26,9 +26,11 @@ from consort.board.recorded import Recorded, numbered
 from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
+from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedCore, PlannedTask
 from consort.progress import Progress, silent
 from consort.run.collect import output_dtype
+from consort.run.config import execution_limits
 
 # From a core's start to its first release [ns].
 LEAD_NS = 1_000_000
@@ -110,6 +112,8 @@ class Request:
     begin: int
     # Counted: an instruction takes 2 to this nanoseconds.
     shift: int = 0
+    # Of the execution times of stand-ins.
+    seed: int = 0
 
 
 def layout(request: Request) -> Layout:
@@ -181,12 +185,17 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
 
 
 def _extras(request: Request, core: str, duration_ps: int, window: Window) -> list[int]:
-    """The numbers of a core's plants and recordings, in the order of its program (data_flow.py)."""
+    """The numbers of a core's plants, recordings and stand-ins, as its program has them (data_flow.py)."""
     flow = DataFlow(request.where.plan, core)
     values = [(plant.period_ps or 0) // 1000 for plant in flow.plants]
     for task, binding in flow.rows:
         rows = request.members[task.name][binding.member][: max(1, task.releases_until(duration_ps))]
         values += [len(rows), window.put(rows.tobytes())]
+    if flow.stand_ins:
+        values.append(request.seed)
+    for task in flow.stand_ins:
+        limits = execution_limits(task)
+        values += [limits["bcet_ns"], limits["wcet_ns"]]
     return values
 
 
@@ -218,7 +227,11 @@ def _task_values(
     request: Request, core: CoreSpec, task: PlannedTask, duration_ps: int, window: Window
 ) -> dict[str, int]:
     plan, record = request.where.plan, request.described["record"]
-    out = next(known["out"]["bytes"] for known in request.described["tasks"] if known["name"] == task.name)
+    out = 0
+    if task.step != STAND_IN:
+        out = next(
+            known["out"]["bytes"] for known in request.described["tasks"] if known["name"] == task.name
+        )
     jobs = task.releases_until(duration_ps)
     head = record["head"]["bytes"]
     each = head + record["job"]["bytes"] + (head + 8 + _up(out, 8) if out else 0)

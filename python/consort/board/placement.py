@@ -107,9 +107,9 @@ class Placement:
         return f"{self.kind}, {masters}" + (f" and {workers}" if workers else "")
 
 
-def placement(system: System, *, rt_linux: bool = False) -> Placement:
+def placement(system: System, *, rt_linux: bool = False, stand_ins: bool = False) -> Placement:
     """`rt_linux`: a worker's core runs Linux. `BadDescription` says what the board cannot honour."""
-    made = plan(system, BOARD)
+    made = plan(system, BOARD, stand_ins=stand_ins)
     emulation = system.platform_description.emulation
     assert emulation is not None
     spec = board_of(system)
@@ -127,10 +127,9 @@ def plan_for(system: System, target: str, *, mode: str | None = None, stand_ins:
     """A plan for any target, with all that the target refuses: a board's cores and processes refuse too."""
     if target != BOARD:
         return plan(system, target, mode=mode, stand_ins=stand_ins)
-    for option, given in (("--mode", mode), ("--stand-ins", stand_ins)):
-        if given:
-            raise BadInput("a board has no such choice", field=option)
-    return placement(system).plan
+    if mode is not None:
+        raise BadInput("a board has no such choice", field="--mode")
+    return placement(system, stand_ins=stand_ins).plan
 
 
 def _with_linux(made: Plan, spec: BoardSpec, sides: dict[str, str]) -> tuple[BoardSpec, dict[str, str]]:
@@ -266,8 +265,6 @@ class _Refusals:
     def _tasks(self) -> Iterator[BadInput]:
         for task in self.plan.tasks.values():
             where = f"tasks.{task.name}"
-            if not hasattr(task.step, "function"):
-                yield self._at(f"{where}.step", "a board's task needs a step; stand-ins are not run there")
             if task.sporadic or task.jitter_ps:
                 yield self._at(f"{where}.period", "a board releases periodic tasks, without jitter")
             if task.restart_worker:

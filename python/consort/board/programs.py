@@ -15,6 +15,7 @@ from consort.board.placement import POLICIES, Placement
 from consort.board.process import PROCESSES, build_process
 from consort.board.stack import StackBound, stack_bound
 from consort.model import StepReference
+from consort.model.kinds import STAND_IN
 from consort.plan import PlannedTask
 from consort.progress import Progress
 from consort.render import Templates
@@ -33,6 +34,8 @@ IDLE = (
     '#include "consort/bare/program.hpp"\n'
     "int consort_program(consort::bare::ControlBlock&) noexcept { return 0; }\n"
 )
+# The step of a task that has none, and its header.
+STAND_IN_STEP, STAND_IN_HEADER = "consort::bare::stand_in_step", "consort/bare/stand_in.hpp"
 TEMPLATES = Templates("consort.board")
 
 
@@ -59,6 +62,7 @@ def program_source(where: Placement, core: str) -> str:
             tasks=[_task(where, task) for task in tasks],
             headers=_headers(where, tasks),
             worker=_worker(where, core),
+            stand_ins=any(task.step == STAND_IN for task in tasks),
         )
     # The first core that releases tasks makes the region, and knows the types of all that lies in it.
     maker = core == where.masters[0]
@@ -90,21 +94,27 @@ def program_source(where: Placement, core: str) -> str:
             _worker(where, name) for name in dict.fromkeys(task.worker for task in tasks if task.worker)
         ],
         all_workers=[_worker(where, worker) for worker in plan.workers],
+        stand_ins=any(task.step == STAND_IN for task in tasks),
     )
 
 
 def _headers(where: Placement, tasks: list[PlannedTask]) -> list[str]:
-    steps = [task.step for task in tasks if isinstance(task.step, StepReference)]
-    return list(dict.fromkeys(str(where.plan.system.path(step.header).resolve()) for step in steps))
+    return list(
+        dict.fromkeys(
+            str(where.plan.system.path(task.step.header).resolve())
+            if isinstance(task.step, StepReference)
+            else STAND_IN_HEADER
+            for task in tasks
+        )
+    )
 
 
 def _task(where: Placement, task: PlannedTask) -> dict[str, Any]:
     plan = where.plan
-    assert isinstance(task.step, StepReference), "what has no step is refused before"
     return {
         "name": identifier(task.name),
         "type": task_type(task),
-        "step": task.step.function,
+        "step": f"::{task.step.function}" if isinstance(task.step, StepReference) else STAND_IN_STEP,
         "object": object_name("t", list(plan.tasks).index(task.name), task.name),
         "number": list(plan.tasks).index(task.name),
         "worker": None if task.worker is None else list(plan.cores).index(task.worker),

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import click
 
 from consort.board.application import prepare_board
-from consort.board.placement import is_emulated
+from consort.board.placement import board_of, is_emulated
 from consort.commands.options import root_option
 from consort.errors import BadInput
 from consort.model import System, load_system
@@ -81,9 +81,27 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
         return Runner("board", prepare_board, refused)
     if given["target"] == "virtual":
         return Runner("virtual", prepare, {**NO_BOARD, **OF_THIS_MACHINE})
-    if is_emulated(system) and not given["stand_ins"]:
-        return Runner("board", prepare_board, dict.fromkeys(OF_HOST_RUNS, "a board has no such choice"))
+    if given["on"] is not None:
+        _need_board(system, given["on"])
+    if given["on"] is not None or (is_emulated(system) and not given["stand_ins"]):
+        not_there = (option for option in OF_HOST_RUNS if option != "stand_ins")
+        return Runner("board", prepare_board, dict.fromkeys(not_there, "a board has no such choice"))
     return Runner("linux", prepare, NO_BOARD)
+
+
+def _need_board(system: System, name: str) -> None:
+    """`BadInput` unless `name` is the description's platform, or the board that stands for it."""
+    platform = system.platform
+    if not is_emulated(system):
+        raise BadInput(
+            f"no emulated board stands for the platform {platform} of this description", field="--on"
+        )
+    names = list(dict.fromkeys([platform, board_of(system).name]))
+    if name not in names:
+        raise BadInput(
+            f"the description is of {' or '.join(names)}; {name!r} is another platform, with other cores",
+            field="--on",
+        )
 
 
 @click.command(
@@ -98,6 +116,11 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
     default=RUNNABLE[0],
     show_default=True,
     help="linux: by this machine's clock; virtual: the same steps in one thread, by a deterministic clock.",
+)
+@click.option(
+    "--on",
+    metavar="PLATFORM",
+    help="On the emulated board of the description's platform, as a run without --stand-ins by itself.",
 )
 @click.option(
     "--seed",

@@ -36,6 +36,7 @@ EITHER = f"{INTERRUPT}, or {HOST}"
 UNEXPLAINED = "preemption, interrupt or hypervisor"
 LATE_WAKE_UP = "late wake-up"
 SHARED_CPU = "another core of the run on its CPU"
+EMULATED = "another core, as the emulator executes one at a time"
 # A core is late when it takes up a released job, a request or an answer more than this share of the job's
 # period after it was there, with nothing else to do meanwhile.
 LATE_SHARE = 0.1
@@ -81,21 +82,26 @@ def disturbances(
     *,
     environment: Mapping[str, Any] | None = None,
     wake_ups: bool = True,
+    counted: bool = False,
 ) -> Disturbances:
     """Finds them. `environment` (of a run's record) says how the kernel throttles real-time threads.
 
     `wake_ups`: whether a job that begins late on an idle core counts; not so where time is simulated.
+    `counted`: time is the instructions that an emulator executes, of all cores together.
     """
     cores = len(system.cores)
     gaps = {core: _recorded(events, core, ticks_per_ns, environment) for core in range(cores)}
     spans = _Spans(jobs, system, ticks_per_ns)
     late = np.zeros(jobs.size, dtype=np.bool_)
+    sharing = _sharing(system) if wake_ups else {}
+    if counted and cores > 1:
+        sharing = {core: [other for other in range(cores) if other != core] for core in range(cores)}
+    for core, others in sharing.items():
+        begin, end = merged(*_joined(*(spans.executing(other) for other in others)))
+        hits = touched(merged(*spans.on(core)), begin, end)
+        culprit = np.full(int(hits.sum()), EMULATED if counted else SHARED_CPU, dtype=object)
+        gaps[core] = gaps[core].joined(Gaps(begin[hits], end[hits], culprit))
     if wake_ups:
-        for core, others in _sharing(system).items():
-            begin, end = merged(*_joined(*(spans.executing(other) for other in others)))
-            hits = touched(merged(*spans.on(core)), begin, end)
-            culprit = np.full(int(hits.sum()), SHARED_CPU, dtype=object)
-            gaps[core] = gaps[core].joined(Gaps(begin[hits], end[hits], culprit))
         idle = _late_wake_ups(jobs, system, spans)
         late = idle > 0
         for core in range(cores):

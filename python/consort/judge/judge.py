@@ -62,6 +62,7 @@ def judge(
         samples.ticks_per_ns,
         environment=environment,
         wake_ups=provenance in ("measured", "emulated"),
+        counted=provenance == "counted",
     )
     wrong, errors, beside = _outputs(samples, expected or {})
     counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))

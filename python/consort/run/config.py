@@ -123,6 +123,13 @@ def run_config(
     }
 
 
+def execution_limits(task: PlannedTask) -> dict[str, int]:
+    """How long the jobs of a stand-in execute, at least and at most."""
+    assert task.wcet_ps is not None, "the plan refuses stand-ins without a wcet"
+    best = task.bcet_ps if task.bcet_ps is not None else task.wcet_ps
+    return {"wcet_ns": task.wcet_ps // 1000, "bcet_ns": best // 1000}
+
+
 class _Config:
     def __init__(
         self,
@@ -173,12 +180,8 @@ class _Config:
     def task(self, task: PlannedTask, data: TaskData) -> dict[str, Any]:
         execution = task.wcet_ps if task.execution == "three-phase" else None
         deadline = self.time(task.deadline_ps)
-        stand_in = None
-        if task.step == STAND_IN:
-            assert task.wcet_ps is not None, "the plan refuses stand-ins without a wcet"
-            # Computing cannot be stretched: a stand-in takes its time, and has `scale` times as long for it.
-            best = task.bcet_ps if task.bcet_ps is not None else task.wcet_ps
-            stand_in = {"wcet_ns": task.wcet_ps // 1000, "bcet_ns": best // 1000}
+        # Computing cannot be stretched: a stand-in takes its time, and has `scale` times as long for it.
+        stand_in = execution_limits(task) if task.step == STAND_IN else None
         return {
             "name": task.name,
             "core": self.cores.index(task.core),

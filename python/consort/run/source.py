@@ -181,7 +181,7 @@ def _block(plan: Plan, channel: PlannedChannel) -> str:
             field=f"channels.{channel.name}",
         )
     words = -(-(channel.bytes or STAND_IN_BYTES) // 4)
-    return f"consort::linux_port::StandInBlock<{max(1, words)}>"
+    return f"consort::app::StandInBlock<{max(1, words)}>"
 
 
 def _binding_of(bindings: tuple[Binding, ...], source: str) -> Binding:

@@ -17,6 +17,7 @@
 #include <new>
 
 #include "consort/app/periodic.hpp"
+#include "consort/app/stand_in.hpp"
 #include "consort/bare/clocks.hpp"
 #include "consort/bare/data_flow.hpp"
 #include "consort/bare/polling.hpp"
@@ -60,7 +61,7 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         setup.in = task.in();
         setup.in_bytes = sizeof(typename T::In);
         setup.out = task.out();
-        setup.out_bytes = sizeof(typename T::Out);
+        setup.out_bytes = app::is_stand_in<T> ? 0 : sizeof(typename T::Out);
         tasks_[place].computation = &Task::computation;
         tasks_[place].self = &task;
         add(place, setup, ends);

@@ -279,7 +279,7 @@ class Catalogue {
     void task(const std::string& name) {
         TaskEntry entry;
         entry.name = name;
-        entry.stand_in = std::is_same_v<typename T::In, StandInIn>;
+        entry.stand_in = app::is_stand_in<T>;
         entry.in = type_info<typename T::In>();
         entry.state = type_info<typename T::State>();
         entry.out = type_info<typename T::Out>();
@@ -354,14 +354,14 @@ class Catalogue {
     void stand_in_reads(const std::string& task, const std::string& channel, std::uint32_t reader = 0) {
         Binding b = binding(task, "", channel, 0, 0);
         b.reader = reader;
-        b.end_bytes = sizeof(detail::StandInReader<C>);
+        b.end_bytes = sizeof(app::StandInReader<C>);
         b.open_reader = &open_stand_in_reader<C, Binding>;
         bindings.push_back(std::move(b));
     }
     template <class C>
     void stand_in_writes(const std::string& task, const std::string& channel) {
         Binding b = binding(task, "", channel, 0, 0);
-        b.end_bytes = sizeof(detail::StandInWriter<C>);
+        b.end_bytes = sizeof(app::StandInWriter<LinuxPort, C>);
         b.open_writer = &open_stand_in_writer<C, Binding>;
         bindings.push_back(std::move(b));
     }

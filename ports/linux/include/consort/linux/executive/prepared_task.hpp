@@ -58,26 +58,19 @@ class RowsSource final : public ReadSource {
     app::RowsReader reader_;
 };
 
-// A stand-in's own input: the job's number and how long it is to execute.
-class StandInInput final : public ReadSource {
+// A stand-in's own input; only the job's number goes with it to another core, not that core's limits.
+class StandInSource final : public ReadSource {
   public:
-    StandInInput(app::Draw draw, const StandInConfig& config) : draw_(draw), config_(config) {}
-    Transferred read(std::byte* to, Ticks /*as_of*/) noexcept override {
-        const app::Time ns =
-            draw_(app::Spread::edges, app::Choice::execution, job_, static_cast<app::Time>(config_.bcet_ns),
-                  static_cast<app::Time>(config_.wcet_ns));
-        const StandInIn in{job_, static_cast<std::uint64_t>(ns)};
-        std::memcpy(to, &in, sizeof in);
-        ++job_;
-        return {job_, 1, Operation::read};
+    StandInSource(app::Draw draw, const StandInConfig& config)
+        : input_(draw, static_cast<app::Time>(config.bcet_ns), static_cast<app::Time>(config.wcet_ns)) {}
+    Transferred read(std::byte* to, Ticks as_of) noexcept override { return input_.read(to, as_of); }
+    std::span<std::byte> kept() noexcept override { return bytes_of(input_.jobs()); }
+    void enter(const StandInConfig& config) noexcept {
+        input_.enter(static_cast<app::Time>(config.bcet_ns), static_cast<app::Time>(config.wcet_ns));
     }
-    std::span<std::byte> kept() noexcept override { return bytes_of(job_); }
-    void enter(const StandInConfig& config) noexcept { config_ = config; }
 
   private:
-    app::Draw draw_;
-    StandInConfig config_;
-    std::uint64_t job_ = 0;
+    app::StandInInput input_;
 };
 
 // The devices of one process, made when the first task that uses one is.
@@ -396,7 +389,7 @@ class PreparedTask {
   private:
     void bind(const RunConfig& config, const Catalogue& catalogue, const Region<>& region, Devices& devices) {
         if (config_->stand_in) {
-            auto input = std::make_shared<StandInInput>(draw_, *config_->stand_in);
+            auto input = std::make_shared<StandInSource>(draw_, *config_->stand_in);
             stand_in_ = input.get();
             add_read(std::move(input), 0, app::no_channel);
         }
@@ -540,7 +533,7 @@ class PreparedTask {
     std::vector<std::shared_ptr<Device>> device_owners_;
     std::unique_ptr<LocalStep> local_;
     std::unique_ptr<RemoteStep> remote_;
-    StandInInput* stand_in_ = nullptr;
+    StandInSource* stand_in_ = nullptr;
     Checkpoint* checkpoint_ = nullptr;
     DiesInJob dies_;
     PendingJob pending_{};

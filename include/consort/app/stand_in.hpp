@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A stand-in for a task that has no step: it executes for a time between its best and worst case and passes
+// numbered blocks whose every word is checked. How it executes is the port's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "consort/app/channel_ends.hpp"
+#include "consort/app/release.hpp"
+#include "consort/task.hpp"
+
+namespace consort::app {
+
+struct StandInIn {
+    std::uint64_t job;
+    std::uint64_t execution_ns;
+};
+struct StandInState {
+    std::uint64_t jobs;
+};
+struct StandInOut {
+    std::uint64_t job;
+};
+
+// Of a task (consort/task/step.hpp). What one computes is its job's number, which no record needs.
+template <class T>
+inline constexpr bool is_stand_in = std::is_same_v<typename T::In, StandInIn>;
+
+// A stand-in's own input: the job's number and how long it is to execute [ns], the same on every target.
+class StandInInput {
+  public:
+    StandInInput(Draw draw, Time best, Time worst) noexcept : draw_(draw), best_(best), worst_(worst) {}
+
+    Transferred read(std::byte* to, Ticks /*as_of*/) noexcept {
+        const StandInIn in{
+            job_, static_cast<std::uint64_t>(draw_(Spread::edges, Choice::execution, job_, best_, worst_))};
+        std::memcpy(to, &in, sizeof in);
+        ++job_;
+        return {job_, 1, Operation::read};
+    }
+    // From here on it executes between other limits.
+    void enter(Time best, Time worst) noexcept {
+        best_ = best;
+        worst_ = worst;
+    }
+    // The jobs so far: whoever goes on with it elsewhere begins with this one.
+    [[nodiscard]] std::uint64_t& jobs() noexcept { return job_; }
+
+  private:
+    Draw draw_;
+    Time best_;
+    Time worst_;
+    std::uint64_t job_ = 0;
+};
+
+// A block of a channel between stand-ins. Every word is derived from the block's number.
+template <std::uint32_t Words>
+struct StandInBlock {
+    static constexpr std::uint32_t count = Words;
+    [[nodiscard]] static constexpr std::uint32_t word(std::uint64_t sequence, std::uint32_t index) noexcept {
+        return static_cast<std::uint32_t>(sequence) * 2654435761U + index * 40503U;
+    }
+    std::uint32_t words[Words];
+};
+
+}  // namespace consort::app
+
+template <std::uint32_t Words>
+struct consort::DeclaredMembers<consort::app::StandInBlock<Words>> {
+    static constexpr bool declared = true;
+    template <class F>
+    static constexpr void visit(F&& f) {
+        f("words", 0, std::type_identity<std::uint32_t[Words]>{});
+    }
+};
+
+namespace consort::app {
+
+// Reads all blocks that are there, and checks them. `as_of`, and `visible` below: see ReadEnd and WriteEnd.
+template <class C>
+struct StandInReader {
+    StandInReader(typename C::Channel::Shared& shared, std::uint32_t index) noexcept : end(shared, index) {}
+
+    Transferred read(std::byte* /*to*/, Ticks as_of) noexcept {
+        Transferred done{sequence, 0, Operation::read};
+        for (;;) {
+            const Status status = end.get(block, as_of);
+            if (status != Status::ok || block.sequence == sequence) {
+                if (status != Status::ok && status != Status::would_block) {
+                    done.kind = Operation::read_overtaken;
+                }
+                break;
+            }
+            if (block.sequence < sequence || !whole()) {
+                done.kind = Operation::read_corrupt;
+            }
+            sequence = block.sequence;
+            ++done.count;
+            if (!C::queued) {
+                break;
+            }
+        }
+        done.sequence = sequence;
+        return done;
+    }
+
+    [[nodiscard]] bool whole() const noexcept {
+        for (std::uint32_t i = 0; i < C::Block::count; ++i) {
+            if (block.value.words[i] != C::Block::word(block.sequence, i)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    typename C::Reader end;
+    Numbered<typename C::Block> block{};
+    std::uint64_t sequence = 0;
+};
+
+// Clock: as of a ChannelWriter.
+template <class Clock, class C>
+struct StandInWriter {
+    explicit StandInWriter(typename C::Channel::Shared& shared) noexcept : end(shared), channel(&shared) {}
+    void take_over() noexcept { end = typename C::Writer(*channel); }
+    void passed() noexcept { ++block.sequence; }
+
+    Transferred write(const std::byte* /*from*/, Ticks visible) noexcept {
+        ++block.sequence;
+        block.written = Clock::now();
+        for (std::uint32_t i = 0; i < C::Block::count; ++i) {
+            block.value.words[i] = C::Block::word(block.sequence, i);
+        }
+        const bool taken = end.put(block, visible) == Status::ok;
+        return {block.sequence, taken ? 1U : 0U, taken ? Operation::write : Operation::write_dropped};
+    }
+
+    typename C::Writer end;
+    typename C::Channel::Shared* channel;
+    Numbered<typename C::Block> block{};
+};
+
+}  // namespace consort::app

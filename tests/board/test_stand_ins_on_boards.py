@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks without a step on bare-metal cores: they execute as long as anywhere else, and pass whole blocks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from board_support import board, consort, recorded_and_judged
+from consort.record.status import OPERATIONS
+
+JOBS = 40
+# 64 bits.
+ALL = 2**64 - 1
+
+
+def described(folder: Path, platform: str, on: dict[str, str], **more: Any) -> Path:
+    """A fast task that preempts a slow one, and a third one; `on`: their cores."""
+    data: dict[str, Any] = {
+        "consort": 1,
+        "platform": platform,
+        "assumed": "made up",
+        "tasks": {
+            "fast": {"period": "1ms", "wcet": "200us", "bcet": "100us", "writes": ["stream", "newest"]},
+            "slow": {"period": "5ms", "wcet": "1500us", "bcet": "1ms", "reads": ["stream"]},
+            "third": {"period": "2ms", "wcet": "300us", "reads": ["newest"]},
+        },
+        "channels": {
+            "stream": {"kind": "queue", "size": "64B", "capacity": 16},
+            "newest": {"kind": "sporadic", "size": "256B"},
+        },
+        "run": {"iterations": JOBS},
+        **more,
+    }
+    for name, core in on.items():
+        data["tasks"][name]["on"] = core
+    file = folder / "system.yaml"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    return file
+
+
+def check_blocks(operations: np.ndarray[Any, Any]) -> None:
+    kinds = {OPERATIONS[kind] for kind in np.unique(operations["kind"])}
+    assert kinds == {"write", "read"}
+    stream = operations[operations["channel"] == 0]
+    written = stream["sequence"][stream["kind"] == OPERATIONS.index("write")]
+    assert written.tolist() == list(range(1, JOBS + 1))
+    assert int(stream["count"][stream["kind"] == OPERATIONS.index("read")].sum()) == JOBS - 4
+
+
+def mixed(z: int) -> int:
+    z = (z + 0x9E3779B97F4A7C15) & ALL
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & ALL
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & ALL
+    return z ^ z >> 31
+
+
+def executions(task: int, best: int, worst: int, seed: int = 1) -> list[int]:
+    """How long each job executes [ns], as docs/explanation/simulator.md has it for the edges."""
+    found = []
+    for job in range(JOBS):
+        bits = mixed(mixed((mixed(seed) + task) & ALL) ^ job * 8)
+        between = best + (mixed(bits) * (worst - best + 1) >> 64)
+        found.append(worst if bits & 1 else best if bits & 2 else between)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("platform", "name", "core"),
+    [
+        ("stm32mp157", "mps2", "m4-0"),
+        ("zynq-ultrascale-plus", "zynqmp", "a53-0"),
+        pytest.param("vexpress-r5f", "vexpress-r5f", "r5f-0", marks=pytest.mark.slow),
+        pytest.param("riscv-virt32", "riscv-virt32", "rv32-0", marks=pytest.mark.slow),
+    ],
+)
+def test_jobs_execute_as_long_as_on_every_target(tmp_path: Path, platform: str, name: str, core: str) -> None:
+    file = described(tmp_path, platform, dict.fromkeys(("fast", "slow", "third"), core))
+    raw, verdict = recorded_and_judged(file, tmp_path / "raw", name, JOBS, stand_ins=True)
+    assert verdict.ok, verdict.reasons
+    assert raw.manifest.counters["preemptions"] > 0
+    check_blocks(raw.tables["operations"].rows)
+    jobs = raw.tables["jobs"].rows
+    took = np.sort(jobs[jobs["task"] == 0], order="seq")["compute"].tolist()
+    # Never longer, as reading the clock is part of it, and shorter by no more than its resolution.
+    wanted = executions(0, 100_000, 200_000)
+    assert all(0.97 * said < ns <= said for ns, said in zip(took, wanted, strict=True))
+
+
+def test_a_job_beside_which_another_core_executed_says_nothing_of_its_bound(tmp_path: Path) -> None:
+    """An emulator that counts executes one core at a time, and its clock goes on for all of them."""
+    more = {"scheduling": {"r5f-0": {"policy": "fixed-priority-non-preemptive"}}}
+    on = {"fast": "a53-0", "slow": "a53-0", "third": "r5f-0"}
+    file = described(tmp_path, "zynq-ultrascale-plus", on, **more)
+    _, verdict = recorded_and_judged(file, tmp_path / "raw", "zynqmp", JOBS, stand_ins=True)
+    over = [row for row in verdict.rows if row.bound is not None and (row.seen or 0) > row.bound]
+    assert over, "nothing was delayed: the test shows nothing"
+    assert all(row.above == 0 for row in over)
+    assert "the emulator executes one at a time" in verdict.machine
+
+
+def test_offloaded_stand_ins_execute_on_the_worker(tmp_path: Path) -> None:
+    board("versal")
+    data = {
+        "consort": 1,
+        "platform": "versal",
+        "assumed": "made up",
+        "tasks": {
+            "a": {
+                "period": "2ms",
+                "on": "a72-0",
+                "master": "r5f-0",
+                "execution": "offloaded",
+                "wcet": {"a72": {"offloaded": "400us"}, "r5f": {"local": "900us"}},
+            }
+        },
+        "channels": {
+            "a.in": {"kind": "periodic", "memory": "ocm", "size": "16B"},
+            "a.out": {"kind": "periodic", "memory": "ocm", "size": "8B"},
+        },
+        "run": {"iterations": JOBS},
+    }
+    file = tmp_path / "system.yaml"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    done = consort("run", str(file), "--on", "versal", "--stand-ins", "--json", "--root", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = json.loads(done.stdout)["configurations"]
+    assert made["key"] == "offloaded-off" and made["counters"]["jobs"] == JOBS
