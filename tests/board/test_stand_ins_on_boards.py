@@ -15,6 +15,8 @@ from consort.record.status import OPERATIONS
 JOBS = 40
 # 64 bits.
 ALL = 2**64 - 1
+# What is chosen.
+EXECUTION, GAP = 0, 2
 
 
 def described(folder: Path, platform: str, on: dict[str, str], **more: Any) -> Path:
@@ -58,14 +60,12 @@ def mixed(z: int) -> int:
     return z ^ z >> 31
 
 
-def executions(task: int, best: int, worst: int, seed: int = 1) -> list[int]:
-    """How long each job executes [ns], as docs/explanation/simulator.md has it for the edges."""
-    found = []
-    for job in range(JOBS):
-        bits = mixed(mixed((mixed(seed) + task) & ALL) ^ job * 8)
-        between = best + (mixed(bits) * (worst - best + 1) >> 64)
-        found.append(worst if bits & 1 else best if bits & 2 else between)
-    return found
+def drawn(task: int, job: int, what: int, best: int, worst: int) -> int:
+    """A choice as docs/explanation/simulator.md has it for the edges, with the seed 1."""
+    bits = mixed(mixed((mixed(1) + task) & ALL) ^ (job * 8 + what))
+    low, high = min(best, worst), max(best, worst)
+    between = low + (mixed(bits) * (high - low + 1) >> 64)
+    return worst if bits & 1 else best if bits & 2 else between
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,30 @@ def test_jobs_execute_as_long_as_on_every_target(tmp_path: Path, platform: str, 
     jobs = raw.tables["jobs"].rows
     took = np.sort(jobs[jobs["task"] == 0], order="seq")["compute"].tolist()
     # Never longer, as reading the clock is part of it, and shorter by no more than its resolution.
-    wanted = executions(0, 100_000, 200_000)
+    wanted = [drawn(0, job, EXECUTION, 100_000, 200_000) for job in range(JOBS)]
     assert all(0.97 * said < ns <= said for ns, said in zip(took, wanted, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("platform", "name", "core", "tick"),
+    [("stm32mp157", "mps2", "m4-0", 40), ("zynq-ultrascale-plus", "zynqmp", "a53-0", 16)],
+)
+def test_sporadic_tasks_are_released_by_the_generator(
+    tmp_path: Path, platform: str, name: str, core: str, tick: int
+) -> None:
+    """The same choices as on Linux, in ticks of the core's clock [ns]."""
+    file = described(tmp_path, platform, dict.fromkeys(("fast", "slow", "third"), core))
+    data = json.loads(file.read_text(encoding="utf-8"))
+    data["tasks"]["third"]["min_interarrival"] = data["tasks"]["third"].pop("period")
+    file.write_text(json.dumps(data), encoding="utf-8")
+    raw, verdict = recorded_and_judged(file, tmp_path / "raw", name, JOBS, stand_ins=True)
+    assert verdict.ok, verdict.reasons
+    jobs = raw.tables["jobs"].rows
+    releases = np.sort(jobs[jobs["task"] == 2]["release"].astype(np.int64))
+    apart = 2_000_000
+    gaps = [drawn(2, job, GAP, apart // tick, 0) * tick for job in range(1, releases.size)]
+    assert releases.size > 10 and len(set(gaps)) > 3
+    assert np.diff(releases).tolist() == [apart + gap for gap in gaps]
 
 
 def test_a_job_beside_which_another_core_executed_says_nothing_of_its_bound(tmp_path: Path) -> None:

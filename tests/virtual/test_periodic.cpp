@@ -19,12 +19,14 @@ using namespace consort::app;
 struct Planned {
     PeriodicPlan plan;
     std::vector<Time> lengths;  // of its jobs, in turn
+    Time extra_gap = 0;         // sporadic: up to so much more than the period between two releases
 };
 
 struct Case {
     std::vector<Planned> tasks;
     Dispatch policy = Dispatch::fixed_priority;
     Time until = 0;
+    std::uint64_t seed = 0;
     // The job that ends the run; tasks.size(): none.
     std::uint32_t stops = 0;
     std::uint32_t stops_at = 0;
@@ -107,6 +109,7 @@ class General : public Core<General> {
             const Planned& from = of.tasks[t];
             plans_[t].release.period = from.plan.period;
             plans_[t].release.offset = from.plan.offset;
+            plans_[t].release.extra_gap = from.extra_gap;
             plans_[t].deadline = from.plan.deadline;
             plans_[t].priority = -std::int64_t{from.plan.key};
             plans_[t].threshold = -std::int64_t{from.plan.level};
@@ -120,7 +123,8 @@ class General : public Core<General> {
         ready_.resize(n);
         releases_.resize(n);
         waits_.resize(2 * n);
-        executive_.start(plans_.data(), static_cast<std::uint32_t>(n), {of.policy},
+        executive_.start(plans_.data(), static_cast<std::uint32_t>(n),
+                         {.policy = of.policy, .seed = of.seed, .arrival = Spread::edges},
                          {states_.data(), frames_.data(), ready_.data(), releases_.data(), waits_.data()});
     }
     void due() { executive_.timer(); }
@@ -182,6 +186,11 @@ class Periodic : public Core<Periodic>, public PeriodicExecutive<Periodic, Numbe
         log.rows.emplace_back(task.number, task.seq, begin, now());
         return !ends_run(task.number, task.seq);
     }
+    [[nodiscard]] Time gap(const Numbered& task) const noexcept {
+        const Time most = of_.tasks[task.number].extra_gap;
+        const Draw draw(of_.seed, task.number);
+        return most == 0 ? 0 : draw(Spread::edges, Choice::gap, task.seq, most, 0);
+    }
     void skip(Numbered& task) noexcept { log.rows.emplace_back(task.number, task.seq, absent, absent); }
 
   private:
@@ -198,11 +207,13 @@ Case random_case(std::uint64_t seed) {
     Case made;
     made.policy = static_cast<Dispatch>(between(0, 2));
     made.until = between(1, 300);
+    made.seed = seed;
     const Time tasks = between(1, 6);
     for (Time t = 0; t < tasks; ++t) {
         Planned one;
         one.plan.period = between(2, 24);
         one.plan.offset = between(0, 12);
+        one.extra_gap = between(0, 1) * between(1, one.plan.period);
         one.plan.deadline = between(1, 2 * one.plan.period);
         const Time key = between(2, 5);
         const Time level = made.policy == Dispatch::fixed_priority                  ? key - between(0, 2)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One core whose tasks are periodic and whose jobs run to their end on one stack: what `Executive` does with
-// such tasks (tests/virtual/test_periodic.cpp compares them), in a tenth of the instructions. What a release
-// needs is computed when the job before it ends; the interrupt moves the task from one list to another.
+// One core whose tasks are periodic, or sporadic by a generator, and whose jobs run to their end on one
+// stack: what `Executive` does with such tasks (tests/virtual/test_periodic.cpp compares them), in a tenth of
+// the instructions. What a release needs is computed when the job before it ends; the interrupt moves the
+// task from one list to another.
 //
 // A job may spin on its core for an answer. Ties, policies and the conditions for jobs that are not begun any
 // more are those of dispatch.hpp and executive.hpp. Insertion into a list takes a step for each task in it.
@@ -63,6 +64,7 @@ struct PeriodicTask {
 //   until    no job that is due then or later is released
 //   stopped  the same as `until() <= now`, if a job has said so
 //   settle   called after a job has ended, before the next is chosen
+//   gap      optional: by how much more than the period the task's job `seq` comes after the one before it
 template <class P, class T>
 concept PeriodicPort = std::derived_from<T, PeriodicTask> && requires(P& port, T& task, Time time) {
     { port.now() }
@@ -210,7 +212,11 @@ class PeriodicExecutive {
     }
     [[gnu::noinline]] void next(Task& task) noexcept {
         ++task.seq;
-        arrange(task, after(task.release, task.plan.period));
+        Time apart = task.plan.period;
+        if constexpr (requires { port().gap(task); }) {
+            apart = after(apart, port().gap(task));
+        }
+        arrange(task, after(task.release, apart));
     }
     void skip(Task& task) noexcept {
         port().skip(task);

@@ -73,6 +73,14 @@ class DataFlow:
         how long the jobs of each execute at least and at most."""
         return [task for task in self.tasks if task.step == STAND_IN]
 
+    @property
+    def gaps(self) -> int | None:
+        """Where the extra numbers of sporadic tasks begin: the seed, and a gap for each task of the core."""
+        if not any(task.sporadic for task in self.tasks):
+            return None
+        limits = 1 + 2 * len(self.stand_ins) if self.stand_ins else 0
+        return len(self.plants) + 2 * len(self.rows) + limits
+
     def channel(self, channel: PlannedChannel) -> dict[str, Any]:
         """A channel as a template has it."""
         number = [known.name for known in carried(self.plan)].index(channel.name)

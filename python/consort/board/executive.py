@@ -185,7 +185,7 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
 
 
 def _extras(request: Request, core: str, duration_ps: int, window: Window) -> list[int]:
-    """The numbers of a core's plants, recordings and stand-ins, as its program has them (data_flow.py)."""
+    """The numbers of a core's devices, stand-ins and sporadic tasks, as in its program (data_flow.py)."""
     flow = DataFlow(request.where.plan, core)
     values = [(plant.period_ps or 0) // 1000 for plant in flow.plants]
     for task, binding in flow.rows:
@@ -196,6 +196,10 @@ def _extras(request: Request, core: str, duration_ps: int, window: Window) -> li
     for task in flow.stand_ins:
         limits = execution_limits(task)
         values += [limits["bcet_ns"], limits["wcet_ns"]]
+    if flow.gaps is not None:
+        values.append(request.seed)
+        clock = request.where.bare[core].clock.hertz
+        values += [task.extra_gap_ps * clock // 10**12 for task in flow.tasks]
     return values
 
 

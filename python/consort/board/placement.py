@@ -265,8 +265,10 @@ class _Refusals:
     def _tasks(self) -> Iterator[BadInput]:
         for task in self.plan.tasks.values():
             where = f"tasks.{task.name}"
-            if task.sporadic or task.jitter_ps:
-                yield self._at(f"{where}.period", "a board releases periodic tasks, without jitter")
+            if task.arrival is not None:
+                yield self._at(f"{where}.arrival", "a board's cores release by their clocks, and by no block")
+            if task.jitter_ps:
+                yield self._at(f"{where}.jitter", "a board releases without jitter; remove it")
             if task.restart_worker:
                 yield self._at(f"{where}.restart_worker", "a board's worker is not started again; remove it")
             for way, bindings in (("reads", task.reads), ("writes", task.writes)):

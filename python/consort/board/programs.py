@@ -94,7 +94,8 @@ def program_source(where: Placement, core: str) -> str:
             _worker(where, name) for name in dict.fromkeys(task.worker for task in tasks if task.worker)
         ],
         all_workers=[_worker(where, worker) for worker in plan.workers],
-        stand_ins=any(task.step == STAND_IN for task in tasks),
+        stand_ins=bool(flow.stand_ins),
+        gaps=flow.gaps,
     )
 
 

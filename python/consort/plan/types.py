@@ -193,8 +193,13 @@ class PlannedTask:
     def sporadic(self) -> bool:
         return self.release != "periodic"
 
+    @property
+    def extra_gap_ps(self) -> int:
+        """Of a sporadic task that a generator releases: up to how much more lies between two releases."""
+        return self.period_ps if self.release == "sporadic" else 0
+
     def releases_until(self, duration_ps: int) -> int:
-        """How many jobs a periodic task releases before so long after the run's start."""
+        """How many jobs a periodic task releases before so long after the run's start, and others at most."""
         return max(0, -(-(duration_ps - self.offset_ps) // self.period_ps))
 
 

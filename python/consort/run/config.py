@@ -190,8 +190,7 @@ class _Config:
             "threshold": task.rank if task.threshold is None else task.threshold,
             "worker_rank": task.worker_rank or 1,
             "period_ns": self.time(task.period_ps),
-            # Sporadic by a generator: up to as much again between two releases.
-            "extra_gap_ns": self.time(task.period_ps) if task.release == "sporadic" else 0,
+            "extra_gap_ns": self.time(task.extra_gap_ps),
             "arrival": None if task.arrival is None else self.channels.index(task.arrival),
             "offset_ns": self.time(task.offset_ps),
             "jitter_ns": self.time(task.jitter_ps),

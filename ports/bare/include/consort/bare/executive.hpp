@@ -150,6 +150,17 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     [[nodiscard]] app::Time until() const noexcept { return stopped() ? 0 : until_; }
     [[nodiscard]] bool stopped() const noexcept { return lines_.stopped(); }
     void stop() noexcept { lines_.stop(); }
+    // The numbers of a core that has sporadic tasks: the seed, and for each task up to how many ticks more
+    // than its period there are between two releases.
+    [[nodiscard]] app::Time gap(const CoreTask& task) const noexcept requires(Values::sporadic) {
+        const auto place = static_cast<std::uint32_t>(&task - tasks_);
+        const auto most = static_cast<app::Time>(extra(Values::gaps + 1 + place));
+        if (most == 0) {
+            return 0;
+        }
+        const app::Draw draw(extra(Values::gaps), task_value(place, Of::number));
+        return draw(app::Spread::edges, app::Choice::gap, task.seq, most, 0);
+    }
     void settle() noexcept {
         count_job();
         CoreTimer::look();
