@@ -16,7 +16,7 @@ JOBS = 40
 # 64 bits.
 ALL = 2**64 - 1
 # What is chosen.
-EXECUTION, GAP = 0, 2
+EXECUTION, JITTER, GAP = 0, 1, 2
 
 
 def described(folder: Path, platform: str, on: dict[str, str], **more: Any) -> Path:
@@ -97,10 +97,11 @@ def test_jobs_execute_as_long_as_on_every_target(tmp_path: Path, platform: str, 
 def test_sporadic_tasks_are_released_by_the_generator(
     tmp_path: Path, platform: str, name: str, core: str, tick: int
 ) -> None:
-    """The same choices as on Linux, in ticks of the core's clock [ns]."""
+    """The same choices as on Linux, in ticks of the core's clock [ns]: gaps, and a jitter."""
     file = described(tmp_path, platform, dict.fromkeys(("fast", "slow", "third"), core))
     data = json.loads(file.read_text(encoding="utf-8"))
     data["tasks"]["third"]["min_interarrival"] = data["tasks"]["third"].pop("period")
+    data["tasks"]["slow"]["jitter"] = "400us"
     file.write_text(json.dumps(data), encoding="utf-8")
     raw, verdict = recorded_and_judged(file, tmp_path / "raw", name, JOBS, stand_ins=True)
     assert verdict.ok, verdict.reasons
@@ -110,6 +111,10 @@ def test_sporadic_tasks_are_released_by_the_generator(
     gaps = [drawn(2, job, GAP, apart // tick, 0) * tick for job in range(1, releases.size)]
     assert releases.size > 10 and len(set(gaps)) > 3
     assert np.diff(releases).tolist() == [apart + gap for gap in gaps]
+    slow = np.sort(jobs[jobs["task"] == 1], order="seq")
+    delays = [drawn(1, job, JITTER, 0, 400_000 // tick) * tick for job in range(slow.size)]
+    assert (slow["ready"].astype(np.int64) - slow["release"].astype(np.int64)).tolist() == delays
+    assert len(set(delays)) > 3
 
 
 def test_a_job_beside_which_another_core_executed_says_nothing_of_its_bound(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ struct Planned {
     PeriodicPlan plan;
     std::vector<Time> lengths;  // of its jobs, in turn
     Time extra_gap = 0;         // sporadic: up to so much more than the period between two releases
+    Time jitter = 0;            // released up to so much later than due
 };
 
 struct Case {
@@ -110,6 +111,7 @@ class General : public Core<General> {
             plans_[t].release.period = from.plan.period;
             plans_[t].release.offset = from.plan.offset;
             plans_[t].release.extra_gap = from.extra_gap;
+            plans_[t].release.jitter = from.jitter;
             plans_[t].deadline = from.plan.deadline;
             plans_[t].priority = -std::int64_t{from.plan.key};
             plans_[t].threshold = -std::int64_t{from.plan.level};
@@ -162,6 +164,7 @@ class General : public Core<General> {
 
 struct Numbered : PeriodicTask {
     std::uint32_t number = 0;
+    Time ready = 0;
 };
 
 class Periodic : public Core<Periodic>, public PeriodicExecutive<Periodic, Numbered> {
@@ -191,6 +194,13 @@ class Periodic : public Core<Periodic>, public PeriodicExecutive<Periodic, Numbe
         const Draw draw(of_.seed, task.number);
         return most == 0 ? 0 : draw(Spread::edges, Choice::gap, task.seq, most, 0);
     }
+    void delay(Numbered& task) noexcept {
+        const Time most = of_.tasks[task.number].jitter;
+        const Time by = Draw(of_.seed, task.number)(Spread::edges, Choice::jitter, task.seq, 0, most);
+        const Time at = after(task.release, by);
+        task.ready = task.seq != 0 && at < task.ready ? task.ready : at;
+    }
+    [[nodiscard]] Time ready(const Numbered& task) const noexcept { return task.ready; }
     void skip(Numbered& task) noexcept { log.rows.emplace_back(task.number, task.seq, absent, absent); }
 
   private:
@@ -214,6 +224,7 @@ Case random_case(std::uint64_t seed) {
         one.plan.period = between(2, 24);
         one.plan.offset = between(0, 12);
         one.extra_gap = between(0, 1) * between(1, one.plan.period);
+        one.jitter = between(0, 1) * between(1, 2 * one.plan.period);
         one.plan.deadline = between(1, 2 * one.plan.period);
         const Time key = between(2, 5);
         const Time level = made.policy == Dispatch::fixed_priority                  ? key - between(0, 2)

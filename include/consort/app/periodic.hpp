@@ -65,6 +65,9 @@ struct PeriodicTask {
 //   stopped  the same as `until() <= now`, if a job has said so
 //   settle   called after a job has ended, before the next is chosen
 //   gap      optional: by how much more than the period the task's job `seq` comes after the one before it
+//   delay    optional, with `ready`: chooses when the job that is due at `release` is released; called before
+//            prepare
+//   ready    that instant, never before that of the job before it
 template <class P, class T>
 concept PeriodicPort = std::derived_from<T, PeriodicTask> && requires(P& port, T& task, Time time) {
     { port.now() }
@@ -132,7 +135,7 @@ class PeriodicExecutive {
         do {
             PeriodicTask& task = *waiting_;
             waiting_ = task.next;
-            if (task.late) [[unlikely]] {
+            if (task.late || comes_too_late(task)) [[unlikely]] {
                 release_late(of(task));
             } else if (!port().stopped()) {
                 make_ready(task);
@@ -177,6 +180,22 @@ class PeriodicExecutive {
     // Whether a ready task goes before what the core executes.
     [[nodiscard]] bool urgent() const noexcept { return ready_ != nullptr && ready_->key < running_; }
     static Task& of(PeriodicTask& task) noexcept { return static_cast<Task&>(task); }
+    // When the job at hand is released: as it is due, or later by its jitter.
+    [[nodiscard]] Time released(PeriodicTask& task) noexcept {
+        if constexpr (requires { port().ready(of(task)); }) {
+            return port().ready(of(task));
+        } else {
+            return task.release;
+        }
+    }
+    // A jitter may be longer than a job can be late.
+    [[nodiscard]] bool comes_too_late(PeriodicTask& task) noexcept {
+        if constexpr (requires { port().ready(of(task)); }) {
+            return port().ready(of(task)) > task.last_begin;
+        } else {
+            return false;
+        }
+    }
 
     void arm() noexcept {
         if (awaits()) {
@@ -208,6 +227,9 @@ class PeriodicExecutive {
             task.key = plan.key;
             task.level = plan.level;
         }
+        if constexpr (requires { port().delay(task); }) {
+            port().delay(task);
+        }
         port().prepare(task);
     }
     [[gnu::noinline]] void next(Task& task) noexcept {
@@ -233,8 +255,9 @@ class PeriodicExecutive {
         if (task.release >= port().until()) {
             return;
         }
-        task.late = task.release < now;
-        task.at = task.late ? now : task.release;
+        const Time at = released(task);
+        task.late = at < now;
+        task.at = task.late ? now : at;
         PeriodicTask** link = &waiting_;
         while (*link != nullptr && ((*link)->at < task.at || ((*link)->at == task.at && *link < &task))) {
             link = &(*link)->next;
@@ -264,7 +287,7 @@ class PeriodicExecutive {
     [[gnu::noinline, gnu::cold]] void release_late(Task& task) noexcept {
         const Time now = port().now();
         while (task.release < port().until()) {
-            if (task.release > now) {
+            if (released(task) > now) {
                 await_release(task, now);
                 return;
             }

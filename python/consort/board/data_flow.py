@@ -74,12 +74,15 @@ class DataFlow:
         return [task for task in self.tasks if task.step == STAND_IN]
 
     @property
-    def gaps(self) -> int | None:
-        """Where the extra numbers of sporadic tasks begin: the seed, and a gap for each task of the core."""
-        if not any(task.sporadic for task in self.tasks):
-            return None
+    def releases(self) -> dict[str, Any]:
+        """Which random choices releases make, and where their extra numbers begin: the seed, and the longest
+        gap and delay of each task."""
         limits = 1 + 2 * len(self.stand_ins) if self.stand_ins else 0
-        return len(self.plants) + 2 * len(self.rows) + limits
+        return {
+            "sporadic": any(task.sporadic for task in self.tasks),
+            "jitter": any(task.jitter_ps for task in self.tasks),
+            "at": len(self.plants) + 2 * len(self.rows) + limits,
+        }
 
     def channel(self, channel: PlannedChannel) -> dict[str, Any]:
         """A channel as a template has it."""

@@ -196,10 +196,11 @@ def _extras(request: Request, core: str, duration_ps: int, window: Window) -> li
     for task in flow.stand_ins:
         limits = execution_limits(task)
         values += [limits["bcet_ns"], limits["wcet_ns"]]
-    if flow.gaps is not None:
+    if flow.releases["sporadic"] or flow.releases["jitter"]:
         values.append(request.seed)
         clock = request.where.bare[core].clock.hertz
-        values += [task.extra_gap_ps * clock // 10**12 for task in flow.tasks]
+        for task in flow.tasks:
+            values += [most * clock // 10**12 for most in (task.extra_gap_ps, task.jitter_ps)]
     return values
 
 

@@ -267,8 +267,6 @@ class _Refusals:
             where = f"tasks.{task.name}"
             if task.arrival is not None:
                 yield self._at(f"{where}.arrival", "a board's cores release by their clocks, and by no block")
-            if task.jitter_ps:
-                yield self._at(f"{where}.jitter", "a board releases without jitter; remove it")
             if task.restart_worker:
                 yield self._at(f"{where}.restart_worker", "a board's worker is not started again; remove it")
             for way, bindings in (("reads", task.reads), ("writes", task.writes)):

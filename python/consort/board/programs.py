@@ -95,7 +95,7 @@ def program_source(where: Placement, core: str) -> str:
         ],
         all_workers=[_worker(where, worker) for worker in plan.workers],
         stand_ins=bool(flow.stand_ins),
-        gaps=flow.gaps,
+        releases=flow.releases,
     )
 
 

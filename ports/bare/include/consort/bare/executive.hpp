@@ -31,6 +31,7 @@ struct CoreTask : app::PeriodicTask {
     bool (*computation)(void* self, Runner& runner) noexcept = nullptr;
     void* self = nullptr;
     Runner runner;
+    app::Time ready = 0;  // where jobs are released later than they are due
     app::RingWriter ring;
 };
 
@@ -131,8 +132,8 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     void arm(app::Time at) noexcept { CoreTimer::arm(static_cast<Ticks>(at)); }
     void disarm() noexcept { CoreTimer::disarm(); }
     void prepare(CoreTask& task) noexcept {
-        const auto release = static_cast<Ticks>(task.release);
-        task.runner.prepare(release, release, static_cast<Ticks>(task.due), task.seq);
+        task.runner.prepare(static_cast<Ticks>(task.release), released(task), static_cast<Ticks>(task.due),
+                            task.seq);
     }
     bool execute(CoreTask& task, app::Time now) noexcept {
         const auto start = static_cast<Ticks>(now);
@@ -143,23 +144,22 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         return task.computation(task.self, task.runner);
     }
     void skip(CoreTask& task) noexcept {
-        const auto release = static_cast<Ticks>(task.release);
-        task.runner.skip(release, release, task.seq);
+        task.runner.skip(static_cast<Ticks>(task.release), released(task), task.seq);
         count_job();
     }
     [[nodiscard]] app::Time until() const noexcept { return stopped() ? 0 : until_; }
     [[nodiscard]] bool stopped() const noexcept { return lines_.stopped(); }
     void stop() noexcept { lines_.stop(); }
-    // The numbers of a core that has sporadic tasks: the seed, and for each task up to how many ticks more
-    // than its period there are between two releases.
     [[nodiscard]] app::Time gap(const CoreTask& task) const noexcept requires(Values::sporadic) {
-        const auto place = static_cast<std::uint32_t>(&task - tasks_);
-        const auto most = static_cast<app::Time>(extra(Values::gaps + 1 + place));
-        if (most == 0) {
-            return 0;
-        }
-        const app::Draw draw(extra(Values::gaps), task_value(place, Of::number));
-        return draw(app::Spread::edges, app::Choice::gap, task.seq, most, 0);
+        return drawn(task, app::Choice::gap);
+    }
+    void delay(CoreTask& task) const noexcept requires(Values::jitter) {
+        const app::Time at = app::after(task.release, drawn(task, app::Choice::jitter));
+        // Never before the job before it.
+        task.ready = task.seq != 0 && at < task.ready ? task.ready : at;
+    }
+    [[nodiscard]] app::Time ready(const CoreTask& task) const noexcept requires(Values::jitter) {
+        return task.ready;
     }
     void settle() noexcept {
         count_job();
@@ -169,6 +169,25 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     void disable() noexcept { CoreTimer::disable(); }
 
   private:
+    // The numbers of a core with random releases: the seed, and for each task up to how many ticks more than
+    // its period there are between two releases, and by how many a job is released later than it is due. The
+    // worst are the shortest gap and the longest delay.
+    [[nodiscard]] app::Time drawn(const CoreTask& task, app::Choice what) const noexcept {
+        const auto place = static_cast<std::uint32_t>(&task - tasks_);
+        const bool gap = what == app::Choice::gap;
+        const auto most = static_cast<app::Time>(extra(Values::releases + 1 + 2 * place + (gap ? 0 : 1)));
+        if (most == 0) {
+            return 0;
+        }
+        const app::Draw draw(extra(Values::releases), task_value(place, Of::number));
+        return draw(app::Spread::edges, what, task.seq, gap ? most : 0, gap ? 0 : most);
+    }
+    [[nodiscard]] static Ticks released(const CoreTask& task) noexcept {
+        if constexpr (requires { requires Values::jitter; }) {
+            return static_cast<Ticks>(task.ready);
+        }
+        return static_cast<Ticks>(task.release);
+    }
     // From the first release until no more is left.
     [[gnu::cold]] void release_all() noexcept {
         RunTime::start = start_;
