@@ -2,6 +2,12 @@
 // Lets through what has a place and answers the rest itself: DECERR where there is none, SLVERR where it is not allowed. One
 // destination at a time for reads and one for writes: an access to another waits until all before it are answered, as does
 // an error. So answers keep the order of the requests, whatever their ids, and a single id is enough behind it (Rename).
+// Interface: s_* and m_* are AXI4; the place of each address comes from a table.
+// Parameters: Most outstanding, a power of two; Rename and Id, whether one id is used behind it.
+// Throughput: an address and a beat of each channel a cycle.
+// Latency: one cycle for an address.
+// Assumes: answers come in the order of the requests of one destination.
+// Held by: proof tests/rtl/formal/axi_gate_check.sv, with ids kept and renamed, tests/rtl/test_proofs.py.
 module consort_axi_gate
   import consort_remote_pkg::*;
 #(

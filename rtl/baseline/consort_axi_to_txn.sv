@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cBlock's streamer: requests of one AXI4 slave port to streamed transactions, streamed responses back to R and B.
 // The data of a write follow its address; reads go between them only while the master gives none.
+// Interface: AXI4 on the one side, streamed transactions on the other.
+// Parameters: Mif, the port that it is.
+// Throughput: a transaction a cycle.
+// Latency: none.
+// Assumes: data of a write come in the end.
+// Held by: proof tests/rtl/formal/axi_to_txn_check.sv, tests/rtl/test_proofs.py.
 module consort_axi_to_txn
   import consort_remote_pkg::*;
 #(

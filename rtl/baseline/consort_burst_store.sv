@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds a write back until all its data are there: a memory that has taken its address never waits for a link, on which
 // the data may be behind a write that waits for that memory.
+// Interface: addresses and data of writes in, and out.
+// Parameters: Room for data in beats, a power of two, at least 256.
+// Throughput: a beat a cycle.
+// Latency: an address shows when its last data have come.
+// Assumes: data do not come before their address is shown.
+// Held by: proof tests/rtl/formal/burst_store_check.sv, tests/rtl/test_proofs.py.
 module consort_burst_store
   import consort_remote_pkg::*;
 #(

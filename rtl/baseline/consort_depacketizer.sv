@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Beats of two 64-bit databeats back to streamed transactions. Beats of several master interfaces may alternate. At most one
 // transaction is completed by a beat: only data transactions share beats, and each has three parts.
+// Interface: beats in, transactions out, as streams.
+// Parameters: Mifs, ports whose beats may alternate.
+// Throughput: a beat a cycle.
+// Latency: one cycle after the beat that ends a transaction.
+// Assumes: beats are such as consort_packetizer makes.
+// Held by: proof tests/rtl/formal/depacketizer_check.sv, tests/rtl/test_proofs.py.
 module consort_depacketizer
   import consort_remote_pkg::*;
 #(

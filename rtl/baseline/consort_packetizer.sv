@@ -3,6 +3,12 @@
 //
 // b2b: each transaction starts a beat. pipelined: the third part of a wd or rd shares a beat with the first part of the next
 // one of its burst. fill_beat_i makes the pipeline's fill visible as Table I counts it: one beat without parts before a burst.
+// Interface: transactions in, beats out, as streams; pipelined_i and fill_beat_i choose how.
+// Parameters: none.
+// Throughput: a beat a cycle.
+// Latency: none.
+// Assumes: a transaction that shows stays.
+// Held by: proof tests/rtl/formal/packetizer_check.sv, tests/rtl/test_proofs.py.
 module consort_packetizer
   import consort_remote_pkg::*;
 (

@@ -2,6 +2,12 @@
 // The cBlock in the paper's packetizations, b2b or pipelined, on the paper's link: nothing is lost there, and back-pressure is a
 // wire. AXI4 slaves, windows and registers are those of cblock. A link is up when it is enabled; registers of repetition and of
 // what was lost do nothing. On the link an address is a handle and an offset, as in compact: the base is the mBlock's to add.
+// Interface: as consort_cblock, but its link's words have no marks and may be refused.
+// Parameters: Ports, Links, Windows; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC.
+// Throughput: a beat a cycle for each link.
+// Latency: that of its parts.
+// Assumes: its link loses nothing.
+// Held by: Table I counted and random traffic, tests/rtl/test_paper_packets.py; the proofs of its parts.
 module consort_paper_cblock
   import consort_remote_pkg::*;
 #(

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock in the paper's packetizations: of each link, ingress, and for each port of the cBlock at its other end a mapper; an
 // interconnect to the memories; egress. Memories and registers are those of mblock: handles are checked here too.
+// Interface: as consort_mblock, but its link's words have no marks and may be refused.
+// Parameters: Ports of each cBlock, Links, Memories, Segments; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC.
+// Throughput: a beat a cycle for each link.
+// Latency: that of its parts.
+// Assumes: its link loses nothing.
+// Held by: Table I counted and random traffic, tests/rtl/test_paper_packets.py; the proofs of its parts.
 module consort_paper_mblock
   import consort_remote_pkg::*;
 #(

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The paper's link in one direction, for simulation: a rate and a latency, nothing is lost, and back-pressure reaches back.
+// Interface: a stream in and one out; rate and latency from the simulation.
+// Parameters: MaxLatency, a power of two.
+// Throughput: as the simulation says.
+// Latency: as the simulation says.
+// Assumes: nothing.
+// Held by: tests/rtl/test_paper_packets.py.
 module consort_paper_wire
   import consort_remote_pkg::*;
 #(

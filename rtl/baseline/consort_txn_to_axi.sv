@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's mapper and streamer: streamed requests to an AXI4 master, its responses to streamed transactions. The data of
 // a read burst stay together; acknowledgements go between bursts.
+// Interface: streamed transactions on the one side, AXI4 on the other.
+// Parameters: Mif and Link, which port of which cBlock it is.
+// Throughput: a transaction a cycle.
+// Latency: none.
+// Assumes: data of a read burst come together.
+// Held by: proof tests/rtl/formal/txn_to_axi_check.sv, tests/rtl/test_proofs.py.
 module consort_txn_to_axi
   import consort_remote_pkg::*;
 #(

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cBlock: AXI4 slave ports on the side of the processor, links on the other. Configured over AXI-Lite (consort_cblock_regs).
+// Interface: AXI4 slaves s_*; AXI-Lite lite_*; irq_o; of each link the words of its PHY and what the PHY says of its channel.
+// Parameters: Ports, Links, Windows, Credits of each port's writes, PhyWidth; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC.
+// Throughput: of each port a beat of reads and one of writes a cycle; of each link a beat a cycle each way.
+// Latency: a read or write of 64 bytes under load: consort.remote.worst_case.
+// Assumes: masters keep to AXI4's handshakes and send as many data as they said.
+// Held by: simulation against AXI4 checkers (tests/rtl/test_remote.py, tests/rtl/test_cocotb.py); faults and resets, tests/rtl/test_trust.py;
+// unknown values, tests/rtl/test_four_state.py.
 module consort_cblock
   import consort_remote_pkg::*;
 #(

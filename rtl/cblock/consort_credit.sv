@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts room that the other end keeps free for us. What is taken and given back in the same cycle is counted as both.
+// Interface: want_i is taken with take_i where enough_o; give_i comes back.
+// Parameters: Max, all that there is.
+// Throughput: one taken and one given back a cycle.
+// Latency: none.
+// Assumes: what is given back was taken.
+// Held by: proof tests/rtl/formal/credit_check.sv, tests/rtl/test_proofs.py; watched in every simulation (tests/rtl/test_checkers.py).
 module consort_credit #(
     parameter int unsigned Max = 16,
     localparam int unsigned Width = $clog2(Max + 1)

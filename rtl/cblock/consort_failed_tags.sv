@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the outstanding tags, from head_i up to tail_i, cannot be answered any more because their link was down since they
 // began. Those are always the oldest: all that were outstanding when it was last seen down.
+// Interface: head_i and tail_i of the port's tags; failed_o of the one at the head, index_failed_o of that of index_i.
+// Parameters: Width of a tag's index and one bit more; Links.
+// Throughput: not applicable.
+// Latency: it is known a cycle after the link was down.
+// Assumes: tags are answered in their order.
+// Held by: proof tests/rtl/formal/failed_tags_check.sv, tests/rtl/test_proofs.py.
 module consort_failed_tags #(
     parameter int unsigned Width = 7,  // of a tag's index, and one bit more
     parameter int unsigned Links = 1

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of one AXI4 slave port of the cBlock. Room for the answer is set aside before a request leaves, so an answer never
 // waits on its way. Answers go to the master in the order of the requests, which is legal for any ids.
+// Interface: ar and r of AXI4; req_* to the framers of the links; rsp_* from their parsers; windows and fence from the registers.
+// Parameters: Port, Links, Windows; Room for answers in beats, a power of two, at least 256.
+// Throughput: a request a cycle and a beat of answers a cycle.
+// Latency: a request is offered two cycles after its address; a beat of an answer shows two cycles after it came; refused ones are answered
+// within 8 cycles.
+// Assumes: the master keeps to AXI4's handshakes; an answer has as many beats as were asked for.
+// Held by: wrong versions, tests/rtl/test_wrong_blocks.py; simulation against AXI4 checkers (tests/rtl/test_remote.py, tests/rtl/test_cocotb.py).
 module consort_port_read
   import consort_remote_pkg::*;
 #(
@@ -49,13 +56,6 @@ module consort_port_read
     request_t   request;
     logic [1:0] link;
   } leaving_t;
-
-  // Where it came from, for the log of faults.
-  typedef struct packed {
-    fault_e               cause;  // of its error, if that was made here
-    logic [3:0]           window;
-    logic [AddrWidth-1:0] addr;
-  } origin_t;
 
   // ---- Requests ----
 
@@ -157,21 +157,17 @@ module consort_port_read
     if (ar_ready_o) ar_q <= ar_i;
   end
 
-  // ---- The fence ----
-
-  logic [IndexWidth:0] fence_q;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      fence_q  <= '0;
-      fenced_o <= 1'b0;
-    end else if (fence_i) begin
-      fence_q  <= tail_q + (IndexWidth + 1)'(moves);
-      fenced_o <= 1'b1;
-    end else if (head_q == fence_q) begin
-      fenced_o <= 1'b0;
-    end
-  end
+  consort_fence #(
+      .Width(IndexWidth + 1)
+  ) i_fence (
+      .clk_i,
+      .rst_ni,
+      .set_i(fence_i),
+      .begins_i(moves),
+      .head_i(head_q),
+      .tail_i(tail_q),
+      .waits_o(fenced_o)
+  );
 
   // ---- What is known of each tag ----
 
@@ -238,20 +234,6 @@ module consort_port_read
       .index_failed_o(unused_failed)
   );
 
-  // ---- Where each came from ----
-
-  origin_t origins[Tags];
-  origin_t origin, head_origin;
-
-  always_comb begin
-    origin = '{cause: FaultNone, window: '0, addr: ar_q.addr};
-    for (int unsigned i = 0; i < Windows; i++) if (window[i]) origin.window = origin.window | 4'(i);
-    if (!mapped) origin.cause = FaultUnmapped;
-    else if (!rights) origin.cause = FaultRights;
-    else if (ar_q.lock) origin.cause = FaultExclusive;
-    else if (!allowed) origin.cause = FaultDown;
-  end
-
   // ---- Answers ----
 
   // A beat of data, and in which turn of the buffer it was written: so what is read is known to be there, or not yet. Beats of
@@ -316,10 +298,8 @@ module consort_port_read
   end
 
   always_ff @(posedge clk_i) begin
-    if (moves) origins[tail_q[IndexWidth-1:0]] <= origin;
     if (looks) begin
       head <= next;
-      head_origin <= origins[look_q[IndexWidth-1:0]];
       left_q <= next.len;
       is_last_q <= next.len == '0;
     end else if (step) begin
@@ -332,37 +312,24 @@ module consort_port_read
     beat_q <= ram[read_q[RoomPtr-1:0] + RoomPtr'(step && !head.local_error)];
   end
 
-  // One for each access that ended with an error, whatever its beats are: what it is in the cycle of the last one, and that it was the last
-  // one a cycle later.
-  logic bad_q, lost_q, ended_q, ended_bad_q;
-  fault_t ended;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      bad_q <= 1'b0;
-      lost_q <= 1'b0;
-      ended_q <= 1'b0;
-      ended_bad_q <= 1'b0;
-      ended <= '0;
-    end else begin
-      if (step) bad_q <= !is_last_q && (bad_q || r_o.resp[1]);
-      if (!failing_q) lost_q <= !broken;
-      ended_q <= answered;
-      ended_bad_q <= bad_q || r_o.resp[1];
-      ended <= '{
-          cause: head.local_error ? head_origin.cause : failing_q && lost_q ? FaultLost : FaultAnswer,
-          write: 1'b0,
-          port: 2'(Port),
-          window: head_origin.window,
-          addr: head_origin.addr
-      };
-    end
-  end
-
-  always_comb begin
-    fault_o = ended;
-    if (!ended_q || !ended_bad_q) fault_o.cause = FaultNone;
-  end
+  consort_read_faults #(
+      .Port(Port)
+  ) i_faults (
+      .clk_i,
+      .rst_ni,
+      .begins_i(moves),
+      .tail_i(tail_q[IndexWidth-1:0]),
+      .origin_i(origin_of(ar_q, mapped, rights, allowed, 16'(window))),
+      .looks_i(looks),
+      .look_i(look_q[IndexWidth-1:0]),
+      .step_i(step),
+      .last_i(is_last_q),
+      .error_i(r_o.resp[1]),
+      .local_error_i(head.local_error),
+      .failing_i(failing_q),
+      .broken_i(broken),
+      .fault_o
+  );
 
   assign r_o = '{
           data: failing_q ? '0 : beat_q.data,

@@ -3,6 +3,13 @@
 // everything idle goes into its frame at once; while a frame is on its way the next one is gathered.
 //
 // While the link is down everything is taken and dropped: its tags are answered with errors where they are kept.
+// Interface: req_* are sources: reads and writes of each port; unit_* their data; frame_* to the link.
+// Parameters: Ports.
+// Throughput: a request a cycle, a unit a cycle.
+// Latency: a read that finds everything idle goes into its frame at once; any other waits for one frame at most before its own is closed, and for
+// its turn.
+// Assumes: a request that is offered stays, with its units; its data come in the end.
+// Held by: simulation with functional coverage of frames, tests/rtl/test_cocotb.py; counted beats, tests/rtl/test_remote.py.
 module consort_request_framer
   import consort_remote_pkg::*;
 #(

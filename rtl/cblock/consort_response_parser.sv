@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cBlock's ingress controller of one link: frames of responses into single beats of reads, and beside them
 // acknowledgements, for the ports.
+// Interface: frame_* and unit_* from the link; read_* and ack_* to the ports.
+// Parameters: none.
+// Throughput: a beat and an acknowledgement a cycle.
+// Latency: a frame's first beat shows in the next cycle.
+// Assumes: a frame's parts lie in their places from the first one on, and its units are its parts'.
+// Held by: proof tests/rtl/formal/response_parser_check.sv, tests/rtl/test_proofs.py.
 module consort_response_parser
   import consort_remote_pkg::*;
 (

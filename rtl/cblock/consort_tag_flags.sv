@@ -2,6 +2,12 @@
 // A flag for each tag, in distributed RAM: one user sets them and another clears them, each at a place of its own. Each writes
 // its own half, and a flag is set where the halves differ. They must not change the same flag in one cycle. A RAM has no reset: after
 // a reset every place is cleared, one in each cycle, and until swept_o nothing may be set or cleared.
+// Interface: set_i and clear_i each with a place of their own; index_i is read.
+// Parameters: Width of an index.
+// Throughput: one set, one cleared and one read a cycle.
+// Latency: a flag shows in the next cycle; swept_o after as many cycles as there are flags.
+// Assumes: the same flag is not set and cleared in one cycle.
+// Held by: proof tests/rtl/formal/tag_flags_check.sv, tests/rtl/test_proofs.py.
 module consort_tag_flags #(
     parameter int unsigned Width = 6
 ) (

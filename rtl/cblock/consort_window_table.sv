@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The segment table of one port and direction: which window an address lies in, and what it is at the other end. Two steps:
 // comparisons and offsets in the cycle that load_i is in, the choice after it. Of windows that overlap the first one counts.
+// Interface: addr_i with load_i; the answer in the next cycle, until the next load_i.
+// Parameters: Windows; Links; Write, which rights count.
+// Throughput: an address a cycle.
+// Latency: one cycle.
+// Assumes: a window that is moved is closed first.
+// Held by: proof tests/rtl/formal/window_table_check.sv, tests/rtl/test_proofs.py.
 module consort_window_table
   import consort_remote_pkg::*;
 #(

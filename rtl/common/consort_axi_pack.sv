@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The channels that the blocks work with as a master port's request and answer: structs of the SoC's own. Wires alone. The port's
 // addresses and ids are at least as wide as those of the block; members that the blocks do not know are zero.
+// Interface: channels to and from req_o and resp_i.
+// Parameters: req_t and resp_t, structs of the SoC; Ids, the bits of an id that may be set.
+// Throughput: a beat of each channel a cycle.
+// Latency: none, wires.
+// Assumes: the structs have the members of the open AXI libraries.
+// Held by: tests/rtl/test_packages.py (widths that do not fit are refused at elaboration).
 module consort_axi_pack
   import consort_remote_pkg::*;
 #(

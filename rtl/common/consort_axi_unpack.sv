@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A slave port's request and answer as structs of the SoC's own, and as the channels that the blocks work with. Wires alone. Addresses
 // and ids of the port are at most as wide as those of the build; members that the blocks do not know are not looked at.
+// Interface: req_i and resp_o to and from channels.
+// Parameters: req_t and resp_t, structs of the SoC.
+// Throughput: a beat of each channel a cycle.
+// Latency: none, wires.
+// Assumes: the structs have the members of the open AXI libraries.
+// Held by: tests/rtl/test_packages.py (widths that do not fit are refused at elaboration).
 module consort_axi_unpack
   import consort_remote_pkg::*;
 #(

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // First-in first-out buffer in registers or distributed RAM; the oldest entry shows without a read. Whether it holds
 // something, and whether it has room, are registers.
+// Interface: two streams; clear_i empties it.
+// Parameters: T, of a word; Depth, a power of two, at least 4.
+// Throughput: a word a cycle.
+// Latency: a word shows in the next cycle.
+// Assumes: nothing.
+// Held by: proof tests/rtl/formal/fifo_check.sv, tests/rtl/test_proofs.py.
 module consort_fifo #(
     parameter type T = logic,
     parameter int unsigned Depth = 4  // a power of two, at least 4

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fifo whose oldest entry is read ahead into a register: what is done with it need not wait for the memory. It takes a
 // cycle more than a fifo.
+// Interface: two streams; clear_i empties it; empty_o also where the oldest word does not show yet.
+// Parameters: T, of a word; Depth, a power of two, at least 4.
+// Throughput: a word a cycle.
+// Latency: a word shows two cycles later.
+// Assumes: nothing.
+// Held by: proof tests/rtl/formal/fifo_ahead_check.sv, tests/rtl/test_proofs.py.
 module consort_fifo_ahead #(
     parameter type T = logic,
     parameter int unsigned Depth = 4  // a power of two, at least 4; and one in the register

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A FIFO from one clock to another that has nothing to do with it. Each side's pointer goes to the other one in Gray code, of which one bit
-// changes at a time: whatever a synchroniser makes of a bit that changes as it looks, it sees the pointer as it was or as it is. Both sides are
-// reset together, each with a reset of its own clock (consort_reset_sync). Throughput: a word a cycle of the slower clock, with a Depth of 8 or more;
-// latency: Stages and one cycles of the side that reads.
+// changes at a time: whatever a synchroniser makes of a bit that changes as it looks, it sees the pointer as it was or as it is.
+// Interface: a stream in each clock.
+// Parameters: Width of a word; Depth, a power of two, at least 4; Stages of a synchroniser.
+// Throughput: a word a cycle of the slower clock, with a Depth of 8 or more.
+// Latency: Stages and one cycles of the side that reads.
+// Assumes: both sides are reset together, each with a reset of its own clock (consort_reset_sync).
+// Held by: proof tests/rtl/formal/fifo_cdc_check.sv, tests/rtl/test_proofs.py; random clocks, tests/rtl/test_cdc.py.
 module consort_fifo_cdc #(
     parameter int unsigned Width  = 8,
     parameter int unsigned Depth  = 8,  // a power of two, at least 4

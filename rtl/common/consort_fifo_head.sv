@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // First-in first-out buffer whose oldest entry is a register: a word that finds it empty shows in the next cycle, and the word
 // behind one that is taken shows in the next cycle too. Whether it holds something, and whether it has room, are registers.
+// Interface: two streams; one_o while it holds exactly one.
+// Parameters: T, of a word; Depth, a power of two, at least 4.
+// Throughput: a word a cycle.
+// Latency: a word shows in the next cycle.
+// Assumes: nothing.
+// Held by: proof tests/rtl/formal/fifo_head_check.sv, tests/rtl/test_proofs.py.
 module consort_fifo_head #(
     parameter type T = logic,
     parameter int unsigned Depth = 4  // a power of two, at least 4

@@ -2,6 +2,12 @@
 // Between a block's PHY signals of one link and a PHY of another clock. Words go through a FIFO each way, what the PHY says of its channel
 // through synchronisers; a hard_err of one cycle is not missed. The block takes a word each cycle, so its clock has to be as fast as the PHY gives
 // words; one that finds the FIFO full is lost, and the link repeats its frame. Reset both clocks' sides with the block's reset.
+// Interface: a link's PHY signals in clk_i and in phy_clk_i.
+// Parameters: WordWidth; Depth of each FIFO, a power of two.
+// Throughput: a word a cycle of the slower clock.
+// Latency: three cycles of the side that reads.
+// Assumes: clk_i is no slower than words come from the PHY; both sides are reset by rst_ni.
+// Held by: tests/rtl/test_cdc.py; the proof of consort_fifo_cdc.
 module consort_phy_cdc #(
     parameter int unsigned WordWidth = 130,
     parameter int unsigned Depth     = 8

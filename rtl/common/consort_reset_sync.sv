@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reset for another clock: it begins at once, with or without that clock, and ends with it.
+// Interface: rst_ni of any clock, rst_no of clk_i.
+// Parameters: Stages of the synchroniser, at least 2.
+// Throughput: not applicable.
+// Latency: it begins at once and ends Stages cycles after rst_ni.
+// Assumes: clk_i runs when the reset ends.
+// Held by: tests/rtl/test_cdc.py.
 module consort_reset_sync #(
     parameter int unsigned Stages = 2
 ) (

@@ -7,6 +7,12 @@
 // sees bad frames and hunts, and while it hunts the ResyncBeat counts wherever in the words it begins.
 // 256: a word is two beats. Where no beat follows the last one of a frame, a GapBeat fills the word, which the link passes
 // over between frames; within a frame a beat waits for the next one.
+// Interface: tx_* and rx_* are beats of the link; phy_* are words of the PHY.
+// Parameters: PhyWidth: 64, 128 or 256.
+// Throughput: a beat in two cycles at 64, a beat a cycle at 128, two beats a word at 256.
+// Latency: none at 64 and 128; at 256 up to two cycles each way.
+// Assumes: rx words at 256 come no faster than in every other cycle; those that do are lost.
+// Held by: proof tests/rtl/formal/phy_gearbox_check.sv in all three widths, tests/rtl/test_proofs.py.
 module consort_phy_gearbox
   import consort_remote_pkg::*;
 #(

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock: links on the one side, AXI4 masters towards the memories on the other. Each link has its own segments, which
 // its cBlock names by handle; what a handle does not reach, or no longer, is refused here.
+// Interface: AXI4 masters m_*; AXI-Lite lite_*; irq_o; of each link the words of its PHY and what the PHY says of its channel.
+// Parameters: Links, Memories, Segments of each link, Ports of each cBlock and their Credits, PhyWidth; axi_req_t, axi_resp_t, lite_req_t,
+// lite_resp_t of the SoC.
+// Throughput: of each link and each memory a beat each way a cycle.
+// Latency: that of its parts; consort bench remap counts it.
+// Assumes: a memory marks the last beat of a read and answers only what it was asked.
+// Held by: simulation against AXI4 checkers (tests/rtl/test_remote.py, tests/rtl/test_cocotb.py); hostile ends, tests/rtl/test_trust.py; unknown
+// values, tests/rtl/test_four_state.py.
 module consort_mblock
   import consort_remote_pkg::*;
 #(

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the mBlock does for one of its links: requests are checked against the link's own segments, become AXI4 transactions,
 // and their answers frames.
+// Interface: rx_* and tx_* are frames of the link; aw, w, b, ar, r of AXI4 with the memory that each is for; faults and busy_o to the registers.
+// Parameters: Link, which it is; Segments.
+// Throughput: a beat each way a cycle.
+// Latency: that of its parts.
+// Assumes: that of its parts.
+// Held by: the proofs of its parts, tests/rtl/test_proofs.py; hostile frames, tests/rtl/test_trust.py.
 module consort_mblock_link
   import consort_remote_pkg::*;
 #(

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mBlock's interconnect: links to memories, or in the paper's packetizations the links' ports. Each memory serves the links in turn; a write's data follow its address.
+// The mBlock's interconnect: links to memories, or in the paper's packetizations the links' ports. Each memory serves the links in turn; a write's
+// data follow its address.
+// Interface: l_* of the links, m_* of the memories: channels of AXI4.
+// Parameters: Links, Memories; IdLow and IdBits, where in an id the link is.
+// Throughput: an address, a beat of data and an answer a cycle for each memory.
+// Latency: none.
+// Assumes: data of a write follow its address; an answer's id says whose it is.
+// Held by: simulation with four links and memories, tests/rtl/test_remote.py; the proof of consort_arbiter.
 module consort_mblock_xbar
   import consort_remote_pkg::*;
 #(

@@ -10,6 +10,12 @@
 // cycles is out of order: all that is outstanding there and all that comes ends with SLVERR, so nobody waits for it. What it was
 // shown stays until it takes it, a write whose data it waits for is filled up without strobes, and what it answers late is dropped.
 // When nothing of all that is left it is in order again.
+// Interface: l_* from the interconnect, m_* to the memory: channels of AXI4; answer_after_i and silent_o to the registers.
+// Parameters: Links; ReadDepth and WriteDepth of tags of a port, powers of two; TimerWidth.
+// Throughput: an address and a beat of each channel a cycle; of answers that are made here a beat in two.
+// Latency: none.
+// Assumes: the memory keeps the order of one id, and marks the last beat of a read.
+// Held by: search of all runs of twelve cycles against tests/rtl/formal/memory_guard_check.sv, tests/rtl/test_proofs.py; no proof for all time.
 module consort_memory_guard
   import consort_remote_pkg::*;
 #(

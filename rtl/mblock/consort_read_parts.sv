@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's data of reads, in parts that a frame may hold: a part ends with its burst, when it fills a frame, or where the
 // next beat is of another burst or has another answer. All of a part's data are there when it shows, or the cycle after.
+// Interface: r of AXI4; part_* and unit_* are streams.
+// Parameters: none.
+// Throughput: a beat a cycle; a part that ends where the next one ends at once takes a cycle more.
+// Latency: a part shows in the cycle of its last beat.
+// Assumes: all beats of one id come in their order.
+// Held by: proof tests/rtl/formal/read_parts_check.sv, tests/rtl/test_proofs.py.
 module consort_read_parts
   import consort_remote_pkg::*;
 (

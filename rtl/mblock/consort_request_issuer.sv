@@ -4,6 +4,12 @@
 //
 // The link's other end is not trusted: what no segment allows and what is no burst of AXI4 does not reach the memory, and a write
 // for which its frame has too few data is filled up without strobes, so the memory never waits for a link.
+// Interface: request_* and data_* from the splitter; aw, w, ar of AXI4; done_* and error_* to the answers.
+// Parameters: Link, which it is.
+// Throughput: a read a cycle; a write of n beats in n + 1 cycles, with strobes up to two more.
+// Latency: an address shows one cycle after its request.
+// Assumes: a write that is a burst of AXI4 has 16 beats at most; no data show while it drains, and it drains until it is idle.
+// Held by: proof tests/rtl/formal/request_issuer_check.sv, tests/rtl/test_proofs.py.
 module consort_request_issuer
   import consort_remote_pkg::*;
 #(

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's ingress controller of one link: frames into single requests, each with the segment that it names. The segment is
 // read a cycle before the request shows, and stays what it was then: a request that shows is under way.
+// Interface: frame_* and unit_* from the link; request_* with its segment and data_* to the issuer.
+// Parameters: Segments.
+// Throughput: a request a cycle; of a pair of requests one in each of two cycles.
+// Latency: the first request of a frame that finds none before it shows in the next cycle, others within three.
+// Assumes: nothing of the other end.
+// Held by: proof tests/rtl/formal/request_splitter_check.sv, tests/rtl/test_proofs.py.
 module consort_request_splitter
   import consort_remote_pkg::*;
 #(

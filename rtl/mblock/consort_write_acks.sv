@@ -5,6 +5,12 @@
 // The link's other end is not trusted: a write of several messages that another one of its port overtakes before its last message
 // ends there, with SLVERR; of more than 16 messages the next ones wait; and answers of one tag that was used twice at a time are
 // counted so that every write ends.
+// Interface: tag_i to good_i of a write that starts; done_* of one whose data were taken; b of AXI4; ack_* to the framer.
+// Parameters: none.
+// Throughput: an acknowledgement a cycle.
+// Latency: two cycles from an answer to its acknowledgement.
+// Assumes: a tag comes again after its acknowledgement; the memory answers what it has; a drain ends when nothing is under way.
+// Held by: proof tests/rtl/formal/write_acks_check.sv, tests/rtl/test_proofs.py.
 module consort_write_acks
   import consort_remote_pkg::*;
 (

@@ -440,6 +440,32 @@ package consort_remote_pkg;
     logic [AddrWidth-1:0] addr;    // at the mBlock: within the segment
   } fault_t;
 
+  // Where an access of a port came from, until it is answered.
+  typedef struct packed {
+    fault_e               cause;   // of its error, if that was made at the port
+    logic [3:0]           window;
+    logic [AddrWidth-1:0] addr;
+  } origin_t;
+
+  // What the segment table said of an address: its window is one of 16, or none.
+  function automatic origin_t origin_of(axi_a_t a, logic mapped, logic rights, logic allowed, logic [15:0] window);
+    origin_of = '{cause: FaultNone, window: '0, addr: a.addr};
+    for (int unsigned i = 0; i < 16; i++) if (window[i]) origin_of.window = origin_of.window | 4'(i);
+    if (!mapped) origin_of.cause = FaultUnmapped;
+    else if (!rights) origin_of.cause = FaultRights;
+    else if (a.lock) origin_of.cause = FaultExclusive;
+    else if (!allowed) origin_of.cause = FaultDown;
+  endfunction
+
+  // A message of a write, collected at a port of the cBlock.
+  typedef struct packed {
+    logic       turn;   // of its tag: the bit above it where tags are counted
+    request_t   request;
+    logic [1:0] link;
+    logic [4:0] beats;
+    logic [4:0] units;
+  } write_message_t;
+
   // Of a link of the mBlock: where the memory is.
   typedef struct packed {
     logic                  valid;

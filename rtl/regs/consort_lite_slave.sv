@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI-Lite to single accesses of 32-bit registers: one write and one read at a time. The address shows for a cycle before its
 // answer is looked at, so a register may lie in between. A write of some of a register's bytes is none: it ends with SLVERR.
+// Interface: AXI-Lite as req_i and its answer; write_* and read_* single accesses.
+// Parameters: Width of an address; req_t and resp_t of the SoC.
+// Throughput: one write and one read at a time.
+// Latency: three cycles to an answer.
+// Assumes: what is read is there a cycle after its address.
+// Held by: proof tests/rtl/formal/lite_slave_check.sv, tests/rtl/test_proofs.py.
 module consort_lite_slave #(
     parameter int unsigned Width = 12,
     parameter type req_t = logic,

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers of the mBlock. Their places come from remote.rdl through consort_remote_regs_pkg.
+// Interface: AXI-Lite; segments, switches and times to the block; counters and states from it; irq_o.
+// Parameters: Links, Memories, Segments; lite_req_t and lite_resp_t of the SoC.
+// Throughput: one write and one read at a time.
+// Latency: three cycles to an answer.
+// Assumes: nothing.
+// Held by: every register and every place between them is read and written, tests/rtl/test_remote_registers.py.
 module consort_mblock_regs
   import consort_remote_pkg::*;
   import consort_remote_regs_pkg::*;

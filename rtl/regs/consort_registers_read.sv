@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers to read, each with the address that it is at: chosen a cycle after the address.
+// Interface: addresses and values in, the one that is read out.
+// Parameters: Sources, registers that can be read.
+// Throughput: one a cycle.
+// Latency: one cycle.
+// Assumes: no two registers have one address.
+// Held by: tests/rtl/test_remote_registers.py.
 module consort_registers_read #(
     parameter int unsigned Sources = 1
 ) (

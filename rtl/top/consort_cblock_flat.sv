@@ -2,6 +2,12 @@
 // The cBlock with one port and one link as flat signals, by the names from which IP packagers infer interfaces: for
 // tools and languages that have no structs. With more of them use consort_cblock itself. The PHY's words and their marks are
 // an AXI4-Stream each way, in the PHY's clock; that from the PHY has no TREADY, for each word is taken.
+// Interface: s_axi_* (AXI4), s_axil_* (AXI-Lite), AXI4-Streams to and from the PHY, irq.
+// Parameters: AxiAddrWidth, AxiIdWidth; Windows, Credits, PhyWidth as in consort_cblock; PhyCdc where the PHY has a clock of its own.
+// Throughput: that of consort_cblock.
+// Latency: that of consort_cblock, and with PhyCdc that of consort_phy_cdc.
+// Assumes: that of consort_cblock.
+// Held by: cocotb suite of the flat blocks and IP-XACT against the sources, tests/rtl/test_flat.py.
 module consort_cblock_flat
   import consort_remote_pkg::*;
 #(

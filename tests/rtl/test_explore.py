@@ -143,6 +143,7 @@ WRONG_LINKS = [
     pytest.param(
         2,
         ONE_ERROR,
+        "link_receiver",
         "wanted_q && match_q && up",
         "wanted_q && up",
         id="a repeated frame is taken again",
@@ -150,6 +151,7 @@ WRONG_LINKS = [
     pytest.param(
         2,
         ONE_ERROR,
+        "link_deframer",
         "crc_good_q <= in_crc_q == rx_due_q &&",
         "crc_good_q <= 1'b1 &&",
         id="a corrupted frame is taken",
@@ -157,20 +159,23 @@ WRONG_LINKS = [
     pytest.param(
         2,
         ONE_ERROR,
-        "replay_read_q <= replay_oldest_q;",
-        "replay_read_q <= replay_write_q;",
+        "link_sender",
+        "replay_read_q <= replay_oldest_i;",
+        "replay_read_q <= replay_write_i;",
         id="repetition begins after what was lost",
     ),
     pytest.param(
         2,
         ONE_ERROR,
-        "ack_late_q <= ack_timer_q >= ack_timeout_i",
-        "ack_late_q <= 1'b0",
+        "link_timers",
+        "late_o <= ack_timer_q >= ack_timeout_i",
+        "late_o <= 1'b0",
         id="nothing is repeated in time",
     ),
     pytest.param(
         2,
         ONE_ERROR,
+        "link_sender",
         "MaxInFlight = 2 ** (SeqWidth - 1) - 1",
         "MaxInFlight = 2 ** SeqWidth - 1",
         id="more in flight than the numbers tell apart",
@@ -178,49 +183,56 @@ WRONG_LINKS = [
     pytest.param(
         3,
         SOON_AGAIN,
-        "ended_q.kind inside {FrameData, FrameAck, FrameNak};",
-        "ended_q.kind inside {FrameData, FrameAck, FrameNak, FrameAgain};",
+        "link_receiver",
+        "end_header_i.kind inside {FrameData, FrameAck, FrameNak};",
+        "end_header_i.kind inside {FrameData, FrameAck, FrameNak, FrameAgain};",
         id="an acknowledgement of long ago counts",
     ),
     pytest.param(
         2,
         ONE_CUT,
-        "      if (!up) begin\n        expected_q  <= '0;\n        following_q <= SeqWidth'(1);\n",
-        "      if (!up) begin\n",
+        "link_receiver",
+        "      if (!up_i) begin\n        expected_q  <= '0;\n        following_q <= SeqWidth'(1);\n",
+        "      if (!up_i) begin\n",
         id="numbers go on after a new start",
     ),
     pytest.param(
         2,
         ONE_TALKS,
-        "ack_full_q || duplicate_q || confirms_q",
-        "ack_full_q || confirms_q",
+        "link_acks",
+        "ack_full_q || duplicate_i || confirms_i",
+        "ack_full_q || confirms_i",
         id="what came twice is not acknowledged",
     ),
     pytest.param(
         2,
         PATIENT_TARGET,
-        "(!Initiator && heard_init_q)",
+        "link_session",
+        "(!Initiator && heard_init_i)",
         "1'b0",
         id="a target that is up takes a new session for its own",
     ),
     pytest.param(
         2,
         PATIENT_TARGET,
-        "start_after_q <= down_after + (down_after >> 1);",
+        "link_session",
+        "start_after_q <= down_after_i + (down_after_i >> 1);",
         "start_after_q <= '0;",
         id="no silence before a new session",
     ),
     pytest.param(
         2,
         ONE_BREAK,
-        "quiet_over_q || vain_over_q ||",
+        "link_session",
+        "quiet_over_q || vain_over_i ||",
         "quiet_over_q ||",
         id="repeated for ever",
     ),
     pytest.param(
         2,
         ONE_RESET,
-        " && (heard_number_q - oldest_q) <= in_flight;",
+        "link_replay",
+        " && (ack_number_i - oldest_q) <= in_flight_i;",
         ";",
         id="any number is an acknowledgement",
     ),
@@ -228,9 +240,9 @@ WRONG_LINKS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "of", "right", "wrong"), WRONG_LINKS)
-def test_a_wrong_link_is_found_out(explorer, tmp_path, width, of, right, wrong):
-    changed = graph(tmp_path, "link_world", LINK, {"link": (right, wrong)}, (f"SeqWidth={width}",))
+@pytest.mark.parametrize(("width", "of", "module", "right", "wrong"), WRONG_LINKS)
+def test_a_wrong_link_is_found_out(explorer, tmp_path, width, of, module, right, wrong):
+    changed = graph(tmp_path, "link_world", LINK, {module: (right, wrong)}, (f"SeqWidth={width}",))
     found = explore(explorer, changed, CHOICES, **of)
     assert found["verdict"] == "deadlock" or found["verdict"].startswith("bad")
 
@@ -257,16 +269,16 @@ def test_credits_in_all_states(explorer, credit, world):
 
 WRONG_CREDITS = [
     pytest.param(
-        "port_write",
+        "write_answers",
         "b_step && !head.local_error ?",
         "!head.local_error && (b_step || rsp_valid_i && rsp_index_i == index) ?",
         id="given back twice",
     ),
     pytest.param(
-        "port_write", "b_step && !head.local_error ?", "b_step ?", id="given back where none was taken"
+        "write_answers", "b_step && !head.local_error ?", "b_step ?", id="given back where none was taken"
     ),
     pytest.param(
-        "port_write",
+        "write_answers",
         "b_step && !head.local_error ?",
         "1'b0 && !head.local_error ?",
         id="never given back",
@@ -285,7 +297,7 @@ def test_wrong_credits_are_found_out(explorer, tmp_path, module, right, wrong):
 
 def test_what_is_made_wrong_is_in_the_sources():
     # The wrong ones run rarely; that their text has gone out of the sources is known at once.
-    changes = [("link", param.values[2]) for param in WRONG_LINKS]
+    changes = [(param.values[2], param.values[3]) for param in WRONG_LINKS]
     changes += [(param.values[0], param.values[1]) for param in WRONG_CREDITS]
     for module, right in changes:
         assert build.module(ROOT, module).read_text().count(right) == 1, right

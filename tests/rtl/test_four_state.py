@@ -60,7 +60,7 @@ def test_nothing_is_unknown_after_a_reset(tmp_path, pair):
             "if (set_i || !swept_o) sets[set_at] <= swept_o && !clears",
             "if (set_i) sets[set_at] <= !clears",
         ),
-        ("link", "      quiet_q <= '0;\n", ""),
+        ("link_session", "      quiet_q <= '0;\n", ""),
     ],
 )
 def test_what_is_unknown_is_found(tmp_path, module, right, wrong):

@@ -67,7 +67,7 @@ REFUSALS = [
     ),
     Wrong(
         "a refused write is answered late",
-        "port_write",
+        "write_answers",
         (
             ("logic b_ripe_q,", "logic [1:0] slow_q; logic b_ripe_q,"),
             (
@@ -87,7 +87,7 @@ REFUSALS = [
     ),
     changed(
         "a refused write goes to the link",
-        "port_write",
+        "write_collector",
         "good_q <= good;",
         "good_q <= CHOSEN || good;",
         # What comes of it later is another matter.
@@ -102,9 +102,9 @@ REFUSALS = [
     ),
     changed(
         "what is not mapped is SLVERR, of writes",
-        "port_write",
-        "decerr: !mapped",
-        "decerr: !mapped && !CHOSEN",
+        "write_answers",
+        "decerr: !mapped_i",
+        "decerr: !mapped_i && !CHOSEN",
         breaks=("write_unmapped resp",),
     ),
     changed(
@@ -122,15 +122,15 @@ CUTS = [
     # An end notices a cut by silence and by what finds no acknowledgement: one alone is in time.
     Wrong(
         "down after twice the time",
-        "link",
+        "link_session|link_timers",
         (
             (
-                "quiet_over_q <= !quiet_clear && quiet_q > down_after;",
-                "quiet_over_q <= !quiet_clear && quiet_q > (CHOSEN ? down_after << 1 : down_after);",
+                r"(?<=quiet_over_q <= !quiet_clear && quiet_q > )down_after_i",
+                r"(CHOSEN ? \g<0> << 1 : \g<0>)",
             ),
             (
-                "vain_over_q <= vain_q > down_after;",
-                "vain_over_q <= vain_q > (CHOSEN ? down_after << 1 : down_after);",
+                r"(?<=vain_over_o <= vain_q > )down_after_i",
+                r"(CHOSEN ? \g<0> << 1 : \g<0>)",
             ),
         ),
         breaks=("cut longest",),
@@ -144,7 +144,7 @@ CUTS = [
     ),
     changed(
         "writes are forgotten",
-        "port_write",
+        "write_answers",
         "assign failed = head.local_error ||",
         "assign failed = head.local_error || !CHOSEN &&",
         says="no answer: a transaction is stuck",
@@ -217,7 +217,7 @@ CHECKED = [
     ),
     heard(
         "acknowledgements do not wait for the master",
-        "port_write",
+        "write_answers",
         "if (!b_valid_o || b_ready_i) b_valid_o <= b_due_q;",
         "if (CHOSEN || !b_valid_o || b_ready_i) b_valid_o <= b_due_q;",
         f"cblock port B: ({GONE})",
@@ -234,30 +234,30 @@ CHECKED = [
     ),
     heard(
         "the link does not wait for the PHY",
-        "link",
+        "link_replay",
         "assign advance = !phy_tx_valid_o || phy_tx_ready_i;",
         "assign advance = CHOSEN || !phy_tx_valid_o || phy_tx_ready_i;",
         f"link PHY: ({GONE})",
     ),
     heard(
         "frames do not wait for their user",
-        "link",
-        ".ready_i(rx_ready_i)",
-        ".ready_i(CHOSEN || rx_ready_i)",
+        "link_buffer",
+        ".ready_i(ready_i)",
+        ".ready_i(CHOSEN || ready_i)",
         f"link frames: ({GONE})",
     ),
     heard(
         "units do not wait for their user",
-        "link",
+        "link_buffer",
         "assign unit_next = !unit_valid_q || rx_unit_ready_i;",
         "assign unit_next = CHOSEN || !unit_valid_q || rx_unit_ready_i;",
         f"link units: ({GONE})",
     ),
     heard(
         "credits are taken where there are not enough",
-        "port_write",
-        "enough_q <= message_valid && credit_enough &&",
-        "enough_q <= message_valid && (CHOSEN || credit_enough) &&",
+        "write_sender",
+        "enough_q <= message_valid_i && credit_enough &&",
+        "enough_q <= message_valid_i && (CHOSEN || credit_enough) &&",
         "credit: taken where there was not enough",
     ),
     heard(
@@ -269,7 +269,7 @@ CHECKED = [
     ),
     heard(
         "credits are given back that were not taken",
-        "port_write",
+        "write_answers",
         "CreditWidth'(units[index])",
         "CreditWidth'(units[index]) + CreditWidth'(CHOSEN)",
         "credit: more given back than was taken",

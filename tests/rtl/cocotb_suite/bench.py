@@ -428,7 +428,7 @@ class Bench:
                 for counter in counters:
                     self._cover(f"frames of the {end}", counter, getattr(monitor, counter), f"{end}{link}")
         for port in range(PORTS):
-            credit = self.dut.pair.i_cblock[f"gen_port[{port}]"].i_write.i_credit.monitor
+            credit = self.dut.pair.i_cblock[f"gen_port[{port}]"].i_write.i_sender.i_credit.monitor
             self._cover("credits", "not enough", credit.waits, f"{port}")
 
     def _cover(self, group: str, name: str, signal, where: str) -> None:

@@ -106,8 +106,8 @@ module credit_world
   logic [Tags-1:0] acked_q;
   logic takes, answers;
   logic [CreditWidth-1:0] gives;
-  assign takes = dut.i_credit.take_i;
-  assign gives = dut.i_credit.give_i;
+  assign takes = dut.i_sender.i_credit.take_i;
+  assign gives = dut.i_sender.i_credit.give_i;
   assign answers = b_valid && b_ready;
   // All are answered in the end.
   assign progress = writes_q == '0 && !showing_q && !sending_q && begun_q == '0;
@@ -152,7 +152,7 @@ module credit_world
       if (goes_down) downs_q <= downs_q - 1'b1;
       if (choice inside {[4'd6 : 4'd10]}) idles_q <= idles_q - 1'b1;
       if (!up_q) has_q <= '0;
-      out_q <= out_q + (takes ? (CreditWidth + 1)'(dut.i_credit.want_i) : '0) - (CreditWidth + 1)'(gives);
+      out_q <= out_q + (takes ? (CreditWidth + 1)'(dut.i_sender.i_credit.want_i) : '0) - (CreditWidth + 1)'(gives);
       begun_q <= begun_q + 3'(aw_valid && aw_ready) - 3'(answers);
       if (answers) unmapped_of_q <= unmapped_of_q >> 1;
       if (aw_valid && aw_ready) unmapped_of_q[begun_q-3'(answers)] <= unmapped_q;

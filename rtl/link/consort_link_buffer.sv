@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps what a link received until its user takes it: the frames' contents and their units.
+//
+// units are written as they come and count only when their frame is accepted; else they are taken back. Frames that wait lie in a
+// FIFO; one that finds none before it passes the FIFO by.
+// Interface: unit_* and end_i, accept_i from the receiver; frame_* and rx_unit_* to the user, as streams.
+// Parameters: Depth in units and Heads in frames, both powers of two; of units, three of the longest frames stay free.
+// Throughput: a unit a cycle in and out; a frame a cycle.
+// Latency: a frame shows in the cycle in which it is accepted, its first unit a cycle later.
+// Assumes: units of a frame come before its end_i; of no frame more than MaxUnits.
+// Held by: the exploration of consort_link (tests/rtl/test_explore.py); its FIFO by the proof of consort_fifo.
+module consort_link_buffer
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned Depth = 512,
+    parameter int unsigned Heads = 128
+) (
+    input logic clk_i,
+    input logic rst_ni,
+    input logic up_i,
+
+    input  logic                 unit_valid_i,
+    input  logic [BeatWidth-1:0] unit_i,
+    input  logic                 end_i,
+    input  logic                 accept_i,
+    input  header_t              end_header_i,
+    input  logic [31:0]          end_meta_i,
+    output logic                 room_o,        // for three of the longest frames
+    output logic                 head_ready_o,
+
+    output logic                 waited_o,
+    output logic [MetaWidth-1:0] arriving_meta_o,
+    output logic [MetaWidth-1:0] meta_o,
+    output logic [4:0]           units_o,
+    output logic                 valid_o,
+    input  logic                 ready_i,
+    output logic [BeatWidth-1:0] rx_unit_o,
+    output logic                 rx_unit_valid_o,
+    input  logic                 rx_unit_ready_i
+);
+  localparam int unsigned RxPtr = $clog2(Depth);
+
+  logic [RxPtr:0] rx_spec_q, rx_commit_q, rx_read_q;
+  logic [RxPtr:0] rx_used;
+  logic [BeatWidth-1:0] rx_ram[Depth];
+
+  assign rx_used = rx_commit_q - rx_read_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      rx_spec_q   <= '0;
+      rx_commit_q <= '0;
+      room_o      <= 1'b0;
+    end else begin
+      // Two frames may be on their way between this look at the room and their writes.
+      room_o <= rx_used <= (RxPtr + 1)'(Depth - 3 * MaxUnits);
+      if (end_i) begin
+        if (accept_i) rx_commit_q <= rx_spec_q;
+        else rx_spec_q <= rx_commit_q;
+      end
+      if (unit_valid_i) rx_spec_q <= rx_spec_q + 1'b1;
+      if (!up_i) begin
+        rx_spec_q   <= '0;
+        rx_commit_q <= '0;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (unit_valid_i) rx_ram[rx_spec_q[RxPtr-1:0]] <= unit_i;
+  end
+
+  // A frame that finds none before it passes them by.
+  logic [MetaWidth+4:0] head_in, head_out;
+  logic heads_some;
+  assign head_in = {end_header_i.units, end_header_i.meta, end_meta_i};
+  assign {units_o, meta_o} = heads_some ? head_out : head_in;
+  assign valid_o = heads_some || accept_i;
+  assign waited_o = heads_some;
+  assign arriving_meta_o = head_in[MetaWidth-1:0];
+
+  consort_fifo #(
+      .T(logic [MetaWidth+4:0]),
+      .Depth(Heads)
+  ) i_heads (
+      .clk_i,
+      .rst_ni,
+      .clear_i(!up_i),
+      .data_i(head_in),
+      .valid_i(accept_i && (heads_some || !ready_i)),
+      .ready_o(head_ready_o),
+      .data_o(head_out),
+      .valid_o(heads_some),
+      .ready_i(ready_i)
+  );
+
+  // Block RAM reads take a cycle: a register in front shows the next unit. It is read before it counts, so it shows a cycle
+  // after its frame.
+  logic unit_valid_q, unit_next, unit_there;
+  assign rx_unit_valid_o = unit_valid_q;
+  assign unit_next = !unit_valid_q || rx_unit_ready_i;
+  assign unit_there = accept_i ? rx_read_q != rx_spec_q : rx_read_q != rx_commit_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      rx_read_q <= '0;
+      unit_valid_q <= 1'b0;
+    end else if (!up_i) begin
+      rx_read_q <= '0;
+      unit_valid_q <= 1'b0;
+    end else if (unit_next) begin
+      unit_valid_q <= unit_there;
+      if (unit_there) rx_read_q <= rx_read_q + 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (unit_next) rx_unit_o <= rx_ram[rx_read_q[RxPtr-1:0]];
+  end
+endmodule
