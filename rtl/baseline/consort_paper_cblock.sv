@@ -99,6 +99,7 @@ module consort_paper_cblock
   // Its log of faults stays empty; that a link was switched off shows in irq_status alone.
   fault_t none_faults[2*Ports];
   logic unused_irq;
+  qos_t unused_qos;
   assign none_faults = '{default: fault_t'('0)};
 
   consort_cblock_regs #(
@@ -119,6 +120,7 @@ module consort_paper_cblock
       .up_i(enable),
       .ack_timeout_o(unused[39:24]),
       .down_after_o(unused[23:0]),
+      .qos_o(unused_qos),
       .fence_o(fence),
       .fenced_i(fenced_q | fence),
       .bad_frames_i(none),

@@ -93,6 +93,7 @@ module consort_cblock
   logic [Windows-1:0] count_reads[Ports], count_writes[Ports];
   logic [Links-1:0] enable, up;
   logic [Ports-1:0] fence, fenced_reads, fenced_writes;
+  qos_t qos;
   logic [15:0] ack_timeout;
   logic [23:0] down_after;
   logic [31:0] bad_frames[Links], replays[Links], downs[Links];
@@ -120,6 +121,7 @@ module consort_cblock
       .bad_frames_i(bad_frames),
       .replays_i(replays),
       .downs_i(downs),
+      .qos_o(qos),
       .fence_o(fence),
       .fenced_i(fenced_reads | fenced_writes | fence),
       .peer_after_i(peer_after),
@@ -132,7 +134,7 @@ module consort_cblock
   request_t req[2*Ports];
   logic [4:0] req_units[2*Ports];
   logic [1:0] req_link[2*Ports];
-  logic [2*Ports-1:0] req_valid;
+  logic [2*Ports-1:0] req_valid, req_urgent;
   logic [2*Ports-1:0] req_ready_of[Links];
   logic [BeatWidth-1:0] unit[Ports];
   logic [Ports-1:0] unit_valid, unit_last;
@@ -215,6 +217,7 @@ module consort_cblock
         .windows_i(windows[p]),
         .up_i(4'(up)),
         .counted_o(count_reads[p]),
+        .qos_i(qos),
         .fence_i(fence[p]),
         .fenced_o(fenced_reads[p]),
         .ar_i(s_ar[p]),
@@ -225,6 +228,7 @@ module consort_cblock
         .r_ready_i(s_r_ready[p]),
         .req_o(req[2*p]),
         .req_link_o(req_link[2*p]),
+        .req_urgent_o(req_urgent[2*p]),
         .req_valid_o(req_valid[2*p]),
         .req_ready_i(read_taken),
         .rsp_index_i(index),
@@ -247,6 +251,7 @@ module consort_cblock
         .windows_i(windows[p]),
         .up_i(4'(up)),
         .counted_o(count_writes[p]),
+        .qos_i(qos),
         .fence_i(fence[p]),
         .fenced_o(fenced_writes[p]),
         .aw_i(s_aw[p]),
@@ -261,6 +266,7 @@ module consort_cblock
         .req_o(req[2*p+1]),
         .req_units_o(req_units[2*p+1]),
         .req_link_o(req_link[2*p+1]),
+        .req_urgent_o(req_urgent[2*p+1]),
         .req_valid_o(req_valid[2*p+1]),
         .req_ready_i(write_taken),
         .unit_o(unit[p]),
@@ -309,6 +315,7 @@ module consort_cblock
         .req_i(req),
         .req_units_i(req_units),
         .req_valid_i(mine),
+        .req_urgent_i(req_urgent),
         .req_ready_o(req_ready_of[l]),
         .unit_i(unit),
         .unit_valid_i(unit_valid),

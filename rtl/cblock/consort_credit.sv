@@ -15,12 +15,14 @@ module consort_credit #(
     input  logic             clear_i,  // all of it is free again
     input  logic [Width-1:0] want_i,
     output logic             enough_o,
+    output logic [Width-1:0] free_o,
     input  logic             take_i,   // takes want_i; only where enough_o
     input  logic [Width-1:0] give_i
 );
   logic [Width-1:0] free_q;
 
   assign enough_o = want_i <= free_q;
+  assign free_o = free_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) free_q <= Width'(Max);

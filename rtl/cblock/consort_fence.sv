@@ -7,7 +7,7 @@
 // Throughput: not applicable.
 // Latency: waits_o falls one cycle after the last of them was answered.
 // Assumes: tags are answered in their order.
-// Held by: simulation of detached windows under traffic (tests/rtl/test_trust.py).
+// Held by: proof tests/rtl/formal/fence_check.sv, tests/rtl/test_proofs.py; windows detached under traffic (tests/rtl/test_trust.py).
 module consort_fence #(
     parameter int unsigned Width = 7
 ) (

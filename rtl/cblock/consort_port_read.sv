@@ -21,6 +21,7 @@ module consort_port_read
     input  window_t                 windows_i[Windows],
     input  logic [3:0]        up_i,
     output logic [Windows-1:0]      counted_o,   // a request of this window left
+    input  qos_t                    qos_i,
     input  logic                    fence_i,
     output logic                    fenced_o,    // something from before the fence is not answered yet
     input  axi_a_t                  ar_i,
@@ -31,6 +32,7 @@ module consort_port_read
     input  logic                    r_ready_i,
     output request_t                req_o,
     output logic [1:0]              req_link_o,
+    output logic                    req_urgent_o,
     output logic                    req_valid_o,
     input  logic                    req_ready_i,
     // One beat of an answer, or the news that no more come.
@@ -55,12 +57,13 @@ module consort_port_read
   typedef struct packed {
     request_t   request;
     logic [1:0] link;
+    logic       urgent;
   } leaving_t;
 
   // ---- Requests ----
 
   axi_a_t ar_q;
-  logic valid_q, moves, leaves, mapped, allowed, rights, tag_free_q, room_free, leaving_room;
+  logic valid_q, moves, leaves, mapped, allowed, rights, tag_free_q, room_free, fits, leaving_room;
   logic [Windows-1:0] window;
   logic [1:0] link;
   handle_t handle;
@@ -68,10 +71,10 @@ module consort_port_read
   logic [IndexWidth:0] head_q, tail_q, tags_used;
   // Places of answers, with a bit more: which turn of the buffer it is.
   logic [RoomPtr:0] reserve_q, read_q, sweep_q;
-  logic [RoomPtr:0] used_q, used_less, used_more;
   logic give_q, good, answered, sweeping;
   logic [1:0] swept;  // the flags of tags are known
   leaving_t leaving, first;
+  logic urgent_q, held_q;  // of ar_q; it waits for the port's share
 
   assign ar_ready_o = !valid_q || moves;
 
@@ -94,28 +97,31 @@ module consort_port_read
       .offset_o(offset)
   );
 
+  consort_read_room #(
+      .Room(Room)
+  ) i_room (
+      .clk_i,
+      .rst_ni,
+      .share_i(qos_i.reads),
+      .waits_i(valid_q),
+      .len_i(ar_q.len),
+      .held_i(held_q),
+      .moves_i(moves),
+      .takes_i(moves && good),
+      .gives_i(give_q),
+      .room_o(room_free),
+      .fits_o(fits)
+  );
+
   // No memory here knows exclusive accesses; one that is carried out as another is no lock.
   assign good = mapped && allowed && !ar_q.lock;
   assign tags_used = tail_q - head_q;
-  assign used_less = used_q - (RoomPtr + 1)'(give_q);
-  assign used_more = used_q + (RoomPtr + 1)'(ar_q.len) + (RoomPtr + 1)'(!give_q);
-  assign room_free = used_q + (RoomPtr + 1)'(ar_q.len) < (RoomPtr + 1)'(Room);
-  assign moves = valid_q && tag_free_q && (good ? room_free && leaving_room : 1'b1);
-  assign leaves = valid_q && tag_free_q && good && room_free;
+  assign moves = valid_q && tag_free_q && (good ? room_free && leaving_room && fits : 1'b1);
+  assign leaves = valid_q && tag_free_q && good && room_free && fits;
   assign leaving = '{
-          request: '{
-              modifiable: ar_q.cache[1],
-              prot: ar_q.prot,
-              more: 1'b0,
-              burst: ar_q.burst,
-              size: ar_q.size,
-              len: ar_q.len,
-              offset: offset,
-              handle: handle,
-              tag: {PortWidth'(Port), tail_q[IndexWidth-1:0]},
-              op: OpRead
-          },
-          link: link
+          request: request_of(ar_q, OpRead, {PortWidth'(Port), tail_q[IndexWidth-1:0]}, handle, offset),
+          link: link,
+          urgent: urgent_q
       };
   assign counted_o = leaves && leaving_room ? window : '0;
 
@@ -135,6 +141,7 @@ module consort_port_read
   );
   assign req_o = first.request;
   assign req_link_o = first.link;
+  assign req_urgent_o = first.urgent;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -142,19 +149,21 @@ module consort_port_read
       tail_q <= '0;
       tag_free_q <= 1'b0;
       reserve_q <= '0;
-      used_q <= '0;
     end else begin
       if (ar_ready_o) valid_q <= ar_valid_i;
       // One may be taken between this look and the next.
       tag_free_q <= !sweeping && swept == '1 && tags_used < (IndexWidth + 1)'(Tags - 1);
       if (moves) tail_q <= tail_q + 1'b1;
       if (moves && good) reserve_q <= reserve_q + (RoomPtr + 1)'(ar_q.len) + 1'b1;
-      used_q <= moves && good ? used_more : used_less;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (ar_ready_o) ar_q <= ar_i;
+    if (ar_ready_o) begin
+      ar_q <= ar_i;
+      urgent_q <= is_urgent(ar_i, qos_i);
+      held_q <= qos_i.reads != '0 && !is_urgent(ar_i, qos_i);
+    end
   end
 
   consort_fence #(

@@ -25,6 +25,7 @@ module consort_port_write
     input  window_t               windows_i[Windows],
     input  logic [3:0]      up_i,
     output logic [Windows-1:0]    counted_o,
+    input  qos_t                  qos_i,
     input  logic                  fence_i,
     output logic                  fenced_o,      // something from before the fence is not answered yet
     input  axi_a_t                aw_i,
@@ -39,6 +40,7 @@ module consort_port_write
     output request_t              req_o,
     output logic [4:0]            req_units_o,
     output logic [1:0]            req_link_o,
+    output logic                  req_urgent_o,
     output logic                  req_valid_o,
     input  logic                  req_ready_i,
     // The units of the requests taken, in their order.
@@ -72,6 +74,7 @@ module consort_port_write
       .rst_ni,
       .windows_i,
       .up_i,
+      .qos_i,
       .counted_o,
       .aw_i,
       .aw_valid_i,
@@ -108,6 +111,7 @@ module consort_port_write
   ) i_sender (
       .clk_i,
       .rst_ni,
+      .share_i(qos_i.writes),
       .message_i(message),
       .message_valid_i(message_valid),
       .message_pop_o(message_pop),
@@ -120,6 +124,7 @@ module consort_port_write
       .req_o,
       .req_units_o,
       .req_link_o,
+      .req_urgent_o,
       .req_valid_o,
       .req_ready_i,
       .unit_o,

@@ -22,6 +22,7 @@ module consort_request_framer
     input  request_t             req_i[2*Ports],
     input  logic [4:0]           req_units_i[2*Ports],
     input  logic [2*Ports-1:0]   req_valid_i,
+    input  logic [2*Ports-1:0]   req_urgent_i,
     output logic [2*Ports-1:0]   req_ready_o,
     input  logic [BeatWidth-1:0] unit_i[Ports],
     input  logic [Ports-1:0]     unit_valid_i,
@@ -68,14 +69,14 @@ module consort_request_framer
     assign candidates[2*i+1] = fits_q[2*i+1] && !closes;
   end
 
-  consort_arbiter #(
+  consort_class_arbiter #(
       .N(2 * Ports)
   ) i_arbiter (
       .clk_i,
       .rst_ni,
       .request_i(candidates),
-      .grant_o(grant),
-      .taken_i(1'b1)
+      .waits_i(req_valid_i & req_urgent_i),
+      .grant_o(grant)
   );
 
   always_comb begin

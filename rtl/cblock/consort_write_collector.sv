@@ -23,6 +23,7 @@ module consort_write_collector
     input  logic               rst_ni,
     input  window_t            windows_i[Windows],
     input  logic [3:0]         up_i,
+    input  qos_t               qos_i,
     output logic [Windows-1:0] counted_o,
 
     input  axi_a_t aw_i,
@@ -104,6 +105,8 @@ module consort_write_collector
   logic [4:0] beats_q;        // collected of the message at hand
   logic [SlotWidth-1:0] slot_q, read_slot_q;  // of its strobes; of those that are sent
   logic partial_q, partial;
+  logic urgent_q, urgent_now_q;  // of aw_q; of the write at hand
+  logic held_q;               // and whether its first message waits for the port's share
   logic [RoomPtr:0] used_q;
   logic [RoomPtr-1:0] write_q, read_q;
   write_message_t made;
@@ -135,7 +138,17 @@ module consort_write_collector
   assign counted_o = starts && good ? window : '0;
 
   always_comb begin
-    made = '{turn: turn_q, request: current_q, link: link_q, beats: beats_q + 5'd1, units: '0};
+    made = '{
+        turn: turn_q,
+        request: current_q,
+        link: link_q,
+        beats: beats_q + 5'd1,
+        units: '0,
+        urgent: urgent_now_q,
+        held: held_q,
+        // With two units of strobes for each message.
+        most: 9'(current_q.len) + 9'd3 + 9'({current_q.len[7:4], 1'b0})
+    };
     made.request.op = partial ? OpWriteStrobe : OpWrite;
     made.request.len = 8'(beats_q);
     made.request.more = !w_i.last;
@@ -173,22 +186,17 @@ module consort_write_collector
   end
 
   always_ff @(posedge clk_i) begin
-    if (aw_ready_o) aw_q <= aw_i;
+    if (aw_ready_o) begin
+      aw_q <= aw_i;
+      urgent_q <= is_urgent(aw_i, qos_i);
+    end
+    if (message_done) held_q <= 1'b0;
     if (starts) begin
+      urgent_now_q <= urgent_q;
+      held_q <= !urgent_q && qos_i.writes != '0;
       link_q <= link;
       turn_q <= tail_q[IndexWidth];
-      current_q <= '{
-          modifiable: aw_q.cache[1],
-          prot: aw_q.prot,
-          more: 1'b0,
-          burst: aw_q.burst,
-          size: aw_q.size,
-          len: aw_q.len,
-          offset: offset,
-          handle: handle,
-          tag: {PortWidth'(Port), tail_q[IndexWidth-1:0]},
-          op: OpWrite
-      };
+      current_q <= request_of(aw_q, OpWrite, {PortWidth'(Port), tail_q[IndexWidth-1:0]}, handle, offset);
     end
     if (message_done) current_q.offset <= (current_q.offset & ~((OffsetWidth'(1) << current_q.size) - 1'b1)) + step;
   end

@@ -20,6 +20,7 @@ module consort_write_sender
     input logic clk_i,
     input logic rst_ni,
 
+    input  logic [9:0]             share_i,        // units that may be out where a message is held
     input  write_message_t         message_i,
     input  logic                   message_valid_i,
     output logic                   message_pop_o,
@@ -34,6 +35,7 @@ module consort_write_sender
     output request_t             req_o,
     output logic [4:0]           req_units_o,
     output logic [1:0]           req_link_o,
+    output logic                 req_urgent_o,
     output logic                 req_valid_o,
     input  logic                 req_ready_i,
     output logic [BeatWidth-1:0] unit_o,
@@ -46,11 +48,14 @@ module consort_write_sender
   logic [4:0] want_q;
   logic message_pop, credit_enough, enough_q, take_q, same_link, order_ready, order_valid, sending_q;
   logic [1:0] order_link_q;
+  logic [CreditWidth-1:0] free;
+  logic fits;
 
   // A message is offered a cycle after it showed first, or later: its units are in the register by then.
   assign req_units_o = want_q;
   assign req_o = message_i.request;
   assign req_link_o = message_i.link;
+  assign req_urgent_o = message_i.urgent;
   // Units leave in the order of the messages. Those of another link wait until all before them are out, or two links
   // could wait for each other's.
   assign same_link = Links == 1 || message_i.link == order_link_q || !(order_valid || sending_q);
@@ -66,6 +71,7 @@ module consort_write_sender
       .clear_i(1'b0),
       .want_i(take_q ? CreditWidth'(want_q) : CreditWidth'(message_i.units)),
       .enough_o(credit_enough),
+      .free_o(free),
       .take_i(take_q),
       .give_i(credit_give_i)
   );
@@ -76,11 +82,26 @@ module consort_write_sender
       take_q <= 1'b0;
     end else begin
       take_q   <= message_pop;
-      enough_q <= message_valid_i && credit_enough && !message_pop && !take_q;
+      enough_q <= message_valid_i && credit_enough && !message_pop && !take_q && fits;
     end
   end
 
   always_ff @(posedge clk_i) want_q <= message_i.units;
+
+  consort_write_share #(
+      .Credits(Credits)
+  ) i_share (
+      .clk_i,
+      .rst_ni,
+      .share_i,
+      .waits_i(message_valid_i),
+      .held_i(message_i.held),
+      .most_i(message_i.most),
+      .pop_i(message_pop),
+      .takes_i(take_q),
+      .free_i(free),
+      .fits_o(fits)
+  );
 
   // ---- Units ----
 

@@ -310,6 +310,23 @@ package consort_remote_pkg;
     op_e                    op;
   } request_t;
 
+  // What a port asks for with an address.
+  function automatic request_t request_of(axi_a_t a, op_e op, logic [TagWidth-1:0] tag, handle_t handle,
+                                          logic [OffsetWidth-1:0] offset);
+    return '{
+        modifiable: a.cache[1],
+        prot: a.prot,
+        more: 1'b0,
+        burst: a.burst,
+        size: a.size,
+        len: a.len,
+        offset: offset,
+        handle: handle,
+        tag: tag,
+        op: op
+    };
+  endfunction
+
   // Whether AXI4 has such a burst and a message can hold it: one of a write has 16 beats at most, which its frame brings. An
   // incrementing burst stays in its 4 KiB; so do the others, as they are.
   function automatic logic legal(request_t of);
@@ -414,6 +431,18 @@ package consort_remote_pkg;
     logic [PageWidth-1:0] last;
   } window_t;
 
+  // ---- Urgent accesses, and the share of the others ----
+
+  typedef struct packed {
+    logic [9:0] writes;  // units that one port may have under way; 0: no less than there is room for
+    logic [9:0] reads;   // beats
+    logic [3:0] from;    // AxQOS from which an access is urgent; 0: none is
+  } qos_t;
+
+  function automatic logic is_urgent(axi_a_t a, qos_t qos);
+    return qos.from != '0 && a.qos >= qos.from;
+  endfunction
+
   // ---- Faults ----
 
   // Why an access ended with an error; what a number means in which block is in remote.rdl.
@@ -464,6 +493,9 @@ package consort_remote_pkg;
     logic [1:0] link;
     logic [4:0] beats;
     logic [4:0] units;
+    logic       urgent;
+    logic       held;   // the first of a write that waits for its port's share
+    logic [8:0] most;   // units of the whole write, at most
   } write_message_t;
 
   // Of a link of the mBlock: where the memory is.

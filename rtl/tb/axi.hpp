@@ -85,10 +85,12 @@ struct Address {
     std::uint8_t burst = 1;  // fixed, incr, wrap
     std::uint8_t cache = 3;  // AxCACHE
     bool lock = false;       // exclusive
+    std::uint8_t qos = 0;    // AxQOS
 
     template <class Wide>
     void pack(Wide& wide) const {
-        put(wide, 0, 7, 0);
+        put(wide, 0, 4, qos);
+        put(wide, 4, 3, 0);
         put(wide, 7, 4, cache);
         put(wide, 11, 1, lock);
         put(wide, 12, 2, burst);
@@ -105,7 +107,8 @@ struct Address {
                 static_cast<std::uint8_t>(get(wide, 14, 3)),
                 static_cast<std::uint8_t>(get(wide, 12, 2)),
                 static_cast<std::uint8_t>(get(wide, 7, 4)),
-                get(wide, 11, 1) != 0};
+                get(wide, 11, 1) != 0,
+                static_cast<std::uint8_t>(get(wide, 0, 4))};
     }
 
     // Address of beat i, as the AXI4 specification computes it.

@@ -36,14 +36,23 @@ inline void outstanding() {
                 static_cast<Number>(writes));
 }
 
-// Port 0 makes one access of 64 bytes after the other; all others do what they can over the same link to the
-// same memory. Pattern: 0 long reads, 1 long writes, 2 both, 3 short both, 4 a mixture.
+// What of the accesses is urgent, and what of the others may be under way, as the cBlock's registers have it.
+struct Urgency {
+    std::uint32_t from = 0, share = 0;
+    unsigned longest = 256;  // beats of the other ports' bursts
+};
+
+// Port 0 makes one access of 64 bytes after the other, urgent ones; all others do what they can over the same
+// link to the same memory. Pattern: 0 long reads, 1 long writes, 2 both, 3 short both, 4 a mixture.
 inline void worst(unsigned count, unsigned latency, unsigned memory_latency, unsigned rate,
-                  std::uint64_t seed) {
+                  std::uint64_t seed, const Urgency& urgency) {
+    namespace registers = consort::remote::cblock;
     std::printf("[");
     for (unsigned pattern = 0; pattern < 5; ++pattern) {
         Pair pair({.rate = rate, .latency = latency}, {.latency = memory_latency}, 0, seed);
         pair.bring_up();
+        pair.write(true, registers::Urgent::at(), urgency.from);
+        pair.write(true, registers::Share::at(), urgency.share);
         for (unsigned p = 0; p < kPorts; ++p) pair.open(p, 0, p, 0, true, true, 0);
         Random random(seed + pattern);
         std::uint64_t longest[2] = {};
@@ -58,7 +67,9 @@ inline void worst(unsigned count, unsigned latency, unsigned memory_latency, uns
                 other.done.clear();
                 while (other.outstanding() < 160) {
                     const bool write = pattern == 0 ? false : pattern == 1 ? true : random.chance(50);
-                    const unsigned length = pattern < 3 ? 256 : pattern == 3 ? 1 : 1 + random.below(256);
+                    const unsigned length = pattern < 3    ? urgency.longest
+                                            : pattern == 3 ? 1
+                                                           : 1 + random.below(urgency.longest);
                     const Address address{.addr = Pair::at(p, 0) + 4096ULL * random.below(4096),
                                           .id = static_cast<std::uint16_t>(random.below(64)),
                                           .len = static_cast<std::uint8_t>(length - 1)};
@@ -77,7 +88,7 @@ inline void worst(unsigned count, unsigned latency, unsigned memory_latency, uns
             }
             own.done.clear();
             if (own.outstanding() == 0 && rest-- == 0) {
-                const Address address{.addr = Pair::kLpa + 64ULL * random.below(1000), .len = 3};
+                const Address address{.addr = Pair::kLpa + 64ULL * random.below(1000), .len = 3, .qos = 15};
                 if (done % 2 == 0)
                     own.read(address);
                 else

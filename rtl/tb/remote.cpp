@@ -219,8 +219,9 @@ int main(int argc, char** argv) {
         sim::fault_log();
     else if (what == "silence" && argc == 3)
         sim::silence(number(2));
-    else if (what == "worst" && argc == 7)
-        sim::worst(number(2), number(3), number(4), number(5), number(6));
+    else if (what == "worst" && argc == 10)
+        sim::worst(number(2), number(3), number(4), number(5), number(6),
+                   {.from = number(7), .share = number(8), .longest = number(9)});
     else if (what == "configurations" && argc == 7)
         sim::configurations(number(2), number(3), number(4), number(5), number(6));
     else if (what == "soak" && argc == 9) {
@@ -236,7 +237,7 @@ int main(int argc, char** argv) {
             stderr,
             "usage: beats | faults | outstanding | attack TRIES BIT-ERROR-RATE SEED | stuck | "
             "resets | order TRIES SEED | stalled CYCLES | silence SEED | fence SEED | unsaid | log | "
-            "worst COUNT LATENCY MEMORY-LATENCY RATE SEED | "
+            "worst COUNT LATENCY MEMORY-LATENCY RATE SEED URGENT SHARE LONGEST | "
             "configurations "
             "MEMORY-LATENCY MEMORY-RATE LINK-LATENCY LINK-RATE IN-FLIGHT | soak BEATS "
             "BIT-ERROR-RATE DROP REPEAT "

@@ -8,7 +8,7 @@ from consort.remote import run, worst_case
 
 
 def held(load: run.FullLoad, alone: int) -> None:
-    limit = worst_case.bound(load.ports, 65536 / (load.rate or 65536), load.link_latency, load.memory_latency)
+    limit = load.bound
     rows = run.worst(load)
     assert len(rows) == 5
     assert all(row["others"] > 50 for row in rows)

@@ -33,6 +33,7 @@ PARTS = {
     "response_framer": ("fifo", "fifo_ahead"),
     "rr_switch": ("arbiter",),
     "write_acks": ("fifo",),
+    "write_share": ("credit",),
 }
 
 
@@ -71,6 +72,10 @@ def proof(source: Path, module: str, folder: Path, *words: str) -> subprocess.Co
 PROVEN = [
     ("credit", ()),
     ("arbiter", ()),
+    ("class_arbiter", ()),
+    ("fence", ()),
+    ("read_room", ()),
+    ("write_share", ()),
     ("fifo", ()),
     ("window_table", ()),
     ("tag_flags", ()),
@@ -136,6 +141,23 @@ WRONG_VERSIONS = [
     ("arbiter", "masked != '0 ? first_masked : first_any", "first_any"),
     ("arbiter", "~(grant_o | (grant_o - 1'b1))", "~(grant_o - 1'b1)"),
     ("arbiter", "request_i & (~request_i + 1'b1)", "request_i"),
+    # Others go while one waits urgently; the urgent go for ever; no order among others, nor the urgent.
+    ("class_arbiter", "holds ? waits : '1;", "'1;"),
+    ("class_arbiter", "(turns_q < TurnWidth'(Turns) ||", "(1'b1 ||"),
+    ("class_arbiter", " || (grant_o != '0 && !holds_q));", ");"),
+    ("class_arbiter", "(holds_q ? mask_urgent_q : mask_others_q)", "mask_others_q"),
+    ("class_arbiter", "else mask_others_q <=", "mask_others_q <="),
+    ("fence", "tail_i + Width'(begins_i)", "tail_i"),
+    ("fence", "else if (head_i == fence_q)", "else if (head_i == tail_i)"),
+    ("fence", "end else if (head_i == fence_q) begin", "end else begin"),
+    ("read_room", "11'(used_q) + 11'(len_i) < 11'(share_i)", "11'(used_q) < 11'(share_i)"),
+    ("read_room", "waits_i && !moves_i && (", "("),
+    ("read_room", "used_q == '0 || 11'(used_q)", "11'(used_q)"),
+    ("read_room", "used_q + Width'(len_i) < Width'(Room)", "used_q < Width'(Room)"),
+    ("write_share", "$signed(12'(free_i)) >= floor_q", "1'b1"),
+    ("write_share", "seen_q && !pop_i && !takes_i && (", "("),
+    ("write_share", "free_i == Width'(Credits) || ", ""),
+    ("write_share", "- $signed(12'(share_i))", "- $signed(12'(share_i)) - 12'sd1"),
     ("fifo", "(PtrWidth + 1)'(Depth - 2)", "(PtrWidth + 1)'(Depth - 3)"),
     ("fifo", "assign push = valid_i && ready_o;", "assign push = valid_i;"),
     ("fifo", "push || !one_q", "push || one_q"),

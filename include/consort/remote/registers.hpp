@@ -131,6 +131,48 @@ struct Fence {
 static_assert(sizeof(Fence) == 4);
 static_assert(Fence::at() == 0x18);
 
+// Which accesses are urgent: those whose AxQOS is at least this. They leave their ports before all others, which have one turn after nine of theirs.
+struct Urgent {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x1C; }
+
+    std::uint32_t bits = kReset;
+
+    // AxQOS; 0: none is urgent
+    [[nodiscard]] constexpr std::uint32_t from() const { return bits & 0xF; }
+    constexpr void set_from(std::uint32_t value) {
+        bits = (bits & ~0xFU) | ((value) & 0xFU);
+    }
+    static constexpr std::uint32_t kFromMax = 0xF;
+};
+static_assert(sizeof(Urgent) == 4);
+static_assert(Urgent::at() == 0x1C);
+
+// How much of each port's accesses that are not urgent may be under way. One that is longer goes alone.
+struct Share {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x0;
+    static constexpr std::uint32_t at() { return 0x20; }
+
+    std::uint32_t bits = kReset;
+
+    // beats of reads, with the port's urgent ones; 0: all that there is room for
+    [[nodiscard]] constexpr std::uint32_t reads() const { return bits & 0x3FF; }
+    constexpr void set_reads(std::uint32_t value) {
+        bits = (bits & ~0x3FFU) | ((value) & 0x3FFU);
+    }
+    static constexpr std::uint32_t kReadsMax = 0x3FF;
+    // units of writes, 18 for 16 beats at most, with the port's urgent ones; 0: all that there are credits for
+    [[nodiscard]] constexpr std::uint32_t writes() const { return (bits >> 16) & 0x3FF; }
+    constexpr void set_writes(std::uint32_t value) {
+        bits = (bits & ~0x3FF0000U) | ((value << 16) & 0x3FF0000U);
+    }
+    static constexpr std::uint32_t kWritesMax = 0x3FF;
+};
+static_assert(sizeof(Share) == 4);
+static_assert(Share::at() == 0x20);
+
 // What went wrong since it was cleared; one bit for each cause of `fault`. Write 1 to clear.
 struct IrqStatus {
     static constexpr bool kWritable = true;

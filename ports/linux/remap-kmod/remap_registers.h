@@ -53,6 +53,20 @@
 #define REMAP_CB_FENCE_PORTS_MASK 0xfU
 #define REMAP_CB_FENCE_PORTS_SHIFT 0
 
+/* Which accesses are urgent: those whose AxQOS is at least this. They leave their ports before all others, which have one turn after nine of theirs. */
+#define REMAP_CB_URGENT 0x01cU
+#define REMAP_CB_URGENT_RESET 0x0U
+#define REMAP_CB_URGENT_FROM_MASK 0xfU
+#define REMAP_CB_URGENT_FROM_SHIFT 0
+
+/* How much of each port's accesses that are not urgent may be under way. One that is longer goes alone. */
+#define REMAP_CB_SHARE 0x020U
+#define REMAP_CB_SHARE_RESET 0x0U
+#define REMAP_CB_SHARE_READS_MASK 0x3ffU
+#define REMAP_CB_SHARE_READS_SHIFT 0
+#define REMAP_CB_SHARE_WRITES_MASK 0x3ff0000U
+#define REMAP_CB_SHARE_WRITES_SHIFT 16
+
 /* What went wrong since it was cleared; one bit for each cause of `fault`. Write 1 to clear. */
 #define REMAP_CB_IRQ_STATUS 0x030U
 #define REMAP_CB_IRQ_STATUS_RESET 0x0U
@@ -175,6 +189,8 @@
 	X(0x010, 0xffffU, 0x400U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x014, 0xffffffU, 0x10000U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x018, 0xfU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
+	X(0x01c, 0xfU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
+	X(0x020, 0x3ff03ffU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x030, 0x7fU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x034, 0x7fU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x038, 0xfffU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \

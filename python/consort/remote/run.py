@@ -11,6 +11,7 @@ from typing import Any
 
 from consort.errors import SystemFails
 from consort.remote.build import configuration, simulation
+from consort.remote.worst_case import Share, bound
 from consort.source import need_source_tree
 
 
@@ -113,7 +114,12 @@ def _of(load: Soak, paper: bool = False) -> Path:
 
 
 def _pair(
-    shape: int = 1, phy_width: int = 128, paper: bool = False, addresses: int = 40, ids: int = 16
+    shape: int = 1,
+    phy_width: int = 128,
+    paper: bool = False,
+    addresses: int = 40,
+    ids: int = 16,
+    more: tuple[Path, ...] = (),
 ) -> Path:
     top, source = ("consort_paper_pair", "paper.cpp") if paper else ("consort_remote_pair", "remote.cpp")
     parameters: dict[str, int | str] = {}
@@ -126,11 +132,10 @@ def _pair(
         parameters["PhyWidth"] = phy_width
         defines += f" -DPHY_WIDTH={phy_width}"
     options: list[str] = []
-    more: tuple[Path, ...] = ()
     if (addresses, ids) != (40, 16):
         root = need_source_tree("simulating the hardware")
         folder = root / "build" / "rtl" / f"widths-{addresses}-{ids}"
-        more = (configuration(root, folder, AddrWidth=addresses, IdWidth=ids),)
+        more += (configuration(root, folder, AddrWidth=addresses, IdWidth=ids),)
         defines += f" -DADDR_WIDTH={addresses} -DID_WIDTH={ids}"
     if defines:
         options += ["-CFLAGS", defines.strip()]
@@ -219,12 +224,23 @@ class FullLoad:
     rate: int = 0  # beats a cycle, of 65536; 0 is one each cycle
     seed: int = 1
     ports: int = 2
+    # The accesses are urgent, and all others are not and keep to this share.
+    share: Share | None = None
+    longest: int = 256  # beats of the others' bursts
+
+    @property
+    def bound(self) -> int:
+        """Cycles that none of the accesses exceeds."""
+        beat = 65536 / (self.rate or 65536)
+        return bound(self.ports, beat, self.link_latency, self.memory_latency, self.share, self.longest)
 
 
-def worst(load: FullLoad) -> list[dict[str, int]]:
-    """The longest accesses under five loads."""
+def worst(load: FullLoad, more: tuple[Path, ...] = ()) -> list[dict[str, int]]:
+    """The longest accesses under five loads; `more` are sources in place of those of rtl/."""
     words = [load.accesses, load.link_latency, load.memory_latency, load.rate, load.seed]
-    result: list[dict[str, int]] = _run(_pair(load.ports), ["worst", *map(str, words)])
+    share = load.share or Share(0, 0)
+    words += [1 if load.share else 0, share.writes << 16 | share.reads, load.longest]
+    result: list[dict[str, int]] = _run(_pair(load.ports, more=more), ["worst", *map(str, words)])
     return result
 
 

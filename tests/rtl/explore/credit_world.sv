@@ -54,9 +54,10 @@ module credit_world
       .Credits(Credits)
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .windows_i(windows), .up_i({3'd0, up}), .counted_o(counted),
-      .fence_i(1'b0), .fenced_o(),
+      .qos_i('0), .fence_i(1'b0), .fenced_o(),
       .aw_i(aw), .aw_valid_i(aw_valid), .aw_ready_o(aw_ready), .w_i(w), .w_valid_i(w_valid), .w_ready_o(w_ready),
       .b_o(b), .b_valid_o(b_valid), .b_ready_i(b_ready), .req_o(req), .req_units_o(req_units), .req_link_o(req_link),
+      .req_urgent_o(),
       .req_valid_o(req_valid), .req_ready_i(req_ready), .unit_o(unit), .unit_valid_o(unit_valid),
       .unit_last_o(unit_last), .unit_ready_i(unit_ready),
       .rsp_index_i(ack_index), .rsp_resp_i(2'd0), .rsp_valid_i(ack)
