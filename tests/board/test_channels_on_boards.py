@@ -150,7 +150,7 @@ def test_what_a_board_cannot_carry_is_refused(tmp_path: Path) -> None:
     data = json.loads(file.read_text(encoding="utf-8"))
     data["tasks"]["source"] |= {"on": "a7-0", "execution": "offloaded", "master": "m4-0"}
     file.write_text(json.dumps(data), encoding="utf-8")
-    with pytest.raises(BadInput, match=r"channels\.newest: 'a7-0' is armv7, beside the board"):
+    with pytest.raises(BadInput, match=r"tasks\.source\.wcet: 'a7-0' is a process in the board's"):
         placement(load_system(file))
     data = json.loads((system(tmp_path / "plant", "riscv-virt", ("rv64-0",) * 3)).read_text("utf-8"))
     data["channels"].pop("mail")
@@ -182,6 +182,8 @@ OFFLOADED = {"on": "a72-0", "execution": "offloaded", "master": "r5f-0"}
         pytest.param("versal", "versal", {}, marks=pytest.mark.slow),
         pytest.param("versal", "versal", OFFLOADED, marks=pytest.mark.slow, id="versal-offloaded"),
         pytest.param("stm32mp157", "mps2", {}, marks=pytest.mark.slow),
+        # The panel is a process beside the board, in its time.
+        pytest.param("embedded-plus", "versal", {}, marks=pytest.mark.slow),
     ],
 )
 def test_the_drive_moves_on_bare_cores_as_by_hand(

@@ -12,8 +12,8 @@ import pytest
 from board_support import ROOT, board
 from consort.board import clocks, executive
 from consort.board.application import prepare_board
-from consort.board.boards import board_named
 from consort.board.clocks import ClockError, read_clocks
+from consort.board.placement import Side
 from consort.model import load_system
 
 NON_PREEMPTIVE = {"policy": "fixed-priority-non-preemptive"}
@@ -66,9 +66,8 @@ def test_one_core_has_no_clock_to_set(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_ran_behind_is_read_as_one() -> None:
-    spec = board_named("versal")
     results = {"r5f-0": [0] * 16, "a72-0": [0] * 5 + [70, (1 << 32) - 900, 150] + [0] * 8}
-    cores = {"r5f-0": spec.core("r5f"), "a72-0": spec.core("a72")}
+    cores = {"r5f-0": Side("R5F", 1, 10**9, False), "a72-0": Side("A72", 0, 62_500_000, True)}
     # A tick of the reference's clock is a nanosecond.
     assert read_clocks(cores, results) == [ClockError("a72-0", "r5f-0", 71, -900, 152)]
     assert read_clocks(cores, results)[0].apart == 71 + 900 + 152

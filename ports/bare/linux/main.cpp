@@ -36,10 +36,11 @@ int main(int argc, char** argv) {
     }
     // Physical memory: this Linux is the board's own. A file: the board is an emulator on this machine.
     struct stat kind {};
-    consort::bare::HostProcess::beside_emulator = ::fstat(file, &kind) == 0 && S_ISREG(kind.st_mode);
+    const bool beside_emulator = ::fstat(file, &kind) == 0 && S_ISREG(kind.st_mode);
     // A sleep of 10 us, not of that and the usual 50 us of slack.
     ::prctl(PR_SET_TIMERSLACK, 1UL);
     consort::bare::mapped_window = static_cast<unsigned char*>(window);
     consort::bare::this_place = place;
+    consort::bare::ThisPort::begin(beside_emulator, place);
     return consort::bare::run_program(place) ? 0 : 1;
 }

@@ -4,8 +4,9 @@ it, or by the board's scratchpad kernel.
 
 The record is as of a run on this machine, in nanoseconds since each core's own first release, and is judged
 as that is: outputs against golden ones or the same steps in logical order. With instruction counting (all
-sides on the board) two runs give the same record to the tick. With a process or Linux beside the bare-metal
-cores the run is untimed: its times are the emulator's, and no deadline or bound is judged.
+sides on the board, or processes beside it in its time) two runs give the same record to the tick. With
+Linux, or a process in this machine's time, the run is untimed: its times are the emulator's, and no deadline
+or bound is judged.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board import executive, kernel, kernel_plan, programs
+from consort.board import executive, kernel, kernel_plan, programs, synchronized
 from consort.board.placement import Placement, placement
 from consort.board.programs import Programs
 from consort.board.qemu import find, version
@@ -107,7 +108,7 @@ class BoardRun:
         del live
         duration = duration_of(self.plan, options)
         with nullcontext(scratch) if scratch else scratch_folder(options.root) as folder:
-            counted = self.where.on_board
+            counted = self.where.counted
             recorded = record_raw(
                 self, folder, duration, counted=counted, shift=options.shift, progress=progress
             )
@@ -136,9 +137,14 @@ def prepare_board(system: System, progress: Progress, options: Options | None = 
     where = (
         kernel_plan.placement(system, wanted.kernel_board)
         if wanted.kernel_board is not None
-        else placement(system, rt_linux=wanted.rt_linux, stand_ins=wanted.stand_ins)
+        else placement(
+            system,
+            rt_linux=wanted.rt_linux,
+            counted=wanted.must_count,
+            stand_ins=wanted.stand_ins,
+        )
     )
-    if wanted.must_count and not where.on_board:
+    if wanted.must_count and not where.counted:
         beside = where.beside[0]
         raise BadInput(
             f"--counted: {where.sides[beside]} does not run in the board's counted time",
@@ -220,11 +226,17 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
     counters |= {"jobs": len(jobs), "records_lost": recorded.lost, "worker_deaths": 0}
     counters |= {"preemptions": sum(recorded.preemptions.values())}
     notes = [] if where.kernel else list(where.plan.notes)
+    time = "the emulator's clock"
+    if counted:
+        tick = "one nanosecond" if recorded.shift == 0 else f"{1 << recorded.shift} ns"
+        time = f"{tick} for each instruction executed"
+    if where.synchronized:
+        time += ", of processes beside the board their declared times"
+        notes += synchronized.notes(where.plan, where.beside)
     if not recorded.whole:
         released = [int(np.count_nonzero(jobs["task"] == n)) for n in range(len(where.plan.tasks))]
         facts = {**facts, "tasks": [{**f, "jobs": n} for f, n in zip(facts["tasks"], released, strict=True)]}
         notes.append(f"of all jobs the first {len(jobs)} are recorded one by one; the others are counted")
-    tick = "one nanosecond" if recorded.shift == 0 else f"{1 << recorded.shift} ns"
     write_manifest(
         raw,
         "board",
@@ -233,7 +245,7 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
             "name": "nanoseconds since each core's first release",
             "ticks_per_second": float(HERTZ),
             "provenance": "counted" if counted else "emulated",
-            "source": f"{tick} for each instruction executed" if counted else "the emulator's clock",
+            "source": time,
         },
         config={
             **facts,

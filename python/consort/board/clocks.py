@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from consort.board.description import CoreSpec
+from consort.board.placement import Side
 
 # Two lines for each core of the plan: a question's and an answer's.
 EXCHANGE_BYTES = 128
@@ -34,11 +34,11 @@ class ClockError:
         return self.set_within + abs(self.gained) + self.known_within
 
 
-def read_clocks(cores: Mapping[str, CoreSpec], results: Mapping[str, Sequence[int]]) -> list[ClockError]:
+def read_clocks(cores: Mapping[str, Side], results: Mapping[str, Sequence[int]]) -> list[ClockError]:
     """Of all cores but the first, by whose clock the others are set; from their control blocks' results."""
     reference, *others = cores
     # A reading says in which tick of the reference's clock it was taken.
-    tick = 10**9 // cores[reference].clock.hertz
+    tick = 10**9 // cores[reference].hertz
     found = []
     for name in others:
         within, gained, known = results[name][5:8]

@@ -227,6 +227,13 @@ class BoardSpec(Described):
         return None if self.linux is None else f"{self.linux.core}-linux"
 
     @property
+    def keeper(self) -> CoreSpec | None:
+        """The core that stops the board for processes that live in its time: it starts with the board, and
+        its timer interrupts whatever the others do."""
+        cores = self.named_cores.values()
+        return next((core for core in cores if core.starts and core.timer_interrupt), None)
+
+    @property
     def window(self) -> MemoryRange:
         return self.memory["window"]
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from consort.board import clocks, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
 from consort.board.data_flow import DataFlow
-from consort.board.description import CoreSpec
 from consort.board.exchange import LINUX_SECONDS
-from consort.board.placement import POLICIES, Placement
+from consort.board.placement import POLICIES, Placement, Side
 from consort.board.programs import CORE_VALUES, ON_MISS, TASK_VALUES, Programs
 from consort.board.recorded import Recorded, numbered
 from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
+from consort.board.token import check_undisturbed
 from consort.errors import BadInput, SystemFails
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedCore, PlannedTask
@@ -84,11 +84,11 @@ class Layout:
     rings: dict[str, tuple[int, int]]
 
 
-def ticks(plan: Plan, core: CoreSpec, task: PlannedTask, field: str, picoseconds: int) -> int:
+def ticks(plan: Plan, core: Side, task: PlannedTask, field: str, picoseconds: int) -> int:
     """A time in the core's ticks; `BadInput` where it is no whole number of them."""
-    found, rest = divmod(picoseconds * core.clock.hertz, 10**12)
+    found, rest = divmod(picoseconds * core.hertz, 10**12)
     if rest:
-        tick = 1e9 / core.clock.hertz
+        tick = 1e9 / core.hertz
         raise BadInput(
             f"the time is no whole number of ticks of the {core.title}, which has one each {tick:g} ns",
             file=plan.system.file,
@@ -161,9 +161,9 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
         numbers = {**dict.fromkeys(CORE_VALUES, 0), **shared, "number": list(plan.cores).index(name)}
         values: list[int] = []
         if planned.tasks:
-            core = where.bare[name]
-            numbers["until"] = -(-duration * core.clock.hertz // 10**12)
-            numbers["lead"] = LEAD_NS * core.clock.hertz // 10**9 if request.counted else 0
+            core = where.played[name]
+            numbers["until"] = -(-duration * core.hertz // 10**12)
+            numbers["lead"] = LEAD_NS * core.hertz // 10**9 if request.counted else 0
             numbers["policy"] = list(POLICIES).index(planned.policy)
             for task in (plan.tasks[t] for t in planned.tasks):
                 of_task = _task_values(request, core, task, duration, window)
@@ -181,6 +181,8 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
                 field=f"tasks.{planned.tasks[-1]}.on",
             )
         orders[where.places[name]] = (1, words)
+    if where.keeper is not None:
+        orders[where.keeper.place] = (1, orders[where.keeper.place][1])
     return Layout(orders, window.contents, rings)
 
 
@@ -198,7 +200,7 @@ def _extras(request: Request, core: str, duration_ps: int, window: Window) -> li
         values += [limits["bcet_ns"], limits["wcet_ns"]]
     if flow.releases["sporadic"] or flow.releases["jitter"]:
         values.append(request.seed)
-        clock = request.where.bare[core].clock.hertz
+        clock = request.where.played[core].hertz
         for task in flow.tasks:
             values += [most * clock // 10**12 for most in (task.extra_gap_ps, task.jitter_ps)]
     return values
@@ -229,7 +231,7 @@ def _urgency(core: PlannedCore, task: PlannedTask) -> int:
 
 
 def _task_values(
-    request: Request, core: CoreSpec, task: PlannedTask, duration_ps: int, window: Window
+    request: Request, core: Side, task: PlannedTask, duration_ps: int, window: Window
 ) -> dict[str, int]:
     plan, record = request.where.plan, request.described["record"]
     out = 0
@@ -252,7 +254,7 @@ def _task_values(
     if given is not None:
         given = given[: max(1, jobs)]
     # An answer is not given up after the instant, so a tick that it would be in the midst of does not count.
-    give_up = (task.deadline_ps if task.give_up_ps is None else task.give_up_ps) * core.clock.hertz // 10**12
+    give_up = (task.deadline_ps if task.give_up_ps is None else task.give_up_ps) * core.hertz // 10**12
     return {
         "period": ticks(plan, core, task, "period", task.period_ps),
         "offset": ticks(plan, core, task, "offset", task.offset_ps),
@@ -286,18 +288,23 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
         counted=request.counted,
         shift=request.shift,
         linux=None if linux_program is None else boot,
+        synchronized=where.synchronized,
         names={where.places[name]: name for name in where.sides},
     ) as board:
         if linux_program is not None:
             board.release_beside_linux(LINUX_SECONDS)
         for place, command in programs.commands.items():
             board.start_process(command, place)
+        if board.token is not None:
+            board.token.start()
 
         def watch() -> None:
             done = sum(board.control_blocks[where.places[name]].progress for name in where.masters)
             progress(where.title, done / jobs_of(request))
 
         board.wait(list(where.places.values()), seconds, watch)
+        if where.keeper is not None:
+            check_undisturbed(board.name, board.control_blocks[where.keeper.place])
         return _recorded(board, request, made)
 
 
@@ -322,11 +329,11 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
     outs = {known["name"]: numbered(output_dtype(known["out"])) for known in request.described["tasks"]}
     hertz = {name: board.control_blocks[place].results[1] for name, place in where.places.items()}
     for name in where.masters:
-        core = where.bare[name]
+        core = where.played[name]
         results = board.control_blocks[core.place].results
-        if results[1] != core.clock.hertz:
+        if results[1] != core.hertz:
             raise SystemFails(
-                f"the {core.title} counts {results[1]} ticks a second; its board.yaml says {core.clock.hertz}"
+                f"the {core.title} counts {results[1]} ticks a second; what describes it says {core.hertz}"
             )
         start = starts[name] = results[2] | results[3] << 32
         preemptions[name] = results[4]
@@ -335,12 +342,12 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
             ring = board.read(at, record["ring"]["bytes"] + capacity)
             rows, moved, happened, kept = read_ring(ring, record, outs[task])
             worker = plan.tasks[task].worker
-            rows = in_nanoseconds(rows, core.clock.hertz, start, request.begin)
+            rows = in_nanoseconds(rows, core.hertz, start, request.begin)
             if worker is not None:
-                rows = by_the_workers_clock(rows, core.clock.hertz, hertz[worker])
+                rows = by_the_workers_clock(rows, core.hertz, hertz[worker])
             jobs.append(rows)
-            operations.append(in_nanoseconds(moved, core.clock.hertz, start, request.begin))
-            events.append(in_nanoseconds(happened, core.clock.hertz, start, request.begin))
+            operations.append(in_nanoseconds(moved, core.hertz, start, request.begin))
+            events.append(in_nanoseconds(happened, core.hertz, start, request.begin))
             outputs[task] = kept
             lost += int.from_bytes(ring[record["ring"]["lost"] :][:4], "little")
     found = [np.concatenate(parts) for parts in (jobs, operations, events)]
@@ -348,7 +355,7 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
     stacks = request.programs.stacks
     sections = [stack.section(stacks, used)] if stacks else []
     if request.counted and len(where.masters) > 1:
-        masters = {name: where.bare[name] for name in where.masters}
+        masters = {name: where.played[name] for name in where.masters}
         left = {name: board.control_blocks[core.place].results for name, core in masters.items()}
         sections.append(clocks.section(clocks.read_clocks(masters, left)))
     return Recorded(

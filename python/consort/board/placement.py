@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from consort.board import rtlinux
+from consort.board import rtlinux, synchronized
 from consort.board.boards import board_named
 from consort.board.description import CONTROL_BLOCKS, FIRST_PROCESS, BoardSpec, CoreSpec
 from consort.board.process import PROCESSES
@@ -40,6 +40,18 @@ def board_of(system: System) -> BoardSpec:
 
 
 @dataclass(frozen=True)
+class Side:
+    """What plays one of the plan's cores: a core of the board, or a process beside it in the board's time."""
+
+    title: str
+    place: int
+    """Its control block."""
+    hertz: int
+    """Of the clock that its program reads."""
+    preempts: bool
+
+
+@dataclass(frozen=True)
 class Placement:
     """A plan on a board."""
 
@@ -49,6 +61,8 @@ class Placement:
     """For each of the plan's cores a core of the board, its core under Linux, or a kind of process."""
     kernel: bool = False
     """Whether its scratchpad kernel serves the cores, and not the executive."""
+    synchronized: bool = False
+    """Whether processes beside the board live in its time, and their steps take what is declared."""
 
     @cached_property
     def bare(self) -> dict[str, CoreSpec]:
@@ -67,6 +81,18 @@ class Placement:
             elif name not in found:
                 found[name] = processes
                 processes += 1
+        return found
+
+    @cached_property
+    def played(self) -> dict[str, Side]:
+        """What plays each of the plan's cores, but for the core under Linux."""
+        found = {}
+        for name, side in self.sides.items():
+            if name in self.bare:
+                core = self.bare[name]
+                found[name] = Side(core.title, core.place, core.clock.hertz, core.timer_interrupt)
+            elif side != self.board.linux_side:
+                found[name] = Side(f"{side} process", self.places[name], 10**9, True)
         return found
 
     @property
@@ -94,6 +120,22 @@ class Placement:
         return not self.beside
 
     @property
+    def counted(self) -> bool:
+        """Whether all of it lives in one time, which is that of the board's instructions."""
+        return self.on_board or self.synchronized
+
+    @property
+    def keeper(self) -> CoreSpec | None:
+        """The board's core that stops it for processes in its time."""
+        return self.board.keeper if self.synchronized else None
+
+    @property
+    def needs_time(self) -> bool:
+        """Whether a run says nothing without a time that all its cores have."""
+        plants = any(device.kind == "plant" for device in self.plan.devices.values())
+        return plants or bool(carried(self.plan)) or any(name not in self.bare for name in self.masters)
+
+    @property
     def kind(self) -> str:
         return "offloaded" if self.plan.workers else "local"
 
@@ -107,8 +149,11 @@ class Placement:
         return f"{self.kind}, {masters}" + (f" and {workers}" if workers else "")
 
 
-def placement(system: System, *, rt_linux: bool = False, stand_ins: bool = False) -> Placement:
-    """`rt_linux`: a worker's core runs Linux. `BadDescription` says what the board cannot honour."""
+def placement(
+    system: System, *, rt_linux: bool = False, counted: bool = False, stand_ins: bool = False
+) -> Placement:
+    """`rt_linux`: a worker's core runs Linux. `counted`: processes beside the board live in its time, which
+    they also do where the plan needs one. `BadDescription` says what the board cannot honour."""
     made = plan(system, BOARD, stand_ins=stand_ins)
     emulation = system.platform_description.emulation
     assert emulation is not None
@@ -117,6 +162,8 @@ def placement(system: System, *, rt_linux: bool = False, stand_ins: bool = False
     if rt_linux:
         spec, sides = _with_linux(made, spec, sides)
     found = Placement(replace(made, target=spec.name), spec, sides)
+    if found.beside and not rt_linux and (counted or found.needs_time):
+        found = replace(found, synchronized=True)
     problems = list(_Refusals(found).problems())
     if problems:
         raise BadDescription(problems)
@@ -159,6 +206,9 @@ class _Refusals:
         yield from self._places()
         yield from self._channels()
         yield from self._tasks()
+        if self.where.synchronized:
+            where = self.where
+            yield from synchronized.refusals(self.plan, where.board, where.keeper, where.beside)
 
     def _at(self, field: str, message: str) -> BadInput:
         return BadInput(message, file=self.plan.system.file, field=field)
@@ -177,7 +227,7 @@ class _Refusals:
                 )
 
     def _core(self, core: PlannedCore) -> Iterator[BadInput]:
-        spec, platform = self.where.board, self.plan.system.platform_description
+        platform = self.plan.system.platform_description
         task = self.plan.tasks[(core.tasks or core.serves)[0]]
         field = f"tasks.{task.name}." + ("master" if core.tasks and task.worker is not None else "on")
         if core.name not in self.where.sides:
@@ -187,20 +237,20 @@ class _Refusals:
             return
         if not core.tasks:
             return
-        if core.name not in self.where.bare:
+        if core.name not in self.where.played:
             yield self._at(
                 field,
-                f"{core.name!r} is no bare-metal core of the board {spec.name}, and only those release tasks:"
-                " a process of this machine has not the time for itself",
+                f"{core.name!r} runs Linux, whose time is not the board's: it computes for others; place what"
+                " is released there on a bare-metal core",
             )
             return
-        side = self.where.bare[core.name]
+        side = self.where.played[core.name]
         if core.policy not in POLICIES:
             yield self._at(
                 f"scheduling.{core.name}.policy",
                 f"a board's core does not schedule by {core.policy}; write {', '.join(POLICIES)}",
             )
-        elif len(core.tasks) > 1 and not side.timer_interrupt and "non-preemptive" not in core.policy:
+        elif len(core.tasks) > 1 and not side.preempts and "non-preemptive" not in core.policy:
             yield self._at(
                 f"scheduling.{core.name}.policy",
                 f"the {side.title} has no timer interrupt here, so a job is not preempted;"
@@ -238,13 +288,13 @@ class _Refusals:
                     f"channels.{channel.name}",
                     f"{device!r} is only described; a board's channels lie between tasks that have steps",
                 )
-            elif not self.where.on_board:
+            elif not self.where.counted:
                 beside = self.where.beside[0]
                 yield self._at(
                     f"channels.{channel.name}",
-                    f"{beside!r} is {self.where.sides[beside]}, beside the board: such a run has no time of"
-                    " its own, so nothing says what a job finds in a channel; place all tasks on bare-metal"
-                    " cores",
+                    f"{beside!r} is {self.where.sides[beside]}: a run with Linux has no time of its own, so"
+                    " nothing says what a job finds in a channel; run it without --rt-linux, or place all"
+                    " tasks on bare-metal cores",
                 )
 
     def _device(self, device: PlannedDevice) -> str:
@@ -255,10 +305,10 @@ class _Refusals:
             return (
                 f"a board has no {device.kind}s of this machine; make {device.name!r} a plant or a recording"
             )
-        if not self.where.on_board:
+        if not self.where.counted:
             return (
-                f"the plant {device.name!r} goes by the run's time, and beside a process, or Linux, a board's"
-                " run has none; place all tasks on bare-metal cores"
+                f"the plant {device.name!r} goes by the run's time, and beside Linux a board's run has none;"
+                " place all tasks on bare-metal cores"
             )
         return ""
 
@@ -277,4 +327,4 @@ class _Refusals:
                         yield self._at(f"{where}.{way}", refused)
 
 
-__all__ = ["POLICIES", "Placement", "board_of", "is_emulated", "placement", "plan_for"]
+__all__ = ["POLICIES", "Placement", "Side", "board_of", "is_emulated", "placement", "plan_for"]

@@ -14,6 +14,7 @@ from consort.board.image import build_image, call_graph_of
 from consort.board.placement import POLICIES, Placement
 from consort.board.process import PROCESSES, build_process
 from consort.board.stack import StackBound, stack_bound
+from consort.board.synchronized import computed_on, look_ns, time_on
 from consort.model import StepReference
 from consort.model.kinds import STAND_IN
 from consort.plan import PlannedTask
@@ -36,6 +37,8 @@ IDLE = (
 )
 # The step of a task that has none, and its header.
 STAND_IN_STEP, STAND_IN_HEADER = "consort::bare::stand_in_step", "consort/bare/stand_in.hpp"
+# On the board's core that keeps processes in its time, where the plan has nothing for it.
+KEEPER = "keeper.cpp.j2"
 TEMPLATES = Templates("consort.board")
 
 
@@ -59,10 +62,11 @@ def program_source(where: Placement, core: str) -> str:
         return TEMPLATES.render(
             "worker.cpp.j2",
             **values,
-            tasks=[_task(where, task) for task in tasks],
+            tasks=[_task(where, task, core) for task in tasks],
             headers=_headers(where, tasks),
             worker=_worker(where, core),
             stand_ins=any(task.step == STAND_IN for task in tasks),
+            keeper=_keeps(where, core),
         )
     # The first core that releases tasks makes the region, and knows the types of all that lies in it.
     maker = core == where.masters[0]
@@ -84,7 +88,7 @@ def program_source(where: Placement, core: str) -> str:
         masters=len(where.masters),
         maker=maker,
         headers=list(dict.fromkeys([*_headers(where, of_types), *flow.headers()])),
-        types=[_task(where, task) for task in of_types],
+        types=[_task(where, task, core) for task in of_types],
         tasks=[{**_task(where, task), **flow.ends(task)} for task in tasks],
         offloaded=[_task(where, task) for task in offloaded],
         channels=[flow.channel(channel) for channel in channels],
@@ -96,6 +100,7 @@ def program_source(where: Placement, core: str) -> str:
         all_workers=[_worker(where, worker) for worker in plan.workers],
         stand_ins=bool(flow.stand_ins),
         releases=flow.releases,
+        keeper=_keeps(where, core),
     )
 
 
@@ -110,12 +115,24 @@ def _headers(where: Placement, tasks: list[PlannedTask]) -> list[str]:
     )
 
 
-def _task(where: Placement, task: PlannedTask) -> dict[str, Any]:
+def _keeps(where: Placement, core: str) -> bool:
+    """Whether it stops the board for processes in its time."""
+    return where.keeper is not None and where.sides[core] == where.keeper.name
+
+
+def _task(where: Placement, task: PlannedTask, core: str | None = None) -> dict[str, Any]:
+    """A task as a template has it; `core`: whose program it is, where the step's type matters."""
     plan = where.plan
+    takes = None
+    # A stand-in's input says how long it executes.
+    if core is not None and core in where.beside and where.synchronized and task.step != STAND_IN:
+        takes = time_on(task, core) if task in computed_on(plan, core) else None
     return {
         "name": identifier(task.name),
         "type": task_type(task),
         "step": f"::{task.step.function}" if isinstance(task.step, StepReference) else STAND_IN_STEP,
+        # Declared, of a process in the board's time [ns].
+        "takes": None if takes is None else -(-takes // 1000),
         "object": object_name("t", list(plan.tasks).index(task.name), task.name),
         "number": list(plan.tasks).index(task.name),
         "worker": None if task.worker is None else list(plan.cores).index(task.worker),
@@ -145,13 +162,20 @@ def build(where: Placement, progress: Progress) -> Programs:
             if name in where.bare:
                 core = where.bare[name]
                 image = made.images[where.sides[name]] = build_image(core, source, calls=True)
-                made.stacks[name] = stack_bound(plan, name, core, call_graph_of(image))
+                made.stacks[name] = stack_bound(
+                    plan, name, core, call_graph_of(image), keeper=_keeps(where, name)
+                )
             elif name == where.linux_core:
                 made.linux = rtlinux.program(where.board, source, "-DCONSORT_BARE_ACCESS=Device")
             else:
-                made.commands[where.places[name]] = build_process(PROCESSES[where.sides[name]], source)
+                look = [f"-DCONSORT_LOOK_NS={look_ns(plan, name)[0]}"] if where.synchronized else []
+                made.commands[where.places[name]] = build_process(PROCESSES[where.sides[name]], source, *look)
         idle = Path(folder) / "idle.cpp"
         idle.write_text(IDLE, encoding="utf-8")
+        keeper = where.keeper
+        if keeper is not None and keeper.name not in made.images:
+            source.write_text(TEMPLATES.render(KEEPER), encoding="utf-8")
+            made.images[keeper.name] = build_image(keeper, source)
         linux = where.board.linux.core if made.linux is not None and where.board.linux is not None else None
         for other in where.board.cores:
             if other.starts and other.name not in made.images and other.name != linux:

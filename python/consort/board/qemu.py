@@ -62,12 +62,14 @@ def command_line(
     linux: Sequence[str] = (),
     lines: Sequence[str] = (),
     serial: Mapping[str, str] | None = None,
+    semihosting: bool = False,
 ) -> list[str]:
     """What starts the board. `counted`: time is instructions executed, one in 2 to the `shift` nanoseconds.
 
     `threads`: each core in a thread of its own; else they take turns, one handing over where it waits.
     `lines`: options for what the board's controllers are connected to.
     `serial`: what a core's UART is connected to, instead of a file for its console.
+    `semihosting`: programs of the board may open files of this machine.
     `linux`: options that boot Linux; images are then put into memory by who started the board, once it is up.
     """
     line = [str(program), "-M", f"{board.emulator.machine},memory-backend=memory"]
@@ -90,6 +92,8 @@ def command_line(
             line += ["-device", f"loader,file={quoted(images[core.name])}{start}"]
     line += linux or board.emulator.options
     line += lines
+    if semihosting:
+        line += ["-semihosting-config", "enable=on,target=native"]
     # A spinning core must not starve the others: with instruction counting they take turns.
     if counted:
         line += ["-icount", f"shift={shift},sleep=off"]

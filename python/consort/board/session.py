@@ -20,6 +20,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +31,7 @@ from consort.board.control_block import BYTES, ControlBlock, State
 from consort.board.description import CONTROL_BLOCKS, BoardSpec
 from consort.board.image import check_image, loaded_parts
 from consort.board.rtlinux import LinuxBoot
+from consort.board.token import STOPPED_AT, Token
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.run.process import stop_if_asked
 from consort.runtime import NAME, Process, checked_name, private_folder, runtime_folder, socket_path
@@ -120,6 +122,8 @@ class Board:
     linux: Callable[[Path], LinuxBoot] | None = None
     # A thread of this machine for each core; None: where there are processors for that.
     threads: bool | None = None
+    # Whether processes beside it live in its time (token.py).
+    synchronized: bool = False
     # Who is at a control block that is no core's, or another's, for messages.
     names: Mapping[int, str] = field(default_factory=dict)
 
@@ -131,6 +135,7 @@ class Board:
         self.control_blocks: list[ControlBlock] = []
         self.peers: list[subprocess.Popen[bytes]] = []
         self.machine: subprocess.Popen[bytes] | None = None
+        self.token: Token | None = None
         self._mapping: mmap.mmap | None = None
         self._lock = -1
 
@@ -206,12 +211,14 @@ class Board:
             self.control_blocks[place].order(role, arguments)
 
     def _start(self, program: Path) -> None:
+        if self.synchronized:
+            self.token = Token(self.folder, self._stopped_at)
         consoles = {core.name: self.log(core.name) for core in self.spec.cores}
         line = qemu.command_line(
             program,
             self.spec,
             self.memory,
-            self.images,
+            {core: image.absolute() for core, image in self.images.items()},
             consoles,
             self.folder / GDB,
             counted=self.counted,
@@ -220,10 +227,17 @@ class Board:
             lines=self.lines(self.folder) if self.lines is not None else (),
             serial=self.serial(self.folder) if self.serial is not None else None,
             linux=self.linux(self.folder).options() if self.linux is not None else (),
+            semihosting=self.synchronized,
         )
         with (self.logs / "qemu.log").open("wb") as output:
             self.machine = subprocess.Popen(
-                line, stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=_with_this_process()
+                line,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                preexec_fn=_with_this_process(),
+                # Where the core that synchronizes finds its files.
+                cwd=self.folder if self.synchronized else None,
             )
         owner, machine = Process.of(os.getpid()), Process.of(self.machine.pid)
         state = {"board": self.spec.name, "name": self.name, "owner": owner.pid, "qemu": machine.pid}
@@ -234,11 +248,20 @@ class Board:
         partial.write_text(json.dumps(state, indent=1), encoding="utf-8")
         partial.replace(self.folder / STATE_FILE)
 
+    def _stopped_at(self) -> int:
+        """The time of a board that has stopped for processes [ns]."""
+        assert self.spec.keeper is not None
+        low, high = self.control_blocks[self.spec.keeper.place].results[STOPPED_AT:][:2]
+        return low | high << 32
+
     def _end(self) -> None:
         for process in (*self.peers, *([self.machine] if self.machine else [])):
             if process.poll() is None:
                 process.kill()
             process.wait()
+        if self.token is not None:
+            self.token.close()
+            self.token = None
         for block in self.control_blocks:
             block.release()
         self.control_blocks = []
@@ -288,10 +311,12 @@ class Board:
     def start_process(self, command: Sequence[str], place: int) -> subprocess.Popen[bytes]:
         """Starts a program for boards as a process of this machine, at the control block `place`."""
         window = [str(self.memory), str(self.spec.window_offset), str(self.spec.window_bytes), str(place)]
-        with (self.logs / f"process-{place}.log").open("wb") as output:
+        with ExitStack() as stack:
+            output = stack.enter_context((self.logs / f"process-{place}.log").open("wb"))
+            given = None if self.token is None else stack.enter_context(self.token.join(place))
             process = subprocess.Popen(
                 [*command, *window],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if given is None else given.fileno(),
                 stdout=output,
                 stderr=output,
                 preexec_fn=_with_this_process(),

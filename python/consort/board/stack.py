@@ -128,8 +128,13 @@ def _named(function: Function) -> str:
     return f"{function.title.partition('(')[0].split(' ')[-1]} ({function.place})"
 
 
-def stack_bound(plan: Plan, name: str, core: CoreSpec, graph: CallGraph) -> StackBound:
-    """Of one core of a plan; `BadInput` where there is no bound, or the stack is too short for it."""
+def stack_bound(
+    plan: Plan, name: str, core: CoreSpec, graph: CallGraph, *, keeper: bool = False
+) -> StackBound:
+    """Of one core of a plan; `BadInput` where there is no bound, or the stack is too short for it.
+
+    `keeper`: also a core without tasks is interrupted, to stop the board for processes beside it.
+    """
     missing = [one for one in (BOTTOM, TOP) if one not in graph.symbols]
     if missing:
         raise _of_board(
@@ -137,7 +142,7 @@ def stack_bound(plan: Plan, name: str, core: CoreSpec, graph: CallGraph) -> Stac
         )
     planned = plan.cores[name]
     tasks = [plan.tasks[task] for task in planned.tasks]
-    if tasks and core.timer_interrupt and FRAME not in graph.symbols:
+    if (tasks or keeper) and core.timer_interrupt and FRAME not in graph.symbols:
         raise _of_board(core, "sources", f"none defines {FRAME}, what an interrupt puts on the stack [bytes]")
     numbers = {task.name: n for n, task in enumerate(plan.tasks.values())}
     computations = {
@@ -156,7 +161,8 @@ def stack_bound(plan: Plan, name: str, core: CoreSpec, graph: CallGraph) -> Stac
 
     interrupts = sorted(graph.entered - {MAIN, *END})
     if not tasks or not core.timer_interrupt:
-        found = StackBound(_given(graph), needs(tasks, [MAIN]), (), 0)
+        stops = graph.symbols[FRAME] + needs([], interrupts) if keeper else 0
+        found = StackBound(_given(graph), needs(tasks, [MAIN]), (), stops)
     else:
         frame = graph.symbols[FRAME]
         levels = tuple(

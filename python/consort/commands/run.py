@@ -188,7 +188,8 @@ def _need_board(system: System, name: str) -> None:
 @click.option(
     "--counted",
     is_flag=True,
-    help="Boards: time is instructions executed, and runs repeat to the tick; refused where that cannot be.",
+    help="Boards: time is instructions executed, of processes beside them declared times, and runs repeat to"
+    " the tick; refused where that cannot be.",
 )
 @click.option(
     "--board",

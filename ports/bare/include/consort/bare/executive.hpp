@@ -37,9 +37,9 @@ struct CoreTask : app::PeriodicTask {
 
 // Values: an enumeration of the core's numbers and one of each task's, each with `count` at its end, made by
 // the host, with `policies` and `on_miss` in the order of its numbers. The executive's instants are ticks of
-// the core's clock.
-template <class Values, std::uint32_t tasks>
-class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>, CoreTask> {
+// the core's clock. Timer: the core's, or what stands for it (consort/bare/synchronize.hpp).
+template <class Values, std::uint32_t tasks, class Timer = CoreTimer>
+class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks, Timer>, CoreTask> {
   public:
     using Core = typename Values::Core;
     using Of = typename Values::Task;
@@ -77,11 +77,11 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
                 CoreClocks clocks(window() + core_value(block_, Core::clocks),
                                   static_cast<std::uint32_t>(core_value(block_, Core::masters)),
                                   static_cast<std::uint32_t>(core_value(block_, Core::number)), block_);
-                if (!clocks.begin(core_value(block_, Core::lead), start_)) {
+                if (!awaited([&] { return clocks.begin(core_value(block_, Core::lead), start_); })) {
                     return false;
                 }
                 release_all();
-                return clocks.end();
+                return awaited([&] { return clocks.end(); });
             }
         }
         release_all();
@@ -106,15 +106,15 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
 
     // --- the core's interrupt
     void timer_interrupt() noexcept {
-        if (!is_due<CoreTimer>()) [[unlikely]] {
+        if (!is_due<Timer>()) [[unlikely]] {
             return;
         }
         this->release_due();
         if (this->awaits()) {
-            arm_and_dispatch<CoreTimer>(static_cast<Ticks>(this->next_release()));
+            arm_and_dispatch<Timer>(static_cast<Ticks>(this->next_release()));
         } else {
-            CoreTimer::disarm();
-            CoreTimer::request_dispatch();
+            Timer::disarm();
+            Timer::request_dispatch();
         }
     }
 
@@ -129,8 +129,8 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     [[nodiscard]] app::Time begin() const noexcept {
         return static_cast<app::Time>(now_undisturbed<ThisPort>());
     }
-    void arm(app::Time at) noexcept { CoreTimer::arm(static_cast<Ticks>(at)); }
-    void disarm() noexcept { CoreTimer::disarm(); }
+    void arm(app::Time at) noexcept { Timer::arm(static_cast<Ticks>(at)); }
+    void disarm() noexcept { Timer::disarm(); }
     void prepare(CoreTask& task) noexcept {
         task.runner.prepare(static_cast<Ticks>(task.release), released(task), static_cast<Ticks>(task.due),
                             task.seq);
@@ -163,10 +163,10 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
     }
     void settle() noexcept {
         count_job();
-        CoreTimer::look();
+        Timer::look();
     }
-    void enable() noexcept { CoreTimer::enable(); }
-    void disable() noexcept { CoreTimer::disable(); }
+    void enable() noexcept { Timer::enable(); }
+    void disable() noexcept { Timer::disable(); }
 
   private:
     // The numbers of a core with random releases: the seed, and for each task up to how many ticks more than
@@ -188,6 +188,18 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         }
         return static_cast<Ticks>(task.release);
     }
+    // What waits for other cores; some timers have to go on meanwhile.
+    template <class Wait>
+    static bool awaited(const Wait& wait) noexcept {
+        if constexpr (requires { Timer::begin_waiting(); }) {
+            Timer::begin_waiting();
+            const bool done = wait();
+            Timer::end_waiting();
+            return done;
+        } else {
+            return wait();
+        }
+    }
     // From the first release until no more is left.
     [[gnu::cold]] void release_all() noexcept {
         RunTime::start = start_;
@@ -195,7 +207,7 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
         until_ = logical_ + static_cast<app::Time>(core_value(block_, Core::until));
         // A timer that was not started never interrupts, whatever it is armed for.
         if (!untimed_) {
-            CoreTimer::start();
+            Timer::start();
         }
         this->start(tasks_, tasks, Values::policies[core_value(block_, Core::policy)], logical_);
         while (this->busy()) {
@@ -203,10 +215,10 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks>
             if (untimed_) {
                 advance();
             } else if (this->busy()) {
-                CoreTimer::idle([this] { return this->busy(); });
+                Timer::idle([this] { return this->busy(); });
             }
         }
-        CoreTimer::disarm();
+        Timer::disarm();
         lines_.finish();
     }
     // What no type of a task changes.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A stand-in on a bare core: it executes instructions for as long as it is asked to. How long those take is
-// measured once, by the core's own clock; what preempts a job later does not count.
+// measured once, by the core's own clock; what preempts a job later does not count. A process in a board's
+// time declares it instead.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,19 @@ using app::StandInIn;
 using app::StandInOut;
 using app::StandInState;
 
+template <class P>
+concept DeclaresTime = requires {
+    P::spend(Ticks{});
+};
+
 class Spending {
   public:
     // Before the first job, with interrupts disabled.
+    template <class P = ThisPort>
     [[gnu::cold]] static void measure() noexcept {
+        if constexpr (DeclaresTime<P>) {
+            return;
+        }
         for (loops_ = most_loops;; loops_ /= 2) {
             const Ticks begin = ThisPort::now();
             for (std::uint32_t i = 0; i < measured; ++i) {
@@ -35,7 +45,12 @@ class Spending {
         }
     }
 
+    template <class P = ThisPort>
     static void execute_for(std::uint64_t ns) noexcept {
+        if constexpr (DeclaresTime<P>) {
+            P::spend(ns);
+            return;
+        }
         for (; ns >= block_ns_; ns -= block_ns_) {
             spend(loops_);
         }

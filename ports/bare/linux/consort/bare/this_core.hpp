@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs for boards, as a Linux process beside the board: the same source, the window mapped from the
-// board's memory file.
+// board's memory file. With CONSORT_LOOK_NS, the time between two looks at what others write, the process is
+// a core in the board's time; without it lives in this machine's.
 #pragma once
 
 #include <sched.h>
@@ -14,6 +15,9 @@
 
 #include "consort/bare/console.hpp"
 #include "consort/port.hpp"
+#ifdef CONSORT_LOOK_NS
+#include "consort/bare/synchronized_process.hpp"
+#endif
 
 namespace consort::bare {
 
@@ -39,6 +43,10 @@ struct HostProcess {
     static void invalidate(const void* /*begin*/, std::size_t /*bytes*/) noexcept {}
     static std::uint32_t core_id() noexcept { return 0x1000000U | static_cast<std::uint32_t>(::getpid()); }
 
+    static void begin(bool is_beside_emulator, std::uint32_t /*place*/) noexcept {
+        beside_emulator = is_beside_emulator;
+    }
+
     static constexpr std::uint32_t turns_a_sleep = 4;
     static constexpr long sleep_ns = 10'000;
     // Not so on a Linux that is itself the board's.
@@ -46,7 +54,12 @@ struct HostProcess {
     static inline std::uint32_t turns = 0;
 };
 
+#ifdef CONSORT_LOOK_NS
+using ThisPort = SynchronizedProcess;
+using CoreTimer = SynchronizedProcess::Timer;
+#else
 using ThisPort = HostProcess;
+#endif
 inline constexpr const char* this_core = CONSORT_CORE_NAME;
 // Given on the command line.
 inline std::uint32_t this_place = 0;
