@@ -165,7 +165,7 @@ def test_each_kind_of_channel_between_a_board_and_processes(
 @pytest.mark.parametrize(
     ("platform", "name", "cores", "policy"),
     [
-        ("stm32mp157", "mps2", ("m4-0", "a7-0"), PREEMPTIVE),
+        pytest.param("stm32mp157", "mps2", ("m4-0", "a7-0"), PREEMPTIVE, marks=pytest.mark.slow),
         pytest.param("embedded-plus", "versal", ("x86-0", "r5f-0"), NOT_PREEMPTIVE, marks=pytest.mark.slow),
     ],
 )
