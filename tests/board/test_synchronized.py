@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from board_support import ROOT, board
 from board_support import recorded_and_judged as ran
@@ -29,10 +30,13 @@ from consort.errors import BadInput, SystemFails
 from consort.model import load_system
 from consort.progress import silent
 from consort.record import RawRun
+from consort.record.status import OPERATIONS
 from consort.run.options import Options
 from test_channels_on_boards import NOT_PREEMPTIVE, PREEMPTIVE, check, column, let_system, system
 from test_servo_on_boards import description as servo
 from test_servo_on_boards import prepared, raw, wrong
+from test_stand_ins_on_boards import EXECUTION, JOBS, drawn
+from test_stand_ins_on_boards import described as stand_ins
 
 sys.path.append(str(ROOT / "tests/python/run"))
 from let_support import GRAPH, in_logical_order
@@ -198,6 +202,21 @@ def test_a_more_urgent_job_of_a_process_preempts(tmp_path: Path) -> None:
     took = middle["finish"] - middle["start"]
     assert len(middle) == 2 and ((took >= 2_700_000) & (took < 2_750_000)).all()
     assert record.manifest.counters["preemptions"] == 4
+
+
+def test_stand_ins_of_processes_take_the_time_that_is_drawn(tmp_path: Path) -> None:
+    file = stand_ins(tmp_path, "stm32mp157", {"fast": "m4-0", "slow": "a7-0", "third": "a7-1"})
+    record, verdict = ran(file, tmp_path / "raw", "mps2", JOBS, stand_ins=True)
+    assert verdict.ok, verdict.reasons
+    # Every block came whole; at the first instant none of `stream` was there.
+    moved = record.tables["operations"].rows
+    assert {OPERATIONS[kind] for kind in np.unique(moved["kind"])} == {"write", "read"}
+    taken = moved[(moved["channel"] == 0) & (moved["kind"] == OPERATIONS.index("read"))]["count"]
+    assert taken.tolist() == [0, *[5] * (JOBS // 5 - 1)]
+    jobs = np.sort(record.tables["jobs"].rows, order="seq")
+    slow = jobs[jobs["task"] == 1]["compute"].tolist()
+    assert slow == [drawn(1, job, EXECUTION, 1_000_000, 1_500_000) for job in range(JOBS // 5)]
+    assert set(jobs[jobs["task"] == 2]["compute"]) == {300_000}
 
 
 def test_what_cannot_be_in_one_time_is_refused(tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks,
                     return false;
                 }
                 release_all();
+                await_reference();
                 return awaited([&] { return clocks.end(); });
             }
         }
@@ -187,6 +188,16 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks,
             return static_cast<Ticks>(task.ready);
         }
         return static_cast<Ticks>(task.release);
+    }
+    // Many questions would disturb the reference's last jobs, where each of them stops the board.
+    void await_reference() const noexcept {
+        if constexpr (requires { Timer::await([] { return true; }); }) {
+            std::uint32_t reference = 0;
+            while ((core_value(block_, Core::masters) >> reference & 1U) == 0) {
+                ++reference;
+            }
+            Timer::await([&] { return lines_.finished(reference) || block_.stop_requested(); });
+        }
     }
     // What waits for other cores; some timers have to go on meanwhile.
     template <class Wait>

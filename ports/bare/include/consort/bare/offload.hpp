@@ -196,6 +196,9 @@ class RunLines {
     void stop() noexcept { set(*stop_); }
     [[nodiscard]] bool stopped() const noexcept { return is_set(*stop_); }
 
+    // Whether a core has executed all its jobs.
+    [[nodiscard]] bool finished(std::uint32_t core) const noexcept { return is_set(lines_[core]); }
+
     // This core sends no more requests. Orders `worker` to stop if that is so of all its masters, given by a
     // bit for each core's number.
     void finish() noexcept {

@@ -14,6 +14,7 @@
 //   arm_and_dispatch(at) optional, from the interrupt handler: arm() and request_dispatch() in one
 //   due()                optional, in the interrupt: false where the timer has to count on
 //   begin_waiting(), end_waiting()  optional: with interrupts disabled, around a wait for other cores
+//   await(done)          optional: with interrupts disabled, waits long, until done()
 //   request_dispatch()   from the interrupt handler: consort_dispatch() is called, with interrupts disabled,
 //                        before what was interrupted goes on
 //   idle(busy)           called with interrupts disabled; returns after one was handled, or at once; or when

@@ -72,6 +72,14 @@ class SynchronizedTimer {
     // While the executive waits for other cores: the processes are among them.
     static void begin_waiting() noexcept { Timer::enable(); }
     static void end_waiting() noexcept { Timer::disable(); }
+    template <class Done>
+    static void await(const Done& done) noexcept {
+        Timer::enable();
+        while (!done()) {
+            Port::relax();
+        }
+        Timer::disable();
+    }
 
   private:
     static void arm_next() noexcept { Timer::arm(armed < horizon ? armed : horizon); }

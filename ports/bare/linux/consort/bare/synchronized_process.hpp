@@ -81,10 +81,18 @@ class SynchronizedProcess {
         // The clocks of cores are set by questions and answers: the shorter they take, the better.
         static void begin_waiting() noexcept { look_ns = setting_look_ns; }
         static void end_waiting() noexcept { look_ns = CONSORT_LOOK_NS; }
+        // What takes long: each look stops the board.
+        template <class Done>
+        static void await(const Done& done) noexcept {
+            while (!done()) {
+                get_token(instant + patient_look_ns);
+            }
+        }
     };
 
   private:
     static constexpr Ticks setting_look_ns = 500;
+    static constexpr Ticks patient_look_ns = 100'000;
 
     // What is told to who keeps the time: nanoseconds, 8 bytes, the least significant first.
     static constexpr std::uint64_t token_time(std::uint64_t ns) noexcept {
