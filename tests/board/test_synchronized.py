@@ -24,7 +24,9 @@ from board_support import ROOT, board
 from board_support import recorded_and_judged as ran
 from consort.board import session
 from consort.board.application import prepare_board
+from consort.board.image import build_image
 from consort.board.placement import placement
+from consort.board.programs import KEEPER, TEMPLATES
 from consort.board.token import NEVER, STOP_BYTES, Token
 from consort.errors import BadInput, SystemFails
 from consort.model import load_system
@@ -32,6 +34,7 @@ from consort.progress import silent
 from consort.record import RawRun
 from consort.record.status import OPERATIONS
 from consort.run.options import Options
+from effort import PATIENCE
 from test_channels_on_boards import NOT_PREEMPTIVE, PREEMPTIVE, check, column, let_system, system
 from test_servo_on_boards import description as servo
 from test_servo_on_boards import prepared, raw, wrong
@@ -110,6 +113,7 @@ def test_offloaded_jobs_repeat_to_the_tick_whatever_delays_the_host(
     assert set(jobs["compute"]) == {2000} and (jobs["received"] - jobs["sent"] >= 2000).all()
 
 
+@pytest.mark.slow
 def test_who_suspends_the_emulator_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its call that stops the board ends then, which takes instructions that no other run has."""
     run = prepared(servo(tmp_path, "embedded-plus"))
@@ -184,6 +188,7 @@ def test_logical_execution_time_beside_a_board_gives_what_virtual_time_gives(
     assert record.manifest.clock.provenance == "counted"
 
 
+@pytest.mark.slow
 def test_a_more_urgent_job_of_a_process_preempts(tmp_path: Path) -> None:
     step = f"{ROOT}/tests/board/tasks/step.hpp"
     tasks = {
@@ -229,6 +234,48 @@ def test_what_cannot_be_in_one_time_is_refused(tmp_path: Path) -> None:
     file.write_text(json.dumps(data), encoding="utf-8")
     found = placement(load_system(file))
     assert found.synchronized and found.counted and not found.on_board
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "versal",
+        "mps2",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("zynqmp", "vexpress-r5f", "riscv-virt", "riscv-virt32")
+        ),
+    ],
+)
+def test_a_board_stops_at_the_horizon(tmp_path: Path, name: str) -> None:
+    """Each port's, by its own timer and its own instruction set's call; the same in each run."""
+    spec = board(name)
+    assert spec.keeper is not None
+    source = tmp_path / "keeper.cpp"
+    source.write_text(TEMPLATES.render(KEEPER), encoding="utf-8")
+    images = {spec.keeper.name: build_image(spec.keeper, source)}
+    found = []
+    for _ in range(2):
+        with session.Board(
+            spec, images, orders={spec.keeper.place: (1, ())}, counted=True, synchronized=True
+        ) as up:
+            assert up.token is not None
+            with up.token.join(8) as end:
+                up.token.start()
+                stops = [_handed_over(end, 0)]
+                for ns in (1_000, 10_000, 100_000, 3_000_000):
+                    stops.append(_handed_over(end, stops[-1] + ns))
+                    # An interrupt later, and its handler's instructions.
+                    assert 0 <= stops[-1] - stops[-2] - ns < 2_000
+        found.append(stops)
+    assert found[0] == found[1]
+
+
+def _handed_over(end: socket.socket, until: int) -> int:
+    """When the token comes back."""
+    end.settimeout(PATIENCE)
+    end.sendall(_TIME.pack(until))
+    return int(_TIME.unpack(end.recv(_TIME.size))[0])
 
 
 def test_the_earliest_goes_first_and_none_before_its_time(tmp_path: Path) -> None:
