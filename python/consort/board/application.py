@@ -47,6 +47,8 @@ from consort.run.rows import input_rows, member_rows, write_rows
 
 # The record's clock, and its reading at each core's first release: 0 means that a thing did not happen.
 HERTZ, BEGIN = 10**9, 1000
+# The processor that all of a board's cores are on where instructions are counted.
+EMULATOR = 0
 STAMPS = ("release", "ready", "start", "sent", "worker_receive", "worker_send", "received", "loaded",
           "executed", "finish")  # fmt: skip
 
@@ -202,6 +204,9 @@ def record_raw(
     data = write_rows(run.plan, run.rows, run.members, raw)
     cpus = Cpus({}, None, shared=False)
     config = run_config(run.plan, cpus, data, run.described, configuration=run.key, duration_ps=duration_ps)
+    for core in config["record"]["cores"]:
+        # One processor executes what the emulator counts, a process beside it takes declared times.
+        core["cpu"] = EMULATOR if counted and core["name"] in run.where.bare else None
     (raw / "config.json").write_text(json.dumps(config), encoding="utf-8")
     _write(run, raw, recorded, config["record"], counted)
     return recorded

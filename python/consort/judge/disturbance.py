@@ -87,16 +87,13 @@ def disturbances(
     """Finds them. `environment` (of a run's record) says how the kernel throttles real-time threads.
 
     `wake_ups`: whether a job that begins late on an idle core counts; not so where time is simulated.
-    `counted`: time is the instructions that an emulator executes, of all cores together.
+    `counted`: time is the instructions that an emulator executes, of all cores together that share it.
     """
     cores = len(system.cores)
     gaps = {core: _recorded(events, core, ticks_per_ns, environment) for core in range(cores)}
     spans = _Spans(jobs, system, ticks_per_ns)
     late = np.zeros(jobs.size, dtype=np.bool_)
-    sharing = _sharing(system) if wake_ups else {}
-    if counted and cores > 1:
-        sharing = {core: [other for other in range(cores) if other != core] for core in range(cores)}
-    for core, others in sharing.items():
+    for core, others in (_sharing(system) if wake_ups or counted else {}).items():
         begin, end = merged(*_joined(*(spans.executing(other) for other in others)))
         hits = touched(merged(*spans.on(core)), begin, end)
         culprit = np.full(int(hits.sum()), EMULATED if counted else SHARED_CPU, dtype=object)
