@@ -29,6 +29,8 @@ namespace consort::engine {
 namespace {
 
 using Times = std::vector<Time>;
+// By task: its least distances, none where it has none, and how late its jobs come.
+using DistanceRows = std::vector<std::tuple<Times, Time>>;
 
 const char* name(Verdict verdict) {
     switch (verdict) {
@@ -47,6 +49,9 @@ const char* name(Verdict verdict) {
 // Owns what a TaskSet points to. Empty vectors stand for fields that are not given.
 struct OwnedSet {
     Times c, t, d, j, b, level;
+    DistanceRows rows{};
+    mutable std::vector<std::optional<Distances>> spaced{};
+    mutable std::vector<const Distances*> distances{};
 
     [[nodiscard]] TaskSet view(Time least_execution = 1) const {
         const auto field = [&](const Times& values, const char* what) -> const Time* {
@@ -70,7 +75,29 @@ struct OwnedSet {
             throw std::invalid_argument("t is missing");
         }
         check(set, least_execution);
+        set.distances = spacings();
         return set;
+    }
+
+  private:
+    [[nodiscard]] const Distances* const* spacings() const {
+        if (rows.empty()) {
+            return nullptr;
+        }
+        if (rows.size() != c.size()) {
+            throw std::invalid_argument("distances has " + std::to_string(rows.size()) + " values for " +
+                                        std::to_string(c.size()) + " tasks");
+        }
+        spaced.clear();
+        distances.clear();
+        for (const auto& [least, late] : rows) {
+            spaced.push_back(least.empty() ? std::nullopt
+                                           : std::optional<Distances>(std::in_place, least, late));
+        }
+        for (const std::optional<Distances>& one : spaced) {
+            distances.push_back(one ? &*one : nullptr);
+        }
+        return distances.data();
     }
 };
 
@@ -120,6 +147,7 @@ nb::dict fp_response(OwnedSet owned, std::size_t i, bool preemptive, const Suppl
     }
     result["bound"] = response.bound;
     result["job"] = response.job;
+    result["due"] = response.due;
     result["window"] = response.window;
     result["blocking"] = response.blocking;
     result["open"] = response.open;
@@ -150,6 +178,7 @@ nb::dict fp_threshold_response(OwnedSet owned, const Times& threshold, std::size
     }
     result["bound"] = found.response.bound;
     result["job"] = found.response.job;
+    result["due"] = found.response.due;
     result["start"] = found.response.window;
     result["finish"] = found.finish;
     result["blocking"] = found.response.blocking;
@@ -276,6 +305,7 @@ nb::dict suspended_response_of(OwnedSet owned, const Times& suspension, const Ti
     result["first_job_only"] = found.first_job_only;
     result["jobs"] = found.jobs;
     result["job"] = found.job;
+    result["due"] = found.due;
     result["delayed"] = found.delayed;
     return result;
 }
@@ -305,25 +335,36 @@ void bind_rta(nb::module_& module) {
     module.def(
         "fp_response",
         [](Times c, Times t, Times jitter, Times blocking, Times level, std::size_t task, bool preemptive,
-           const SupplyRow& supply) {
-            return fp_response(
-                {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
-                task, preemptive, supply);
+           const SupplyRow& supply, DistanceRows distances) {
+            return fp_response({std::move(c),
+                                std::move(t),
+                                {},
+                                std::move(jitter),
+                                std::move(blocking),
+                                std::move(level),
+                                std::move(distances)},
+                               task, preemptive, supply);
         },
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{},
         nb::arg("level") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
-        nb::arg("supply") = nb::none(),
+        nb::arg("supply") = nb::none(), nb::arg("distances") = DistanceRows{},
         "Worst-case response time of one task under fixed priorities, and the busy window that attains it.");
     module.def(
         "fp_threshold_response",
         [](Times c, Times t, Times jitter, Times blocking, Times level, const Times& threshold,
-           std::size_t task, const SupplyRow& supply) {
-            return fp_threshold_response(
-                {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
-                threshold, task, supply);
+           std::size_t task, const SupplyRow& supply, DistanceRows distances) {
+            return fp_threshold_response({std::move(c),
+                                          std::move(t),
+                                          {},
+                                          std::move(jitter),
+                                          std::move(blocking),
+                                          std::move(level),
+                                          std::move(distances)},
+                                         threshold, task, supply);
         },
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{},
         nb::arg("level") = Times{}, nb::arg("threshold"), nb::arg("task"), nb::arg("supply") = nb::none(),
+        nb::arg("distances") = DistanceRows{},
         "The same where a job that has begun is preempted only by tasks of levels below its threshold.");
     module.def(
         "fp_offset_response",
@@ -343,14 +384,19 @@ void bind_rta(nb::module_& module) {
     module.def(
         "edf_response",
         [](Times c, Times t, Times d, Times jitter, Times blocking, std::size_t task, bool preemptive,
-           const SupplyRow& supply) {
-            return edf_response_of(
-                {std::move(c), std::move(t), std::move(d), std::move(jitter), std::move(blocking), {}}, task,
-                preemptive, supply);
+           const SupplyRow& supply, DistanceRows distances) {
+            return edf_response_of({std::move(c),
+                                    std::move(t),
+                                    std::move(d),
+                                    std::move(jitter),
+                                    std::move(blocking),
+                                    {},
+                                    std::move(distances)},
+                                   task, preemptive, supply);
         },
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("d"), nb::arg("jitter") = Times{},
         nb::arg("blocking") = Times{}, nb::arg("task"), nb::arg("preemptive") = true,
-        nb::arg("supply") = nb::none(),
+        nb::arg("supply") = nb::none(), nb::arg("distances") = DistanceRows{},
         "Worst-case response time of one task under EDF, and the busy window that attains it.");
     module.def(
         "edf_offset_response",
@@ -377,14 +423,19 @@ void bind_rta(nb::module_& module) {
     module.def(
         "suspended_response",
         [](Times c, Times t, const Times& suspension, const Times& response, Times jitter, Times blocking,
-           Times level, std::size_t task) {
-            return suspended_response_of(
-                {std::move(c), std::move(t), {}, std::move(jitter), std::move(blocking), std::move(level)},
-                suspension, response, task);
+           Times level, std::size_t task, DistanceRows distances) {
+            return suspended_response_of({std::move(c),
+                                          std::move(t),
+                                          {},
+                                          std::move(jitter),
+                                          std::move(blocking),
+                                          std::move(level),
+                                          std::move(distances)},
+                                         suspension, response, task);
         },
         nb::kw_only(), nb::arg("c"), nb::arg("t"), nb::arg("suspension"), nb::arg("response"),
         nb::arg("jitter") = Times{}, nb::arg("blocking") = Times{}, nb::arg("level") = Times{},
-        nb::arg("task"),
+        nb::arg("task"), nb::arg("distances") = DistanceRows{},
         "Worst-case response time of one task among self-suspending ones; `response`: bounds of the more "
         "urgent ones, or -1.");
     module.def("let_chain", &let_chain, nb::arg("tasks"), nb::arg("most") = 10'000'000,

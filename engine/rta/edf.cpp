@@ -52,33 +52,48 @@ Blocking blocking_before(const TaskSet& set, std::size_t i, Time deadline, bool 
     return {std::max(longest, set.blocking(i)), longest > set.blocking(i)};
 }
 
+// The most jobs of task k of which the first comes at 0 or later and the last is due by `instant`.
+Time due_by(const TaskSet& set, std::size_t k, Time instant) {
+    const Time span = add(instant, set.jitter(k));
+    const Time jobs = floor_div(span, set.t[k]) + 1;
+    const Distances* const spaced = set.spaced(k);
+    return spaced == nullptr || span < 0 ? jobs : std::min(jobs, spaced->due_within(span));
+}
+
 // Runs through the arrivals at which the response may be longest: those with a deadline that is also one of a
 // job of task k that comes as early as it can.
 class Candidates {
   public:
     Candidates(const TaskSet& set, std::size_t i, std::size_t k)
-        : period_(set.t[k]), next_(add(set.d[k], -add(set.jitter(k), set.d[i]))) {
-        const Time first = -set.jitter(i);
-        if (next_ < first) {
-            next_ = add(next_, mul(ceil_div(first - next_, period_), period_));
+        : set_(set), k_(k), first_(add(set.d[k], -add(set.jitter(k), set.d[i]))) {
+        const Time least = -set.jitter(i);
+        if (first_ >= least) {
+            return;
+        }
+        if (set.spaced(k) == nullptr) {
+            job_ = ceil_div(least - first_, set.t[k]);
+        }
+        while (value() < least) {
+            ++job_;
         }
     }
-    [[nodiscard]] Time value() const { return next_; }
-    void advance() { next_ = add(next_, period_); }
+    [[nodiscard]] Time value() const { return add(first_, set_.due(k_, job_)); }
+    void advance() { ++job_; }
 
   private:
-    Time period_;
-    Time next_;
+    const TaskSet& set_;
+    std::size_t k_;
+    Time first_;
+    Time job_ = 0;
 };
 
 }  // namespace
 
 Time edf_jobs_in(const TaskSet& set, std::size_t i, std::size_t k, Time arrival, Time window, bool closed) {
-    const Time jitter = set.jitter(k);
     if (k == i) {
-        return floor_div(add(arrival, jitter), set.t[k]) + 1;
+        return due_by(set, k, arrival);
     }
-    const Time by_deadline = floor_div(add(add(arrival, set.d[i]), add(jitter, -set.d[k])), set.t[k]) + 1;
+    const Time by_deadline = due_by(set, k, add(arrival, set.d[i] - set.d[k]));
     return std::max<Time>(0, std::min(by_deadline, jobs_in(set, k, window, closed)));
 }
 

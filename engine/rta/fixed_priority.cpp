@@ -12,7 +12,7 @@ std::optional<Time> jobs_in_busy_window(const TaskSet& set, std::size_t i, Time 
     const Window window{set, i, false, supply, false};
     Time length = add(blocking, set.c[i]);
     while (budget.take()) {
-        const Time jobs = ceil_div(add(length, set.jitter(i)), set.t[i]);
+        const Time jobs = jobs_in(set, i, length, false);
         const Time next = window.end(add(blocking, mul(jobs, set.c[i])), length);
         if (next == length) {
             return jobs;
@@ -34,7 +34,9 @@ Blocking blocking_of(const TaskSet& set, std::size_t i, bool preemptive) {
 
 Time jobs_in(const TaskSet& set, std::size_t k, Time window, bool closed) {
     const Time span = add(window, set.jitter(k));
-    return closed ? span / set.t[k] + 1 : ceil_div(span, set.t[k]);
+    const Time jobs = closed ? span / set.t[k] + 1 : ceil_div(span, set.t[k]);
+    const Distances* const spaced = set.spaced(k);
+    return spaced == nullptr ? jobs : std::min(jobs, spaced->within(window, closed));
 }
 
 Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search& search) {
@@ -46,7 +48,6 @@ Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search
         return result;
     }
     const Time c = set.c[i];
-    const Time t = set.t[i];
     const Time jitter = set.jitter(i);
     const auto [blocking, begun] = blocking_of(set, i, search.preemptive);
     const bool open = search.preemptive || begun;
@@ -57,7 +58,7 @@ Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search
     // At a load of at most 1 job q + H/t responds no later than job q, for H the common period.
     Time last = INT64_MAX;
     if (const auto common = hyperperiod(set, counts); common && search.supply.whole()) {
-        last = *common / t;
+        last = *common / set.t[i];
     }
     // Non-preemptive: the window may go on, with jobs of others only, after a job of this task has finished,
     // and reach its next one. Preemptive: it ends with the first job that finishes before its successor can
@@ -74,7 +75,7 @@ Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search
     const Window window{set, i, !open, search.supply, !search.preemptive};
     Time from = add(blocking, search.preemptive ? c : 0);
     for (Time q = 0; q < last; ++q) {
-        const Time earlier = mul(q, t);
+        const Time earlier = set.due(i, q);
         // Everything but interference: the job's own part counts only where it can be preempted.
         const Time own = add(blocking, mul(search.preemptive ? q + 1 : q, c));
         const Time after = search.preemptive ? 0 : c;
@@ -97,9 +98,10 @@ Response fixed_priority_response(const TaskSet& set, std::size_t i, const Search
         if (response > result.bound) {
             result.bound = response;
             result.job = q;
+            result.due = earlier;
             result.window = *length;
         }
-        if (search.preemptive && add(finish, jitter) <= add(earlier, t)) {
+        if (search.preemptive && finish <= set.comes(i, q + 1)) {
             break;
         }
         from = add(*length, c);

@@ -23,6 +23,7 @@ struct Response {
     Verdict verdict = Verdict::bounded;
     Time bound = 0;   // from the nominal arrival, jitter included
     Time job = 0;     // which job of the busy window is worst, from 0
+    Time due = 0;     // how much later than the first one at the earliest
     Time window = 0;  // its finish (preemptive) or its start (non-preemptive), from the window's beginning
     Time blocking = 0;
     // Non-preemptive: the blocking job began strictly before the window, so that no release at the very end

@@ -76,6 +76,7 @@ SuspendedResponse suspended_response(const TaskSet& set, std::size_t i, const Ti
         result.bound = plain.bound;
         result.window = plain.window;
         result.job = plain.job;
+        result.due = plain.due;
         for (std::size_t k = 0; k < set.n; ++k) {
             result.jobs[k] = set.interferes(k, i) ? jobs_in(oblivious, k, plain.window, false) : 0;
         }
@@ -146,6 +147,7 @@ SuspendedResponse suspended_response(const TaskSet& set, std::size_t i, const Ti
     result.bound = bound;
     result.window = least;
     result.job = 0;
+    result.due = 0;
     result.first_job_only = !later_jobs_too;
     result.delayed = best;
     result.method = SuspensionMethod::jitter;

@@ -26,6 +26,7 @@ struct SuspendedResponse {
     std::vector<Time> jobs;     // of each other task in the window
     Time window = 0;            // finish of the worst job, from the beginning of the window
     Time job = 0;               // oblivious: which job of the window
+    Time due = 0;               // and how much later than the first one at the earliest
     std::vector<bool> delayed;  // framework: whose suspension is counted as delay
 };
 

@@ -3,10 +3,13 @@
 // The tasks of one core as the analyses see them, and what all analyses ask of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
+#include "rta/distances.hpp"
 #include "time.hpp"
 
 namespace consort::engine {
@@ -22,7 +25,30 @@ struct TaskSet {
     // Not descending; tasks of one level may be served in any order among themselves. Null: task i has level
     // i.
     const Time* level = nullptr;
+    // Where its releases have least distances beside t and j; null, or null for a task: none.
+    const Distances* const* distances = nullptr;
 
+    [[nodiscard]] const Distances* spaced(std::size_t i) const {
+        return distances == nullptr ? nullptr : distances[i];
+    }
+    // When a job is due, and when it comes, at the earliest, if the one so many jobs before it was due, or
+    // came, at 0.
+    [[nodiscard]] Time due(std::size_t i, Time steps) const {
+        const Time by_period = mul(steps, t[i]);
+        return spaced(i) == nullptr ? by_period : std::max(by_period, spaced(i)->of(steps));
+    }
+    [[nodiscard]] Time comes(std::size_t i, Time steps) const {
+        const Time by_period = add(mul(steps, t[i]), -jitter(i));
+        return spaced(i) == nullptr ? by_period : std::max(by_period, spaced(i)->between(steps));
+    }
+    // What it executes in the long run: at most so much in so long.
+    [[nodiscard]] std::pair<Time, Time> rate(std::size_t i) const {
+        const Distances* const s = spaced(i);
+        if (s == nullptr || static_cast<__int128>(s->releases()) * t[i] >= static_cast<__int128>(s->in())) {
+            return {c[i], t[i]};
+        }
+        return {mul(c[i], s->releases()), s->in()};
+    }
     [[nodiscard]] Time jitter(std::size_t i) const { return j == nullptr ? 0 : j[i]; }
     [[nodiscard]] Time blocking(std::size_t i) const { return b == nullptr ? 0 : b[i]; }
     // Whether a pending job of task k runs before, or may run before, one of task i.
@@ -42,7 +68,7 @@ enum class Load { below_one, one, above_one, undecided };
 template <class Counts>
 [[nodiscard]] Load load(const TaskSet& set, Counts counts, Time more_c = 0, Time more_t = 1);
 
-// The common period of those tasks, if it fits.
+// The common period of those tasks, if it fits, and if they have one: none with least distances has.
 template <class Counts>
 [[nodiscard]] std::optional<Time> hyperperiod(const TaskSet& set, Counts counts);
 
@@ -62,7 +88,8 @@ Load load(const TaskSet& set, Counts counts, Time more_c, Time more_t) {
     Wide counted = more_c != 0 ? 1 : 0;
     for (std::size_t i = 0; i < set.n; ++i) {
         if (counts(i)) {
-            floor_sum += (Wide(set.c[i]) << 60U) / Wide(set.t[i]);
+            const auto [work, span] = set.rate(i);
+            floor_sum += (Wide(work) << 60U) / Wide(span);
             ++counted;
         }
     }
@@ -75,7 +102,7 @@ Load load(const TaskSet& set, Counts counts, Time more_c, Time more_t) {
     Wide common = Wide(more_t);
     for (std::size_t i = 0; i < set.n; ++i) {
         if (counts(i)) {
-            const auto next = detail::wide_lcm(common, Wide(set.t[i]));
+            const auto next = detail::wide_lcm(common, Wide(set.rate(i).second));
             if (!next) {
                 return Load::undecided;
             }
@@ -86,7 +113,8 @@ Load load(const TaskSet& set, Counts counts, Time more_c, Time more_t) {
     Wide demand = common / Wide(more_t) * Wide(more_c);
     for (std::size_t i = 0; i < set.n; ++i) {
         if (counts(i)) {
-            demand += common / Wide(set.t[i]) * Wide(set.c[i]);
+            const auto [work, span] = set.rate(i);
+            demand += common / Wide(span) * Wide(work);
         }
     }
     return demand > common ? Load::above_one : demand == common ? Load::one : Load::below_one;
@@ -98,7 +126,7 @@ std::optional<Time> hyperperiod(const TaskSet& set, Counts counts) {
     for (std::size_t i = 0; i < set.n; ++i) {
         if (counts(i)) {
             const auto next = detail::wide_lcm(common, detail::Wide(set.t[i]));
-            if (!next || *next > detail::Wide(INT64_MAX)) {
+            if (set.spaced(i) != nullptr || !next || *next > detail::Wide(INT64_MAX)) {
                 return std::nullopt;
             }
             common = *next;

@@ -97,7 +97,7 @@ ThresholdResponse threshold_response(const Thresholds& th, std::size_t i, const 
     const Window begin{set, i, !open, search.supply, true};
     Time from = blocking;
     for (Time q = 0; q < last; ++q) {
-        const Time earlier = mul(q, set.t[i]);
+        const Time earlier = set.due(i, q);
         const Time before = add(blocking, mul(q, c));
         Time stop = INT64_MAX;
         if (search.limit) {
@@ -122,12 +122,13 @@ ThresholdResponse threshold_response(const Thresholds& th, std::size_t i, const 
         if (response > found.bound) {
             found.bound = response;
             found.job = q;
+            found.due = earlier;
             found.window = *start;
             result.finish = *finish;
         }
         // All of what is more urgent preempts it, so that nothing is pending when it ends before the next
         // comes.
-        if (all_preempt && add(*finish, jitter) <= add(earlier, set.t[i])) {
+        if (all_preempt && *finish <= set.comes(i, q + 1)) {
             break;
         }
         from = add(*start, c);

@@ -205,6 +205,8 @@ nb::dict dict_of(const virtual_time::Task& task) {
     d["extra_gap"] = plan.release.extra_gap;
     d["offset"] = plan.release.offset;
     d["jitter"] = plan.release.jitter;
+    const app::Distances& distances = plan.release.distances;
+    d["distances"] = nb::cast(std::vector<Time>(distances.least, distances.least + distances.count));
     d["bcet"] = plan.execution.best;
     d["wcet"] = plan.execution.worst;
     d["deadline"] = plan.deadline;
@@ -362,6 +364,7 @@ void bind_sim(nb::module_& module) {
         .def_rw("extra_gap", &sim::Task::extra_gap)
         .def_rw("offset", &sim::Task::offset)
         .def_rw("jitter", &sim::Task::jitter)
+        .def_rw("distances", &sim::Task::distances)
         .def_rw("deadline", &sim::Task::deadline)
         .def_rw("priority", &sim::Task::priority)
         .def_rw("threshold", &sim::Task::threshold, nb::arg("value").none())

@@ -3,6 +3,7 @@
 // Releases and execution times of a simulated task, as the executive has them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "consort/app/release.hpp"
@@ -17,8 +18,11 @@ using app::Releases;
 // The task must outlive what is made of these.
 [[nodiscard]] inline app::ReleaseRule release_rule(const Task& task,
                                                    const app::Arrivals* arrivals = nullptr) {
-    return {task.period,          task.extra_gap,       task.offset,    task.jitter,
-            task.releases.data(), task.releases.size(), task.first_job, arrivals};
+    app::ReleaseRule rule{task.period,          task.extra_gap,       task.offset,    task.jitter,
+                          task.releases.data(), task.releases.size(), task.first_job, arrivals};
+    rule.distances.count = std::min(task.distances.size(), app::Distances::most);
+    std::copy_n(task.distances.begin(), rule.distances.count, rule.distances.least);
+    return rule;
 }
 [[nodiscard]] inline app::ExecutionRule execution_rule(const Task& task) {
     return {task.bcet, task.wcet, task.executions.data(), task.executions.size()};

@@ -79,6 +79,9 @@ struct Task {
     std::uint32_t master = 0;  // where it is released; the same but for offloaded tasks
     Time period = 1;           // or the least time between two releases
     Time extra_gap = 0;        // sporadic: how much more it may be
+    // From a release to the next, the one after that, …, at least; no more than app::Distances::most. Not of
+    // three-phase tasks.
+    std::vector<Time> distances{};
     Time offset = 0;
     Time jitter = 0;
     Time deadline = 1;

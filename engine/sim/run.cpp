@@ -79,6 +79,12 @@ void check_task(const System& system, std::size_t index) {
         require(r >= before && r < largest_time, where, "releases must be 0 or more, in order, below 2^60");
         before = r;
     }
+    require(t.distances.size() <= app::Distances::most, where, "it has too many distances");
+    before = 1;
+    for (const Time d : t.distances) {
+        require(d >= before && d < largest_time, where, "distances must be above 0, in order, below 2^60");
+        before = d;
+    }
     for (const Time e : t.executions) {
         require(e >= 0 && e < largest_time, where, "execution times must be 0 or more and below 2^60");
     }
@@ -113,6 +119,7 @@ void check_task(const System& system, std::size_t index) {
     if (core.policy == Policy::three_phase) {
         require(t.suspension == 0, where, "a three-phase task does not suspend itself");
         require(!t.skip, where, "a three-phase task does not skip releases");
+        require(t.distances.empty(), where, "a three-phase task has no distances");
         require(t.load <= core.slot && t.unload <= core.slot, where, "load or unload do not fit the slot");
     }
 }

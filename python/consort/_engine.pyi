@@ -94,6 +94,7 @@ def fp_response(
     task: int,
     preemptive: bool = ...,
     supply: tuple[int, int, int] | None = ...,
+    distances: list[tuple[list[int], int]] = ...,
 ) -> dict[str, Any]: ...
 def fp_threshold_response(
     *,
@@ -105,6 +106,7 @@ def fp_threshold_response(
     threshold: list[int],
     task: int,
     supply: tuple[int, int, int] | None = ...,
+    distances: list[tuple[list[int], int]] = ...,
 ) -> dict[str, Any]: ...
 def fp_offset_response(
     *,
@@ -161,6 +163,7 @@ def edf_response(
     task: int,
     preemptive: bool = ...,
     supply: tuple[int, int, int] | None = ...,
+    distances: list[tuple[list[int], int]] = ...,
 ) -> dict[str, Any]: ...
 def edf_feasible(
     *,
@@ -181,6 +184,7 @@ def suspended_response(
     blocking: list[int] = ...,
     level: list[int] = ...,
     task: int,
+    distances: list[tuple[list[int], int]] = ...,
 ) -> dict[str, Any]: ...
 def edf_schedulable(
     *,
@@ -219,6 +223,7 @@ class SimTask:
     extra_gap: int
     offset: int
     jitter: int
+    distances: list[int]
     deadline: int
     priority: int
     threshold: int | None

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <random>
 #include <thread>
+#include <vector>
 
 #include "consort/linux/executive/arrivals.hpp"
 
@@ -32,6 +33,41 @@ TEST(Arrivals, ReleasesKeepTheArrivalCurve) {
             EXPECT_EQ(releases.actual(), std::max(arrival, releases.nominal()));
             EXPECT_EQ(releases.early(), releases.actual() - arrival);
             before = releases.nominal();
+            releases.next();
+        }
+    }
+}
+
+// Bursts: of three blocks the third waits, and the fourth until the first lies far enough behind.
+TEST(Arrivals, ReleasesKeepTheirDistances) {
+    std::mt19937 random(2);
+    for (int round = 0; round < 200; ++round) {
+        const Ticks jitter = random() % 3 == 0 ? 0 : random() % 150;
+        consort::app::Distances distances;
+        std::int64_t least = 0;
+        for (distances.count = 0; distances.count < 1 + random() % 4; ++distances.count) {
+            least += 1 + random() % 60;
+            distances.least[distances.count] = least;
+        }
+        ArrivalLine line;
+        Announcement writer(line, nullptr);
+        ArrivalReleases releases(line, 1, jitter, distances);
+        Ticks arrival = 1000;
+        std::vector<Ticks> before;
+        for (std::uint32_t job = 0; job < 100; ++job) {
+            arrival += random() % 40;
+            writer.announce(arrival);
+            ASSERT_TRUE(releases.known());
+            Ticks earliest = arrival;
+            for (std::size_t back = 0; back < distances.count && back < before.size(); ++back) {
+                earliest = std::max(
+                    earliest, before[before.size() - 1 - back] + static_cast<Ticks>(distances.least[back]));
+            }
+            EXPECT_EQ(releases.actual(), earliest);
+            EXPECT_EQ(releases.early(), earliest - arrival);
+            EXPECT_LE(releases.nominal(), releases.actual());
+            EXPECT_LE(releases.actual() - releases.nominal(), jitter);
+            before.push_back(releases.actual());
             releases.next();
         }
     }

@@ -24,6 +24,7 @@ enum class Feature : std::uint8_t {
     offset,
     jitter,
     sporadic,
+    distances,  // that keep some releases apart
     given_releases,
     skipping,
     arrivals,
@@ -56,6 +57,7 @@ inline constexpr std::array<const char*, feature_count> feature_names = {
     "offsets",
     "jitter",
     "sporadic releases",
+    "least distances",
     "given releases",
     "skipped releases",
     "releases by blocks",
@@ -107,6 +109,7 @@ inline Features features_of(const Case& c) {
         has(Feature::offset, t.offset != 0);
         has(Feature::jitter, t.jitter != 0);
         has(Feature::sporadic, t.extra_gap != 0);
+        has(Feature::distances, !t.distances.empty() && t.releases.empty());
         has(Feature::given_releases, !t.releases.empty());
         has(Feature::skipping, t.skip);
         has(Feature::arrivals, t.arrival.has_value());

@@ -122,6 +122,9 @@ class Generator {
             task.core = task.master = static_cast<std::uint32_t>(dice_.below(masters));
             task.priority = dice_.between(0, priorities);
             task.deadline = deadline != 0 ? deadline : task.deadline;
+            if (dice_.one_in(4)) {
+                keep_distances(task);
+            }
             task.skip = skips && !dice_.one_in(3);
             if (workers != 0 && dice_.one_in(2)) {
                 offload(task, static_cast<std::uint32_t>(masters + dice_.below(workers)), stops);
@@ -180,6 +183,15 @@ class Generator {
             }
         }
         return task;
+    }
+
+    // Bursts: some releases close to one another, or as close as their jitter brings them, and then none.
+    void keep_distances(sim::Task& task) {
+        Time at = 0;
+        for (std::uint64_t n = 1 + dice_.below(5); n > 0; --n) {
+            at += 1 + scale_ * dice_.between(0, n == 1 ? 40 : 8);
+            task.distances.push_back(at);
+        }
     }
 
     // Some time, where none is not allowed.

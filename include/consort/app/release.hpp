@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "consort/app/spacing.hpp"
+
 namespace consort::app {
 
 // Instants and durations in ticks of whoever uses them; 0 and more but for `absent`. Signed, so that a
@@ -112,25 +114,29 @@ class Arrivals {
 };
 
 // The release that a block causes, under an arrival curve with jitter: due `apart` after the task's last job
-// at the earliest, and no more than `jitter` before the block came; released when it is due and the block is
-// there. So no more jobs are released than an analysis counts with.
+// at the earliest, and no more than `jitter` before the block came; released when it is due, the block is
+// there, and the task's least distances allow it. So no more jobs are released than an analysis counts with.
 struct ArrivalRelease {
     Time nominal = 0;
     Time actual = 0;
 
-    // earliest: the last job's nominal release + apart, 0 for the first one. arrival: `absent` if the block
-    // came too long ago to be known.
-    [[nodiscard]] static constexpr ArrivalRelease of(Time arrival, Time jitter, Time earliest) noexcept {
+    // earliest: the last job's nominal release + apart, 0 for the first one. spaced: what the distances
+    // allow. arrival: `absent` if the block came too long ago to be known.
+    [[nodiscard]] static constexpr ArrivalRelease of(Time arrival, Time jitter, Time earliest,
+                                                     Time spaced = 0) noexcept {
         ArrivalRelease release;
+        earliest = spaced - jitter > earliest ? spaced - jitter : earliest;
         release.nominal = arrival - jitter > earliest ? arrival - jitter : earliest;
         release.actual = arrival > release.nominal ? arrival : release.nominal;
+        release.actual = spaced > release.actual ? spaced : release.actual;
         return release;
     }
 };
 
 // When a task is released. Periodic: offset + k * period, each up to `jitter` later. Sporadic: the same with
 // up to `extra_gap` more between two releases. Given: exactly `given`, in order; the rest counts for nothing
-// but the jitter. By arrivals: one job a block, at least `period` apart but for the jitter.
+// but the jitter. By arrivals: one job a block, at least `period` apart but for the jitter. Where a release
+// would come closer to those before it than `distances` allow, it comes later, and if need be is due later.
 struct ReleaseRule {
     Time period = 1;
     Time extra_gap = 0;
@@ -141,6 +147,7 @@ struct ReleaseRule {
     // The number of its first job: not 0 where it goes on after a change of mode.
     std::uint64_t first_job = 0;
     const Arrivals* arrivals = nullptr;
+    Distances distances{};
 };
 
 // The releases of a task, one after another.
@@ -148,7 +155,7 @@ class Releases {
   public:
     constexpr Releases() noexcept = default;
     constexpr Releases(const ReleaseRule& rule, const Draw& draw, Spread spread) noexcept
-        : rule_(rule), draw_(draw), spread_(spread), job_(rule.first_job) {
+        : rule_(rule), draw_(draw), spread_(spread), job_(rule.first_job), spacing_(rule.distances) {
         if (rule_.arrivals != nullptr) {
             await(0);
         } else {
@@ -162,9 +169,9 @@ class Releases {
     [[nodiscard]] constexpr Time actual() const noexcept { return actual_; }
     // What must come before the end of a run for the run to have the job: that it is due, or its block.
     [[nodiscard]] constexpr Time cause() const noexcept { return cause_; }
-    // By how much its block came before it was due, as far as that is known.
+    // By how much its block came before it may be released, as far as that is known.
     [[nodiscard]] constexpr Time early() const noexcept {
-        return cause_ != absent && nominal_ > cause_ ? nominal_ - cause_ : 0;
+        return rule_.arrivals != nullptr && cause_ != absent ? actual_ - cause_ : 0;
     }
     // Its number, from 0.
     [[nodiscard]] constexpr std::uint64_t job() const noexcept { return job_; }
@@ -176,10 +183,12 @@ class Releases {
             return false;
         }
         const Time arrival = (*rule_.arrivals)[job_];
-        const ArrivalRelease release = ArrivalRelease::of(arrival, rule_.jitter, earliest_);
+        const ArrivalRelease release =
+            ArrivalRelease::of(arrival, rule_.jitter, earliest_, spacing_.earliest());
         nominal_ = release.nominal;
         actual_ = release.actual;
         cause_ = arrival;
+        spacing_.released(actual_);
         return true;
     }
 
@@ -207,13 +216,20 @@ class Releases {
     }
 
     constexpr void place(Time nominal) noexcept {
+        const bool spaced = rule_.distances.count != 0 && rule_.given_count == 0 && nominal != never;
+        const Time earliest = spaced ? spacing_.earliest() : 0;
+        // It comes at most its jitter late.
+        nominal = earliest - rule_.jitter > nominal ? earliest - rule_.jitter : nominal;
         nominal_ = cause_ = nominal;
         Time actual = nominal;
         if (rule_.jitter != 0 && nominal != never) {
             actual = after(nominal, draw_(spread_, Choice::jitter, job_, 0, rule_.jitter));
             actual = actual < actual_ ? actual_ : actual;
         }
-        actual_ = actual;
+        actual_ = actual < earliest ? earliest : actual;
+        if (spaced) {
+            spacing_.released(actual_);
+        }
     }
 
     ReleaseRule rule_{};
@@ -224,6 +240,7 @@ class Releases {
     Time actual_ = 0;
     Time cause_ = 0;
     Time earliest_ = 0;  // of a block's job
+    Spacing spacing_{};
 };
 
 // How long a job executes: between best and worst, or, where given, these in turn.

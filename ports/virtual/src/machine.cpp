@@ -66,6 +66,13 @@ void check_task(const System& system, std::size_t i, bool observed) {
                 "releases must be 0 or more, in order, below 2^60");
         before = p.release.given[k];
     }
+    require(p.release.distances.count <= app::Distances::most, "task", i, "it has too many distances");
+    before = 1;
+    for (std::size_t k = 0; k < p.release.distances.count; ++k) {
+        require(in_range(p.release.distances.least[k]) && p.release.distances.least[k] >= before, "task", i,
+                "distances must be above 0, in order, below 2^60");
+        before = p.release.distances.least[k];
+    }
     for (std::size_t k = 0; k < p.execution.given_count; ++k) {
         require(in_range(p.execution.given[k]), "task", i,
                 "execution times must be 0 or more and below 2^60");

@@ -113,4 +113,11 @@ def _early(plan: Plan, task: str, channel: str, blocks: Blocks) -> str:
     if given.jitter_ps < blocks.most - blocks.least:
         spread = in_words(blocks.most - blocks.least)
         return f"how late they come in {channel} differs by {spread}: write 'jitter: {spread}' or more"
+    for steps, distance in enumerate(given.min_distances_ps, 1):
+        apart_by = max(0, steps * blocks.apart - (blocks.most - blocks.least))
+        if distance > apart_by:
+            return (
+                f"{steps + 1} blocks in {channel} may come within {in_words(apart_by)}, closer than"
+                " min_distances allow"
+            )
     return ""

@@ -18,7 +18,7 @@ from consort.analysis.cache_windows import CachedCore, by_windows
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words, least
 from consort.analysis.uniprocessor import UniTask, edf, fixed_priority
-from consort.analysis.unitask import Reloads
+from consort.analysis.unitask import Reloads, distances_in, spacing_of
 from consort.plan.types import PlannedSupply
 
 # How a worker chooses among the requests it finds: the most urgent task first (what `consort run` does), the
@@ -80,6 +80,9 @@ class MasterTask:
     offset: int | None = None
     # As of a UniTask; only where no job of the core waits.
     threshold: int | None = None
+    # As of a UniTask.
+    distances: tuple[int, ...] = ()
+    late: int = 0
 
     @property
     def returns(self) -> int:
@@ -246,6 +249,8 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
             task.level,
             task.offset,
             task.threshold,
+            task.distances,
+            task.late,
         )
         for task, suspension in zip(master.tasks, suspensions, strict=True)
     ]
@@ -313,6 +318,8 @@ def _suspending_under_edf(
                 task.deadline,
                 task.jitter,
                 task.blocking + (context_switch if len(tasks) > 1 else 0),
+                distances=task.distances,
+                late=task.late,
             )
         )
     found = edf(charged, core=core)
@@ -358,7 +365,18 @@ def _self_suspending(
 ) -> list[Bound]:
     if not any(suspensions):
         plain = [
-            UniTask(t.name, t.execution, t.period, t.deadline, t.jitter, t.blocking, t.level) for t in tasks
+            UniTask(
+                t.name,
+                t.execution,
+                t.period,
+                t.deadline,
+                t.jitter,
+                t.blocking,
+                t.level,
+                distances=t.distances,
+                late=t.late,
+            )
+            for t in tasks
         ]
         return fixed_priority(plain, preemptive=preemptive, context_switch=context_switch, core=core)
     levels = [i if task.level is None else task.level for i, task in enumerate(tasks)]
@@ -376,6 +394,7 @@ def _self_suspending(
         "consecutive releases of a task are due at least its period apart",
         "each release comes at most its jitter late",
         "releases at any moment: offsets between tasks are not made use of",
+        *spacing_of(tasks),
         *_suspends(tasks),
         "jobs of one task come, and run, in the order in which they are due",
         *_switches(context_switch),
@@ -392,7 +411,8 @@ def _self_suspending(
         blocking = task.blocking + held
         waits = [s + t.returns * max(blocking, held) for s, t in zip(suspensions, tasks, strict=True)]
         times = [t.period for t in tasks], [t.jitter for t in tasks]
-        tick = gcd(*execution, *waits, *times[0], *times[1], blocking)
+        spaced = (time for t in tasks if t.distances for time in (*t.distances, t.late))
+        tick = gcd(*execution, *waits, *times[0], *times[1], *spaced, blocking)
         raw = within_range(
             _engine.suspended_response,
             c=[c // tick for c in execution],
@@ -404,6 +424,7 @@ def _self_suspending(
             blocking=[blocking // tick if k == index else 0 for k in range(len(tasks))],
             level=levels,
             task=index,
+            distances=distances_in(tasks, tick),
         )
         response = None if raw["bound"] is None else raw["bound"] * tick
         notes: tuple[str, ...] = ()
@@ -430,7 +451,7 @@ def _self_suspending(
                 assumptions=tuple(assumptions),
                 explanation=()
                 if response is None
-                else _explain(tasks, execution, waits, blocking, index, raw),
+                else _explain(tasks, execution, waits, blocking, index, raw, tick),
                 notes=notes,
                 core=core,
             )
@@ -445,12 +466,13 @@ def _explain(
     blocking: int,
     index: int,
     raw: dict[str, Any],
+    tick: int,
 ) -> tuple[Step, ...]:
     """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
     task = tasks[index]
     oblivious = raw["method"] == "oblivious"
     earlier = raw["job"]
-    steps = Steps(-earlier * task.period)
+    steps = Steps(-raw["due"] * tick)
     steps.put("jitter", f"{task.name} comes late", task.jitter)
     steps.put("blocking", "what holds the core", blocking)
     for k, other in enumerate(tasks):

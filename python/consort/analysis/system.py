@@ -29,6 +29,7 @@ from consort.analysis.resources import (
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
 from consort.analysis.thresholds import check_thresholds
+from consort.analysis.unitask import least_distances
 from consort.model import System
 from consort.model.kinds import Service, Wait
 from consort.plan import Plan, PlannedTask, plan_of
@@ -218,6 +219,8 @@ def master_of(
                 remote=remote,
                 offset=None if task.sporadic else task.offset_ps,
                 threshold=None if task.threshold is None else len(names) - task.threshold,
+                distances=least_distances(task),
+                late=late.ps,
             )
         )
     if planned.supply is not None:

@@ -16,7 +16,7 @@ from consort.analysis.offsets import ANY_MOMENT, timed, timed_under_edf, with_of
 from consort.analysis.range import NOTE, OUT_OF_RANGE, within_range
 from consort.analysis.result import Bound, Step, Steps, in_words
 from consort.analysis.supply import ticks_of_supply, times_of, under
-from consort.analysis.unitask import HasSets, Reloads, reloading, ticks_of
+from consort.analysis.unitask import HasSets, Reloads, distances_in, reloading, spacing_of, ticks_of
 from consort.analysis.unitask import UniTask as UniTask
 from consort.analysis.unitask import utilization as utilization
 from consort.plan.types import PlannedSupply
@@ -79,6 +79,7 @@ def fixed_priority(
         + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end")
         + " fixed priorities",
         *RELEASES,
+        *spacing_of(tasks),
     ]
     if limits is not None:
         assumptions[0] += " with preemption thresholds: a job that has begun is preempted only by tasks above"
@@ -107,6 +108,7 @@ def fixed_priority(
             level=levels,
             task=index,
             supply=ticks_of_supply(supply, tick),
+            distances=distances_in(seen, tick),
             **how,
         )
         bound = Bound(
@@ -115,7 +117,7 @@ def fixed_priority(
             deadline=task.deadline,
             source=source if limits is None else FP_THRESHOLDS,
             assumptions=tuple(assumptions),
-            explanation=_explain(seen, index, raw, _blockers(levels, index, preemptive, limits)),
+            explanation=_explain(seen, index, raw, tick, _blockers(levels, index, preemptive, limits)),
             notes=_why_none(seen, levels, index, raw),
             core=core,
         )
@@ -148,6 +150,7 @@ def edf(
         + ("preemptive" if preemptive else "non-preemptive: a job that has begun runs to its end"),
         "deadlines count from when a job was due; jobs of equal deadline go in any order",
         *RELEASES,
+        *spacing_of(tasks),
     ]
     if context_switch:
         assumptions.append(f"two context switches of {in_words(context_switch)} are charged to each job")
@@ -166,6 +169,7 @@ def edf(
             task=index,
             preemptive=preemptive,
             supply=ticks_of_supply(supply, tick),
+            distances=distances_in(charged, tick),
         )
         results.append(
             Bound(
@@ -297,6 +301,7 @@ def _explain(
     tasks: Sequence[UniTask],
     index: int,
     raw: dict[str, Any],
+    tick: int,
     blockers: Sequence[int],
 ) -> tuple[Step, ...]:
     """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
@@ -304,9 +309,8 @@ def _explain(
         return ()
     task = tasks[index]
     earlier = raw["job"]
-    # The window begins when its first job comes, late by the jitter; the worst job is due that many periods
-    # later.
-    steps = Steps(-earlier * task.period)
+    # The window begins when its first job comes, late by the jitter; the worst job is due that much later.
+    steps = Steps(-raw["due"] * tick)
     steps.put(
         "jitter",
         f"{task.name} comes late" if not earlier else "the window's first job comes late",

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
+from typing import Protocol
 
+from consort.model.spacing import kept_without_jitter, long_run
+from consort.plan.types import PlannedTask
+
+_DOC = "docs/explanation/analyses.md"
 TIMES = ("execution", "period", "deadline", "jitter", "blocking")
 
 
@@ -18,7 +23,9 @@ class UniTask:
     `level` is its place in the order of priorities, 0 the most urgent. Tasks of one level may be served in
     any order: each may have to wait for the other. Without levels each task has one of its own, in the order
     given. `offset`: its jobs are due then and whole periods later; None: at any moment. `threshold`: a job
-    that has begun is preempted only by tasks of levels below it; None: its own level.
+    that has begun is preempted only by tasks of levels below it; None: its own level. `distances`: from a
+    release to the next, the one after that, …, at least; a job comes at most `late` after its release, which
+    is part of its jitter.
     """
 
     name: str
@@ -30,6 +37,8 @@ class UniTask:
     level: int | None = None
     offset: int | None = None
     threshold: int | None = None
+    distances: tuple[int, ...] = ()
+    late: int = 0
 
     def __post_init__(self) -> None:
         for what, least in (("execution", 1), ("period", 1), ("deadline", 1), ("jitter", 0), ("blocking", 0)):
@@ -70,10 +79,46 @@ def reloading(tasks: Sequence[UniTask], index: int, reload: int | Reloads) -> Se
 
 def utilization(tasks: Sequence[UniTask]) -> Fraction:
     """What the tasks ask for, as a share of the core."""
-    return sum((Fraction(task.execution, task.period) for task in tasks), Fraction(0))
+    return sum((task.execution / long_run(task.period, task.distances) for task in tasks), Fraction(0))
 
 
 def ticks_of(tasks: Sequence[UniTask], *others: int) -> tuple[dict[str, list[int]], int]:
     """The tasks' times in the largest unit that they and others are multiples of, and that unit in ps."""
-    tick = gcd(*(getattr(task, field) for task in tasks for field in TIMES), *others) or 1
+    spaced = (time for task in tasks if task.distances for time in (*task.distances, task.late))
+    tick = gcd(*(getattr(task, field) for task in tasks for field in TIMES), *spaced, *others) or 1
     return {field: [getattr(task, field) // tick for task in tasks] for field in TIMES}, tick
+
+
+class Spaced(Protocol):
+    """What has least distances: a task of a core as an analysis takes it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def distances(self) -> tuple[int, ...]: ...
+    @property
+    def late(self) -> int: ...
+
+
+def distances_in(tasks: Sequence[Spaced], tick: int) -> list[tuple[list[int], int]]:
+    """The tasks' least distances as the engine takes them; empty where none has any."""
+    if not any(task.distances for task in tasks):
+        return []
+    return [
+        ([time // tick for time in task.distances], task.late // tick if task.distances else 0)
+        for task in tasks
+    ]
+
+
+def least_distances(task: PlannedTask) -> tuple[int, ...]:
+    """Those of a description; releases without jitter are their minimum inter-arrival time apart, too."""
+    given = task.min_distances_ps
+    return given if task.jitter_ps else kept_without_jitter(task.period_ps, given)
+
+
+def spacing_of(tasks: Sequence[Spaced]) -> tuple[str, ...]:
+    """The assumption on releases that keep least distances."""
+    names = [task.name for task in tasks if task.distances]
+    if not names:
+        return ()
+    return (f"releases of {', '.join(names)} keep their min_distances ({_DOC}, theorem 31)",)

@@ -74,6 +74,8 @@ def _problems(made: Plan, most: int) -> Iterator[BadInput]:
             yield refuse(f"{here}.step", "the kernel moves a step's image; give the task a step")
         if task.sporadic:
             yield refuse(f"{here}.min_interarrival", "only periodic tasks are run; write 'period'")
+        if task.min_distances_ps:
+            yield refuse(f"{here}.min_distances", "the kernel's releases are a period apart; remove it")
         if task.jitter_ps:
             yield refuse(f"{here}.jitter", "the kernel releases its tasks at whole periods; remove it")
         if task.golden is not None:

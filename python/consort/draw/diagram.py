@@ -143,7 +143,7 @@ class _Drawing:
                 wcet = self.system.wcet(name)
                 if wcet is None:
                     return None
-                total += Fraction(wcet.value, task.interval.value)
+                total += wcet.value / task.long_run_interval
         return total or None
 
     def tasks(self, column: Column) -> None:

@@ -170,6 +170,9 @@ def _task(system: System, name: str, report: Report) -> list[str]:
 def _event(system: System, name: str, report: Report) -> str:
     task = system.tasks[name]
     interval = _time(name, task.interval, report)
+    if task.min_distances:
+        text = "MAST's bursts have one length each: its task may come as often as min_interarrival allows"
+        report.leave("min_distances", name, text)
     if task.sporadic:
         if task.jitter.value:
             report.leave("jitter", name, "a sporadic event of MAST has none")

@@ -97,7 +97,12 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
         thread["delay"] = task.offset.value // MICROSECOND
     if task.sporadic:
         report.change("release", name, "sporadic; as often as it can come")
-    for what, there in (("jitter", task.jitter.value > 0), ("bcet", task.bcet is not None)):
+    missing = (
+        ("jitter", task.jitter.value > 0),
+        ("min_distances", bool(task.min_distances)),
+        ("bcet", task.bcet is not None),
+    )
+    for what, there in missing:
         if there:
             report.leave(what, name, "rt-app has none")
     thread |= {"loop": -1, "run": run}

@@ -60,6 +60,8 @@ def jobs_of(system: System, core: str, report: Report) -> tuple[list[Job], int]:
             report.leave("preemption threshold", name, "the analysis takes each job to run to its end")
         if system.tasks[name].self_suspension:
             report.leave("self-suspension", name, "a job of the file does not wait")
+        if system.tasks[name].min_distances:
+            report.leave("min_distances", name, "jobs of the file come at any time within their jitter")
     tasks = [system.tasks[name] for name in names]
     hyperperiod = lcm(*(task.interval.value for task in tasks))
     last = max(task.offset.value for task in tasks)

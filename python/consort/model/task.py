@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Strict, Tag
@@ -20,6 +21,7 @@ from consort.model.quantities import Duration, Energy
 from consort.model.references import CppName, StepReference
 from consort.model.sharing import Accesses, CacheSets, Section
 from consort.model.sources import Golden, Input
+from consort.model.spacing import long_run
 from consort.model.textvalue import WrongValue
 
 
@@ -122,6 +124,12 @@ class Task(Sourced):
         default=None,
         description="Instead of a period: sporadic releases, at least this far apart.",
         examples=["10ms"],
+    )
+    min_distances: Annotated[tuple[Duration, ...], Strict(False)] = Field(
+        default=(),
+        description="The least time from the first to the second, the third, … of releases that follow one"
+        " another, jitter included: bursts. Of a sporadic task, or of one with jitter.",
+        examples=["[1ms, 2ms, 40ms]"],
     )
     # Depends on the period, which a failed validation may lack: pydantic then leaves the factory uncalled.
     deadline: Duration = Field(
@@ -245,6 +253,11 @@ class Task(Sourced):
         interval = self.period if self.period is not None else self.min_interarrival
         assert interval is not None, "a checked task has a period or a minimum inter-arrival time"
         return interval
+
+    @property
+    def long_run_interval(self) -> Fraction:
+        """In the long run no release comes earlier than so long after the one before [ps]."""
+        return long_run(self.interval.value, [distance.value for distance in self.min_distances])
 
     @property
     def step_to_run(self) -> StepReference:

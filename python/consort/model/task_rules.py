@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from consort.errors import BadInput
 from consort.model.costs import MODES
+from consort.model.distance_rules import distances_fit
 from consort.model.document import Location
 from consort.model.platform import Scratchpad
 from consort.model.problems import nearest
@@ -336,6 +337,7 @@ TASK_RULES: tuple[Callable[[View], Problems], ...] = (
     _wcet_where_placed,
     _costs,
     _sporadic,
+    distances_fit,
     _priorities,
     _scheduled_cores,
     _slots,

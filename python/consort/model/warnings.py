@@ -36,7 +36,7 @@ def _loads(system: System, document: Document) -> Iterator[BadInput]:
             own = (task.dispatch.send, task.dispatch.receive)
             parts.append((task.master, sum(part.value.value for part in own if part is not None)))
         for core, time in parts:
-            loads[core] = loads.get(core, Fraction(0)) + Fraction(time, task.interval.value)
+            loads[core] = loads.get(core, Fraction(0)) + time / task.long_run_interval
     for core, load in loads.items():
         supply = system.scheduling_of(core).supply
         if supply is not None:

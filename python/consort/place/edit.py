@@ -19,8 +19,8 @@ _AFTER = {
     "master": ("execution", "on"),
     "memory": ("size",),
     "on": ("execution", "period"),
-    "preemption_threshold": ("priority", "offset", "deadline", "min_interarrival", "period"),
-    "priority": ("offset", "deadline", "min_interarrival", "period"),
+    "preemption_threshold": ("priority", "offset", "deadline", "min_distances", "min_interarrival", "period"),
+    "priority": ("offset", "deadline", "min_distances", "min_interarrival", "period"),
 }
 
 

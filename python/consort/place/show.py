@@ -132,7 +132,7 @@ def loads(problem: Problem, system: System) -> dict[str, float]:
         asked: dict[str, Fraction] = {}
         for name, task in one.tasks.items():
             wcet = one.wcet(name)
-            share = Fraction(0 if wcet is None else wcet.picoseconds, task.interval.picoseconds)
+            share = (0 if wcet is None else wcet.value) / task.long_run_interval
             asked[task.on] = asked.get(task.on, Fraction(0)) + share
             asked.setdefault(task.released_by, Fraction(0))
         for core, share in asked.items():

@@ -209,6 +209,8 @@ def _step(task: PlannedTask) -> str:
 
 
 def _done(task: PlannedTask) -> Iterator[str]:
+    if task.min_distances_ps:
+        yield f"releases at least {', '.join(map(time_text, task.min_distances_ps))} from one on"
     if task.release == "sporadic":
         yield "released by a generator"
     elif task.release == "arrival":

@@ -127,6 +127,7 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         period_ps=task.interval.picoseconds,
         offset_ps=task.offset.picoseconds,
         jitter_ps=task.jitter.picoseconds,
+        min_distances_ps=tuple(distance.picoseconds for distance in task.min_distances),
         deadline_ps=task.deadline.picoseconds,
         wcet_ps=None if wcet is None else wcet.picoseconds,
         bcet_ps=None if bcet is None else bcet.picoseconds,

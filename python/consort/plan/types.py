@@ -145,6 +145,8 @@ class PlannedTask:
     """Or the shortest time between releases."""
     offset_ps: int
     jitter_ps: int
+    min_distances_ps: tuple[int, ...]
+    """From a release to the next, the one after that, …, at least, jitter included."""
     deadline_ps: int
     wcet_ps: int | None
     """Where it is placed, as it is executed."""

@@ -16,7 +16,17 @@ from consort.profile.figures import Proposal
 
 _WIDTH = 110
 # The keys that stand before these in a task, in the order of the reference.
-_BEFORE = ("jitter", "priority", "offset", "deadline", "min_interarrival", "period", "types", "step")
+_BEFORE = (
+    "jitter",
+    "priority",
+    "offset",
+    "deadline",
+    "min_distances",
+    "min_interarrival",
+    "period",
+    "types",
+    "step",
+)
 
 
 def edited(system: System, proposals: Sequence[Proposal], source: Mapping[str, Mapping[str, str]]) -> str:

@@ -191,6 +191,7 @@ class _Config:
             "worker_rank": task.worker_rank or 1,
             "period_ns": self.time(task.period_ps),
             "extra_gap_ns": self.time(task.extra_gap_ps),
+            "distances_ns": [self.time(distance) for distance in task.min_distances_ps],
             "arrival": None if task.arrival is None else self.channels.index(task.arrival),
             "offset_ns": self.time(task.offset_ps),
             "jitter_ns": self.time(task.jitter_ps),

@@ -107,6 +107,7 @@ def prepare(
             made_task.offset = offsets[name]
         for time in ("period", "extra_gap", "offset", "jitter", "deadline"):
             setattr(made_task, time, getattr(made_task, time) * time_scale)
+        made_task.distances = [distance * time_scale for distance in plan.tasks[name].min_distances_ps]
         made_task.skip = skips and plan.tasks[name].execution != "three-phase"
         made_task.one_in_flight = name in keeps
         tasks.append(made_task)

@@ -53,6 +53,7 @@ ENGINE, TICKS, CACHE, MEMORY = "the engine's", "tick by tick", "a cache's blocks
 TERMS = {
     "offsets": Term(17, "test_offsets", "attack", ENGINE, 100_000),
     "offsets-edf": Term(25, "test_offsets_edf", "attack", ENGINE, 300_000),
+    "min-distances": Term(31, "distances", "attack", ENGINE),
     "supply": Term(18, "test_supply", "attack", ENGINE, 100_000),
     "ceilings": Term(20, "test_resources", "attack", ENGINE, 1_000_000),
     "ceilings-locks": Term(20, "test_resources", "attack_with_locks", TICKS, 100_000),
@@ -72,6 +73,7 @@ TERMS = {
 WHAT = {
     "offsets": "offsets, fixed priorities",
     "offsets-edf": "offsets, EDF",
+    "min-distances": "bursts, least distances",
     "supply": "supplies",
     "ceilings": "resources, ceilings",
     "ceilings-locks": "resources, ceilings",

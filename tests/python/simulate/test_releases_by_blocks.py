@@ -71,6 +71,15 @@ def test_jitter_lets_a_block_come_late():
     assert ready == [30, 130, 230, 330]
 
 
+def test_blocks_that_come_closer_than_least_distances_allow_wait():
+    """Every second one: three within 250 us are too many."""
+    system = pair({"min_interarrival": 50, "min_distances": ["60us", "250us"]})
+    due, ready = released(system, "sink", 450)
+    assert due == ready == [30, 130, 280, 380, 530]
+    found = simulate(prepare(system), 450 * 10**6, choice="worst")
+    assert found.figures["sink"].early == 3
+
+
 def test_a_block_that_comes_too_early_waits_and_is_counted():
     system = pair({"min_interarrival": 130})
     assert released(system, "sink", 350)[0] == [30, 160, 290, 420]

@@ -42,9 +42,17 @@ def described(draw: st.DrawFn) -> Any:
             "wcet": wcet,
             "priority": i + 1,
         }
+        kind = draw(st.sampled_from(["local", "local", "offloaded", "three-phase"]))
+        if kind != "three-phase" and draw(st.booleans()):
+            apart = draw(st.lists(st.integers(1, 2 * period), min_size=1, max_size=4))
+            # The first of them must act: it is longer than the interval, or jitter shortens that.
+            sums = [sum(apart[: n + 1]) for n in range(len(apart))]
+            if "period" in task:
+                sums = [min(n * period, least) for n, least in enumerate(sums, 1)]
+            if task["jitter"] or ("period" not in task and sums[0] > period):
+                task["min_distances"] = [f"{least}us" for least in sums]
         if "period" in task:
             task["offset"] = draw(st.integers(0, period - 1))
-        kind = draw(st.sampled_from(["local", "local", "offloaded", "three-phase"]))
         if kind == "local":
             task["on"] = draw(st.sampled_from(masters))
             if draw(st.booleans()):

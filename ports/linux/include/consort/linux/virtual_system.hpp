@@ -72,6 +72,7 @@ inline virtual_time::Task read_virtual_task(const nlohmann::json& given, const s
              {"unload", &task.unload}}) {
         *time = required<app::Time>(given, key, where);
     }
+    task.plan.release.distances = read_distances(given, "distances", where);
     for (const auto& [key, flag] :
          std::initializer_list<std::pair<const char*, bool*>>{{"offloaded", &task.plan.offloaded},
                                                               {"skips", &task.plan.skips},

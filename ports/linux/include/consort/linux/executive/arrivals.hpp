@@ -91,8 +91,9 @@ inline std::shared_ptr<WriteTarget> announcing(std::shared_ptr<WriteTarget> targ
 class ArrivalReleases {
   public:
     ArrivalReleases() = default;
-    ArrivalReleases(ArrivalLine& line, Ticks distance, Ticks jitter) noexcept
-        : line_(&line), distance_(distance), jitter_(jitter) {}
+    ArrivalReleases(ArrivalLine& line, Ticks distance, Ticks jitter,
+                    const app::Distances& distances = {}) noexcept
+        : line_(&line), distance_(distance), jitter_(jitter), spacing_(distances) {}
 
     // Whether the next job's release is known: its block is announced.
     bool known() noexcept {
@@ -111,7 +112,7 @@ class ArrivalReleases {
     // Of a known release.
     [[nodiscard]] Ticks nominal() const noexcept { return nominal_; }
     [[nodiscard]] Ticks actual() const noexcept { return actual_; }
-    // By how much the block came before n(k).
+    // By how much the block came before its job may be released.
     [[nodiscard]] Ticks early() const noexcept { return early_; }
     [[nodiscard]] std::uint32_t job() const noexcept { return job_; }
     void next() noexcept {
@@ -125,17 +126,19 @@ class ArrivalReleases {
     void place(Ticks instant) noexcept {
         const auto time = [](Ticks ticks) { return static_cast<app::Time>(ticks); };
         const app::Time earliest = job_ == 0 ? 0 : time(nominal_ + distance_);
-        const auto release =
-            app::ArrivalRelease::of(instant == 0 ? app::absent : time(instant), time(jitter_), earliest);
+        const auto release = app::ArrivalRelease::of(instant == 0 ? app::absent : time(instant),
+                                                     time(jitter_), earliest, spacing_.earliest());
         nominal_ = static_cast<Ticks>(release.nominal);
         actual_ = static_cast<Ticks>(release.actual);
         early_ = instant != 0 ? actual_ - instant : 0;
+        spacing_.released(release.actual);
         known_ = true;
     }
 
     ArrivalLine* line_ = nullptr;
     Ticks distance_ = 0;
     Ticks jitter_ = 0;
+    app::Spacing spacing_{};
     std::uint32_t job_ = 0;
     bool known_ = false;
     Ticks nominal_ = 0;

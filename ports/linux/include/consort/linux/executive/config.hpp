@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "consort/app/spacing.hpp"
 #include "consort/linux/release_timer.hpp"
 #include "consort/task/job.hpp"
 #include "consort/task/miss_policy.hpp"
@@ -56,6 +57,7 @@ struct TaskConfig {
     int worker_rank = 1;
     std::uint64_t period_ns = 0;
     std::uint64_t extra_gap_ns = 0;
+    app::Distances distances_ns{};  // of its releases, from each to the next, the one after that, …
     // The channel whose blocks release the task, at least a period apart; else time does.
     std::optional<std::uint16_t> arrival;
     std::uint64_t offset_ns = 0;
@@ -263,6 +265,22 @@ E named(const nlohmann::json& object, const char* key, const std::string& where,
     throw std::invalid_argument(where + "." + key + ": '" + text + "' is not one of " + all);
 }
 
+inline app::Distances read_distances(const nlohmann::json& object, const char* key,
+                                     const std::string& where) {
+    app::Distances distances;
+    if (!object.contains(key)) {
+        return distances;
+    }
+    const auto given = required<std::vector<std::int64_t>>(object, key, where);
+    if (given.size() > app::Distances::most) {
+        throw std::invalid_argument(where + "." + key + ": at most " + std::to_string(app::Distances::most) +
+                                    " distances are taken");
+    }
+    distances.count = given.size();
+    std::copy(given.begin(), given.end(), distances.least);
+    return distances;
+}
+
 inline CoreConfig read_core(const nlohmann::json& object, const std::string& where) {
     CoreConfig core;
     core.name = required<std::string>(object, "name", where);
@@ -299,6 +317,7 @@ inline TaskConfig read_task(const nlohmann::json& object, const std::string& whe
     task.worker_rank = object.value("worker_rank", 1);
     task.period_ns = required<std::uint64_t>(object, "period_ns", where);
     task.extra_gap_ns = object.value("extra_gap_ns", std::uint64_t{0});
+    task.distances_ns = read_distances(object, "distances_ns", where);
     if (object.contains("arrival") && !object.at("arrival").is_null()) {
         task.arrival = required<std::uint16_t>(object, "arrival", where);
     }

@@ -135,6 +135,7 @@ inline app::Releases releases_of(const TaskConfig& task, const app::Draw& draw, 
     rule.extra_gap = static_cast<app::Time>(task.extra_gap_ns);
     rule.offset = static_cast<app::Time>(task.offset_ns);
     rule.jitter = static_cast<app::Time>(task.jitter_ns);
+    rule.distances = task.distances_ns;
     return {rule, draw, app::Spread::edges};
 }
 
@@ -220,8 +221,13 @@ class PreparedTask {
         end_ = start + Clock::from_ns(duration_ns);
         jobs_ = ~std::uint64_t{0};
         if (config_->arrival) {
+            app::Distances distances = config_->distances_ns;
+            for (std::size_t k = 0; k < distances.count; ++k) {
+                const auto ns = static_cast<std::uint64_t>(distances.least[k]);
+                distances.least[k] = static_cast<app::Time>(Clock::from_ns(ns));
+            }
             arrivals_ = {shared_->arrivals[index_], Clock::from_ns(config_->period_ns),
-                         Clock::from_ns(config_->jitter_ns)};
+                         Clock::from_ns(config_->jitter_ns), distances};
         } else if (config_->extra_gap_ns == 0) {
             jobs_ = first_job + planned_jobs(*config_, duration_ns);
             end_ = ~Ticks{0};
