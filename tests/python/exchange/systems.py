@@ -47,6 +47,9 @@ def tasks(draw: st.DrawFn, names: list[str], priorities: bool) -> dict[str, Any]
             task["deadline"] = f"{deadline}ps"
         if draw(st.booleans()):
             task["jitter"] = f"{draw(durations(0, interval))}ps"
+        if "period" not in task and draw(st.booleans()):
+            # A burst of two, and then a pause.
+            task["min_distances"] = [f"{interval}ps", f"{draw(durations(2 * interval + 1, 9 * interval))}ps"]
         worst = draw(durations(10**6, interval // 2))
         best = draw(durations(0, worst))
         if draw(st.booleans()):

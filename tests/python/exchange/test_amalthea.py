@@ -285,6 +285,71 @@ def test_spelling_of_release_3(tmp_path: Path) -> None:
     assert import_amalthea(path).system == import_amalthea(SMALL).system
 
 
+CURVE = '<entries numberOfOccurrences="2"><lowerTimeBorder value="30" unit="ms"/></entries>'
+TYPE = 'xsi:type="am:ArrivalCurveStimulus" xmi:id="rare?type=ArrivalCurveStimulus"'
+
+
+def entry(occurrences: int, apart: str) -> str:
+    border = f'<lowerTimeBorder value="{apart}" unit="ms"/>' if apart else ""
+    return f'<entries numberOfOccurrences="{occurrences}">{border}</entries>'
+
+
+@pytest.mark.parametrize(
+    ("entries", "apart", "distances"),
+    [
+        (entry(2, "1") + entry(3, "2") + entry(4, "40"), "1ms", ["1ms", "2ms", "40ms"]),
+        # More releases take no less time than fewer, and what the first one says already is no list.
+        (entry(5, "40") + entry(2, "1"), "1ms", ["1ms", "1ms", "1ms", "40ms"]),
+        (entry(2, "10") + entry(3, "20") + entry(4, ""), "10ms", None),
+    ],
+)
+def test_an_arrival_curve_is_least_distances(
+    tmp_path: Path, entries: str, apart: str, distances: list[str] | None
+) -> None:
+    imported = import_amalthea(edited(tmp_path, (CURVE, entries)))
+    valid(imported)
+    task = imported.system["tasks"]["alarm"]
+    assert (task["min_interarrival"], task.get("min_distances")) == (apart, distances)
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "inside", "apart", "distances"),
+    [
+        ("3", "4", "1", "1ms", ["1ms", "2ms", "48ms"]),
+        ("1", "4", "1", "46ms", None),
+        # The first of a burst may follow the last of the one before closer than they follow each other.
+        ("2", "48", "10", "2ms", ["2ms", "12ms"]),
+        ("40", "40", "1", "1ms", None),
+    ],
+)
+def test_periodic_bursts_are_least_distances(
+    tmp_path: Path, count: str, length: str, inside: str, apart: str, distances: list[str] | None
+) -> None:
+    text = "".join(
+        f'<{name} value="{value}" unit="ms"/>'
+        for name, value in (("recurrence", "50"), ("burstLength", length), ("occurrenceMinDistance", inside))
+    )
+    burst = TYPE.replace("ArrivalCurveStimulus", "PeriodicBurstStimulus") + f' occurrenceCount="{count}"'
+    file = edited(
+        tmp_path,
+        ("rare?type=ArrivalCurveStimulus", "rare?type=PeriodicBurstStimulus"),
+        (TYPE.replace("rare?type=ArrivalCurveStimulus", "rare?type=PeriodicBurstStimulus"), burst),
+        (CURVE, text),
+    )
+    imported = import_amalthea(file)
+    valid(imported)
+    task = imported.system["tasks"]["alarm"]
+    assert (task["min_interarrival"], task.get("min_distances")) == (apart, distances)
+
+
+def test_a_jitter_beyond_the_period_keeps_its_least_distance(tmp_path: Path) -> None:
+    jitter = '<upperBound value="20" unit="us"/></jitter>'
+    late = jitter.replace("20", "2500") + '<minDistance value="100" unit="us"/>'
+    imported = import_amalthea(edited(tmp_path, (jitter, late)))
+    task = next(t for t in imported.system["tasks"].values() if "jitter" in t)
+    assert (task["period"], task["jitter"], task["min_distances"]) == ("1ms", "2500us", ["100us"])
+
+
 def test_task_without_mapping_is_placed_and_said(tmp_path: Path) -> None:
     path = edited(tmp_path, ('<taskAllocation task="log?type=Task" scheduler="s1?type=TaskScheduler"/>', ""))
     imported = import_amalthea(path)

@@ -53,6 +53,7 @@ def timing(system: System) -> dict[str, Any]:
     return {
         name: (
             task.period, task.interval, task.deadline, task.offset, task.jitter, task.priority, task.on,
+            task.min_distances,
             system.wcet(name), system.bcet(name), system.scheduling_of(task.on).policy,
         )
         for name, task in system.tasks.items()
@@ -71,9 +72,10 @@ def test_elements_alone_hold_the_timing() -> None:
         "tasks": {
             "a": {"period": "1ms", "deadline": "900us", "offset": "3us", "jitter": "7ns", "wcet": "12us",
                   "bcet": "4us", "priority": 9, "on": "big-0"},
-            "b": {"min_interarrival": "5ms", "wcet": "20us", "priority": -4, "on": "big-0"},
+            "b": {"min_interarrival": "5ms", "min_distances": ["5ms", "30ms"], "wcet": "20us",
+                  "priority": -4, "on": "big-0"},
             "c": {"period": "10ms", "wcet": {"big": "2us", "little": "30us"}, "on": "rt-0"},
-            "d": {"period": "20ms", "wcet": "2us", "on": "big-1"},
+            "d": {"period": "20ms", "jitter": "50ms", "min_distances": ["1ms"], "wcet": "2us", "on": "big-1"},
         },
         "channels": {
             "x": {"kind": "sporadic", "from": "a", "to": ["b", "c"], "size": "96B", "memory": "ram"}
@@ -103,6 +105,7 @@ def test_elements_alone_never_understate_times(system: System) -> None:
         assert (other.interval, other.offset) == (task.interval, task.offset)
         # An arrival curve has no jitter: that of a sporadic task is among the extras.
         assert task.sporadic or other.jitter == task.jitter
+        assert task.jitter.value or other.min_distances == task.min_distances
 
 
 def test_model_edited_elsewhere_counts() -> None:

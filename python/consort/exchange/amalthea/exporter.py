@@ -15,9 +15,10 @@ from consort.exchange.amalthea.values import ceiling
 from consort.exchange.amalthea.writer import Node, document, reference, text
 from consort.exchange.report import Report
 from consort.exchange.xmltree import parse_xml
-from consort.model import Platform, System
+from consort.model import Platform, System, Task
 from consort.model.costs import cost_on
 from consort.model.quantities import Duration
+from consort.model.spacing import kept_without_jitter
 
 # The clock that a processor without one is written with: cycles are then nanoseconds.
 STAND_IN_HERTZ = 10**9
@@ -182,7 +183,9 @@ def _stimuli(root: Node, system: System) -> None:
     for name, task in system.tasks.items():
         if task.sporadic:
             stimulus = stimuli.named("stimuli", name, "ArrivalCurveStimulus", typed=True)
-            _time(stimulus.add("entries", numberOfOccurrences="2"), "lowerTimeBorder", task.interval)
+            for occurrences, least in enumerate(_distances(task), 2):
+                entry = stimulus.add("entries", numberOfOccurrences=str(occurrences))
+                _time(entry, "lowerTimeBorder", Duration(least))
             continue
         stimulus = stimuli.named("stimuli", name, "PeriodicStimulus", typed=True)
         if task.offset.value:
@@ -192,6 +195,16 @@ def _stimuli(root: Node, system: System) -> None:
             jitter = stimulus.add("jitter", "TimeBoundaries")
             _time(jitter, "lowerBound", Duration(0))
             _time(jitter, "upperBound", task.jitter)
+            if task.min_distances:
+                _time(stimulus, "minDistance", task.min_distances[0])
+
+
+def _distances(task: Task) -> tuple[int, ...]:
+    """From a release to the next, the one after that, …, as an arrival curve without jitter has them."""
+    given = tuple(distance.value for distance in task.min_distances)
+    if not given or task.jitter.value:
+        return (task.interval.value,)
+    return kept_without_jitter(task.interval.value, given)
 
 
 def _events(root: Node, system: System) -> None:

@@ -134,6 +134,8 @@ def _released(model: Model, element: Element, release: Release) -> dict[str, Any
     ):
         if value:
             task[key] = _duration(model, element, value, up=key in ("offset", "jitter"))
+    if release.distances:
+        task["min_distances"] = [_duration(model, element, least) for least in release.distances]
     return task
 
 

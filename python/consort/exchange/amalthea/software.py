@@ -9,6 +9,7 @@ from fractions import Fraction
 from consort.exchange.amalthea.model import Model
 from consort.exchange.amalthea.values import Bounds
 from consort.exchange.xmltree import Element
+from consort.model.spacing import MOST_DISTANCES
 
 # Runnable calls nested deeper than this are a recursion that the file spells out, or an attack.
 DEEPEST_CALLS = 100
@@ -29,6 +30,8 @@ class Release:
     apart: Fraction | None = None
     offset: Fraction = Fraction(0)
     jitter: Fraction = Fraction(0)
+    # From a release to the next, the one after that, …, at least.
+    distances: tuple[Fraction, ...] = ()
     # The id of the task that releases it.
     trigger: str | None = None
 
@@ -227,17 +230,24 @@ class Software:
             if not period:
                 raise reader.bad(stimulus, "has no recurrence; add one above 0")
             offset = reader.time(stimulus.child("offset")) or Fraction(0)
-            return Release(period=period, offset=offset, jitter=self._jitter(stimulus))
+            jitter = self._jitter(stimulus)
+            least = reader.time(stimulus.child("minDistance"))
+            # Without jitter the period says it.
+            spaced = (min(least, period),) if least and jitter else ()
+            return Release(period=period, offset=offset, jitter=jitter, distances=spaced)
+        if kind == "PeriodicBurst":
+            release = self._bursts(stimulus)
+            if release is not None:
+                return release
         if kind in ("RelativePeriodic", "Sporadic"):
             inner = stimulus.child("nextOccurrence") or stimulus.child("stimulusDeviation")
             bounds = reader.bounds(inner, reader.time) if inner is not None else None
             if bounds and bounds[0] > 0:
                 return Release(apart=bounds[0])
         if kind == "ArrivalCurve":
-            for entry in stimulus.all("entries"):
-                apart = reader.time(entry.child("lowerTimeBorder"))
-                if entry.get("numberOfOccurrences") == "2" and apart:
-                    return Release(apart=apart)
+            release = self._arrival_curve(stimulus)
+            if release is not None:
+                return release
         if kind == "InterProcess":
             return self._triggered(task, stimulus, above)
         if kind == "Single":
@@ -247,6 +257,54 @@ class Software:
         else:
             report.leave("stimulus", stimulus.get("name") or name, f"{stimulus.type} gives no least distance")
         return None
+
+    def _arrival_curve(self, stimulus: Element) -> Release | None:
+        """The least distances of its entries; None where two releases may come together."""
+        known: dict[int, Fraction] = {}
+        for entry in stimulus.all("entries"):
+            least = self.model.reader.time(entry.child("lowerTimeBorder"))
+            occurrences = entry.get("numberOfOccurrences")
+            if least and occurrences.isdigit():
+                known[int(occurrences)] = least
+        if 2 not in known:
+            return None
+        found, reached = [known[2]], known[2]
+        for count in range(3, max(known) + 1):
+            # More releases take no less time than fewer.
+            reached = max(reached, known.get(count, reached))
+            found.append(reached)
+            if len(found) == MOST_DISTANCES:
+                break
+        return self._spaced(stimulus, found, more=max(known) > MOST_DISTANCES + 1)
+
+    def _bursts(self, stimulus: Element) -> Release | None:
+        """So many releases anywhere in a part of each period; None where that does not keep them apart."""
+        reader = self.model.reader
+        period, inside = (reader.time(stimulus.child(key)) for key in ("recurrence", "occurrenceMinDistance"))
+        length = reader.time(stimulus.child("burstLength")) or Fraction(0)
+        often = stimulus.get("occurrenceCount")
+        if not period or not often.isdigit() or int(often) < 1:
+            return None
+        count, between = int(often), period - length
+        inside = inside or Fraction(0)
+        least = between if count == 1 else min(inside, between)
+        if least <= 0:
+            return None
+        # The last of a burst may be the end of its part, and the first of the next the beginning of that.
+        found = [
+            min(n * inside, between + (n - 1) * inside) for n in range(1, min(count, MOST_DISTANCES + 1))
+        ]
+        if count <= MOST_DISTANCES:
+            found.append(between + (count - 1) * inside)
+        return self._spaced(stimulus, found[:MOST_DISTANCES], more=count > MOST_DISTANCES)
+
+    def _spaced(self, stimulus: Element, least: list[Fraction], *, more: bool) -> Release:
+        if more:
+            text = f"only the distances of {MOST_DISTANCES + 1} releases are kept; more may then come"
+            self.model.report.change("stimulus", stimulus.get("name"), text)
+        # What the least distance says already is no list.
+        plain = all(distance <= n * least[0] for n, distance in enumerate(least, 1))
+        return Release(apart=least[0], distances=() if plain else tuple(least))
 
     def _jitter(self, stimulus: Element) -> Fraction:
         jitter = stimulus.child("jitter")
@@ -270,5 +328,6 @@ class Software:
             report.change(
                 "release", f"{name} by {source.get('name')}", "as often as the task that triggers it"
             )
-            release = replace(release, trigger=sources[0])
+            # How close its own releases come, the delay of its trigger decides.
+            release = replace(release, trigger=sources[0], distances=())
         return release
