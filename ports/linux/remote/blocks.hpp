@@ -76,6 +76,9 @@ class Blocks {
         }
     }
 
+    // Offset and length of each block.
+    [[nodiscard]] const std::map<std::size_t, std::size_t>& used() const { return used_; }
+
   private:
     void add_free(std::size_t offset, std::size_t length) {
         auto after = free_.lower_bound(offset);

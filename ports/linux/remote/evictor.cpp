@@ -53,7 +53,7 @@ void Pager::evict_until_told() noexcept {
     keep_own_descriptors();
     started_.fetch_add(1, release);
     while (!ending_.load(acquire)) {
-        if (free_.load(relaxed) < high_ && !lost()) {
+        if (free_.load(relaxed) < high_ && !lost() && !settling_.load(acquire)) {
             if (evict_batch()) {
                 continue;
             }
@@ -63,7 +63,8 @@ void Pager::evict_until_told() noexcept {
             continue;
         }
         wanted_.store(0, std::memory_order_seq_cst);
-        if ((free_.load(std::memory_order_seq_cst) < low_ && !lost()) || ending_.load(acquire)) {
+        const bool evicts = !lost() && !settling_.load(acquire);
+        if ((free_.load(std::memory_order_seq_cst) < low_ && evicts) || ending_.load(acquire)) {
             continue;
         }
         ::syscall(SYS_futex, &wanted_, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);

@@ -107,7 +107,7 @@ void on_sigbus(int number, siginfo_t* info, void* context) {
             if (pager != nullptr && pager->covers(address)) {
                 if (pager->abandoned()) {
                     pager->complain(address, Outcome::forked);
-                } else if (pager->serve(address, is_write(context))) {
+                } else if (pager->serve_timed(address, is_write(context))) {
                     errno = error;
                     return;
                 }

@@ -191,6 +191,9 @@ void Pager::prefetch_until_told() noexcept {
 
 void Pager::prefetch_some(const std::vector<std::uint32_t>& pages) noexcept {
     for (std::size_t i = 0; i < pages.size() && !ending_.load(acquire) && !lost();) {
+        if (settling_.load(acquire)) {
+            return;
+        }
         const std::uint32_t first = pages[i];
         std::size_t end = i + 1;
         while (end < pages.size() && end - i < most_pages && pages[end] == pages[end - 1] + 1) {

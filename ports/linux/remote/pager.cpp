@@ -91,12 +91,22 @@ Pager::Pager(const PagerOptions& options, std::unique_ptr<Transport> transport, 
 Pager::~Pager() {
     if (::getpid() != made_by_) {
         // A child after fork(): it has neither the threads nor the range.
-        evictor_.detach();
-        for (std::thread* each : {&handler_, &prefetcher_}) {
+        for (std::thread* each : {&evictor_, &handler_, &prefetcher_}) {
             if (each->joinable()) {
                 each->detach();
             }
         }
+        return;
+    }
+    stop();
+    ::close(stop_);
+    if (process_ >= 0) {
+        ::close(process_);
+    }
+}
+
+void Pager::stop() noexcept {
+    if (!evictor_.joinable()) {
         return;
     }
     {
@@ -115,10 +125,6 @@ Pager::~Pager() {
     }
     if (prefetcher_.joinable()) {
         prefetcher_.join();
-    }
-    ::close(stop_);
-    if (process_ >= 0) {
-        ::close(process_);
     }
 }
 
@@ -165,9 +171,26 @@ bool Pager::serve(std::uintptr_t address, bool write) noexcept {
     }
 }
 
+bool Pager::serve_timed(std::uintptr_t address, bool write) noexcept {
+    if (!options_.timed) {
+        return serve(address, write);
+    }
+    const auto now = [] {
+        timespec time{};
+        ::clock_gettime(CLOCK_MONOTONIC, &time);
+        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+               static_cast<std::uint64_t>(time.tv_nsec);
+    };
+    const std::uint64_t begun = now();
+    const bool served = serve(address, write);
+    counted_.fault_ns.fetch_add(now() - begun, relaxed);
+    return served;
+}
+
 // The page is busy. What it was before is in `word`.
 void Pager::make_writable(std::uint32_t page, std::uint32_t word) noexcept {
-    if (const int error = memory_.write_protect(page * page_bytes, page_bytes, false); error != 0) {
+    if (const int error = memory_.write_protect(page * page_bytes, page_bytes, false);
+        error != 0 && !settled_.load(acquire)) {
         lose(Outcome::out_of_memory);
     }
     words_[page].store(Page::with(word, PageState::resident) | Page::dirty, release);
@@ -270,7 +293,7 @@ void Pager::serve_in_handler() noexcept {
             }
             continue;
         }
-        if (!serve(fault.address, fault.write)) {
+        if (!serve_timed(fault.address, fault.write)) {
             poisoned_.store(true, release);
             const std::uintptr_t offset = fault.address - reinterpret_cast<std::uintptr_t>(base());
             // A signal that is sent does not reach a thread that blocks it.
@@ -346,7 +369,10 @@ Counters Pager::counters() const noexcept {
     made.waits = counted_.waits.load(relaxed);
     made.prefetched = counted_.prefetched.load(relaxed);
     made.corrected = counted_.corrected.load(relaxed);
-    transport_->count(made);
+    made.fault_ns = counted_.fault_ns.load(relaxed);
+    if (transport_ != nullptr) {
+        transport_->count(made);
+    }
     return made;
 }
 

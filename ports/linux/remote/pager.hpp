@@ -30,6 +30,7 @@ struct PagerOptions {
     std::uint32_t prefetch = most_pages;  // most pages that one fault brings
     Pages pages = Pages::copied;
     bool record = false;
+    bool timed = false;
 };
 
 class Pager {
@@ -51,12 +52,23 @@ class Pager {
     // Serves one fault; false where the page cannot be had, after a message on standard error. Safe in a
     // signal handler.
     bool serve(std::uintptr_t address, bool write) noexcept;
+    // The same, counting how long it takes where that was asked for.
+    bool serve_timed(std::uintptr_t address, bool write) noexcept;
 
     // Forgets what whole pages of the range hold: they read as zeros.
     void discard(std::size_t offset, std::size_t length) noexcept;
 
     // Gives or takes the right to write to whole pages; see Segment::protect.
     [[nodiscard]] bool protect(std::size_t offset, std::size_t length, bool writable) noexcept;
+
+    // Brings all pages of these ranges home to this process, while threads use them, and leaves the range to
+    // it as ordinary memory; nothing outside the ranges is in use. False where a page cannot be had: all is
+    // as before then. Nothing else of the pager is of use afterwards, but that faults under way are served.
+    struct Range {
+        std::size_t offset;
+        std::size_t bytes;
+    };
+    [[nodiscard]] bool settle(const std::vector<Range>& ranges) noexcept;
 
     // In a child after fork(): accesses end with SIGBUS from now on, and nothing else comes to lie there.
     void abandon() noexcept;
@@ -95,6 +107,8 @@ class Pager {
     void clear_home(std::uint32_t page, std::uint32_t count) noexcept;
     void make_writable(std::uint32_t page, std::uint32_t word) noexcept;
     void lose(Outcome why) noexcept;
+    void stop() noexcept;
+    bool bring_to_stay(std::uint32_t page, std::uint32_t end) noexcept;
 
     void evict_until_told() noexcept;
     bool evict_batch() noexcept;
@@ -122,6 +136,8 @@ class Pager {
     std::atomic<int> started_{0};                       // threads that hold their descriptors
     std::atomic<bool> ending_{false};
     std::atomic<bool> lost_{false};
+    std::atomic<bool> settling_{false};  // nothing is evicted, nor prefetched in the background
+    std::atomic<bool> settled_{false};   // the range is ordinary memory
     std::atomic<bool> abandoned_{false};
     std::atomic<bool> poisoned_{false};  // absent pages may be marked as such that cannot be had
     std::atomic<Outcome> why_lost_{Outcome::good};
@@ -131,7 +147,7 @@ class Pager {
     Recorder recorder_;
     struct {
         std::atomic<std::uint64_t> faults{0}, write_faults{0}, fetched{0}, zeroed{0}, evicted{0}, stored{0},
-            rescued{0}, waits{0}, prefetched{0}, corrected{0};
+            rescued{0}, waits{0}, prefetched{0}, corrected{0}, fault_ns{0};
     } counted_;
     // Of the evicting thread, made beforehand: it allocates nothing.
     Victims clean_;

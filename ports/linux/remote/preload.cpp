@@ -8,7 +8,8 @@
 // replicas, `plain` or `encrypted`, and servers, with tabs between. CONSORT_REMOTE_THRESHOLD [bytes],
 // CONSORT_REMOTE_FAULTS (in-thread, handler, polling), CONSORT_REMOTE_PREFETCH [pages],
 // CONSORT_REMOTE_PATIENCE_MS, CONSORT_REMOTE_RECONNECT_MS; and files: CONSORT_REMOTE_REPORT,
-// CONSORT_REMOTE_RECORD_SET, CONSORT_REMOTE_PREFETCH_SET.
+// CONSORT_REMOTE_RECORD_SET, CONSORT_REMOTE_PREFETCH_SET, and the socket CONSORT_REMOTE_CONTROL, by which
+// segments are attached and detached while the program runs (preload_control.cpp).
 #include "preload.hpp"
 
 #include <dlfcn.h>
@@ -19,12 +20,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -67,17 +71,59 @@ namespace {
 using namespace consort::remote;
 using namespace consort::remote::preloaded;
 
+// An area is never freed: threads of the program may look at it until the process is gone.
 struct Area {
-    Segment* segment;
+    Segment* segment;  // null once it was detached
     std::uintptr_t base;
     std::size_t bytes;
     Blocks blocks;
     bool has_rights = false;  // a program took the right to write from some pages
+    bool closing = false;     // nothing comes to lie there any more
+    // Its pages stayed when it was detached: it is ordinary memory, for what lies there already.
+    std::atomic<bool> ordinary{false};
+
+    Area(Segment* of, std::uintptr_t at, std::size_t size)
+        : segment(of), base(at), bytes(size), blocks(size) {}
 };
 
-// Never destroyed: threads of the program may allocate until the process is gone.
-std::vector<Area>* areas = nullptr;
-std::size_t threshold = static_cast<std::size_t>(-1);
+class Areas {
+  public:
+    // Throws std::invalid_argument where there are as many as there can be.
+    std::size_t add(Area* area) {
+        for (std::size_t i = 0; i < places_.size(); ++i) {
+            if (places_[i].load(std::memory_order_relaxed) == nullptr) {
+                places_[i].store(area, std::memory_order_release);
+                used_.store(std::max(used_.load(std::memory_order_relaxed), i + 1),
+                            std::memory_order_release);
+                return i;
+            }
+        }
+        throw std::invalid_argument("a program has at most 64 segments");
+    }
+    void remove(std::size_t place) noexcept { places_[place].store(nullptr, std::memory_order_release); }
+    [[nodiscard]] Area* at(std::size_t place) const noexcept {
+        return place < places_.size() ? places_[place].load(std::memory_order_acquire) : nullptr;
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return used_.load(std::memory_order_acquire); }
+    template <class Body>
+    void each(Body body) const {
+        for (std::size_t i = 0; i < size(); ++i) {
+            if (Area* area = at(i); area != nullptr) {
+                body(i, *area);
+            }
+        }
+    }
+
+  private:
+    std::array<std::atomic<Area*>, 64> places_{};
+    std::atomic<std::size_t> used_{0};
+};
+
+Areas areas;
+// What allocations from this size on are remote; none while there is no segment for them.
+constexpr std::size_t never = static_cast<std::size_t>(-1);
+std::atomic<std::size_t> threshold{never};
+std::size_t given_threshold = never;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 bool is_child = false;
 const char* report_file = nullptr;
@@ -85,41 +131,47 @@ const char* record_file = nullptr;
 
 class Held {
   public:
-    Held() {
+    Held() : before_(inside) {
         ::pthread_mutex_lock(&lock);
         inside = true;
     }
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
     ~Held() {
-        inside = false;
+        inside = before_;
         ::pthread_mutex_unlock(&lock);
     }
+
+  private:
+    bool before_;
 };
 
 Area* area_of(const void* pointer) {
-    if (areas != nullptr) {
-        for (Area& each : *areas) {
-            if (reinterpret_cast<std::uintptr_t>(pointer) - each.base < each.bytes) {
-                return &each;
-            }
+    for (std::size_t i = 0; i < areas.size(); ++i) {
+        if (Area* area = areas.at(i);
+            area != nullptr && reinterpret_cast<std::uintptr_t>(pointer) - area->base < area->bytes) {
+            return area;
         }
     }
     return nullptr;
 }
 
 bool wanted(std::size_t bytes) {
-    return bytes >= threshold && !inside;
+    return bytes >= threshold.load(std::memory_order_relaxed) && !inside;
 }
 
 // A new block; null with ENOMEM where no segment has room: what is to be remote does not become local unseen.
 void* allocate(std::size_t bytes, std::size_t alignment) {
     if (bytes <= PTRDIFF_MAX) {
         const Held held;
-        for (Area& each : *areas) {
-            const std::size_t at = each.blocks.allocate(bytes, std::max(alignment, page_bytes), each.base);
+        for (std::size_t i = 0; i < areas.size(); ++i) {
+            Area* each = areas.at(i);
+            if (each == nullptr || each->closing) {
+                continue;
+            }
+            const std::size_t at = each->blocks.allocate(bytes, std::max(alignment, page_bytes), each->base);
             if (at != Blocks::none) {
-                return reinterpret_cast<void*>(each.base + at);  // NOLINT: an address in a mapping
+                return reinterpret_cast<void*>(each->base + at);  // NOLINT: an address in a mapping
             }
         }
     }
@@ -135,6 +187,12 @@ void release(Area& area, const void* pointer, std::size_t bytes) {
         return;
     }
     const std::size_t at = reinterpret_cast<std::uintptr_t>(pointer) - area.base;
+    if (area.ordinary.load(std::memory_order_acquire)) {
+        ::syscall(SYS_madvise, area.base + at, bytes, MADV_DONTNEED);
+        const Held held;
+        area.blocks.release(at, bytes);
+        return;
+    }
     // Before another thread can get the block: it reads as zeros again, and can be written to.
     area.segment->discard(at, bytes);
     if (area.has_rights && !area.segment->protect(at, bytes, Rights::read_write)) {
@@ -209,36 +267,46 @@ void prefetch(const char* path) {
             throw std::invalid_argument(std::string(path) + ": its first line has to be 'segment'");
         }
     }
-    if (texts.size() != areas->size()) {
+    if (texts.size() != areas.size()) {
         throw std::invalid_argument(std::string(path) + ": it is of " + std::to_string(texts.size()) +
-                                    " segments, and " + std::to_string(areas->size()) + " are attached");
+                                    " segments, and " + std::to_string(areas.size()) + " are attached");
     }
     for (std::size_t i = 0; i < texts.size(); ++i) {
-        Area& area = (*areas)[i];
+        Area& area = *areas.at(i);
         area.segment->prefetch(read_pages(texts[i], static_cast<std::uint32_t>(area.bytes / page_bytes)));
     }
 }
 
+std::size_t add_segment(const std::string& line) {
+    auto segment = std::make_unique<Segment>(options_of(line));
+    const auto base = reinterpret_cast<std::uintptr_t>(segment->data());
+    auto area = std::make_unique<Area>(segment.get(), base, segment->bytes());
+    const std::size_t place = areas.add(area.get());
+    static_cast<void>(segment.release());
+    static_cast<void>(area.release());
+    return place;
+}
+
 int start() {
     std::istringstream lines(setting("CONSORT_REMOTE_SEGMENTS", ""));
-    auto* made = new std::vector<Area>;
     record_file = std::getenv("CONSORT_REMOTE_RECORD_SET");
     for (std::string line; std::getline(lines, line);) {
-        auto* segment = new Segment(options_of(line));
-        made->push_back({segment, reinterpret_cast<std::uintptr_t>(segment->data()), segment->bytes(),
-                         Blocks(segment->bytes())});
+        add_segment(line);
     }
-    if (made->empty()) {
+    if (areas.size() == 0) {
         throw std::invalid_argument("CONSORT_REMOTE_SEGMENTS names no segment");
     }
     in_thread = faults_of(setting("CONSORT_REMOTE_FAULTS", "handler")) == Faults::in_thread;
-    areas = made;
     attached = true;
     report_file = std::getenv("CONSORT_REMOTE_REPORT");
     if (const char* path = std::getenv("CONSORT_REMOTE_PREFETCH_SET"); path != nullptr) {
         prefetch(path);
     }
-    threshold = std::stoull(setting("CONSORT_REMOTE_THRESHOLD", "1048576"));
+    given_threshold = std::stoull(setting("CONSORT_REMOTE_THRESHOLD", "1048576"));
+    if (const char* path = std::getenv("CONSORT_REMOTE_CONTROL"); path != nullptr) {
+        listen_at(path);
+    }
+    threshold = given_threshold;
     return consort::linux_port::good;
 }
 
@@ -246,7 +314,7 @@ void in_child() {
     // It has no segments: what it allocates is its own, and what it had there is not to be touched.
     is_child = true;
     attached = false;
-    threshold = static_cast<std::size_t>(-1);
+    threshold = never;
     lock = PTHREAD_MUTEX_INITIALIZER;
     inside = false;
 }
@@ -273,7 +341,10 @@ void write_report() {
     }
     std::fprintf(file, "{\"segments\": [");
     const char* before = "";
-    for (const Area& each : *areas) {
+    areas.each([&](std::size_t, const Area& each) {
+        if (each.segment == nullptr) {
+            return;
+        }
         const Counters c = each.segment->counters();
         std::fprintf(file,
                      "%s{\"faults\": %ju, \"write_faults\": %ju, \"fetched\": %ju, \"zeroed\": %ju, "
@@ -283,7 +354,7 @@ void write_report() {
                      before, c.faults, c.write_faults, c.fetched, c.zeroed, c.evicted, c.stored, c.rescued,
                      c.waits, c.prefetched, c.corrected, c.reconnected, c.replicas_lost);
         before = ", ";
-    }
+    });
     std::fprintf(file, "]}\n");
     if (std::fclose(file) != 0) {
         say({"consort remote: the report in ", report_file, " is not whole: ", std::strerror(errno), "\n"});
@@ -294,9 +365,11 @@ void write_report() {
 void write_record() {
     const std::string beside = std::string(record_file) + ".new";
     std::ofstream file(beside, std::ios::trunc);
-    for (const Area& each : *areas) {
-        file << "segment\n" << write_pages(each.segment->recorded());
-    }
+    areas.each([&](std::size_t, const Area& each) {
+        if (each.segment != nullptr && !each.ordinary) {
+            file << "segment\n" << write_pages(each.segment->recorded());
+        }
+    });
     file.close();
     if (!file || std::rename(beside.c_str(), record_file) != 0) {
         say({"consort remote: the working set cannot be written to ", record_file, ": ", std::strerror(errno),
@@ -306,10 +379,11 @@ void write_record() {
 }
 
 __attribute__((destructor)) void end() {
-    if (areas == nullptr || is_child) {
+    if (!attached || is_child) {
         return;
     }
     inside = true;
+    stop_listening();
     if (report_file != nullptr) {
         write_report();
     }
@@ -324,7 +398,89 @@ int fail(int error) {
     return -1;
 }
 
+// Bytes of blocks that lie there.
+std::size_t used_in(const Area& area) {
+    std::size_t bytes = 0;
+    for (const auto& [offset, length] : area.blocks.used()) {
+        bytes += length;
+    }
+    return bytes;
+}
+
+Area& area_numbered(std::size_t place) {
+    Area* area = areas.at(place);
+    if (area == nullptr || area->ordinary) {
+        throw std::invalid_argument("there is no segment " + std::to_string(place));
+    }
+    return *area;
+}
+
+// Large allocations are remote where there is a segment for them.
+void set_threshold() {
+    bool any = false;
+    areas.each([&](std::size_t, const Area& each) { any = any || !each.closing; });
+    threshold = any ? given_threshold : never;
+}
+
 }  // namespace
+
+namespace consort::remote::preloaded {
+
+std::size_t attach(const std::string& line) {
+    const std::size_t place = add_segment(line);
+    const Held held;
+    set_threshold();
+    return place;
+}
+
+std::string detach(std::size_t place, bool stays) {
+    Area& area = area_numbered(place);
+    std::vector<Segment::Block> blocks;
+    std::size_t used = 0;
+    {
+        const Held held;
+        used = used_in(area);
+        if (used != 0 && !stays) {
+            throw std::invalid_argument(std::to_string(used) + " bytes lie there, in " +
+                                        std::to_string(area.blocks.used().size()) +
+                                        " blocks; let their pages come home: --home");
+        }
+        area.closing = true;
+        set_threshold();
+        for (const auto& [offset, length] : area.blocks.used()) {
+            blocks.push_back({offset, length});
+        }
+    }
+    if (used == 0) {
+        areas.remove(place);
+        delete area.segment;  // NOLINT(cppcoreguidelines-owning-memory): its area goes on without it
+        area.segment = nullptr;
+        return "detached";
+    }
+    if (!area.segment->settle(blocks)) {
+        const Held held;
+        area.closing = false;
+        set_threshold();
+        throw std::system_error(EIO, std::generic_category(), "not all pages can be had; it stays attached");
+    }
+    area.ordinary.store(true, std::memory_order_release);
+    return "detached; " + std::to_string(used) + " bytes came home";
+}
+
+std::string listing() {
+    std::string text;
+    areas.each([&](std::size_t place, const Area& each) {
+        if (each.ordinary || each.segment == nullptr) {
+            return;
+        }
+        const Held held;
+        text += std::to_string(place) + "\t" + std::to_string(each.bytes) + "\t" +
+                std::to_string(used_in(each)) + "\t" + (each.segment->lost() ? "lost" : "attached") + "\n";
+    });
+    return text;
+}
+
+}  // namespace consort::remote::preloaded
 
 // --- what programs call
 // --------------------------------------------------------------------------------------
@@ -498,7 +654,7 @@ CONSORT_EXPORT void* mremap(void* old, std::size_t had, std::size_t bytes, int f
 
 CONSORT_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexcept {
     Area* area = area_of(address);
-    if (area == nullptr) {
+    if (area == nullptr || area->ordinary.load(std::memory_order_acquire)) {
         return static_cast<int>(::syscall(SYS_madvise, address, bytes, advice));
     }
     if (advice == MADV_DONTNEED) {
@@ -517,7 +673,7 @@ CONSORT_EXPORT int madvise(void* address, std::size_t bytes, int advice) noexcep
 
 CONSORT_EXPORT int mprotect(void* address, std::size_t bytes, int protection) noexcept {
     Area* area = area_of(address);
-    if (area == nullptr || is_child) {
+    if (area == nullptr || is_child || area->ordinary.load(std::memory_order_acquire)) {
         return static_cast<int>(::syscall(SYS_mprotect, address, bytes, protection));
     }
     const std::size_t at = reinterpret_cast<std::uintptr_t>(address) - area->base;

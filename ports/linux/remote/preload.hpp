@@ -7,6 +7,8 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <cstddef>
+#include <string>
 
 #define CONSORT_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -18,6 +20,16 @@ extern thread_local bool inside;
 extern bool attached;
 // Whether the faulting threads serve their faults, on SIGBUS.
 extern bool in_thread;
+
+// What another program may order: to attach a segment (a line as in CONSORT_REMOTE_SEGMENTS; its number), to
+// detach one, whose pages come home first where they are to stay, and to say what is attached. They throw as
+// Segment does, and std::invalid_argument where it cannot be.
+std::size_t attach(const std::string& line);
+std::string detach(std::size_t place, bool stays);
+std::string listing();
+// Orders come by the socket at this path, from this user alone, and are served by a thread of its own.
+void listen_at(const char* path);
+void stop_listening() noexcept;
 
 // Says it on standard error, once for each flag.
 void say_once(std::atomic_flag& said, const char* words);

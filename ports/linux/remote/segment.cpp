@@ -8,8 +8,8 @@
 namespace consort::remote {
 
 Segment::Segment(const SegmentOptions& options) {
-    const PagerOptions wanted{options.bytes,    options.cache_bytes, options.faults,
-                              options.prefetch, options.pages,       options.record};
+    const PagerOptions wanted{options.bytes, options.cache_bytes, options.faults, options.prefetch,
+                              options.pages, options.record,      options.timed};
     Pager::check(wanted);
     if (options.reconnect.count() < 0 || options.reconnect > std::chrono::hours(1)) {
         throw std::invalid_argument("reconnect: 0 to 1 h");
@@ -55,6 +55,18 @@ std::vector<std::uint32_t> Segment::recorded() const {
 }
 void Segment::prefetch(std::vector<std::uint32_t> pages) {
     pager_->prefetch(std::move(pages));
+}
+bool Segment::settle(const std::vector<Block>& blocks) {
+    std::vector<Pager::Range> ranges;
+    ranges.reserve(blocks.size());
+    for (const Block& each : blocks) {
+        ranges.push_back({each.offset, each.bytes});
+    }
+    if (!pager_->settle(ranges)) {
+        return false;
+    }
+    fault_signal::remove(pager_.get());
+    return true;
 }
 bool Segment::lost() const noexcept {
     return pager_->lost();

@@ -105,7 +105,7 @@ UserFault::UserFault(std::size_t bytes, Faults faults, int memory)
 }
 
 UserFault::~UserFault() {
-    if (::getpid() == process_) {
+    if (::getpid() == process_ && !left_) {
         ::munmap(base_, bytes_);
     }
     ::close(descriptor_);
@@ -201,6 +201,14 @@ void UserFault::drop(std::size_t offset, std::size_t length) const noexcept {
 bool UserFault::poison(std::size_t offset) const noexcept {
     PoisonOrder order{{reinterpret_cast<std::uintptr_t>(base_) + offset, 4096}, 0, 0};
     return ::ioctl(descriptor_, poison_request, &order) == 0;
+}
+
+bool UserFault::leave() noexcept {
+    // Of a child, too, from now on.
+    ::syscall(SYS_madvise, base_, bytes_, MADV_DOFORK);
+    uffdio_range range{reinterpret_cast<std::uintptr_t>(base_), bytes_};
+    left_ = ::ioctl(descriptor_, UFFDIO_UNREGISTER, &range) == 0;
+    return left_;
 }
 
 void UserFault::abandon() const noexcept {

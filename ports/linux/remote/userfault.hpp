@@ -44,6 +44,8 @@ class UserFault {
     void drop(std::size_t offset, std::size_t length) const noexcept;
     // Each access to this absent page ends with SIGBUS until it is dropped; false before Linux 6.6.
     [[nodiscard]] bool poison(std::size_t offset) const noexcept;
+    // The range becomes ordinary memory of this process, with what is in it; it is not unmapped any more.
+    [[nodiscard]] bool leave() noexcept;
     // In a child after fork(), which has no such range: an access there ends with SIGBUS.
     void abandon() const noexcept;
     // Lets a thread that waits for this page try again.
@@ -58,6 +60,7 @@ class UserFault {
     int process_;  // that made it: a child after fork() has no such range
     int descriptor_ = -1;
     bool in_thread_;
+    bool left_ = false;
 };
 
 }  // namespace consort::remote

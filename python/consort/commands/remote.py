@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,16 @@ from consort.commands.remote_module import module
 from consort.errors import BadInput
 from consort.model.quantities import Duration, Size
 from consort.model.textvalue import WrongValue
-from consort.remote import loaded, pager, window
+from consort.remote import loaded, pager, programs, window
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
+PROGRAM = click.option(
+    "--program",
+    type=click.IntRange(1),
+    metavar="PID",
+    help="Of a program that `consort remote run` started, while it runs.",
+)
 IN_KERNEL = click.option(
     "--module", "in_kernel", is_flag=True, help="As memory of this machine, by the kernel module remap."
 )
@@ -45,7 +52,9 @@ command.add_command(module)
     epilog="Example: consort remote attach demo --size 64KiB --rights r --wave demo.fst",
 )
 @click.argument("name")
-@click.option("--size", required=True, help="Bytes of the window, with a unit; a multiple of 4KiB.")
+@click.option(
+    "--size", help="Bytes of the window, with a unit; a multiple of 4KiB. Needed but for --program."
+)
 @click.option("--address", default="0x400000000", show_default=True, help="Where the processor sees it.")
 @click.option("--offset", default="0", show_default=True, help="Where it begins in the remote memory.")
 @click.option("--link", type=int, default=0, show_default=True)
@@ -57,12 +66,13 @@ command.add_command(module)
     help="Record all signals as .fst; of the first window.",
 )
 @IN_KERNEL
+@PROGRAM
 @click.option(
     "--node", type=click.IntRange(0, 4095), help="With --module: the NUMA node. Default: one of its own."
 )
 def attach(
     name: str,
-    size: str,
+    size: str | None,
     address: str,
     offset: str,
     link: int,
@@ -70,13 +80,23 @@ def attach(
     rights: str,
     wave: Path | None,
     in_kernel: bool,
+    program: int | None,
     node: int | None,
 ) -> None:
     """Attach a segment of remote memory as NAME; start the hardware where it does not run.
 
-    With --module it becomes memory of this machine, online and movable. Exit status 2: the driver refuses the
-    window, and says why. 3: its tools are not there, or the module is not loaded.
+    With --module it becomes memory of this machine, online and movable. With --program NAME is a segment as
+    `consort remote run --attach` takes it, for a program that runs. Exit status 2: the driver or the server
+    refuses it, and says why. 3: its tools are not there, or the module is not loaded.
     """
+    if program is not None:
+        if size is not None or in_kernel or wave is not None:
+            raise BadInput("NAME says all of the segment: memory,size=1GiB", field="--program")
+        number = programs.attach(program, pager.Attachment.parse(name))
+        click.echo(f"{number}: attached to {program}")
+        return
+    if size is None:
+        raise BadInput("how large is the window? write --size 64KiB", field="--size")
     if not NAME.fullmatch(name):
         raise BadInput(f"{name!r} is no name: letters, digits, and _ . - after the first", field="NAME")
     size_bytes = _size("--size", size)
@@ -140,12 +160,25 @@ def _number(field: str, text: str) -> int:
 
 @command.command(context_settings=SETTINGS, epilog="Example: consort remote detach demo")
 @click.argument("name")
+@click.option("--home", is_flag=True, help="With --program: what lies there comes home first, and stays.")
 @IN_KERNEL
-def detach(name: str, in_kernel: bool) -> None:
+@PROGRAM
+def detach(name: str, home: bool, in_kernel: bool, program: int | None) -> None:
     """Detach the window NAME; with the last one the hardware, and what its memory holds, ends.
 
-    With --module its pages in use are migrated to other memory first. Exit status 1: they cannot be.
+    With --module its pages in use are migrated to other memory first. Exit status 1: they cannot be. With
+    --program NAME is the segment's number (`list --program`): refused while blocks of the program lie there,
+    but for --home, which leaves them where they are, as memory of this machine, while the program goes on.
     """
+    if program is not None:
+        if not name.isdecimal() or in_kernel:
+            raise BadInput(
+                f"{name!r} is no number of a segment; see: consort remote list --program {program}"
+            )
+        click.echo(f"{name}: {programs.detach(program, int(name), home=home)}")
+        return
+    if home:
+        raise BadInput("only with --program", field="--home")
     if in_kernel:
         if not NAME.fullmatch(name):
             raise BadInput(f"{name!r} is no name of a segment")
@@ -167,8 +200,12 @@ def detach(name: str, in_kernel: bool) -> None:
 @command.command("list", context_settings=SETTINGS, epilog="Example: consort remote list --json")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 @IN_KERNEL
-def list_windows(as_json: bool, in_kernel: bool) -> None:
-    """List the attached windows, with the counters of their registers."""
+@PROGRAM
+def list_windows(as_json: bool, in_kernel: bool, program: int | None) -> None:
+    """List the attached windows, with the counters of their registers; or a program's segments."""
+    if program is not None:
+        _list_of_program(program, as_json)
+        return
     if in_kernel:
         _list_segments(as_json)
         return
@@ -186,6 +223,17 @@ def list_windows(as_json: bool, in_kernel: bool) -> None:
             f"  memory {item['memory']} at {item['offset']:#x}"
             f"  {item['reads']} reads, {item['writes']} writes"
         )
+
+
+def _list_of_program(program: int, as_json: bool) -> None:
+    found = programs.attached(program)
+    if as_json:
+        click.echo(json.dumps({"segments": [asdict(each) for each in found]}, indent=1))
+        return
+    for each in found:
+        click.echo(f"{each.number:<4} {each.size:>14} B  {each.used:>14} B in use  {each.state}")
+    if not found:
+        click.echo("no segment is attached")
 
 
 def _list_segments(as_json: bool) -> None:
@@ -280,7 +328,8 @@ def serve(size: str, name: str, listen: str | None, key: Path | None, spin: str,
     "--reconnect",
     default="0ms",
     show_default=True,
-    help="How long a connection that was cut is tried again; its server keeps the segment as long.",
+    help="How long a connection that was cut is tried again; its server keeps the segment as long, at most 10"
+    " minutes.",
 )
 @click.option(
     "--threshold", default="1MiB", show_default=True, help="Allocations from this size on are remote."
@@ -349,5 +398,7 @@ def run_program(
         report=report,
         record_set=record_set,
         prefetch_set=prefetch_set,
+        # The program has this process's number.
+        control=programs.control_of(os.getpid()),
     )
     os.execve(program, list(words), variables)

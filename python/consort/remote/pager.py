@@ -110,6 +110,11 @@ class Attachment:
             encrypt == "yes",
         )
 
+    def row(self) -> str:
+        """As the preloaded library takes it."""
+        sizes = (str(self.key), str(self.size), str(self.cache), self.pages, str(self.replicas))
+        return "\t".join([*sizes, "encrypted" if self.encrypt else "plain", *self.servers])
+
 
 def _replicas(text: str, servers: Sequence[str]) -> int:
     replicas = int(text) if text.isdecimal() else 0
@@ -161,17 +166,10 @@ def environment(
     report: Path | None,
     record_set: Path | None = None,
     prefetch_set: Path | None = None,
+    control: Path | None = None,
 ) -> dict[str, str]:
     """The process environment in which a program gets these segments."""
-    rows = (
-        "\t".join(
-            [
-                *(str(each.key), str(each.size), str(each.cache), each.pages, str(each.replicas)),
-                *("encrypted" if each.encrypt else "plain", *each.servers),
-            ]
-        )
-        for each in attachments
-    )
+    rows = (each.row() for each in attachments)
     preloaded = [str(remote_part("preload")), *os.environ.get("LD_PRELOAD", "").split()]
     made = os.environ | {
         "LD_PRELOAD": " ".join(preloaded),
@@ -182,7 +180,7 @@ def environment(
         "CONSORT_REMOTE_PATIENCE_MS": str(patience_ms),
         "CONSORT_REMOTE_RECONNECT_MS": str(reconnect_ms),
     }
-    files = {"REPORT": report, "RECORD_SET": record_set, "PREFETCH_SET": prefetch_set}
+    files = {"REPORT": report, "RECORD_SET": record_set, "PREFETCH_SET": prefetch_set, "CONTROL": control}
     for name, path in files.items():
         if path is not None:
             made[f"CONSORT_REMOTE_{name}"] = str(path.absolute())

@@ -43,6 +43,7 @@ struct Counters {
     std::uint64_t corrected = 0;      // pages that one server had wrong and another right
     std::uint64_t reconnected = 0;    // connections that were cut and made again
     std::uint64_t replicas_lost = 0;  // servers that count no more
+    std::uint64_t fault_ns = 0;       // how long faults took in all, where the options asked for it
 };
 
 struct SegmentOptions {
@@ -63,6 +64,7 @@ struct SegmentOptions {
     std::vector<std::string> more_servers{};
     std::uint32_t replicas = 1;
     bool record = false;  // which pages come, for `recorded`
+    bool timed = false;   // how long faults take, for `counters`
 };
 
 class Pager;
@@ -100,6 +102,15 @@ class Segment {
     // Brings these pages in the background, while the cache has room; takes the place of such an order
     // before.
     void prefetch(std::vector<std::uint32_t> pages);
+    // Ends the segment and keeps what blocks of whole pages [offset, bytes] hold: they stay where they are,
+    // as ordinary memory of this process, while its threads use them. Nothing else of it may be in use; it is
+    // ordinary memory, too. False where a page cannot be had: the segment is as before then. Afterwards
+    // nothing but `data`, `bytes` and `counters` may be called, nor is the range unmapped.
+    struct Block {
+        std::size_t offset;
+        std::size_t bytes;
+    };
+    [[nodiscard]] bool settle(const std::vector<Block>& blocks);
     // Whether the server is lost: what is in the cache stays, all else ends with SIGBUS.
     [[nodiscard]] bool lost() const noexcept;
 

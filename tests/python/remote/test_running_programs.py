@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort remote attach`, `detach` and `list` of a program that runs: under load, and refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from effort import PATIENCE
+
+CONSORT = Path(sys.executable).with_name("consort")
+# Takes orders by lines: fills blocks, checks them, gives them back; a thread writes all the time.
+PROGRAM = """
+import sys, threading
+blocks, stop, laps = {}, threading.Event(), [0]
+def write():
+    while not stop.is_set():
+        for block in list(blocks.values()):
+            for at in range(1, len(block), 65536):
+                block[at] = laps[0] & 255
+        laps[0] += 1
+worker = threading.Thread(target=write)
+worker.start()
+for line in sys.stdin:
+    order, name, *rest = line.split()
+    if order == "fill":
+        block = bytearray(int(rest[0]) << 20)
+        for at in range(0, len(block), 4096):
+            block[at] = at >> 12 & 255
+        blocks[name] = block
+    elif order == "check":
+        block = blocks[name]
+        assert all(block[at] == at >> 12 & 255 for at in range(0, len(block), 4096))
+        assert not any(block[2::4096])
+    elif order == "free":
+        del blocks[name]
+        seen = laps[0]
+        while laps[0] < seen + 2:  # the thread has let go of it
+            pass
+        block = None
+    print("done", order, name, flush=True)
+stop.set()
+worker.join()
+"""
+
+
+class Running:
+    def __init__(self, place: Path, key: Path, *options: str) -> None:
+        self.variables = os.environ | {"XDG_RUNTIME_DIR": str(place)}
+        attach = f"memory,size=64MiB,cache=4MiB,key={key}"
+        command = [str(CONSORT), "remote", "run", "--attach", attach, *options, "--"]
+        self.process = subprocess.Popen(
+            [*command, sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=self.variables,
+        )
+
+    def order(self, line: str) -> None:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline().startswith("done ")
+
+    def consort(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        whole = [str(CONSORT), "remote", *arguments, "--program", str(self.process.pid)]
+        return subprocess.run(whole, capture_output=True, text=True, timeout=PATIENCE, env=self.variables)
+
+    def segments(self) -> dict[int, int]:
+        """Bytes in use, by the number of the segment."""
+        listed = json.loads(self.consort("list", "--json").stdout)["segments"]
+        return {each["number"]: each["used"] for each in listed}
+
+    def end(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(timeout=PATIENCE)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("r")
+    folder.chmod(0o700)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def key(place: Path) -> Iterator[Path]:
+    command = [str(CONSORT), "remote", "serve", "--size", "256MiB"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"XDG_RUNTIME_DIR": str(place)}
+    )
+    assert process.stdout is not None
+    with process, process.stdout:
+        next(line for line in process.stdout if line.startswith("ready "))
+        yield place / "consort" / "memory" / "memory.key"
+        process.terminate()
+
+
+@pytest.mark.parametrize("faults", ["handler", "in-thread"])
+def test_segments_come_and_go_while_a_program_runs(place: Path, key: Path, faults: str) -> None:
+    program = Running(place, key, "--faults", faults)
+    program.order("fill first 40")
+    assert list(program.segments()) == [0] and program.segments()[0] >= 40 << 20
+    # There is no room for another one until a segment comes.
+    attached = program.consort("attach", f"memory,size=64MiB,cache=4MiB,key={key}")
+    assert attached.returncode == 0 and attached.stdout.startswith("1: attached to"), attached.stderr
+    program.order("fill second 40")
+    assert program.segments()[1] >= 40 << 20
+    # What is in use is not taken away.
+    refused = program.consort("detach", "1")
+    assert refused.returncode == 2
+    assert re.search(r"\d+ bytes lie there, in 1 blocks; let their pages come home: --home", refused.stderr)
+    # With its pages brought home it goes, while a thread writes to them.
+    home = program.consort("detach", "1", "--home")
+    assert home.returncode == 0 and "bytes came home" in home.stdout, home.stderr
+    assert list(program.segments()) == [0]
+    program.order("check second x")
+    program.order("check first x")
+    # And an empty one at once.
+    third = program.consort("attach", f"memory,size=64MiB,cache=4MiB,key={key}")
+    assert third.returncode == 0, third.stderr
+    number = third.stdout.partition(":")[0]
+    assert program.consort("detach", number).stdout.strip() == f"{number}: detached"
+    program.order("free second x")
+    program.order("check first x")
+    assert program.end() == 0
+
+
+def test_the_last_segment_leaves_a_program_to_its_own_memory(place: Path, key: Path) -> None:
+    program = Running(place, key)
+    program.order("fill first 20")
+    assert program.consort("detach", "0", "--home").returncode == 0
+    program.order("fill second 200")  # more than the segment had
+    program.order("check first x")
+    program.order("check second x")
+    assert program.segments() == {}
+    # The server has the room again.
+    assert program.consort("attach", f"memory,size=240MiB,key={key}").returncode == 0
+    assert program.end() == 0
+
+
+def test_orders_that_cannot_be(place: Path, key: Path) -> None:
+    program = Running(place, key)
+    program.order("fill first 2")
+    for arguments, words in (
+        (("detach", "7"), "there is no segment 7"),
+        (("detach", "demo"), "'demo' is no number of a segment"),
+        (("attach", f"memory,size=16GiB,key={key}"), ""),
+        (("attach", "memory,size=1GiB", "--size", "64KiB"), "NAME says all of the segment"),
+    ):
+        done = program.consort(*arguments)
+        assert done.returncode == 2 and words in done.stderr, (arguments, done.stderr)
+    assert program.end() == 0
+    gone = program.consort("list")
+    assert gone.returncode == 2 and "is no program that `consort remote run` started" in gone.stderr
