@@ -52,7 +52,11 @@ def tool(name: str) -> Path:
 
 # Of ports/linux/remote: what is a program or a library by itself, with flags of its linker. The compiler's
 # are the same, so that ccache has of one what the other needs.
-REMOTE_PARTS: dict[str, tuple[str, ...]] = {"serve": (), "preload": ("-shared",)}
+REMOTE_PARTS: dict[str, tuple[str, ...]] = {
+    "serve": (),
+    "preload": ("-shared",),
+    "state": ("-shared",),
+}
 REMOTE_FLAGS = ("-fPIC", "-fvisibility=hidden")
 # The Debian package of a header that a compiler may not find.
 PACKAGES = {
@@ -64,7 +68,8 @@ PACKAGES = {
 
 @lru_cache
 def remote_part(name: str) -> Path:
-    """Of remote memory: the server (`serve`) or what programs preload (`preload`), built if it is not cached.
+    """Of remote memory: the server (`serve`), what programs preload (`preload`), or what those of runs are
+    linked with whose states lie there (`state`), built if it is not cached.
 
     Raises EnvironmentLacks where it cannot be built.
     """

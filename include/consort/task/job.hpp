@@ -99,6 +99,9 @@ struct Event {
         // copied all of it.
         state_prepared = 25,
         state_copied = 26,
+        // Of a job whose state lies in remote memory: how many faults it had, and how long they took [ticks].
+        remote_faults = 27,
+        remote_waits = 28,
     };
     // Of `disturbed`: what is known of why the thread did not run.
     enum Cause : std::uint16_t {

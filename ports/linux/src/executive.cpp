@@ -387,6 +387,7 @@ class Executive {
 // more, where its cores are run one after another.
 Catalogue selected(const Catalogue& all, const RunConfig& config) {
     Catalogue found;
+    found.attach_state = all.attach_state;
     const auto take = [](const auto& from, auto& to, const std::string& name, const char* what) {
         for (const auto& entry : from) {
             if (entry.name == name) {

@@ -104,6 +104,25 @@ class Figures:
             return NOTHING
         return self.time(f"scheduling.{self.system.scheduling_entry(core)}.cache_reload")
 
+    def faults(self, task: str) -> Cost:
+        """The longest that the faults of a job take whose state lies in remote memory."""
+        state = self.plan.tasks[task].remote_state
+        if state is None:
+            return NOTHING
+        often, here = f"tasks.{task}.remote_state.faults", f"memories.{state.memory}.fault"
+        record = "a run records how many there were and the longest"
+        if state.faults is None:
+            raise MissingFigure(often, f"how many faults a job of {task} has at most ({record})")
+        for key, needed in (("page", True), ("further", state.prefetch > 1)):
+            if needed and f"{here}.{key}" not in self._known:
+                what = "a fault on a page of" if key == "page" else "each further page that a fault brings of"
+                raise MissingFigure(
+                    f"{here}.{key}", f"the longest that {what} {state.memory} takes ({record})"
+                )
+        assert state.job_ps is not None
+        keys = [f"{here}.page", *([f"{here}.further"] if state.prefetch > 1 else [])]
+        return Cost(state.job_ps, tuple(self.used(place) for place in (often, *keys)))
+
     def supply(self, core: str) -> tuple[Used, ...]:
         """What a hypervisor gives the core: a choice, which the hypervisor enforces."""
         own = self.system.scheduling_entry(core)

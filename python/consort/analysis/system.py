@@ -17,6 +17,7 @@ from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, Waiting, offloaded
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.preemption import check_reload, with_reloads
+from consort.analysis.remote_states import faults_of, pages_on, with_faults
 from consort.analysis.resources import (
     blockers_of,
     blocking_of,
@@ -121,7 +122,7 @@ def response_times(
         rests = joined(*(used[one] for one in cores))
         for bound in bounds:
             bound = with_resources(plan, _without_fallbacks(plan, bound, cores, by_master))
-            bound = with_reloads(plan, bound)
+            bound = with_faults(plan, with_reloads(plan, bound))
             found[bound.task] = replace(bound, figures=rests)
     return [found[name] for name in plan.tasks]
 
@@ -190,8 +191,9 @@ def master_of(
             )
         else:
             saved = checkpoint(figures, task)
-            used.append(saved.used)
-            execution += saved.ps
+            paged = faults_of(figures, name, switch)
+            used += [saved.used, paged.used]
+            execution += saved.ps + paged.ps
         for end in (core, task.worker) if task.worker is not None else ():
             if plan.cores[end].supply is not None:
                 raise NotAnalysable(f"{name} is offloaded, and {end} has a supply: it takes whole cores")
@@ -217,7 +219,8 @@ def master_of(
                 suspension=suspension,
                 stretches=task.suspensions,
                 remote=remote,
-                offset=None if task.sporadic else task.offset_ps,
+                # Offsets are made use of where no job gives the core up.
+                offset=None if task.sporadic or pages_on(plan, core) else task.offset_ps,
                 threshold=None if task.threshold is None else len(names) - task.threshold,
                 distances=least_distances(task),
                 late=late.ps,
@@ -291,9 +294,7 @@ def _link(plan: Plan, name: str, bound: Bound) -> Link:
         offset=task.offset_ps,
         interval=task.deadline_ps,
         core=task.core,
-        by_priority=core.policy.startswith("fixed-priority")
-        and task.execution == "local"
-        and task.self_suspension_ps is None,
+        by_priority=core.policy.startswith("fixed-priority") and task.execution == "local" and not task.waits,
         level=core.tasks.index(name),
     )
 

@@ -22,6 +22,7 @@ from consort.model.kinds import CONFIGURATIONS
 from consort.model.quantities import Duration
 from consort.progress import Progress, progress_bar
 from consort.record import Run
+from consort.remote.for_runs import parse_servers
 from consort.report.terminal import print_verdict
 from consort.run import Options, prepare, run_system
 from consort.run import Prepared as PreparedHere
@@ -66,6 +67,7 @@ OF_THIS_MACHINE = {
     "stop_worker_for": "in virtual time no process computes for another; leave it out",
     "kill_cores": "in virtual time no core dies; leave it out",
     "stop_cores": "in virtual time no core dies; leave it out",
+    "remote": "in virtual time no page is brought from anywhere; leave it out",
     "ordinary": "in virtual time no thread has a priority; leave it out",
 }
 OF_HOST_RUNS = (*OF_THIS_MACHINE, "target", "seed", "only", "mode", "stand_ins", "time_scale", "sanitize",
@@ -178,6 +180,13 @@ def _need_board(system: System, name: str) -> None:
     help="The same, but stop it: it gives no sign of life any more.",
 )
 @click.option(
+    "--remote",
+    multiple=True,
+    metavar="MEMORY=HOST:PORT,key=FILE",
+    help="The server of a remote memory in which states of tasks lie, or MEMORY=NAME of one on this machine"
+    " (consort remote serve); without it the run has a server of its own. May be given several times.",
+)
+@click.option(
     "--sanitize", is_flag=True, help="Build the steps with address and undefined-behaviour sanitizers."
 )
 @click.option(
@@ -268,6 +277,7 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
             *(_core_fault(text, "kill-core") for text in given["kill_cores"]),
             *(_core_fault(text, "stop-core") for text in given["stop_cores"]),
         ],
+        remote=parse_servers(given["remote"]),
         must_count=given["counted"],
         rt_linux=given["rt_linux"],
         kernel_board=given["board"],

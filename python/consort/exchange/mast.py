@@ -149,6 +149,8 @@ def _task(system: System, name: str, report: Report) -> list[str]:
     server.append("Preassigned => Yes")
     if task.self_suspension is not None and task.self_suspension.value:
         report.leave("self-suspension", name, "MAST has none for a task")
+    if task.remote_state is not None:
+        report.leave("remote state", name, "written without faults: bounds of MAST are too low")
     if task.preemption_threshold is not None:
         report.leave("preemption threshold", name, "MAST's tasks have none")
     event = _event(system, name, report)

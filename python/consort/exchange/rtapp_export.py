@@ -78,6 +78,8 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
         report.leave("supply", name, "rt-app's threads have all of their CPU's time")
     if system.scheduling_of(task.on).bandwidth is not None:
         report.leave("bandwidth", name, "nothing regulates rt-app's accesses")
+    if task.remote_state is not None:
+        report.leave("remote state", name, "nothing of rt-app's threads is paged")
     if task.preemption_threshold is not None:
         report.leave("preemption threshold", name, "rt-app's threads keep one priority")
     for resource in task.sections:

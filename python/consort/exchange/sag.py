@@ -101,5 +101,7 @@ def _analysable(system: System, name: str) -> None:
         why = "has no wcet; add it"
     elif task.execution != "local":
         why = f"is {task.execution}, which no job set can say"
+    elif task.remote_state is not None:
+        why = "has its state in remote memory, and jobs of a job set wait for nothing; remove 'remote_state'"
     if why is not None:
         raise BadInput(why, file=system.file, field=f"tasks.{name}")

@@ -45,6 +45,8 @@ class Bounds:
     simulated: tuple[Limit, ...] = ()
     wcets: Mapping[str, float] = field(default_factory=dict)
     wcet_source: str = "description"
+    faults: Mapping[str, int] = field(default_factory=dict)
+    """Of tasks whose states lie in remote memory: how many faults a job has at most."""
 
     @staticmethod
     def of(
@@ -52,6 +54,7 @@ class Bounds:
         *,
         wcets_ps: Mapping[str, int | None] | None = None,
         simulated: Iterable[Limit] = (),
+        faults: Mapping[str, int] | None = None,
     ) -> Bounds:
         """From the results of `consort.analysis`; kinds that no run shows (a longest read) are left out."""
         limits = []
@@ -67,7 +70,7 @@ class Bounds:
                 ns = None
             limits.append(Limit(bound.task, quantity, ns, bound.source, missing))
         wcets = {name: ps / 1000 for name, ps in (wcets_ps or {}).items() if ps is not None}
-        return Bounds(tuple(limits), tuple(simulated), wcets)
+        return Bounds(tuple(limits), tuple(simulated), wcets, faults=faults or {})
 
     def bound(self, subject: str, quantity: Quantity) -> Limit:
         """The bound of a quantity; one without a figure, which says so, where there is none."""

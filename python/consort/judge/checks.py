@@ -60,6 +60,30 @@ def executions(samples: Samples, limits: Bounds, found: Disturbances) -> list[Ch
     return checks
 
 
+def remote_states(samples: Samples, limits: Bounds) -> list[Check]:
+    """No job may have more faults on its state in remote memory than its bound rests on."""
+    checks: list[Check] = []
+    if samples.events is None:
+        return checks
+    kinds = [EVENTS.index(name) for name in ("remote-faults", "remote-waits")]
+    for place, facts in enumerate(samples.system.tasks):
+        mine = samples.events[samples.events["task"] == place]
+        faults, waits = (mine[mine["kind"] == kind]["value"].astype(np.int64) for kind in kinds)
+        if not faults.size:
+            continue
+        most = limits.faults.get(facts.name)
+        allowed = "" if most is None else f" of {number(most)}"
+        # The longest of one fault that is known to have been so long: of jobs that had no other.
+        each = samples.ns(waits[faults == 1]) if waits.size == faults.size else np.zeros(0)
+        longest = f"; of one alone at most {microseconds(float(each.max()))} µs" if each.size else ""
+        text = (
+            f"{facts.name} had at most {number(int(faults.max()))}{allowed} faults on its remote state in a"
+            f" job, {number(int(faults.sum()))} in {number(int(faults.size))} jobs{longest}"
+        )
+        checks.append(Check("remote memory", most is None or int(faults.max()) <= most, text))
+    return checks
+
+
 def releases(samples: Samples, found: Disturbances) -> list[Check]:
     """Jobs begin when they are released and their core is free."""
     checks = []

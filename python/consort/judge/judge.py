@@ -72,6 +72,7 @@ def judge(
         *(check.executions(samples, limits, found) if provenance != "emulated" else ()),
         *check.releases(samples, found),
         *check.channels(samples, found),
+        *check.remote_states(samples, limits),
         *check.reported(samples),
     )
     pauses = _pauses(samples, found)

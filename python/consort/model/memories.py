@@ -82,6 +82,26 @@ class Access(AccessCost):
     )
 
 
+class FaultCost(Sourced):
+    """What a fault on a page costs that is paged from remote memory."""
+
+    page: DurationFigure = Field(
+        description="The longest that a fault takes that brings one page, or lets one be written to: its"
+        " waits for the server, for the way there and for a free page of the cache included.",
+        examples=["40us"],
+    )
+    further: DurationFigure | None = Field(
+        default=None, description="How much longer for each further page that it brings.", examples=["2us"]
+    )
+
+    def picoseconds(self, pages: int) -> int | None:
+        """The longest time of a fault that brings so many pages; None where no figure is known."""
+        if pages > 1 and self.further is None:
+            return None
+        more = 0 if self.further is None else self.further.value.picoseconds
+        return self.page.value.picoseconds + (pages - 1) * more
+
+
 class Memory(Sourced):
     """A memory that channels can be placed in."""
 
@@ -90,6 +110,11 @@ class Memory(Sourced):
     address: Address | None = Field(default=None, description="Where it begins.")
     access: Access | None = Field(
         default=None, description="What an access costs.", examples=["{base: 100ns, rate: 3GB/s}"]
+    )
+    fault: FaultCost | None = Field(
+        default=None,
+        description="Of remote memory that states of tasks lie in: what a fault on a page costs.",
+        examples=["{page: 40us, further: 2us}"],
     )
     description: str = Field(default="", description="What it is, in a line.")
 

@@ -24,6 +24,7 @@ from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
+from consort.model.remote_rules import check_remote_states
 from consort.model.resource_rules import check_caches, check_resources
 from consort.model.running import Run
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
@@ -293,6 +294,7 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     check_resources,
     check_caches,
     check_bandwidth,
+    check_remote_states,
     _channel_names,
     _channel_memories,
     *FILE_RULES,

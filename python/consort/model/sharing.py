@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, Strict
 
-from consort.model.base import Described
+from consort.model.base import Described, Name
 from consort.model.figures import DurationFigure, Sourced
-from consort.model.quantities import Duration
+from consort.model.quantities import Duration, Size
 
 Locking = Literal["priority-ceiling", "priority-inheritance"]
 Replacement = Literal["direct-mapped", "lru"]
@@ -34,6 +34,24 @@ class Accesses(Sourced):
 
     most: Annotated[int, Field(ge=0, le=2**40)] = Field(
         description="At most, misses, write-backs and those of its dispatch included.", examples=["1200"]
+    )
+
+
+class RemoteState(Sourced):
+    """Where the state of a task's step lies that is paged from remote memory."""
+
+    memory: Name = Field(description="A memory of kind remote.", examples=["far"])
+    cache: Size = Field(
+        default=Size(1 << 20), description="How much of the state lies in local memory at most, from 1MiB on."
+    )
+    prefetch: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=1, description="How many pages of 4KiB one fault brings at most."
+    )
+    faults: Annotated[int, Field(ge=0, le=2**20)] | None = Field(
+        default=None,
+        description="How many faults a job has at most: accesses to pages that are not in the cache, and"
+        " first writes to pages that are.",
+        examples=["12"],
     )
 
 

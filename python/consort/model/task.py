@@ -19,7 +19,7 @@ from consort.model.kinds import (
 )
 from consort.model.quantities import Duration, Energy
 from consort.model.references import CppName, StepReference
-from consort.model.sharing import Accesses, CacheSets, Section
+from consort.model.sharing import Accesses, CacheSets, RemoteState, Section
 from consort.model.sources import Golden, Input
 from consort.model.spacing import long_run
 from consort.model.textvalue import WrongValue
@@ -210,6 +210,11 @@ class Task(Sourced):
         default=None,
         description="How often a job accesses memory, where the core's scheduling has a bandwidth.",
         examples=["{most: 1200}"],
+    )
+    remote_state: RemoteState | None = Field(
+        default=None,
+        description="That the state of its step lies in remote memory, of which a part is cached.",
+        examples=["{memory: far, cache: 4MiB, faults: 12}"],
     )
     reads: Bindings = Field(
         default=(),

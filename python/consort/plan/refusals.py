@@ -291,16 +291,38 @@ class _Refusals:
                 )
 
     def _remote_memory(self) -> Iterator[BadInput]:
-        """A run maps what its channels lie in; a program attaches remote memory itself."""
+        """A run maps what its channels lie in, and a page of remote memory is one process's own. States of
+        tasks lie there."""
         memories = self.plan.system.platform_description.memories
         for name, channel in self.plan.channels.items():
             memory = memories.get(channel.memory or "")
             if memory is not None and memory.kind == "remote":
                 yield self._at(
                     ("channels", name, "memory"),
-                    f"{channel.memory!r} is remote memory, which no run attaches; name another memory, or let"
-                    " `consort analyze` and `simulate` take its figures",
+                    f"{channel.memory!r} is remote memory, whose pages one process has at a time, and a"
+                    " channel has two ends; name another memory, or let `consort analyze` and `simulate` take"
+                    " its figures",
                 )
+        for name, task in self.plan.tasks.items():
+            if task.remote_state is None:
+                continue
+            here: Location = ("tasks", name, "remote_state")
+            if self.target.name != "linux":
+                text = (
+                    f"{self.target.name} pages nothing from remote memory; remove 'remote_state', or run the"
+                )
+                text += " system on Linux"
+                yield self._at(here, text, at_key=True)
+            elif self.plan.changes is not None:
+                text = (
+                    "a run that goes from mode to mode hands states over, which may not lie in remote memory;"
+                )
+                text += " remove 'remote_state', or run one mode with --mode"
+                yield self._at(here, text, at_key=True)
+            elif task.step == STAND_IN:
+                text = "a stand-in has no state that could lie in remote memory; give the task a step, or"
+                text += " remove 'remote_state'"
+                yield self._at(here, text, at_key=True)
 
     def _blocks(self, name: str) -> Iterator[BadInput]:
         """A stand-in writes numbered blocks, of which a step can make nothing."""

@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from consort.model.quantities import Duration, Energy
+from consort.model.quantities import Duration, Energy, Size
 from consort.plan import data_flow
 from consort.plan.tables import about, line, listing, table_of, time_text
 from consort.plan.targets import BOARD, TARGETS
@@ -252,6 +252,11 @@ def _done(task: PlannedTask) -> Iterator[str]:
         yield f"preempted above rank {task.threshold} only"
     if task.accesses is not None:
         yield f"accesses memory {task.accesses} times"
+    if task.remote_state is not None:
+        far = task.remote_state
+        most = "" if far.faults is None else f", at most {far.faults} faults a job"
+        ahead = f" in runs of {far.prefetch}" if far.prefetch > 1 else ""
+        yield f"state in {far.memory}, {Size(far.cache)} of it here, pages{ahead}{most}"
     if task.cache_sets is not None:
         sets = task.cache_sets
         yield f"cache sets {_numbers(sets.evicting)}, useful {_numbers(sets.useful)}"

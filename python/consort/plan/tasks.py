@@ -10,7 +10,7 @@ from consort.model import Duration, System, Task
 from consort.model.figures import Figure
 from consort.model.kinds import STAND_IN, Communication
 from consort.model.scheduling import Supply
-from consort.model.sharing import Bandwidth, Cache
+from consort.model.sharing import Bandwidth, Cache, RemoteState
 from consort.plan.channels import channel_communication
 from consort.plan.sharing import (
     PlannedBandwidth,
@@ -24,6 +24,7 @@ from consort.plan.types import (
     CorePolicy,
     PlannedCore,
     PlannedFootprint,
+    PlannedRemoteState,
     PlannedSupply,
     PlannedTask,
     Release,
@@ -156,7 +157,14 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
         if task.cache_sets is None
         else PlannedCacheSets(task.cache_sets.evicting, task.cache_sets.useful),
         accesses=None if task.accesses is None else task.accesses.most,
+        remote_state=None if task.remote_state is None else _remote_state(system, task.remote_state),
     )
+
+
+def _remote_state(system: System, given: RemoteState) -> PlannedRemoteState:
+    fault = system.platform_description.memories[given.memory].fault
+    longest = None if fault is None else fault.picoseconds(given.prefetch)
+    return PlannedRemoteState(given.memory, given.cache.bytes, given.prefetch, given.faults, longest)
 
 
 def _threshold(system: System, task: Task) -> int | None:

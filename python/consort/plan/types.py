@@ -109,6 +109,26 @@ class PlannedCore:
 
 
 @dataclass(frozen=True)
+class PlannedRemoteState:
+    """Where the state of a task lies that is paged from remote memory."""
+
+    memory: str
+    cache: int
+    """How much of it lies in local memory at most [bytes]."""
+    prefetch: int
+    """How many pages a fault brings at most."""
+    faults: int | None
+    """How many faults a job has at most; None: nobody says."""
+    fault_ps: int | None
+    """The longest that a fault takes; None: the memory has no such figure."""
+
+    @property
+    def job_ps(self) -> int | None:
+        """The longest that all faults of a job take; None where that is not known."""
+        return None if self.faults is None or self.fault_ps is None else self.faults * self.fault_ps
+
+
+@dataclass(frozen=True)
 class PlannedFootprint:
     """What a job needs in memory [bytes], and how long its transfers take."""
 
@@ -178,6 +198,8 @@ class PlannedTask:
     cache_sets: PlannedCacheSets | None = None
     accesses: int | None = None
     """How often a job accesses memory at most."""
+    remote_state: PlannedRemoteState | None = None
+    """None: its state lies in local memory."""
     checkpoint: str | None = None
     """The memory to which each job writes what another core would go on from."""
 
@@ -188,8 +210,18 @@ class PlannedTask:
 
     @property
     def waits(self) -> bool:
-        """Whether its jobs give their core up before they end: for a worker, or for what is not modelled."""
-        return self.worker is not None or bool(self.self_suspension_ps)
+        """Whether its jobs may give their core up before they end: for a worker, for a page of remote memory,
+        or for what is not modelled."""
+        return self.worker is not None or bool(self.self_suspension_ps) or self.remote_state is not None
+
+    @property
+    def computes_ps(self) -> int | None:
+        """How long its step may take where it is placed: the WCET and the faults of its state; None where one
+        of these is not known."""
+        if self.remote_state is None or self.wcet_ps is None:
+            return self.wcet_ps
+        faults = self.remote_state.job_ps
+        return None if faults is None else self.wcet_ps + faults
 
     @property
     def sporadic(self) -> bool:

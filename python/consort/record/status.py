@@ -70,6 +70,8 @@ EVENTS: tuple[str, ...] = (
     "core-died",
     "state-prepared",
     "state-copied",
+    "remote-faults",
+    "remote-waits",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
 CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken")
@@ -84,6 +86,7 @@ TIMED_EVENTS = frozenset(
         "core-died",
         "state-prepared",
         "state-copied",
+        "remote-waits",
     )
 )
 

@@ -19,10 +19,12 @@ from consort.plan import ModePlans, Plan
 from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.scratch import scratch_folder
+from consort.remote.for_runs import Server
 from consort.run import sanitizer
 from consort.run.build import build_application, describe
 from consort.run.collect import golden_of, join_workers
 from consort.run.config import Placement, run_config
+from consort.run.far_memory import serving
 from consort.run.flow import Recording
 from consort.run.launch import launch
 from consort.run.live import Announcement
@@ -154,6 +156,26 @@ def _record_part(
     live: Announcement | EnvironmentLacks | None,
 ) -> Recording:
     made = plans.whole
+    with serving(made, prepared.described, options.remote) as servers:
+        return _record_with(
+            servers, prepared, plans, placement, key, options, scratch, progress, entry, title, live
+        )
+
+
+def _record_with(
+    servers: Mapping[str, Server],
+    prepared: Prepared,
+    plans: ModePlans,
+    placement: Placement,
+    key: Configuration,
+    options: Options,
+    scratch: Path,
+    progress: Progress,
+    entry: str,
+    title: str,
+    live: Announcement | EnvironmentLacks | None,
+) -> Recording:
+    made = plans.whole
     system = made.system
     data = write_rows(made, prepared.rows, prepared.members, scratch)
     duration = duration_of(made, options)
@@ -170,6 +192,7 @@ def _record_part(
         faults=_faults(made, options, duration * options.time_scale // 1000),
         virtual_time=_virtual_time(plans, prepared.described, duration, options),
         modes=plans.modes,
+        servers=servers,
     )
     sources = system.run.interference if key.endswith("-on") else ()
     used = {*placement.cpus.values()} | ({placement.io} if placement.io is not None else set())

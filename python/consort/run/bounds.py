@@ -13,11 +13,13 @@ from consort.simulate.limits import simulated_limits
 
 def bounds_of(made: Plan) -> Bounds:
     """The bounds of a plan, in its own time; none for a plan that cannot be analysed, and the run says so."""
-    # On this machine the execution of a step is timed without its checkpoint.
-    alone = {name: task.wcet_ps for name, task in made.tasks.items()}
+    # On this machine the execution of a step is timed without its checkpoint, and with its faults.
+    alone = {name: task.computes_ps for name, task in made.tasks.items()}
     wcets = executions(made) if made.target == "virtual" else alone
     try:
         found = analyze_system(made)
     except BadInput:
         found = []
-    return Bounds.of(found, wcets_ps=wcets, simulated=simulated_limits(made))
+    states = {name: task.remote_state for name, task in made.tasks.items() if task.remote_state is not None}
+    faults = {name: state.faults for name, state in states.items() if state.faults is not None}
+    return Bounds.of(found, wcets_ps=wcets, simulated=simulated_limits(made), faults=faults)

@@ -20,7 +20,7 @@ from consort.model import System
 from consort.plan import Plan
 from consort.run.source import program_source
 from consort.source import cpp_tree
-from consort.toolchain import FLAGS, compiler, include_folders, version_of
+from consort.toolchain import FLAGS, compiler, include_folders, remote_part, version_of
 
 # What a program is linked with beside its own unit; in virtual time with more.
 UNITS = ("linux/src/executive.cpp",)
@@ -38,6 +38,8 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
     flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
     units = [cpp_tree() / "ports" / unit for unit in (UNITS + VIRTUAL if plan.target == "virtual" else UNITS)]
     objects = tuple(build_unit(unit, flags, unit.stem, plan.system) for unit in units)
+    if any(task.remote_state is not None for task in plan.tasks.values()):
+        objects = (*objects, remote_part("state"))
     return build_program(plan.system, program_source(plan), flags, objects)
 
 

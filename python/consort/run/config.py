@@ -13,6 +13,7 @@ from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, PlannedCore, PlannedTask
 from consort.plan.tasks import time_base
 from consort.record.environment import throttled_ns, throttling
+from consort.remote.for_runs import Server
 from consort.run.askers import asker_config
 from consort.run.source import carried
 
@@ -62,13 +63,15 @@ def run_config(
     faults: Sequence[Mapping[str, Any]] = (),
     virtual_time: Mapping[str, Any] | None = None,
     modes: Mapping[str, Plan] | None = None,
+    servers: Mapping[str, Server] | None = None,
 ) -> dict[str, Any]:
     """The configuration file's content. All times of the description are stretched by `time_scale`.
 
     `virtual_time`: what a program in virtual time needs beside (consort.run.virtual). `modes`: the plans of a
-    run that goes from mode to mode; `plan` is then that of all of them.
+    run that goes from mode to mode; `plan` is then that of all of them. `servers`: those of the memories in
+    which states of tasks lie.
     """
-    made = _Config(plan, placement, layouts, time_scale, time_base)
+    made = _Config(plan, placement, layouts, time_scale, time_base, servers or {})
     duration = duration_ps * time_scale // 1000
     return {
         "cores": [made.core(core) for core in plan.cores.values()],
@@ -138,6 +141,7 @@ class _Config:
         layouts: Mapping[str, Any],
         time_scale: int,
         time_base: str | None,
+        servers: Mapping[str, Server],
     ) -> None:
         self.plan = plan
         self.placement = placement
@@ -146,6 +150,7 @@ class _Config:
         self.cores = list(plan.cores)
         self.channels = [channel.name for channel in carried(plan)]
         self.base = time_base
+        self.servers = servers
 
     def ns(self, picoseconds: int | None) -> int | None:
         return None if picoseconds is None else picoseconds * self.scale // 1000
@@ -207,6 +212,18 @@ class _Config:
             "stand_in": stand_in,
             "ring_bytes": self.ring_of(task),
             "checkpoint": task.checkpoint is not None,
+            "remote_state": self.remote_state(task),
+        }
+
+    def remote_state(self, task: PlannedTask) -> dict[str, Any] | None:
+        if task.remote_state is None:
+            return None
+        server = self.servers[task.remote_state.memory]
+        return {
+            "server": server.address,
+            "key": str(server.key),
+            "cache": task.remote_state.cache,
+            "prefetch": task.remote_state.prefetch,
         }
 
     def changes(self, modes: Mapping[str, Plan], data: Mapping[str, TaskData]) -> dict[str, Any]:
@@ -283,6 +300,8 @@ class _Config:
             record["job"]["bytes"]
             + operations * (record["operation"]["bytes"] + 8)
             + layouts[task.name]["out"]["bytes"]
+            # Two events of each job that has faults.
+            + (64 if task.remote_state is not None else 0)
             + 64
         )
         return _ring(each * 1e12 / (task.period_ps * self.scale))
@@ -327,7 +346,7 @@ class _Config:
             "deadline_ns": self.ns(task.deadline_ps),
             "offset_ns": self.ns(task.offset_ps),
             "jitter_ns": self.ns(task.jitter_ps),
-            "wcet_ns": self.ns(task.wcet_ps),
+            "wcet_ns": self.ns(task.computes_ps),
             "rank": task.rank,
             "on_miss": task.on_miss,
             "communication": task.communication,

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +13,7 @@ from consort.model import BadDescription, Configuration, System
 from consort.model.problems import nearest
 from consort.model.quantities import Duration
 from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
+from consort.remote.for_runs import Server, check_servers
 
 NAMES: dict[str, str] = {
     "local-off": "local, interference off",
@@ -61,6 +62,8 @@ class Options:
     kill_worker_at_ns: int | None = None
     stop_worker_for_ns: int | None = None
     core_faults: Sequence[CoreFault] = ()
+    remote: Mapping[str, Server] = field(default_factory=dict)
+    """Servers of remote memory in which states of tasks lie; for a memory without one the run has its own."""
     dies_in_job: JobFault | None = None
     must_count: bool = False
     """On a board: refused where time is not instructions executed."""
@@ -107,6 +110,7 @@ def check_choice(made: Plan, options: Options) -> None:
                 field=f"--{fault.kind}",
             )
     _check_worker_faults(made, options)
+    check_servers(made, options.remote)
     if options.target != "virtual":
         return
     here = options.configurations is None

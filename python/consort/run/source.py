@@ -47,6 +47,7 @@ def program_source(plan: Plan) -> str:
         run="run_in_virtual_time" if plan.target == "virtual" else "run_on_this_machine",
         headers=list(dict.fromkeys(_headers(plan))),
         tasks=described,
+        remote=any(task.remote_state is not None for task in tasks),
         namespaces=list(
             dict.fromkeys(task["owner"] for task in described if task["owner"] and not task["in_class"])
         ),

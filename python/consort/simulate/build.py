@@ -65,6 +65,10 @@ def prepare(
     problems = [_problem(plan, f"tasks.{task}.arrival", why) for task, why in not_followed(plan)]
     engine_cores, dmas = [], []
     figures = Figures(plan)
+    for name, task in plan.tasks.items():
+        if task.remote_state is not None:
+            text = "a simulation has no pages and no faults; remove it to simulate, or analyze"
+            problems.append(_problem(plan, f"tasks.{name}.remote_state", text))
     for planned in plan.cores.values():
         made = _engine.SimCore("worker" if planned.serves else planned.policy)
         if planned.tasks:

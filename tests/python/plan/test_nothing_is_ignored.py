@@ -29,7 +29,7 @@ from ruamel.yaml import YAML
 
 WALK = Path(__file__).parent / "walk"
 DESCRIPTIONS = ("stand_ins", "steps", "arrival", "supply", "resources", "cache", "bandwidth", "mode_changes")
-DESCRIPTIONS += ("thresholds",)
+DESCRIPTIONS += ("thresholds", "remote_state")
 SCHEMA = system_schema()
 # Keys that only describe, by the part of the schema that has them. They must be printed.
 SOURCES = ("published", "derived", "measured", "counted", "bound", "simulated", "assumed")
@@ -51,6 +51,7 @@ DESCRIPTIVE = {
             "CacheSets",
             "Bandwidth",
             "Accesses",
+            "RemoteState",
             "Dispatch",
             "Footprint",
             "SystemDevice",
@@ -260,6 +261,8 @@ def others(value: Any, schema: dict[str, Any]) -> Iterator[Any]:
                 yield value.replace(old, new)
         if value in ("a", "b"):
             yield {"a": "b", "b": "a"}[value]
+        if value == "far":
+            yield "farther"
         if value in ("shm", "ddr"):
             yield {"shm": "ddr", "ddr": "shm"}[value]
         core = re.fullmatch(r"(m|w|spm)-([0-9])", value)
@@ -294,7 +297,16 @@ def planned(folder: Path) -> dict[str, list[Any]]:
 def test_the_descriptions_are_planned(planned: dict[str, list[Any]]) -> None:
     for name in ("stand_ins", "steps", "stand_ins in its modes"):
         assert all(found.startswith("{") for found in planned[name]), name
-    for name in ("arrival", "supply", "resources", "cache", "bandwidth", "mode_changes", "thresholds"):
+    for name in (
+        "arrival",
+        "supply",
+        "resources",
+        "cache",
+        "bandwidth",
+        "mode_changes",
+        "thresholds",
+        "remote_state",
+    ):
         assert any(found.startswith("{") for found in planned[name]), name
 
 

@@ -191,7 +191,8 @@ def test_each_fault_that_the_documentation_names_has_its_test() -> None:
     assert len(rows) >= 24
     sources = "".join(file.read_text() for file in (ROOT / "tests" / "linux" / "remote").glob("*.cpp"))
     here = Path(__file__).parent
-    in_python = "".join(file.read_text() for file in here.glob("test_*.py"))
+    files = (*here.glob("test_*.py"), here.parent / "run" / "test_remote_states.py")
+    in_python = "".join(file.read_text() for file in files)
     for number, row in enumerate(rows, 1):
         cells = [cell.strip() for cell in row.strip("|").split("|")]
         assert cells[0] == str(number) and cells[2]

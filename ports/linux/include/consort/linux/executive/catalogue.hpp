@@ -16,11 +16,13 @@
 //     }
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -31,6 +33,7 @@
 #include "consort/linux/executive/channels.hpp"
 #include "consort/linux/executive/devices.hpp"
 #include "consort/linux/executive/stand_in.hpp"
+#include "consort/linux/executive/state_memory.hpp"
 #include "consort/linux/port.hpp"
 #include "consort/offload.hpp"
 #include "consort/spm/step.hpp"
@@ -117,6 +120,8 @@ struct TaskEntry {
     bool stand_in = false;
     TypeInfo in, state, out, constants;
     std::unique_ptr<LocalStep> (*local)() = nullptr;
+    // The same with its state elsewhere; `state` outlives it.
+    std::unique_ptr<LocalStep> (*local_at)(std::byte* state) = nullptr;
     // Its channels to a worker.
     std::size_t region_bytes = 0;
     std::size_t region_leaves = 0;
@@ -193,18 +198,33 @@ offload::JobChannels<T> open_job_channels(const Region<>& region, const std::str
 
 namespace detail {
 
+// The state lies where it is told.
 template <class T>
-struct LocalStepOf final : LocalStep {
-    void reset() noexcept override { state_ = typename T::State{}; }
+struct StepAt : LocalStep {
+    explicit StepAt(std::byte* state) : state_(::new (state) typename T::State{}) {}
+    // In its place: a state may be larger than a stack.
+    void reset() noexcept override { state_ = ::new (static_cast<void*>(state_)) typename T::State{}; }
     void run(const std::byte* in, std::byte* out) noexcept override {
-        T::step(*reinterpret_cast<const typename T::In*>(in), state_,
+        T::step(*reinterpret_cast<const typename T::In*>(in), *state_,
                 *reinterpret_cast<typename T::Out*>(out));
     }
-    std::byte* state() noexcept override { return reinterpret_cast<std::byte*>(&state_); }
+    std::byte* state() noexcept override { return reinterpret_cast<std::byte*>(state_); }
     [[nodiscard]] std::size_t state_bytes() const noexcept override {
-        return std::is_empty_v<typename T::State> ? 0 : sizeof state_;
+        return std::is_empty_v<typename T::State> ? 0 : sizeof(typename T::State);
     }
-    typename T::State state_{};
+
+  private:
+    typename T::State* state_;
+};
+
+// It lies in the step itself.
+template <class T>
+struct StateIn {
+    alignas(typename T::State) std::array<std::byte, sizeof(typename T::State)> bytes;
+};
+template <class T>
+struct LocalStepOf final : private StateIn<T>, public StepAt<T> {
+    LocalStepOf() : StepAt<T>(this->bytes.data()) {}
 };
 
 template <class T>
@@ -286,6 +306,9 @@ class Catalogue {
         entry.constants = type_info<typename T::Constants>();
         entry.local = []() -> std::unique_ptr<LocalStep> {
             return std::make_unique<detail::LocalStepOf<T>>();
+        };
+        entry.local_at = [](std::byte* state) -> std::unique_ptr<LocalStep> {
+            return std::make_unique<detail::StepAt<T>>(state);
         };
         if constexpr (offloaded) {
             add_offload<T>(entry);
@@ -413,6 +436,8 @@ class Catalogue {
     std::vector<ChannelEntry> channels;
     std::vector<Binding> bindings;
     std::vector<DeviceEntry> devices;
+    // Of a program that is linked with the library of remote memory.
+    AttachState attach_state = nullptr;
 
   private:
     template <class T>

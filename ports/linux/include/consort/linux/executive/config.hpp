@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "consort/app/spacing.hpp"
+#include "consort/linux/executive/state_memory.hpp"
 #include "consort/linux/release_timer.hpp"
 #include "consort/task/job.hpp"
 #include "consort/task/miss_policy.hpp"
@@ -75,6 +76,7 @@ struct TaskConfig {
     std::uint32_t ring_bytes = 1U << 20U;
     // Each job leaves what another core goes on from if this one dies.
     bool checkpoint = false;
+    RemoteStateConfig remote_state;
 };
 
 struct ClusterConfig {
@@ -343,6 +345,13 @@ inline TaskConfig read_task(const nlohmann::json& object, const std::string& whe
     }
     task.ring_bytes = object.value("ring_bytes", task.ring_bytes);
     task.checkpoint = object.value("checkpoint", false);
+    if (object.contains("remote_state") && !object.at("remote_state").is_null()) {
+        const auto& state = object.at("remote_state");
+        task.remote_state = {required<std::string>(state, "server", where),
+                             required<std::string>(state, "key", where),
+                             required<std::uint64_t>(state, "cache", where),
+                             required<std::uint32_t>(state, "prefetch", where)};
+    }
     if (task.period_ns == 0 || task.deadline_ns == 0 || task.give_up_ns > task.deadline_ns) {
         throw std::invalid_argument(where + ": 0 < period_ns and 0 < give_up_ns <= deadline_ns are required");
     }

@@ -203,7 +203,7 @@ class PreparedTask {
             setup.computation = {this, &begin_remote, &finish_remote};
         }
         if (control == nullptr || !config.changes.modes.empty()) {
-            local_ = entry_->local();
+            local_ = local_step(catalogue);
         }
         if (control == nullptr) {
             setup.computation = {this, &begin_local, &finish_local};
@@ -372,6 +372,7 @@ class PreparedTask {
         runner_.begin(nominal(), ready(), absolute_deadline(), number);
         const bool go_on = runner_.finish();
         dies_.step();
+        note_faults();
         current() = nullptr;
         line_->began.store(0, std::memory_order_relaxed);
         next();
@@ -393,6 +394,27 @@ class PreparedTask {
     }
 
   private:
+    std::unique_ptr<LocalStep> local_step(const Catalogue& catalogue) {
+        if (config_->remote_state.server.empty()) {
+            return entry_->local();
+        }
+        if (catalogue.attach_state == nullptr) {
+            throw std::invalid_argument(entry_->name + ": the program has no library for remote memory");
+        }
+        state_memory_ = catalogue.attach_state(config_->remote_state, entry_->state.bytes);
+        auto made = entry_->local_at(state_memory_->data());
+        state_memory_->faults();  // those of the fresh state are of no job
+        return made;
+    }
+    void note_faults() noexcept {
+        if (state_memory_ == nullptr) {
+            return;
+        }
+        if (const StateMemory::Faults had = state_memory_->faults(); had.count != 0) {
+            runner_.event(Event::remote_faults, had.count);
+            runner_.event(Event::remote_waits, Clock::from_ns(had.ns));
+        }
+    }
     void bind(const RunConfig& config, const Catalogue& catalogue, const Region<>& region, Devices& devices) {
         if (config_->stand_in) {
             auto input = std::make_shared<StandInSource>(draw_, *config_->stand_in);
@@ -537,6 +559,7 @@ class PreparedTask {
     std::vector<std::shared_ptr<ReadSource>> sources_;
     std::vector<std::shared_ptr<WriteTarget>> targets_;
     std::vector<std::shared_ptr<Device>> device_owners_;
+    std::unique_ptr<StateMemory> state_memory_;  // where the state of `local_` lies, if not in itself
     std::unique_ptr<LocalStep> local_;
     std::unique_ptr<RemoteStep> remote_;
     StandInSource* stand_in_ = nullptr;
