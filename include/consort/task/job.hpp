@@ -85,7 +85,7 @@ struct Event {
         slot_overrun = 15,
         release_lost = 16,
         block_corrupt = 17,  // value: the channel
-        early_arrival = 18,  // value: how much before min_interarrival allows it [ticks]
+        early_arrival = 18,  // value: how much before min_interarrival and min_distances allow it [ticks]
         // Of a change of mode, written once the new mode is released, each with its own instant.
         mode_requested = 19,  // value: the mode that follows
         mode_idle = 20,       // value: the mode that was left

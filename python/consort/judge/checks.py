@@ -25,7 +25,7 @@ _REPORTED: dict[str, tuple[str, str]] = {
     "let-lap": ("logical execution time", "block overwritten before it was read"),
     "over-budget": ("budgets", "job over its budget"),
     "release-lost": ("releases", "release lost"),
-    "early-arrival": ("arrivals", "block that came before min_interarrival allows"),
+    "early-arrival": ("arrivals", "block that came before min_interarrival and min_distances allow"),
 }
 _LOST = ("records_lost", "operations_lost", "events_lost")
 

@@ -36,7 +36,8 @@ class TaskFigures:
     fallbacks: int
     # Releases that were skipped (`skip` of an engine task): in `jobs` and `misses`, in no response.
     unserved: int
-    # Jobs of a task with `arrival` whose block came before min_interarrival allows: bounds do not count it.
+    # Jobs of a task with `arrival` whose block came before min_interarrival and min_distances allow: bounds
+    # do not count it.
     early: int
     max_response: int | None
     min_response: int | None
@@ -85,7 +86,8 @@ class Simulation:
     def early(self) -> list[str]:
         """What is to be said of blocks that came before they may release a job, by task."""
         return [
-            f"{f.task}: {f.early} of {f.jobs} blocks came before min_interarrival allows; their jobs waited"
+            f"{f.task}: {f.early} of {f.jobs} blocks came before min_interarrival and min_distances allow;"
+            " their jobs waited"
             for f in self.figures.values()
             if f.early
         ]

@@ -69,7 +69,11 @@ def beside_lateness(found: Ran) -> list[str]:
     behind = jobs["finish"].astype(np.int64) - jobs["release"].astype(np.int64)
     if np.all((jobs["status"] & SKIPPED) == 0) and behind.max() < ticks(found, 5e6):
         return reasons
-    by_lateness = ("before min_interarrival allows", "planned jobs were released", "not seen by")
+    by_lateness = (
+        "before min_interarrival and min_distances allow",
+        "planned jobs were released",
+        "not seen by",
+    )
     return [reason for reason in reasons if not any(words in reason for words in by_lateness)]
 
 
@@ -135,7 +139,9 @@ def test_blocks_that_come_too_early_are_named_and_their_jobs_wait(tmp_path: Path
     assert len(early) >= 1
     assert len(early) <= len(jobs)
     assert not found.verdict.ok
-    assert any("before min_interarrival allows" in check.text for check in found.verdict.checks)
+    assert any(
+        "before min_interarrival and min_distances allow" in check.text for check in found.verdict.checks
+    )
     assert any("planned jobs were released" in reason for reason in found.verdict.reasons)
 
 
@@ -203,4 +209,6 @@ def test_in_virtual_time_blocks_that_come_too_early_are_named(tmp_path: Path) ->
     # The first block is in time; each further one comes 5 ms earlier than the one before.
     assert np.diff(early["value"].astype(np.int64)).tolist() == [5 * 10**9] * 58
     assert len(found.jobs("sink", skipped=True)) == 60
-    assert any("before min_interarrival allows" in reason for reason in found.verdict.reasons)
+    assert any(
+        "before min_interarrival and min_distances allow" in reason for reason in found.verdict.reasons
+    )

@@ -85,7 +85,9 @@ def test_a_block_that_comes_too_early_waits_and_is_counted():
     assert released(system, "sink", 350)[0] == [30, 160, 290, 420]
     found = simulate(prepare(system), 350 * 10**6, choice="worst")
     assert found.figures["sink"].early == 3
-    assert found.early == ["sink: 3 of 4 blocks came before min_interarrival allows; their jobs waited"]
+    assert found.early == [
+        "sink: 3 of 4 blocks came before min_interarrival and min_distances allow; their jobs waited"
+    ]
 
 
 def test_an_output_that_is_held_releases_nobody():
@@ -174,7 +176,7 @@ def test_the_command_names_early_blocks(tmp_path, capsys):
             capsys, "simulate", file, "--duration", "100ms", "--root", tmp_path, *options
         )
         assert status == 1
-        assert "blocks came before min_interarrival allows; their jobs waited" in said
+        assert "blocks came before min_interarrival and min_distances allow; their jobs waited" in said
     _, out, _ = consort(capsys, "simulate", file, "--duration", "100ms", "--root", tmp_path, "--json")
     said = json.loads(out)
     assert not said["ok"] and not said["verdict"]["ok"]
