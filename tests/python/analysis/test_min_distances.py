@@ -257,3 +257,43 @@ def test_blocks_that_release_a_task_in_bursts() -> None:
         bounds = analyze_system(system_from_data(data, platform=PLATFORM))
         notes = " ".join(next(b for b in bounds if b.task == "sink").notes)
         assert (said in notes) if said else ("not shown" not in notes), notes
+
+
+def test_the_simulator_never_exceeds_the_bound_with_supply_or_thresholds() -> None:
+    """Theorems 18 and 28, by the same counts."""
+    held = reached = 0
+    for seed in range(60):
+        random = Random(500 + seed)
+        rows = core_of(random)
+        tasks = [simulated(random, i, row) for i, row in enumerate(rows)]
+        given: dict[str, Any] = {
+            "c": [row.wcet for row in rows],
+            "t": [row.period for row in rows],
+            "jitter": [row.jitter for row in rows],
+            "distances": [(list(row.distances), 0) for row in rows],
+        }
+        period = random.choice((4, 5, 8))
+        budget, fixed = random.randint(max(1, period - 2), period), random.random() < 0.5
+        supply = (period, budget, (period - budget) * (1 if fixed else 2))
+        threshold = [random.randint(0, i) for i in range(len(rows))]
+        for kind in ("fixed-priority", "edf", "thresholds"):
+            core = _engine.SimCore("edf" if kind == "edf" else "fixed-priority")
+            if kind != "thresholds":
+                core.supply = (period, budget, fixed)
+            for task, limit in zip(tasks, threshold, strict=True):
+                task.threshold = -limit if kind == "thresholds" else None
+            system = _engine.SimSystem([core], [], tasks)
+            runs = [_engine.sim_run(system, 600, seed + n, "worst", "edges")["tasks"] for n in range(2)]
+            for i in range(len(rows)):
+                if kind == "edf":
+                    d = [row.deadline for row in rows]
+                    bound = _engine.edf_response(**given, d=d, supply=supply, task=i)["bound"]
+                elif kind == "fixed-priority":
+                    bound = _engine.fp_response(**given, supply=supply, task=i)["bound"]
+                else:
+                    bound = _engine.fp_threshold_response(**given, threshold=threshold, task=i)["bound"]
+                most = max(run[i]["max_response"] or -1 for run in runs)
+                if bound is not None:
+                    held, reached = held + 1, reached + (most == bound)
+                    assert most <= bound, (kind, rows, i)
+    assert held > 300 and reached > 100
