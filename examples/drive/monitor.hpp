@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "consort/migrate/safepoint.hpp"
 #include "consort/task/values.hpp"
 #include "data.hpp"
 
@@ -44,29 +45,40 @@ inline Constants constants() {
     return made;
 }
 
-// The discrete Fourier transform of real samples, in place of `real` and `imaginary`: radix 2, decimation in
-// time.
-inline void transform(const Constants& constants, const float* window, float* real, float* imaginary) {
+inline void arrange(const Constants& constants, const float* window, float* real, float* imaginary) {
     for (std::uint32_t i = 0; i < samples; ++i) {
         real[i] = window[constants.reversed[i]];
         imaginary[i] = 0.0F;
     }
-    for (std::uint32_t half = 1; half < samples; half *= 2) {
-        const std::uint32_t stride = samples / (2 * half);
-        for (std::uint32_t first = 0; first < samples; first += 2 * half) {
-            for (std::uint32_t j = 0; j < half; ++j) {
-                const float c = constants.cosine[j * stride];
-                const float s = constants.sine[j * stride];
-                const std::uint32_t low = first + j;
-                const std::uint32_t high = low + half;
-                const float re = real[high] * c + imaginary[high] * s;
-                const float im = imaginary[high] * c - real[high] * s;
-                real[high] = real[low] - re;
-                imaginary[high] = imaginary[low] - im;
-                real[low] += re;
-                imaginary[low] += im;
-            }
+}
+
+// One stage of the transform: transforms of twice `half` samples of those of `half`.
+inline void stage(const Constants& constants, std::uint32_t half, float* real, float* imaginary) {
+    const std::uint32_t stride = samples / (2 * half);
+    for (std::uint32_t first = 0; first < samples; first += 2 * half) {
+        for (std::uint32_t j = 0; j < half; ++j) {
+            const float c = constants.cosine[j * stride];
+            const float s = constants.sine[j * stride];
+            const std::uint32_t low = first + j;
+            const std::uint32_t high = low + half;
+            const float re = real[high] * c + imaginary[high] * s;
+            const float im = imaginary[high] * c - real[high] * s;
+            real[high] = real[low] - re;
+            imaginary[high] = imaginary[low] - im;
+            real[low] += re;
+            imaginary[low] += im;
         }
+    }
+}
+
+// The discrete Fourier transform of real samples, in place of `real` and `imaginary`: radix 2, decimation in
+// time.
+inline void transform(const Constants& constants, const float* window, float* real, float* imaginary) {
+    arrange(constants, window, real, imaginary);
+    for (std::uint32_t half = 1; half < samples; half *= 2) {
+        stage(constants, half, real, imaginary);
+        // Where the job may go on on another processor (docs/how-to/migrate-in-mid-job.md).
+        consort::safepoint();
     }
 }
 

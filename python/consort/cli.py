@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "generate": ("consort.commands.generate", "Write partition configurations for real boards."),
     "import": ("consort.commands.import_", "Make a description from AMALTHEA, rt-app or a device tree."),
     "init": ("consort.commands.init", "Write a small application that runs, to begin from."),
+    "migrate": ("consort.commands.migrate", "Build a step whose jobs can move in mid-job, and move one."),
     "mode": ("consort.commands.mode", "Ask a run in progress for another of its modes."),
     "place": ("consort.commands.place", "Choose where each task runs so that all holds and a goal is best."),
     "plan": ("consort.commands.plan", "Lay a description out on a target and show what each core will do."),

@@ -42,6 +42,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "figure5": ("consort_bench.papers", "Coppik et al. 2025, Figure 5: transfer time over size"),
     "figure7": ("consort_bench.figure7", "Tabish et al. 2016, Figure 7: schedulability over utilisation"),
     "icc": ("consort_bench.icc", "mailbox, queue and snapshot against floors and peers"),
+    "migrate": (
+        "consort_bench.migrate",
+        "jobs that can move in mid-job: run time, code, and a move over a bare copy of its bytes",
+    ),
     "loopback": ("consort_bench.papers", "there and back: 0 to 1024 bytes, interference off and on"),
     "scratchpad": (
         "consort_bench.scratchpad",
