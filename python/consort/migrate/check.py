@@ -78,13 +78,16 @@ class Checker:
     def frames_bytes(self, instrumented: Module) -> int:
         """What asyncify's buffer holds at most: of the longest chain of calls to a safepoint [bytes].
 
-        `instrumented`: the module that asyncify made, with the same functions in the same order.
+        `instrumented`: the module that asyncify made, whose functions may be fewer and in another order.
         """
-        sizes = {index: instrumented.functions[index].frame_bytes() for index in self.above}
+        there = Checker(instrumented, self.places, self.step)
+        sizes = {index: instrumented.functions[index].frame_bytes() for index in there.above}
         missing = [index for index, size in sizes.items() if size == 0]
-        if missing:
-            raise self._refused(self.module.functions[missing[0]], "was not instrumented as expected")
-        return self._longest(sizes)
+        if missing or not sizes:
+            raise self._refused(
+                self.entry, "it was not instrumented as expected: wasm-opt is of another version"
+            )
+        return there._longest(sizes)
 
     def describe(self, index: int) -> str:
         """A function's name and place; the step's own name for the function around it."""

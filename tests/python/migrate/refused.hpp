@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that have no bound, or do what no step may.
+// Steps that have no bound, or do what no step may; and some that look so and are taken.
 #pragma once
 
 #include <cmath>
@@ -73,6 +73,29 @@ inline void library(const In& in, State&, Out& out) {
 
 inline void nowhere(const In& in, State&, Out& out) {
     out.value = in.number;
+}
+
+// Three functions stand above a safepoint, each with variables that live across it.
+[[gnu::noinline]] inline std::uint32_t third(std::uint32_t n, float weight) {
+    std::uint32_t sum = n;
+    for (std::uint32_t i = 0; i < 3; ++i) {
+        consort::safepoint();
+        sum += static_cast<std::uint32_t>(weight * static_cast<float>(sum % 97)) + i;
+    }
+    return sum;
+}
+[[gnu::noinline]] inline std::uint32_t second(std::uint32_t n, double scale) {
+    const std::uint32_t before = n * 5 + 1;
+    const std::uint32_t found = third(n, static_cast<float>(scale));
+    consort::safepoint();
+    return found * before + third(found % 11, 0.5F) + static_cast<std::uint32_t>(scale * 10);
+}
+inline void deep(const In& in, State& state, Out& out) {
+    std::uint32_t total = 0;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        total += second(in.number + i, 0.25 * i) + third(i, 1.5F);
+    }
+    out.value = total + state.jobs++;
 }
 
 // Writes outside of its memory where the input says so.

@@ -87,6 +87,21 @@ def test_an_image_is_never_longer_than_its_bound(spectrum: Step, here: Server) -
     assert 48 + spectrum.ranges["data"].bytes < longest <= spectrum.image_bytes
 
 
+def test_several_functions_above_a_safepoint_fit_into_their_bound() -> None:
+    step = build_module(REFUSED, "refused::deep")
+    assert len(step.above) == 3
+    with Server(step, "x86-64") as server:
+        given, longest, passed = struct.pack("<I", 9), 0, 0
+        expected = stayed(server, given)
+        while not isinstance(said := server.start(given, step.fresh, passed), Done):
+            longest, passed = max(longest, len(said)), passed + 1
+            done = server.resume(said)
+            assert isinstance(done, Done) and (done.state, done.out) == (expected.state, expected.out)
+        assert passed == 4 * 10
+        assert longest <= step.image_bytes
+        assert (expected.state, expected.out) == (said.state, said.out)
+
+
 def test_an_image_that_is_not_exactly_what_was_left_is_refused(spectrum: Step, here: Server) -> None:
     image = here.start(SAMPLES["spectrum"], spectrum.fresh, 4)
     assert isinstance(image, bytes)
