@@ -18,7 +18,13 @@ struct Bus {
         top->rst_ni = 0;
         cycle();
         top->rst_ni = 1;
+        top->aw_valid_i = is("AW after the reset");
+        top->w_valid_i = is("W after the reset");
+        top->b_valid_i = is("B after the reset");
+        top->ar_valid_i = is("AR after the reset");
+        top->r_valid_i = is("R after the reset");
         cycle();
+        top->aw_valid_i = top->w_valid_i = top->b_valid_i = top->ar_valid_i = top->r_valid_i = 0;
         top->aw_ready_i = top->w_ready_i = top->b_ready_i = top->ar_ready_i = top->r_ready_i = 1;
     }
     [[nodiscard]] bool is(const char* name) const { return what == name; }
@@ -40,20 +46,22 @@ struct Bus {
         cycle();
         top->ar_valid_i = 0;
     }
-    void w(bool last) {
+    void w(bool last, unsigned strobes = 0) {
         sim::put(top->w_i, 0, 1, last);
+        sim::put(top->w_i, 1, 16, strobes);
         top->w_valid_i = 1;
         cycle();
         top->w_valid_i = 0;
     }
-    void b(std::uint16_t id) {
-        top->b_i = static_cast<std::uint32_t>(id) << 2;
+    void b(std::uint16_t id, unsigned resp = 0) {
+        top->b_i = static_cast<std::uint32_t>(id) << 2 | resp;
         top->b_valid_i = 1;
         cycle();
         top->b_valid_i = 0;
     }
-    void r(std::uint16_t id, bool last) {
+    void r(std::uint16_t id, bool last, unsigned resp = 0) {
         sim::put(top->r_i, 0, 1, last);
+        sim::put(top->r_i, 1, 2, resp);
         sim::put(top->r_i, 3, 16, id);
         top->r_valid_i = 1;
         cycle();
@@ -138,6 +146,57 @@ void credits(Bus& bus) {
     take(0, 16);
 }
 
+// Strobes, AxCACHE and exclusive accesses; nothing is outstanding when it begins, nor when it ends.
+void attributes(Bus& bus) {
+    using sim::Address;
+    // From byte 5 of a beat of 4 bytes on: lanes 5 to 7, then 8 to 11.
+    const Address narrow{.addr = 0x6005, .id = 3, .len = 1, .size = 2};
+    bus.aw(narrow);
+    bus.w(false, bus.is("strobe below the address") ? 0x10 : 0xE0);
+    bus.w(true, bus.is("strobe of the next beat") ? 0x1000 : 0xF00);
+    bus.b(3);
+    // The same with the data first, whole and in part.
+    bus.w(false, 0xE0);
+    bus.w(true, bus.is("strobe of another beat, before its address") ? 0xF0 : 0xF00);
+    bus.aw(narrow);
+    bus.b(3);
+    bus.w(false, bus.is("strobe below the address that comes later") ? 0xF0 : 0xE0);
+    bus.aw(narrow);
+    bus.w(true, bus.is("strobe of the next beat, after its address") ? 0x1F00 : 0xF00);
+    bus.b(3);
+    // Wrapped: the last beat's lanes are below the first one's. Fixed: the same lanes each time.
+    bus.aw({.addr = 0x6008, .id = 3, .len = 1, .size = 3, .burst = 2});
+    bus.w(false, 0xFF00);
+    bus.w(true, bus.is("strobe of a wrapped burst that does not wrap") ? 0xFF00 : 0x00FF);
+    bus.b(3);
+    bus.aw({.addr = 0x6004, .id = 3, .len = 1, .size = 2, .burst = 0});
+    bus.w(false, 0x00F0);
+    bus.w(true, bus.is("strobe of a fixed burst that moves") ? 0x0F00 : 0x00F0);
+    bus.b(3, bus.is("EXOKAY of an ordinary write") ? 1 : 0);
+
+    const auto cache = [&](const char* fault) { return static_cast<std::uint8_t>(bus.is(fault) ? 4 : 15); };
+    bus.aw({.addr = 0x6000, .id = 3, .cache = cache("reserved AWCACHE")});
+    bus.w(true);
+    bus.b(3);
+    bus.ar({.addr = 0x6000, .id = 4, .cache = cache("reserved ARCACHE")});
+    bus.r(4, true, bus.is("EXOKAY of an ordinary read") ? 1 : 0);
+
+    const auto exclusive = [&](const char* kind) {
+        Address address{.addr = 0x6040, .id = 4, .len = 3, .lock = true};
+        const std::string name = std::string("exclusive ") + kind;
+        if (bus.is((name + " that is not aligned").c_str())) address.addr = 0x6010;
+        if (bus.is((name + " of 48 bytes").c_str())) address.len = 2;
+        if (bus.is((name + " of 256 bytes").c_str())) address.addr = 0x6000, address.len = 15;
+        if (bus.is((name + " of 32 beats").c_str())) address.size = 0, address.len = 31;
+        return address;
+    };
+    bus.ar(exclusive("read"));
+    for (unsigned i = 0; i < 4; ++i) bus.r(4, i == 3, 1);
+    bus.aw(exclusive("write"));
+    for (unsigned i = 0; i < 4; ++i) bus.w(i == 3);
+    bus.b(4, 1);
+}
+
 void traffic(Bus& bus) {
     auto& top = *bus.top;
     using sim::Address;
@@ -163,6 +222,7 @@ void traffic(Bus& bus) {
     bus.r(2, !bus.is("RLAST missing"));
     bus.r(1, true);
     if (bus.is("data of nobody")) bus.r(1, true);
+    attributes(bus);
     // Shapes: whole page, wrapped, fixed.
     bus.ar({.addr = 0x4000, .id = 1, .len = 255});
     bus.ar({.addr = 0x4FF0, .id = 1, .len = static_cast<std::uint8_t>(bus.is("read over 4 KiB") ? 1 : 0)});
@@ -188,7 +248,7 @@ void traffic(Bus& bus) {
     waits(bus, "AR", top.ar_valid_i, top.ar_ready_i, [&] { sim::put(top.ar_i, 41, 40, 0x1010); });
     sim::put(top.w_i, 0, 1, 0);
     waits(bus, "W", top.w_valid_i, top.w_ready_i, [&] { sim::put(top.w_i, 1, 16, 0xFFFF); });
-    sim::put(top.r_i, 0, 1, 0);
+    sim::put(top.r_i, 0, 3, 0);
     sim::put(top.r_i, 3, 16, 1);
     waits(bus, "R", top.r_valid_i, top.r_ready_i, [&] { sim::put(top.r_i, 19, 32, 1); });
     for (unsigned i = 0; i < 15; ++i) bus.w(i == 14);
