@@ -40,6 +40,13 @@ constexpr unsigned kMblockLinks[] = {2, 4};
 constexpr End end_of(unsigned p, unsigned l) {
     return {p, 0, p < 2 ? l : 1, p < 2 ? p : 2 + l};
 }
+#elif defined(FIGURE10)
+// One cBlock of two ports and two links, each to an mBlock of its own (remote_figure10.sv).
+constexpr unsigned kWires = 2, kCblocks = 1, kMblocks = 2;
+constexpr unsigned kMblockLinks[] = {1, 1};
+constexpr End end_of(unsigned p, unsigned l) {
+    return {0, p, l, 0};
+}
 #else
 constexpr unsigned kWires = kLinks, kCblocks = 1, kMblocks = 1;
 constexpr unsigned kMblockLinks[] = {kLinks};
@@ -53,6 +60,14 @@ struct Packing {
     bool pipelined = false, fill_beat = false;
 };
 inline Packing packing;
+
+// A window of a port, and the segment that it shows.
+struct Mapping {
+    unsigned cblock = 0, port = 0, window = 0, link = 0;
+    unsigned mblock = 0, mblock_link = 0, segment = 0, memory = 0, generation = 0;
+    std::uint64_t at = 0, base = 0;
+    std::uint32_t rights = 6;  // 2 to read, 4 to write
+};
 
 struct Phy {
     unsigned rate = 0;  // words a cycle, of 65536; 0 is one each cycle
@@ -98,8 +113,14 @@ class Pair {
 
     void set(const Phy& phy) {
         const auto chance = [](double of) { return static_cast<std::uint32_t>(of * 4294967295.0); };
-        top_->rate_i = static_cast<std::uint16_t>(phy.rate);
-        top_->latency_i = static_cast<std::uint16_t>(phy.latency);
+        [&](auto& top) {
+            if constexpr (requires { top.rate_i[0]; }) {
+                for (unsigned w = 0; w < kWires; ++w) set(phy, w);
+            } else {
+                top.rate_i = static_cast<std::uint16_t>(phy.rate);
+                top.latency_i = static_cast<std::uint16_t>(phy.latency);
+            }
+        }(*top_);
         [&](auto& top) {
             if constexpr (requires { top.flip_chance_i; }) {
                 top.flip_chance_i = chance(phy.flip);
@@ -107,7 +128,18 @@ class Pair {
                 top.drop_chance_i = chance(phy.drop);
                 top.repeat_chance_i = chance(phy.repeat);
             } else if (phy.flip + phy.drop + phy.repeat > 0) {
-                fail("the paper's link loses nothing");
+                fail("this link loses nothing");
+            }
+        }(*top_);
+    }
+    // Of one wire, where each has its own: its rate and latency.
+    void set(const Phy& phy, unsigned wire) {
+        [&](auto& top) {
+            if constexpr (requires { top.rate_i[0]; }) {
+                top.rate_i[wire] = static_cast<std::uint16_t>(phy.rate);
+                top.latency_i[wire] = static_cast<std::uint16_t>(phy.latency);
+            } else {
+                fail("all wires have one rate");
             }
         }(*top_);
     }
@@ -158,17 +190,32 @@ class Pair {
     }
     void open(unsigned p, unsigned l, unsigned index, unsigned generation, bool readable, bool writable,
               unsigned memory) {
-        const std::uint32_t rights = (readable ? 2U : 0U) | (writable ? 4U : 0U) | 1U;
         const End end = end_of(p, l);
-        const std::uint32_t segment = 0x400 + end.link * 0x100 + index * 0x10;
-        write(false, segment, static_cast<std::uint32_t>((kBase + p * 0x1000'0000U) >> 12), end.mblock);
-        write(false, segment + 4, 0xFFFF, end.mblock);
-        write(false, segment + 8, generation << 5 | memory << 3 | 7U, end.mblock);
-        const std::uint64_t first = at(p, l) >> 12;
-        const std::uint32_t window = 0x400 + end.port * 0x200 + l * 0x20;
-        write(true, window, static_cast<std::uint32_t>(first), end.cblock);
-        write(true, window + 4, static_cast<std::uint32_t>(first + 0xFFFF), end.cblock);
-        write(true, window + 8, generation << 9 | index << 5 | l << 3 | rights, end.cblock);
+        map({.cblock = end.cblock,
+             .port = end.port,
+             .window = l,
+             .link = l,
+             .mblock = end.mblock,
+             .mblock_link = end.link,
+             .segment = index,
+             .memory = memory,
+             .generation = generation,
+             .at = at(p, l),
+             .base = kBase + p * 0x1000'0000U,
+             .rights = (readable ? 2U : 0U) | (writable ? 4U : 0U)});
+    }
+    // 256 MiB.
+    void map(const Mapping& of) {
+        const std::uint32_t segment = 0x400 + of.mblock_link * 0x100 + of.segment * 0x10;
+        write(false, segment, static_cast<std::uint32_t>(of.base >> 12), of.mblock);
+        write(false, segment + 4, 0xFFFF, of.mblock);
+        write(false, segment + 8, of.generation << 5 | of.memory << 3 | 7U, of.mblock);
+        const std::uint64_t first = of.at >> 12;
+        const std::uint32_t window = 0x400 + of.port * 0x200 + of.window * 0x20;
+        write(true, window, static_cast<std::uint32_t>(first), of.cblock);
+        write(true, window + 4, static_cast<std::uint32_t>(first + 0xFFFF), of.cblock);
+        write(true, window + 8, of.generation << 9 | of.segment << 5 | of.link << 3 | of.rights | 1U,
+              of.cblock);
     }
     static std::uint64_t at(unsigned p, unsigned l) {
         return kLpa + p * 0x1'0000'0000ULL + l * 0x1000'0000ULL;
@@ -265,8 +312,12 @@ class Pair {
   private:
     void choose(bool cblock, unsigned block) {
         [&](auto& top) {
-            if constexpr (requires { top.c_lite_block_i; })
-                (cblock ? top.c_lite_block_i : top.m_lite_block_i) = static_cast<std::uint8_t>(block);
+            if constexpr (requires { top.c_lite_block_i; }) {
+                if (cblock) top.c_lite_block_i = static_cast<std::uint8_t>(block);
+            }
+            if constexpr (requires { top.m_lite_block_i; }) {
+                if (!cblock) top.m_lite_block_i = static_cast<std::uint8_t>(block);
+            }
         }(*top_);
     }
 

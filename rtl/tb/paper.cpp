@@ -3,7 +3,7 @@
 // accesses, and the streams and single reads of its figures. Prints JSON; all data are checked.
 #include <cstdlib>
 
-#include "load.hpp"
+#include "configurations.hpp"
 #include "traffic.hpp"
 
 namespace {
@@ -19,14 +19,17 @@ void beats() {
                                    .id = static_cast<std::uint16_t>(burst),
                                    .len = static_cast<std::uint8_t>(burst - 1)};
         const auto start = pair.beats();
+        const auto sent_before = pair.request_beats();
         master.write(address, false);
         pair.finish();
         const auto written = pair.beats();
+        const auto sent = pair.request_beats() - sent_before;
         master.read(address);
         pair.finish();
-        std::printf("%s\n{\"burst\": %u, \"write_beats\": %llu, \"read_beats\": %llu}", burst == 1 ? "" : ",",
-                    burst, static_cast<unsigned long long>(written - start),
-                    static_cast<unsigned long long>(pair.beats() - written));
+        std::printf(
+            "%s\n{\"burst\": %u, \"write_beats\": %llu, \"read_beats\": %llu, \"request_beats\": %llu}",
+            burst == 1 ? "" : ",", burst, static_cast<unsigned long long>(written - start),
+            static_cast<unsigned long long>(pair.beats() - written), static_cast<unsigned long long>(sent));
     }
     std::printf("]\n");
 }
@@ -53,8 +56,8 @@ int main(int argc, char** argv) {
         beats();
     else if (known && what == "refused")
         refused();
-    else if (known && what == "configurations" && argc == 8)
-        sim::configurations(number(3), number(4), number(5), number(6), number(7));
+    else if (known && what == "configurations" && argc == 3 + sim::Board::kWords)
+        sim::configurations(sim::Board::of(argv + 3));
     else if (known && what == "soak" && argc == 6) {
         sim::soak({.beats = std::strtoull(argv[3], nullptr, 10),
                    .bit_error_rate = 0,
@@ -65,9 +68,9 @@ int main(int argc, char** argv) {
                    .seed = std::strtoull(argv[5], nullptr, 10)});
     } else {
         std::fprintf(stderr,
-                     "usage: b2b | pipelined | pipelined-without-fill, beats | refused | configurations "
-                     "MEMORY-LATENCY MEMORY-RATE LINK-LATENCY LINK-RATE IN-FLIGHT | soak BEATS PAUSE-PERCENT "
-                     "SEED\n");
+                     "usage: b2b | pipelined | pipelined-without-fill, beats | refused | soak BEATS "
+                     "PAUSE-PERCENT SEED | configurations %s\n",
+                     sim::Board::kUsage);
         return 2;
     }
     return 0;

@@ -2,6 +2,8 @@
 // The pair of blocks in the compact packetization: beats and cycles counted on a link without errors, random
 // traffic over one with errors, and faults. Prints JSON.
 #include "attack.hpp"
+#include "campaign.hpp"
+#include "configurations.hpp"
 #include "fault_log.hpp"
 #include "load.hpp"
 #include "traffic.hpp"
@@ -203,6 +205,8 @@ int main(int argc, char** argv) {
         sim::outstanding();
     else if (what == "attack" && argc == 5)
         sim::attack(std::strtoull(argv[2], nullptr, 10), std::strtod(argv[3], nullptr), number(4));
+    else if (what == "campaign" && argc == 4)
+        sim::Campaign(number(3)).run(std::strtoull(argv[2], nullptr, 10));
     else if (what == "stuck")
         sim::stuck();
     else if (what == "resets")
@@ -222,8 +226,8 @@ int main(int argc, char** argv) {
     else if (what == "worst" && argc == 10)
         sim::worst(number(2), number(3), number(4), number(5), number(6),
                    {.from = number(7), .share = number(8), .longest = number(9)});
-    else if (what == "configurations" && argc == 7)
-        sim::configurations(number(2), number(3), number(4), number(5), number(6));
+    else if (what == "configurations" && argc == 2 + sim::Board::kWords)
+        sim::configurations(sim::Board::of(argv + 2));
     else if (what == "soak" && argc == 9) {
         sim::soak({.beats = std::strtoull(argv[2], nullptr, 10),
                    .bit_error_rate = std::strtod(argv[3], nullptr),
@@ -235,13 +239,13 @@ int main(int argc, char** argv) {
     } else {
         std::fprintf(
             stderr,
-            "usage: beats | faults | outstanding | attack TRIES BIT-ERROR-RATE SEED | stuck | "
+            "usage: beats | faults | outstanding | campaign TRANSACTIONS SEED | attack TRIES BIT-ERROR-RATE "
+            "SEED | stuck | "
             "resets | order TRIES SEED | stalled CYCLES | silence SEED | fence SEED | unsaid | log | "
             "worst COUNT LATENCY MEMORY-LATENCY RATE SEED URGENT SHARE LONGEST | "
-            "configurations "
-            "MEMORY-LATENCY MEMORY-RATE LINK-LATENCY LINK-RATE IN-FLIGHT | soak BEATS "
-            "BIT-ERROR-RATE DROP REPEAT "
-            "SPAN PAUSE-PERCENT SEED\n");
+            "soak BEATS BIT-ERROR-RATE DROP REPEAT SPAN PAUSE-PERCENT SEED | "
+            "configurations %s\n",
+            sim::Board::kUsage);
         return 2;
     }
     return 0;

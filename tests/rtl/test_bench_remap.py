@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from consort.remote.run import Beats
 from consort_bench import remap
+from consort_bench.published import experiment_folder, read_published
 from consort_bench.registry import Options
 
 
@@ -43,7 +44,17 @@ def test_every_goal_is_counted_and_met(result):
     )
 
 
-def test_a_beat_too_many_is_a_mismatch(monkeypatch):
-    monkeypatch.setattr(remap, "paper_beats", lambda: [Beats("b2b", 3, 9, 7), Beats("pipelined", 3, 8, 7)])
-    _, mismatches = remap.paper_rows()
+def test_a_beat_too_many_is_a_mismatch():
+    _, mismatches = remap.paper_rows([Beats("b2b", 3, 9, 7), Beats("pipelined", 3, 8, 7)])
     assert mismatches == {"b2b": 1, "pipelined": 0}
+
+
+def test_the_printed_example_stands_beside_what_was_counted():
+    printed = read_published(experiment_folder("remap", "table1") / "published.csv")
+    rows = remap.example([Beats("b2b", 8, 18, 17, 17), Beats("pipelined", 8, 15, 14, 14)], printed)
+    assert [(row["packetization"], row["published"]) for row in rows] == [
+        ("b2b", 47),
+        ("pipelined", 57.1),
+        ("pipelined", 17.6),
+    ]
+    assert [round(row["value"], 2) for row in rows] == [47.06, 57.14, 17.65]

@@ -15,7 +15,7 @@ FOLDER = experiment_folder("remap", "system")
 
 @pytest.fixture(scope="module")
 def result():
-    return remap_system.run(Options("remap-system"))
+    return remap_system.run(Options("remap-system", quick=True))
 
 
 @pytest.mark.slow
@@ -26,10 +26,33 @@ def test_goals_are_met(result):
 
 def test_what_is_published_stands_beside_what_is_simulated(result):
     beside = [r for r in result.rows if r["item"] != "table2" and r["published"] and r["simulated"]]
-    # Three averages, the combined one in two readings, and two latencies in each packetization; the baseline.
-    assert len(beside) == 3 * 6 + 1
-    for item, configurations, kinds in (("figure12", 4, 5), ("figure13", 2, 7)):
+    # Three averages, the combined one in two readings, and two latencies in each packetization; the baseline;
+    # the expected throughput beside what it is here by use of the link, and by STREAM.
+    assert len(beside) == 3 * 6 + 1 + 2
+    # Two alone, two at once in two readings, and each of these two ports alone.
+    for item, configurations, kinds in (("figure12", 6, 5), ("figure13", 2, 7)):
         assert len([r for r in result.rows if r["item"] == item]) == (3 * configurations + 1) * kinds
+
+
+def test_the_combined_system_is_one(result):
+    mbs = {
+        (r["configuration"], r["packetization"]): r["simulated"]
+        for r in result.rows
+        if r["item"] == "figure12" and r["what"] == "average"
+    }
+    for packetization in remap_system.PACKETIZATIONS:
+        near, far = (mbs[f"combined, port {port} alone", packetization] for port in (0, 1))
+        both = mbs["combined", packetization]
+        # Each has its own link and memory: both at once are more than either, and about their sum. (A port
+        # alone can fall into a rhythm in which its threads wait together; beside the other it does not.)
+        assert max(near, far) < both <= 1.15 * (near + far)
+        assert mbs["combined, lines shared", packetization] < both
+
+
+def test_the_expected_throughput_is_the_use_of_the_link(result):
+    (derived, simulated) = (r for r in result.rows if r["item"] == "expected")
+    assert derived["published"] == simulated["published"] == 1139
+    assert derived["simulated"] == pytest.approx(1139, rel=0.01)
 
 
 def test_where_the_wire_is_the_limit_its_use_decides(result):

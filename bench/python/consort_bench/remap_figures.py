@@ -11,24 +11,38 @@ from consort_bench.run_folder import series
 KERNELS = ("copy", "scale", "add", "triad", "average")
 
 
-def figures(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of rows as `remap-system` prints them."""
+def figures(rows: Sequence[dict[str, Any]], said: str = "") -> list[dict[str, Any]]:
+    """Of rows as `remap-system` prints them; `said` stands beside each plot with a result over one hop."""
     numbers = ", ".join(f"{n} {name}" for n, name in enumerate(KERNELS, 1))
+    packetizations = dict.fromkeys(row["packetization"] for row in rows if row["item"] == "figure12")
+    note = "The text prints averages; the single bars are plotted only."
     return [
         {
-            "title": "Figure 12: STREAM",
+            "title": f"Figure 12: STREAM, {packetization}",
             "x": {"label": f"kernel: {numbers}"},
             "y": {"label": "throughput", "unit": "MB/s"},
-            "series": _curves(rows, "figure12", lambda what: float(KERNELS.index(what) + 1)),
-            "note": "The text prints averages; the single bars are plotted only.",
+            "series": _curves(
+                # What a port has alone is as the configuration of one port: it stands in the table.
+                [
+                    row
+                    for row in rows
+                    if row["packetization"] in (None, packetization) and "alone" not in row["configuration"]
+                ],
+                "figure12",
+                lambda what: float(KERNELS.index(what) + 1),
+            ),
+            "note": f"{note} {said}".strip(),
             "source": "REMAP, Figure 12",
-        },
+        }
+        for packetization in packetizations
+        if packetization
+    ] + [
         {
             "title": "Figure 13: latency of one access",
             "x": {"label": "size", "unit": "byte", "log": True},
             "y": {"label": "latency", "unit": "ns", "log": True},
             "series": _curves(rows, "figure13", float),
-            "note": "The text prints the latencies of 64 bytes.",
+            "note": f"The text prints the latencies of 64 bytes. {said}".strip(),
             "source": "REMAP, Figure 13",
         },
     ]

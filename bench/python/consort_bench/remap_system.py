@@ -13,6 +13,7 @@ from typing import Any
 
 from consort.errors import BadInput
 from consort.record import environment
+from consort.remote import formulas
 from consort.remote import run as hardware
 
 from consort_bench.published import Published, experiment_folder, read_published
@@ -47,6 +48,33 @@ class Parameters:
     def cycles(self, ns: float) -> int:
         """Whole cycles of the blocks' clock."""
         return round(ns / self.clock)
+
+    def board(self, samples: int) -> hardware.Board:
+        """In cycles of the blocks' clock."""
+        return hardware.Board(
+            memory_latency=self.cycles(self.memory_latency),
+            memory_rate=self.share(self.memory_rate / 1000),
+            link_latency=self.cycles(self.link_latency),
+            link_rate=self.share(self.payload_rate),
+            in_flight=int(self.in_flight),
+            samples=samples,
+        )
+
+    @property
+    def payload_rate(self) -> float:
+        """Of the link, in bytes a nanosecond: without the two bits of 66 that mark a block."""
+        return self.link_rate / 8 * 64 / 66
+
+    def said(self) -> str:
+        """What of a result over one hop goes in, and what comes out."""
+        return (
+            f"1-hop, what goes in: clock {self.clock:g} ns, link {self.link_rate:g} Gb/s and "
+            f"{self.link_latency:g} ns each way, memory {self.memory_rate:g} MB/s and "
+            f"{self.memory_latency:g} ns, {self.in_flight:g} lines in flight. The link's latency is half of "
+            "what the paper's hop adds, and the lines are its throughput times its latency: that 1-hop is "
+            "near both is no finding. What comes out: the cycles of the blocks, how the wire is used, and so "
+            "which of wire, memory and lines in flight is the limit."
+        )
 
     def share(self, bytes_per_ns: float) -> int:
         """Beats of 16 bytes a cycle, of 65536; 0 where it is one or more."""
@@ -86,16 +114,21 @@ def run(options: Options) -> BenchResult:
     parameters = read_parameters(folder / "parameters.csv")
     published = read_published(folder / "published.csv")
     rows: list[dict[str, Any]] = []
+    compared = 0
     for packetization in PACKETIZATIONS:
-        options.progress(f"streams and single reads through the blocks, {packetization}", None)
-        # Both ports with as many lines as one alone, and with half as many each.
-        whole = measure(parameters, int(parameters.in_flight), packetization)
-        half = measure(parameters, max(1, int(parameters.in_flight) // 2), packetization)
-        made = throughputs(parameters, whole, half, published) + latencies(parameters, whole, published)
+        options.progress(f"STREAM and single reads through the blocks, {packetization}", None)
+        board = parameters.board(samples=2 if options.quick else 4)
+        alone = hardware.configurations(board, packetization)
+        options.progress(f"STREAM at both ports of one cBlock, {packetization}", None)
+        both = hardware.combined(board, packetization)
+        compared += alone["compared"] + both["compared"]
+        streams = alone["streams"] + both["streams"]
+        made = throughputs(parameters, streams, published) + latencies(parameters, alone, published)
         for row in made:
             row["packetization"] = None if row["configuration"] == "baseline" else packetization
         # The baseline is the same memory each time.
         rows += made if not rows else [row for row in made if row["packetization"]]
+    rows += expected(parameters, published, rows)
     rows += others(published, rows)
     by = {
         (r["item"], r["configuration"], r["what"]): r["simulated"]
@@ -136,57 +169,95 @@ def run(options: Options) -> BenchResult:
         "Simulated: this project's blocks at the paper's clock, link and memory; that they reach this clock "
         "is assumed, not shown. Goals are of the compact packetization; b2b and pipelined stand beside it, "
         "on the paper's link without CRC or repetition.",
-        "Combined: each port with all of its lines in flight. With the lines shared by both it is less.",
+        "Combined: one cBlock of two ports, four instances of STREAM at once, each port with all of its "
+        "lines in flight. With the lines shared by both it is less.",
+        f"STREAM: of its 10 million elements an array, samples; {compared} lines of memory compared.",
     ]
     return BenchResult(
-        goals, rows, environment(), notes, {"parameters": parameters.__dict__}, figures=figures(rows)
-    )
-
-
-def measure(parameters: Parameters, in_flight: int, packetization: str) -> dict[str, Any]:
-    """Cycles of the simulated configurations."""
-    return hardware.configurations(
-        memory_latency=parameters.cycles(parameters.memory_latency),
-        memory_rate=parameters.share(parameters.memory_rate / 1000),
-        link_latency=parameters.cycles(parameters.link_latency),
-        link_rate=parameters.share(parameters.link_rate / 8 * 64 / 66),
-        in_flight=in_flight,
-        packetization=packetization,
+        goals,
+        rows,
+        environment(),
+        notes,
+        {"parameters": parameters.__dict__},
+        figures=figures(rows, parameters.said()),
     )
 
 
 def throughputs(
-    parameters: Parameters, whole: dict[str, Any], half: dict[str, Any], published: list[Published]
+    parameters: Parameters, streams: list[dict[str, Any]], published: list[Published]
 ) -> list[dict[str, Any]]:
     """Figure 12 in MB/s: lines moved, as STREAM counts the bytes of its arrays."""
-
-    def rates(measured: dict[str, Any], configuration: str) -> dict[str, float]:
-        moved = measured["lines"] * LINE
-        return {
-            row["kernel"]: moved / (row["cycles"] * parameters.clock) * 1000
-            for row in measured["streams"]
-            if row["configuration"] == configuration
-        }
-
-    figures = {name: rates(whole, name) for name in ("baseline", "0-hop", "1-hop")}
-    for name, measured in (("combined", whole), ("combined, lines shared", half)):
-        near, far = rates(measured, "0-hop"), rates(measured, "1-hop")
-        figures[name] = {kernel: near[kernel] + far[kernel] for kernel in KERNELS}
     rows = []
-    for name, of in figures.items():
-        for what, value in [*of.items(), ("average", sum(of.values()) / len(of))]:
+    for name in dict.fromkeys(row["configuration"] for row in streams):
+        of: dict[str, list[dict[str, Any]]] = {kernel: [] for kernel in KERNELS}
+        for row in streams:
+            if row["configuration"] == name:
+                of[row["kernel"]].append(row)
+        rates = {kernel: [rate(parameters, [sample]) for sample in of[kernel]] for kernel in KERNELS}
+        means = {kernel: rate(parameters, of[kernel]) for kernel in KERNELS}
+        least = {kernel: min(rates[kernel]) for kernel in KERNELS}
+        most = {kernel: max(rates[kernel]) for kernel in KERNELS}
+        for what in (*KERNELS, "average"):
+            value, low, high = (
+                sum(of.values()) / len(of) if what == "average" else of[what] for of in (means, least, most)
+            )
             rows.append(
                 {
                     "item": "figure12",
                     "configuration": name,
                     "what": what,
                     "simulated": value,
-                    "published": printed(published, "figure12", name.split(",")[0], what, "throughput"),
+                    "least_of_samples": low,
+                    "most_of_samples": high,
+                    "published": printed(published, "figure12", name.split(",")[0], what, "throughput")
+                    if "alone" not in name
+                    else None,
                     "unit": "MB/s",
                     "provenance": "simulated",
                 }
             )
     return rows
+
+
+def rate(parameters: Parameters, samples: list[dict[str, Any]]) -> float:
+    """MB/s of these samples together, both ports."""
+    moved = sum(sum(sample["lines"]) for sample in samples) * LINE
+    ns: float = sum(sample["cycles"] for sample in samples) * parameters.clock
+    return float(moved / ns * 1000)
+
+
+def expected(
+    parameters: Parameters, published: list[Published], rows: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The paper's expectation of its 1-hop throughput, the use of the link times its rate; and ours.
+
+    The use is Table I's for a line, which the RTL takes to the beat (`consort bench remap`).
+    """
+    use = formulas.utilisation(LINE // 16, *formulas.pipelined(LINE // 16))
+    (own,) = (
+        row["simulated"]
+        for row in rows
+        if (row["item"], row["configuration"], row["what"], row["packetization"])
+        == ("figure12", "1-hop", "average", "pipelined")
+    )
+    wanted = printed(published, "figure12", "1-hop", "average", "expected throughput")
+    common = {"item": "expected", "configuration": "1-hop", "packetization": "pipelined", "unit": "MB/s"}
+    return [
+        {
+            **common,
+            "what": "use of the link times its rate",
+            "simulated": use * parameters.payload_rate * 1000,
+            "published": wanted,
+            "provenance": "derived",
+        },
+        {
+            **common,
+            "what": "STREAM, average",
+            "simulated": own,
+            "published": wanted,
+            "provenance": "simulated",
+        },
+    ]
 
 
 def latencies(

@@ -23,6 +23,8 @@ class Beats:
     burst: int
     write_beats: int
     read_beats: int
+    # Of the write those towards the memory: without its acknowledgement.
+    request_beats: int = 0
 
 
 @dataclass(frozen=True)
@@ -244,18 +246,46 @@ def worst(load: FullLoad, more: tuple[Path, ...] = ()) -> list[dict[str, int]]:
     return result
 
 
-def configurations(
-    memory_latency: int,
-    memory_rate: int,
-    link_latency: int,
-    link_rate: int,
-    in_flight: int,
-    packetization: str = "compact",
-) -> dict[str, Any]:
-    """Cycles of streams of lines and of single reads: the memory alone, behind the blocks, and a wire too."""
-    words = ["configurations", memory_latency, memory_rate, link_latency, link_rate, in_flight]
+@dataclass(frozen=True)
+class Board:
+    """A board's figures, in cycles and in beats a cycle of 65536; and how much of STREAM is simulated."""
+
+    memory_latency: int
+    memory_rate: int
+    link_latency: int
+    link_rate: int
+    in_flight: int  # lines at a port at once
+    samples: int = 4  # places in the arrays
+    lines: int = 1000  # of a kernel at each place
+
+    def words(self) -> list[str]:
+        """As the harnesses take them."""
+        figures = (self.memory_latency, self.memory_rate, self.link_latency, self.link_rate, self.in_flight)
+        return [str(word) for word in (*figures, self.samples, self.lines)]
+
+
+def configurations(board: Board, packetization: str = "compact") -> dict[str, Any]:
+    """STREAM at one port, and single reads: the memory alone, behind the blocks, and behind a wire too."""
+    words = ["configurations", *board.words()]
     if packetization != "compact":
         words.insert(0, PAPER[packetization])
-    program = _pair(paper=packetization != "compact")
-    result: dict[str, Any] = _run(program, list(map(str, words)))
+    result: dict[str, Any] = _run(_pair(paper=packetization != "compact"), words)
+    return result
+
+
+def combined(board: Board, packetization: str = "compact") -> dict[str, Any]:
+    """STREAM at both ports of one cBlock, one memory beside it and one over the wire: Figure 10."""
+    program = simulation(
+        "consort_remote_figure10",
+        harness("figure10.cpp"),
+        {"Paper": int(packetization != "compact")},
+        ("-CFLAGS", "-DFIGURE10 -DPORTS=2 -DLINKS=2 -DMEMORIES=2"),
+    )
+    result: dict[str, Any] = _run(program, [packetization, *board.words()])
+    return result
+
+
+def campaign(transactions: int, seed: int = 1) -> dict[str, Any]:
+    """So many transactions over every kind of fault; SystemFails where one is lost, wrong or does not end."""
+    result: dict[str, Any] = _run(_pair(), ["campaign", str(transactions), str(seed)], timeout=24 * 3600)
     return result

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// So many transactions over every kind of fault, with memories that carry out in any order that AXI4 allows.
+// Each access has to end, without an error where its fault is one that the link mends; every read is
+// compared, and every byte of every page after each round.
+#pragma once
+
+#include "traffic.hpp"
+
+namespace sim {
+
+class Campaign {
+  public:
+    explicit Campaign(std::uint64_t seed) : random_(seed) {}
+
+    void run(std::uint64_t transactions) {
+        while (finished_ < transactions) round(random_.bits());
+        std::printf(
+            "{\"transactions\": %llu, \"rounds\": %llu, \"cycles\": %llu, \"corrupted\": %llu, "
+            "\"modes\": {",
+            say(finished_), say(rounds_), say(cycles_), say(corrupted_));
+        for (const Mode& mode : modes_)
+            std::printf("%s\n\"%s\": {\"transactions\": %llu, \"errors\": %llu, \"faults\": %llu}",
+                        &mode == &modes_[0] ? "" : ",", mode.name, say(mode.finished), say(mode.errors),
+                        say(mode.faults));
+        std::printf("}}\n");
+    }
+
+  private:
+    static constexpr unsigned kFaults = 12;  // of a mode in a round
+    static constexpr unsigned kDownAfter = 4096, kAnswerAfter = 3000;
+    struct Mode {
+        const char* name;
+        Phy phy{};
+        // Begins and ends a fault that ends accesses with errors; null where the link mends what happens.
+        void (*fault)(Pair& pair, bool on) = nullptr;
+        void (*reset)(Pair& pair) = nullptr;  // of one block, while nothing is under way
+        std::uint64_t finished = 0, errors = 0, faults = 0;
+    };
+    static unsigned long long say(std::uint64_t value) { return value; }
+
+    static void cut(Pair& pair, bool on) {
+        for (unsigned l = 0; l < kLinks; ++l) pair.cut(l, on);
+    }
+    static void phy_down(Pair& pair, bool on) { pair.top().phy_down_i[0] = on; }
+    // Of data, not of control frames: see attack.hpp.
+    static void stuck_there(Pair& pair, bool on) { pair.top().stuck_i[0] = on ? 66 : 0; }
+    static void stuck_back(Pair& pair, bool on) { pair.top().stuck_i[1] = on ? 77 : 0; }
+    static void no_answers(Pair& pair, bool on) { pair.memories[0].answers = !on; }
+    static void takes_nothing(Pair& pair, bool on) { pair.memories[0].takes = !on; }
+    static void reset(Pair& pair, bool cblock) {
+        (cblock ? pair.top().c_reset_i : pair.top().m_reset_i) = 1;
+        for (unsigned i = 0; i < 3; ++i) pair.cycle();
+        (cblock ? pair.top().c_reset_i : pair.top().m_reset_i) = 0;
+        for (unsigned l = 0; l < kLinks; ++l)
+            for (unsigned p = 0; p < kPorts; ++p) pair.open(p, l, p, 0, true, true);
+        set_times(pair);
+        pair.write_all(cblock, 0x008, (1U << kLinks) - 1);
+        // The end that was not reset finds out in its time.
+        for (unsigned i = 0; i < 4 * kDownAfter; ++i) pair.cycle();
+    }
+    static void set_times(Pair& pair) {
+        pair.write_all(true, 0x014, kDownAfter);
+        pair.write_all(false, 0x014, kDownAfter);
+        pair.write_all(false, 0x018, kAnswerAfter);
+    }
+
+    void round(std::uint64_t seed) {
+        const unsigned pause = rounds_ % 3 * 10;
+        Pair pair({.latency = 17}, {.latency = 12, .spread = 30, .pause_percent = pause}, pause, seed);
+        pair.bring_up();
+        set_times(pair);
+        Traffic traffic(pair, seed);
+        for (Mode& mode : modes_) {
+            const auto finished = traffic.finished;
+            const auto errors = traffic.errors;
+            Phy phy = mode.phy;
+            phy.latency = 17;
+            pair.set(phy);
+            const auto corrupted = pair.corrupted();
+            for (unsigned i = 0; i < kFaults; ++i) {
+                feed(pair, traffic, 1500 + random_.below(1500));
+                if (mode.fault != nullptr) {
+                    traffic.errors_allowed = true;
+                    mode.fault(pair, true);
+                    feed(pair, traffic, random_.below(200));
+                    traffic.rest();
+                    mode.fault(pair, false);
+                    restored(pair);
+                    traffic.errors_allowed = false;
+                    traffic.renew();
+                } else if (mode.reset != nullptr) {
+                    traffic.rest();
+                    mode.reset(pair);
+                    restored(pair);
+                }
+                mode.faults += mode.fault != nullptr || mode.reset != nullptr;
+            }
+            traffic.rest();
+            mode.faults += pair.corrupted() - corrupted;
+            mode.finished += traffic.finished - finished;
+            mode.errors += traffic.errors - errors;
+        }
+        pair.set({.latency = 17});
+        traffic.read_all();
+        finished_ += traffic.finished;
+        cycles_ += pair.now;
+        corrupted_ += pair.corrupted();
+        ++rounds_;
+    }
+    static void feed(Pair& pair, Traffic& traffic, unsigned cycles) {
+        for (unsigned i = 0; i < cycles; ++i) {
+            traffic.feed();
+            pair.cycle();
+        }
+    }
+    // The link is up, and the memory has answered what it owed.
+    static void restored(Pair& pair) {
+        pair.wait_up();
+        for (unsigned waited = 0; pair.read(false, 0x01C) != 0; ++waited)
+            if (waited > 20'000) fail("a memory that answers again is not used again");
+    }
+
+    Random random_;
+    std::uint64_t finished_ = 0, rounds_ = 0, cycles_ = 0, corrupted_ = 0;
+    std::vector<Mode> modes_ = {
+        {.name = "none"},
+        {.name = "single bits, rarely", .phy = {.flip = of_word(1e-5)}},
+        {.name = "single bits, often", .phy = {.flip = of_word(1e-4)}},
+        {.name = "bursts of bits", .phy = {.flip = of_word(2e-5), .flip_span = 60}},
+        {.name = "words lost", .phy = {.drop = 2e-3}},
+        {.name = "words repeated", .phy = {.repeat = 2e-3}},
+        {.name = "all of these",
+         .phy = {.flip = of_word(2e-5), .drop = 5e-4, .repeat = 5e-4, .flip_span = 40}},
+        {.name = "wire cut", .fault = cut},
+        {.name = "PHY says that it is down", .fault = phy_down},
+        {.name = "bit stuck, there", .fault = stuck_there},
+        {.name = "bit stuck, back", .fault = stuck_back},
+        {.name = "memory without answers", .fault = no_answers},
+        {.name = "memory that takes nothing", .fault = takes_nothing},
+        {.name = "cBlock reset", .reset = [](Pair& pair) { reset(pair, true); }},
+        {.name = "mBlock reset", .reset = [](Pair& pair) { reset(pair, false); }},
+    };
+};
+
+}  // namespace sim
