@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Maps a top module to the cells of UltraScale+ with Yosys, in the environment of the hardware tools.
 
-synthesize.py TOP OUT.json NAME=VALUE... FILE.sv...
+synthesize.py FLOW TOP OUT.json NAME=VALUE... FILE.sv...
 
+FLOW is `fewest-levels`, which makes every path as short in LUTs as it can, or `default`: synth_xilinx as it is.
 Beside OUT.json it writes OUT.json.sta, the slowest path by the cells' delays alone.
 """
 
@@ -10,14 +11,16 @@ import sys
 
 from pyosys import libyosys
 
-top, out, *rest = sys.argv[1:]
+flow, top, out, *rest = sys.argv[1:]
 parameters = " ".join(f"-G {word}" for word in rest if not word.endswith(".sv"))
 files = " ".join(word for word in rest if word.endswith(".sv"))
 mapped = f"synth_xilinx -family xcup -flatten -noiopad -noclkbuf -abc9 -top {top}"
 design = libyosys.Design()
-for command in (
+read = (
     f"read_slang --keep-hierarchy --top {top} {parameters} {files}",
     "setattr -mod -unset keep_hierarchy *",
+)
+fewest_levels = (
     "setattr -mod -set keep_hierarchy 1 crc_sum* crc_step* *lite_slave*",
     # No pads: the block lies inside of a device.
     f"{mapped} -run begin:map_luts",
@@ -39,7 +42,7 @@ for command in (
     "setattr -mod -unset keep_hierarchy *",
     "flatten",
     "opt_clean",
-    f"tee -q -o {out}.sta sta",
-    f"write_json {out}",
-):
+)
+flows = {"fewest-levels": fewest_levels, "default": (mapped,)}
+for command in (*read, *flows[flow], f"tee -q -o {out}.sta sta", f"write_json {out}"):
     libyosys.run_pass(command, design)

@@ -149,5 +149,10 @@ def test_paths_end_at_outputs_too_and_take_only_what_an_output_depends_on():
 def test_the_smallest_cblock_is_estimated():
     result = remap_size.run(Options("remap-size", quick=True))
     goals = {g["name"]: g for g in result.goals}
-    for name in ("cblock_luts", "cblock_ramb36", "cblock_levels"):
+    levels, delay = "cblock_lut_levels_fewest_levels_flow", "cblock_cell_delay_default_flow"
+    for name in ("cblock_luts", "cblock_ramb36", levels, delay):
         assert goals[name]["met"]
+    fewest, plain = result.rows
+    assert (fewest["flow"], plain["flow"]) == ("fewest-levels", "default")
+    # The one has fewer levels for it; the other is the tool's own choice, weighed by delays.
+    assert fewest["levels"] < plain["levels"]

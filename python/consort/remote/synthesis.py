@@ -70,13 +70,17 @@ class Cost:
         return [asdict(path) for path in self.paths[:count]]
 
 
-def estimate(top: str, parameters: dict[str, int] | None = None) -> Cost:
+# The mapper told to make every path as short in LUTs as it can, and the tool as it is by default.
+FEWEST_LEVELS, DEFAULT = "fewest-levels", "default"
+
+
+def estimate(top: str, parameters: dict[str, int] | None = None, flow: str = FEWEST_LEVELS) -> Cost:
     """Synthesises it, which takes a minute or two."""
     root = need_source_tree("synthesising the hardware")
     python = build.tools() / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "netlist.json"
-        command = [str(python), str(root / "rtl" / "synth" / "synthesize.py"), top, str(out)]
+        command = [str(python), str(root / "rtl" / "synth" / "synthesize.py"), flow, top, str(out)]
         command += [f"{name}={value}" for name, value in sorted((parameters or {}).items())]
         command += map(str, build.synthesised(root))
         result = subprocess.run(command, cwd=root, env=build.environment(), capture_output=True, text=True)
