@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from bounds_of_faults import DECERR, SLVERR, ended_in_time, refused_at_once
 from consort.remote import run
+from consort_bench.remap_campaign import MENDED
 
 
 @pytest.mark.parametrize(
@@ -139,6 +140,26 @@ def test_of_four_links_one_is_cut():
     cut = run.faults(shape=4)["cut"]
     ended_in_time(cut, errors=20)
     assert cut["errors"] < cut["outstanding"]
+
+
+@pytest.fixture(scope="module")
+def campaign():
+    return run.campaign(1)
+
+
+def test_a_round_of_a_campaign_has_every_kind_of_fault(campaign):
+    assert campaign["rounds"] == 1 and campaign["transactions"] > 3000
+    for mode, counts in campaign["modes"].items():
+        assert counts["transactions"] > 100, mode
+        assert (counts["faults"] > 0) == (mode != "none"), mode
+        # What the link mends ends no access with an error; what it cannot ends some.
+        assert (counts["errors"] == 0) == (mode in MENDED), mode
+
+
+@pytest.mark.slow
+def test_a_campaign_over_all_faults_loses_nothing():
+    # Ten million: consort bench remap-campaign.
+    assert run.campaign(100_000, seed=77)["transactions"] >= 100_000
 
 
 @pytest.fixture(scope="module")

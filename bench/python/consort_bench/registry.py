@@ -67,6 +67,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "consort_bench.remap",
         "remote memory: use of the link in three packetizations, counted",
     ),
+    "remap-campaign": (
+        "consort_bench.remap_campaign",
+        "remote memory: ten million transactions over every kind of fault, nothing lost (hours)",
+    ),
     "remap-size": (
         "consort_bench.remap_size",
         "remote memory: LUTs, block RAMs and LUT levels of the smallest cBlock, estimated (minutes)",
@@ -105,6 +109,7 @@ EXPERIMENTS = frozenset(
         "loopback",
         "scratchpad",
         "remap",
+        "remap-campaign",
         "remap-size",
         "remap-system",
         "remote-workloads",

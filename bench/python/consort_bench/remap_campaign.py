@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort bench remap-campaign`: ten million transactions over every kind of fault, and nothing lost.
+
+A transaction that is lost, wrong or does not end is an error of the simulation, which ends the campaign.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from consort.record import environment
+from consort.remote.run import campaign
+
+from consort_bench.registry import BenchResult, Options, goal
+
+TRANSACTIONS = 10_000_000
+QUICK = 20_000
+# Of one simulation; a seed each.
+PART = 100_000
+# What the link mends: no access ends with an error there.
+MENDED = (
+    "none",
+    "single bits, rarely",
+    "single bits, often",
+    "bursts of bits",
+    "words lost",
+    "words repeated",
+    "all of these",
+    "cBlock reset",
+    "mBlock reset",
+)
+
+
+def run(options: Options) -> BenchResult:
+    """Simulates on all CPUs; `--iterations` says how many transactions, `--seconds` for how long at most."""
+    asked = options.iterations or (QUICK if options.quick else TRANSACTIONS)
+    total: dict[str, Any] = {"transactions": 0, "cycles": 0, "corrupted": 0, "rounds": 0}
+    modes: dict[str, dict[str, int]] = {}
+    seeds = 0
+    for part in parts(asked, options):
+        seeds += 1
+        for name in total:
+            total[name] += part[name]
+        for mode, counts in part["modes"].items():
+            sums = modes.setdefault(mode, dict.fromkeys(counts, 0))
+            for name, value in counts.items():
+                sums[name] += value
+    rows = [{"mode": mode, **counts, "provenance": "simulated"} for mode, counts in modes.items()]
+    ended = sum(counts["errors"] for mode, counts in modes.items() if mode in MENDED)
+    goals = [
+        goal(
+            "transactions",
+            total["transactions"],
+            "transactions",
+            ">=",
+            0 if options.seconds else asked,
+            provenance="simulated",
+        ),
+        goal("errors_where_the_link_mends", ended, "accesses", "<=", 0, provenance="simulated"),
+        goal(
+            "fault_modes_with_faults",
+            sum(counts["faults"] > 0 for mode, counts in modes.items() if mode != "none"),
+            "modes",
+            ">=",
+            len(modes) - 1,
+            provenance="simulated",
+        ),
+    ]
+    notes = [
+        f"{total['transactions']} transactions in {total['cycles']} cycles with the seeds 1 to {seeds}; "
+        f"{total['corrupted']} words of the PHY corrupted.",
+        "Every access ended; every byte that was read is what was written; each round ends with a read of "
+        "every page. The memory carries out accesses of different ids in any order.",
+    ]
+    return BenchResult(goals, rows, environment(), notes, total)
+
+
+def parts(asked: int, options: Options) -> list[dict[str, Any]]:
+    """Simulations with seeds 1, 2, ... until so many transactions are done, or the time is over."""
+    over = time.monotonic() + (options.seconds or float("inf"))
+    done: list[dict[str, Any]] = []
+    begun = finished = 0
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        running: set[Future[dict[str, Any]]] = set()
+        while True:
+            while finished + PART * len(running) < asked and time.monotonic() < over:
+                if len(running) == (os.cpu_count() or 1):
+                    break
+                begun += 1
+                running.add(pool.submit(campaign, min(PART, asked), begun))
+            if not running:
+                return done
+            ready, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in ready:
+                part = future.result()
+                done.append(part)
+                finished += part["transactions"]
+            options.progress(f"{finished} of {asked} transactions", min(1.0, finished / asked))
