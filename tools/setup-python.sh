@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stamp=.venv/consort-setup
-key=$(find requirements.lock requirements-build.lock pyproject.toml engine include/consort/{icc,app,task,spm} ports/virtual \
+key=$(find requirements.lock requirements-build.lock pyproject.toml engine include/consort/{accel,icc,app,task,spm} ports/virtual \
     -type f | sort | xargs cat | sha256sum | cut -c1-16)
 [ -x .venv/bin/consort ] && [ "$(cat $stamp 2> /dev/null)" = "$key" ] && exit 0
 
