@@ -32,7 +32,15 @@ sim::Policy policy_of(const std::string& name) {
                                 {"fixed-priority-non-preemptive", sim::Policy::non_preemptive},
                                 {"edf", sim::Policy::edf},
                                 {"worker", sim::Policy::worker},
-                                {"three-phase", sim::Policy::three_phase}});
+                                {"three-phase", sim::Policy::three_phase},
+                                {"accelerator", sim::Policy::accelerator}});
+}
+
+accel::Arbitration arbitration_of(const std::string& name) {
+    return choose<accel::Arbitration>("the arbitration", name,
+                                      {{"fixed-priority", accel::Arbitration::fixed_priority},
+                                       {"tdma", accel::Arbitration::tdma},
+                                       {"budget", accel::Arbitration::budget}});
 }
 
 sim::Spread spread_of(const std::string& name) {
@@ -317,6 +325,11 @@ nb::dict explore(const sim::System& system, Time duration, Time step, std::uint3
 
 // A resource, how long a job holds it at most, and how often.
 using SectionRow = std::tuple<std::uint32_t, Time, std::uint32_t>;
+// A client's priority, slot (from, length), budget and its period.
+using ShareRow = std::tuple<std::int64_t, Ticks, Ticks, Ticks, Ticks>;
+// The fields of a Demand, in its order.
+using DemandRow =
+    std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, Time, Time, Time, Time, Time, Time, Time>;
 
 void bind_sim(nb::module_& module) {
     using namespace nb::literals;
@@ -345,7 +358,19 @@ void bind_sim(nb::module_& module) {
         .def_rw("dma", &sim::Core::dma)
         .def_rw("slot", &sim::Core::slot)
         .def_rw("slot_phase", &sim::Core::slot_phase)
-        .def_rw("partitions", &sim::Core::partitions);
+        .def_rw("partitions", &sim::Core::partitions)
+        .def(
+            "serve",
+            [](sim::Core& core, const std::string& arbitration, Time round,
+               const std::vector<ShareRow>& shares) {
+                core.arbitration = arbitration_of(arbitration);
+                core.round = round;
+                core.shares.clear();
+                for (const auto& [priority, slot_from, slot, budget, period] : shares) {
+                    core.shares.push_back({priority, slot_from, slot, budget, period});
+                }
+            },
+            "arbitration"_a, "round"_a, "shares"_a);
     nb::class_<sim::Dma>(module, "SimDma")
         .def(nb::init<>())
         .def_rw("round_robin", &sim::Dma::round_robin)
@@ -386,6 +411,24 @@ void bind_sim(nb::module_& module) {
                 task.sections.clear();
                 for (const auto& [resource, length, times] : rows) {
                     task.sections.push_back({resource, length, times});
+                }
+            })
+        .def_prop_rw(
+            "demands",
+            [](const sim::Task& task) {
+                std::vector<DemandRow> rows;
+                for (const sim::Demand& d : task.demands) {
+                    rows.emplace_back(d.accelerator, d.client, d.times, d.cost, d.wcet, d.bcet, d.send,
+                                      d.receive, d.request, d.response);
+                }
+                return rows;
+            },
+            [](sim::Task& task, const std::vector<DemandRow>& rows) {
+                task.demands.clear();
+                for (const auto& [accelerator, client, times, cost, wcet, bcet, send, receive, request,
+                                  response] : rows) {
+                    task.demands.push_back(
+                        {accelerator, client, times, cost, wcet, bcet, send, receive, request, response});
                 }
             })
         .def_rw("evicting", &sim::Task::evicting)

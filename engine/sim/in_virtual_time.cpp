@@ -81,6 +81,10 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id) {
         throw std::invalid_argument("task " + std::to_string(id) +
                                     ": in virtual time no job holds a resource");
     }
+    if (!task.demands.empty()) {
+        throw std::invalid_argument("task " + std::to_string(id) +
+                                    ": in virtual time no job asks an accelerator");
+    }
     virtual_time::Task made;
     made.plan.release = release_rule(task);
     made.plan.execution = execution_rule(task);

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "consort/accel/arbiter.hpp"
 #include "consort/app/release.hpp"
 #include "time.hpp"
 
@@ -20,7 +21,7 @@ using app::absent;
 using app::never;
 using app::Spread;
 
-enum class Policy : std::uint8_t { preemptive, non_preemptive, edf, worker, three_phase };
+enum class Policy : std::uint8_t { preemptive, non_preemptive, edf, worker, three_phase, accelerator };
 // What becomes of an offloaded job whose answer is not there.
 enum class OnMiss : std::uint8_t { hold, fallback, stop };
 
@@ -52,6 +53,10 @@ struct Core {
     Time slot = 0;
     Time slot_phase = 0;  // from 0 to the first own slot
     std::uint32_t partitions = 2;
+    // Of an accelerator: which request is next, and what each client is given.
+    accel::Arbitration arbitration = accel::Arbitration::fixed_priority;
+    Time round = 0;  // of TDMA slots
+    std::vector<accel::Share> shares{};
 };
 
 struct Dma {
@@ -66,6 +71,21 @@ struct Section {
     std::uint32_t resource = 0;
     Time length = 0;          // at most, from taking the resource to giving it back
     std::uint32_t times = 1;  // in each job
+};
+
+// What a job asks of an accelerator, anywhere in what it executes itself, and waits for.
+struct Demand {
+    std::uint32_t accelerator = 0;  // a core
+    std::uint32_t client = 0;       // whose share
+    std::uint32_t times = 1;        // in each job, at most
+    Time cost = 1;                  // that the arbitration counts with
+    Time wcet = 1;                  // how long it occupies the accelerator; not above the cost
+    Time bcet = 1;
+    // What the job's own core writes and reads, and how long the messages are on their way.
+    Time send = 0;
+    Time receive = 0;
+    Time request = 0;
+    Time response = 0;
 };
 
 // Whose blocks release a task.
@@ -98,6 +118,8 @@ struct Task {
     // One after another, anywhere in what it executes. Only on cores with fixed priorities whose jobs never
     // wait.
     std::vector<Section> sections;
+    // Only of jobs that their own core computes, with fixed priorities or earliest deadline first.
+    std::vector<Demand> demands;
     // Sets of its core's cache: where it evicts what others have, and where it has what it uses again.
     std::vector<std::uint32_t> evicting;
     std::vector<std::uint32_t> useful;

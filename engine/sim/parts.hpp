@@ -16,6 +16,8 @@ namespace consort::engine::sim {
 
 // The draws of critical sections, apart from those of stretches of suspension.
 inline constexpr std::uint64_t section_choices = std::uint64_t{1} << 40;
+// And those of requests to accelerators.
+inline constexpr std::uint64_t demand_choices = std::uint64_t{1} << 43;
 
 // What a job executes on the core that released it before it waits, or ends.
 struct Part {
@@ -27,6 +29,9 @@ struct Part {
     Time ceiling{};  // the key of that resource's most urgent user
     std::uint32_t resource{};
     bool inherits{};  // or the holder's priority is that of who waits for it
+    // What it asks of an accelerator before it waits, and for how long that then computes.
+    const Demand* demand{};
+    Time computes{};
 };
 
 // Cuts jobs into their parts.
@@ -77,19 +82,44 @@ class Division {
         if (task.offloaded) {
             cuts_.push_back({task.send, 0, true});
         }
+        append_demands(task, id, job, own);
         // `length` is the instant of the cut so far.
         std::stable_sort(cuts_.begin(), cuts_.end(),
                          [](const Part& a, const Part& b) { return a.length < b.length; });
         parts.clear();
         Time before = 0;
+        Time received = 0;  // of the answer that the part begins with
         for (const Part& cut : cuts_) {
-            parts.push_back({cut.length - before, cut.away, cut.asks});
+            parts.push_back({received + cut.length - before, cut.away, cut.asks});
+            received = 0;
+            if (cut.demand != nullptr) {
+                Part& made = parts.back();
+                made.length += cut.demand->send;
+                made.demand = cut.demand;
+                made.computes = cut.computes;
+                received = cut.demand->receive;
+            }
             before = cut.length;
         }
-        parts.push_back({own - before, 0, false});
+        parts.push_back({received + own - before, 0, false});
     }
 
   private:
+    void append_demands(const Task& task, std::uint32_t id, std::uint64_t job, Time own) {
+        std::uint64_t n = 0;
+        for (const Demand& demand : task.demands) {
+            const Draw often(app::mix(settings_.seed + demand_choices + n++), id);
+            const Time times = often(settings_.execution, Choice::gap, job, 0, demand.times);
+            for (Time k = 0; k < times; ++k) {
+                const Draw draw(app::mix(settings_.seed + demand_choices + n++), id);
+                Part cut{draw(settings_.arrival, Choice::split, job, 0, own), 0, false};
+                cut.demand = &demand;
+                cut.computes = draw(settings_.execution, Choice::execution, job, demand.bcet, demand.wcet);
+                cuts_.push_back(cut);
+            }
+        }
+    }
+
     // Where a job holds resources: its sections one after another, anywhere in what it executes.
     void divide_by_sections(const Task& task, std::uint32_t id, std::uint64_t job, Time execution,
                             std::vector<Part>& parts) {

@@ -138,6 +138,7 @@ class Processors {
         std::uint32_t task;
         std::uint64_t job;
         Time execution;
+        const Demand* demand = nullptr;  // of an accelerator
     };
 
     struct CoreState {
@@ -161,6 +162,10 @@ class Processors {
         std::vector<Ready> blocked;  // by resources that others hold
         std::vector<Request> queue;
         Request serving{};
+        accel::Arbitration arbitration{};
+        Time round = 0;
+        std::vector<accel::Account> accounts;
+        std::vector<Time> costs;  // by client, of the request that waits; 0: none does
     };
 
     // The heaps are kept by the standard algorithms: the "largest" element is the earliest or most urgent.
@@ -227,6 +232,13 @@ class Processors {
             state.ready.clear();
             state.blocked.clear();
             state.queue.clear();
+            state.arbitration = core.arbitration;
+            state.round = core.round;
+            state.accounts.clear();
+            for (const accel::Share& share : core.shares) {
+                state.accounts.emplace_back(share);
+            }
+            state.costs.assign(core.shares.size(), 0);
         }
         for (std::uint32_t t = 0; t < mine.size(); ++t) {
             const Task& task = system_.tasks[mine[t]];
@@ -560,7 +572,9 @@ class Processors {
             go_on(cores_[s.core], now);
         }
         const Part& part = s.parts[s.at];
-        if (part.asks) {
+        if (part.demand != nullptr) {
+            push(events_, {add(now, part.demand->request), Kind::request, t, s.job.seq, part.computes});
+        } else if (part.asks) {
             s.job.sent = now;
             push(events_, {add(now, task.request), Kind::request, t, s.job.seq, s.job.compute});
         } else {
@@ -626,7 +640,11 @@ class Processors {
         const bool present = s.phase != Phase::idle && s.job.seq == e.job;
         switch (e.kind) {
             case Kind::request:
-                arrive(cores_[s.worker], {e.task, e.job, e.execution});
+                if (const Demand* demand = demanded(s); demand != nullptr) {
+                    arrive(cores_[index_[demand->accelerator]], {e.task, e.job, e.execution, demand});
+                } else {
+                    arrive(cores_[s.worker], {e.task, e.job, e.execution});
+                }
                 break;
             case Kind::answer:
                 idle_ = std::max(idle_, now);
@@ -650,6 +668,10 @@ class Processors {
                 }
                 break;
         }
+    }
+
+    [[nodiscard]] static const Demand* demanded(const TaskState& s) {
+        return s.parts.empty() || s.phase == Phase::fallback ? nullptr : s.parts[s.at].demand;
     }
 
     // A mailbox holds one request a task: a newer one takes the place of one that was not begun.
@@ -726,6 +748,15 @@ class Processors {
     }
 
     void complete(CoreState& core, Time now) {
+        if (core.policy == Policy::accelerator) {
+            const Request done = core.serving;
+            sink_.slice(core.since, now, tasks_[done.task].id, done.job, core.id, Doing::execute);
+            push(events_, {add(now, done.demand->response), Kind::wake, done.task, done.job, 0});
+            core.busy = false;
+            core.completes = never;
+            core.look = true;
+            return;
+        }
         if (core.policy == Policy::worker) {
             const Request done = core.serving;
             TaskState& s = tasks_[done.task];
@@ -760,6 +791,12 @@ class Processors {
         if (core.policy == Policy::worker) {
             if (!core.busy && !core.queue.empty()) {
                 serve(core, now);
+            }
+            return;
+        }
+        if (core.policy == Policy::accelerator) {
+            if (!core.busy && !core.queue.empty()) {
+                arbitrate(core, now);
             }
             return;
         }
@@ -854,6 +891,35 @@ class Processors {
                                                      task.evicting.end();
             }
         }
+    }
+
+    // As the server of include/consort/accel does, by the same functions.
+    void arbitrate(CoreState& core, Time now) {
+        std::fill(core.costs.begin(), core.costs.end(), 0);
+        for (const Request& waiting : core.queue) {
+            core.costs[waiting.demand->client] = waiting.demand->cost;
+        }
+        const auto at = static_cast<Ticks>(now);
+        const accel::Choice choice = accel::choose(
+            core.arbitration, static_cast<Ticks>(core.round),
+            static_cast<std::uint32_t>(core.accounts.size()), at,
+            [&core](std::uint32_t i) -> const accel::Account& { return core.accounts[i]; },
+            [&core](std::uint32_t i) { return static_cast<Ticks>(core.costs[i]); });
+        if (choice.client == accel::nobody) {
+            core.look_again =
+                choice.look_again == accel::never ? never : static_cast<Time>(choice.look_again);
+            return;
+        }
+        const auto next = std::find_if(core.queue.begin(), core.queue.end(), [&](const Request& waiting) {
+            return waiting.demand->client == choice.client;
+        });
+        core.serving = *next;
+        core.queue.erase(next);
+        core.accounts[choice.client].begin(core.arbitration, at,
+                                           static_cast<Ticks>(core.serving.demand->cost));
+        core.busy = true;
+        core.since = now;
+        core.completes = add(now, core.serving.execution);
     }
 
     void serve(CoreState& worker, Time now) {

@@ -35,8 +35,9 @@ void check_sections(const System& system, const Task& task, const std::string& w
                 "a section takes some time, below 2^60, at least once");
     }
     for (const Task& other : system.tasks) {
-        require(other.master != task.master || (!other.offloaded && other.suspension == 0), where,
-                "it holds resources on a core where a job waits");
+        require(other.master != task.master ||
+                    (!other.offloaded && other.suspension == 0 && other.demands.empty()),
+                where, "it holds resources on a core where a job waits");
         for (const Section& a : task.sections) {
             for (const Section& b : other.sections) {
                 require(a.resource != b.resource || other.master == task.master, where,
@@ -55,8 +56,72 @@ void check_threshold(const System& system, const Task& task, const std::string& 
     require(system.cores[task.master].policy == Policy::preemptive, where,
             "a threshold needs preemptive fixed priorities");
     for (const Task& other : system.tasks) {
-        require(other.master != task.master || (!other.offloaded && other.suspension == 0), where,
-                "it has a threshold on a core where a job waits");
+        require(other.master != task.master ||
+                    (!other.offloaded && other.suspension == 0 && other.demands.empty()),
+                where, "it has a threshold on a core where a job waits");
+    }
+}
+
+void check_demands(const System& system, const Task& task, const std::string& where) {
+    if (task.demands.empty()) {
+        return;
+    }
+    const Core& own = system.cores[task.core];
+    require(!task.offloaded && task.sections.empty() && own.policy != Policy::three_phase, where,
+            "what asks an accelerator executes on its own core, and holds no resource");
+    require(own.supply.period == 0 && own.cache_reload == 0 && own.set_reload == 0, where,
+            "a job that asks an accelerator has a whole core, and nothing to load again");
+    for (const Demand& demand : task.demands) {
+        require(demand.accelerator < system.cores.size() &&
+                    system.cores[demand.accelerator].policy == Policy::accelerator,
+                where, "there is no such accelerator");
+        const Core& accelerator = system.cores[demand.accelerator];
+        require(demand.client < accelerator.shares.size(), where, "the accelerator has no such client");
+        for (const Time v : {demand.send, demand.receive, demand.request, demand.response, demand.cost}) {
+            require(v >= 0 && v < largest_time, where, "a time of a request is negative or 2^60 or more");
+        }
+        require(0 < demand.bcet && demand.bcet <= demand.wcet && demand.wcet <= demand.cost, where,
+                "a request needs 0 < bcet <= wcet <= cost");
+        require(demand.times > 0 && demand.times <= 1000, where, "a request is made 1 to 1000 times");
+        const accel::Account account(accelerator.shares[demand.client]);
+        require(account.may_begin(accelerator.arbitration, static_cast<Ticks>(accelerator.round), 0,
+                                  static_cast<Ticks>(demand.cost)) != accel::never,
+                where, "a request does not fit what its client is given");
+    }
+    for (const Task& other : system.tasks) {
+        const auto same = [&](const Demand& a) {
+            return std::any_of(other.demands.begin(), other.demands.end(), [&a](const Demand& b) {
+                return a.accelerator == b.accelerator && a.client == b.client;
+            });
+        };
+        require(&other == &task || std::none_of(task.demands.begin(), task.demands.end(), same), where,
+                "two tasks are one client of an accelerator");
+    }
+}
+
+void check_accelerator(const Core& core, const std::string& where) {
+    for (std::size_t i = 0; i < core.shares.size(); ++i) {
+        const accel::Share& share = core.shares[i];
+        if (core.arbitration == accel::Arbitration::tdma) {
+            require(core.round > 0 && core.round < largest_time, where, "a round is above 0 and below 2^60");
+            const auto round = static_cast<Ticks>(core.round);
+            require(share.slot_from <= round && share.slot <= round - share.slot_from, where,
+                    "a slot does not fit the round");
+        }
+        if (core.arbitration == accel::Arbitration::budget) {
+            require(share.period > 0 && share.period < static_cast<Ticks>(largest_time), where,
+                    "a budget has a period above 0 and below 2^60");
+        }
+        for (std::size_t k = 0; k < i; ++k) {
+            const accel::Share& other = core.shares[k];
+            if (core.arbitration == accel::Arbitration::tdma) {
+                require(share.slot_from >= other.slot_from + other.slot ||
+                            other.slot_from >= share.slot_from + share.slot,
+                        where, "two slots overlap");
+            } else {
+                require(share.priority != other.priority, where, "two clients have one priority");
+            }
+        }
     }
 }
 
@@ -101,6 +166,8 @@ void check_task(const System& system, std::size_t index) {
                 "a task that blocks release has no other releases");
     }
     const Core& core = system.cores[t.core];
+    require(core.policy != Policy::accelerator, where, "an accelerator has no task of its own");
+    check_demands(system, t, where);
     if (t.offloaded) {
         require(core.policy == Policy::worker, where, "an offloaded task needs a worker's core");
         const Policy policy = system.cores[t.master].policy;
@@ -143,6 +210,9 @@ void check(const System& system, const Settings& settings) {
                     where, "a supply needs 0 < budget <= period < 2^60");
             require(core.policy != Policy::worker && core.policy != Policy::three_phase && !core.keeps, where,
                     "a worker, a three-phase core and one that is kept have no supply but the whole core");
+        }
+        if (core.policy == Policy::accelerator) {
+            check_accelerator(core, where);
         }
         if (core.policy != Policy::three_phase) {
             continue;
@@ -207,6 +277,9 @@ std::vector<Cluster> clusters(const System& system) {
     bool any = false;
     for (const Task& t : system.tasks) {
         join(t.core, t.master);
+        for (const Demand& demand : t.demands) {
+            join(t.core, demand.accelerator);
+        }
         if (t.arrival) {
             join(t.core, system.tasks[t.arrival->writer].core);
         }

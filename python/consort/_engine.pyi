@@ -210,6 +210,9 @@ class SimCore:
     slot: int
     slot_phase: int
     partitions: int
+    def serve(
+        self, arbitration: str, round: int, shares: Sequence[tuple[int, int, int, int, int]]
+    ) -> None: ...
     def __init__(self, policy: str = ...) -> None: ...
 
 class SimDma:
@@ -233,6 +236,7 @@ class SimTask:
     suspension: int
     stretches: int
     sections: list[tuple[int, int, int]]
+    demands: list[tuple[int, int, int, int, int, int, int, int, int, int]]
     evicting: list[int]
     useful: list[int]
     offloaded: bool

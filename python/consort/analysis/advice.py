@@ -203,11 +203,12 @@ class _Search:
         """On each kind of core the first that does."""
         platform = self.system.platform_description
         used = set(self.system.cores())
+        serving = {accelerator.on for accelerator in self.system.accelerators.values()}
         described = self.system.tasks[task]
         for group in platform.cores:
             unused = 0
             for core in platform.cores_of(group):
-                if core.name in (described.on, described.master):
+                if core.name in (described.on, described.master) or core.name in serving:
                     continue
                 if core.name not in used:
                     unused += 1

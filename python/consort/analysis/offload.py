@@ -41,7 +41,7 @@ _DISCIPLINE = {
 }
 _WAIT = {"priority": "theorem 9", "fifo": "theorem 10", "either": "theorems 9 and 10, the larger"}
 # Rounds in which response times and waits at workers may grow before the search gives up.
-_ROUNDS = 1000
+ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def offloaded(
     waits = {(core, task.name): 0 for core, task in everything}
     found: dict[str, list[Bound]] = {}
     trouble = ""
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         found = {core: _bounds_of_master(core, master, waits) for core, master in masters.items()}
         responses = {(core, bound.task): bound.response for core in found for bound in found[core]}
         late = [
@@ -207,17 +207,41 @@ def _waits_by_priority(
                 # A request comes no earlier than its job is due, and early enough for it to end when it does.
                 late = max(0, response - other.remote.answer - other.remote.compute)
                 others.append((other.remote.compute, other.period, late))
-        wait, before = blocking, -1
-        while wait != before and wait <= task.period:
-            before = wait
-            # A blocking job began earlier: what comes at the very end of the wait is then too late to go
-            # before.
-            closed = 0 if blocking else 1
-            wait = blocking + sum(c * ((before + late + t - 1 + closed) // t) for c, t, late in others)
-        if wait > task.period:
+        wait = wait_by_priority(blocking, others, task.period)
+        if wait is None:
             return None
         result[core, task.name] = wait
     return result
+
+
+def wait_by_priority(blocking: int, others: Sequence[tuple[int, int, int]], limit: int) -> int | None:
+    """The wait of a request that a less urgent one blocks and others go before; None above the limit.
+
+    Of each of the others: what its job takes in all, its period, and how late after its job is due a request
+    may come.
+    """
+    wait, before = blocking, -1
+    while wait != before and wait <= limit:
+        before = wait
+        # A blocking job began earlier: what comes at the very end of the wait is then too late to go before.
+        closed = 0 if blocking else 1
+        wait = blocking + sum(c * ((before + late + t - 1 + closed) // t) for c, t, late in others)
+    return None if wait > limit else wait
+
+
+def together(masters: Mapping[str, Master], core: str) -> set[str]:
+    """A master and all others that its jobs may meet at a worker, directly or through others."""
+    serving = {
+        name: {task.remote.worker for task in master.tasks if task.remote is not None}
+        for name, master in masters.items()
+    }
+    found, grown = {core}, True
+    while grown:
+        workers = set().union(*(serving[name] for name in found))
+        more = {name for name in serving if serving[name] & workers} - found
+        found |= more
+        grown = bool(more)
+    return found
 
 
 def _suspension(task: MasterTask, wait: int) -> int:
@@ -490,6 +514,22 @@ def _explain(
     return steps.done()
 
 
+def taken_apart(steps: Sequence[Step], parts: Sequence[tuple[str, int]]) -> tuple[Step, ...]:
+    """The steps of a bound, with what the job itself waits for in parts; the rest of it waits otherwise."""
+    found: list[Step] = []
+    for step in steps:
+        if step.kind != "suspension":
+            found.append(step)
+            continue
+        at = step.start
+        rest = step.length - sum(length for _, length in parts)
+        for label, length in (*parts, ("waits otherwise", rest)):
+            if length:
+                found.append(Step("suspension", label, at, length))
+                at += length
+    return tuple(found)
+
+
 def _end_to_end(
     task: MasterTask, bound: Bound, wait: int, disciplines: Mapping[str, Discipline], trouble: str
 ) -> Bound:
@@ -502,23 +542,12 @@ def _end_to_end(
         return replace(bound, response=None, explanation=(), notes=(*bound.notes, trouble))
     assert remote is not None
     discipline = disciplines.get(remote.worker, "priority")
-    steps: list[Step] = []
-    for step in bound.explanation:
-        if step.kind != "suspension":
-            steps.append(step)
-            continue
-        at = step.start
-        parts = [
-            (f"request to {remote.worker}", remote.request),
-            (f"other jobs at {remote.worker}", wait),
-            (f"{remote.worker} computes {task.name}", remote.compute),
-            (f"answer from {remote.worker}", remote.answer),
-        ]
-        parts.append(("waits otherwise", step.length - sum(length for _, length in parts)))
-        for label, length in parts:
-            if length:
-                steps.append(Step("suspension", label, at, length))
-                at += length
+    parts = [
+        (f"request to {remote.worker}", remote.request),
+        (f"other jobs at {remote.worker}", wait),
+        (f"{remote.worker} computes {task.name}", remote.compute),
+        (f"answer from {remote.worker}", remote.answer),
+    ]
     return replace(
         bound,
         source=f"{bound.source}; wait at the worker: {_DOC}, {_WAIT[discipline]}",
@@ -527,5 +556,5 @@ def _end_to_end(
             _DISCIPLINE[discipline],
             f"{remote.worker} does nothing else; each job is answered before the next of its task is due",
         ),
-        explanation=tuple(steps),
+        explanation=taken_apart(bound.explanation, parts),
     )

@@ -61,25 +61,53 @@ def offload_costs(figures: Figures, task: str, *, sleeps: bool, loaded: bool = T
     """
     planned = figures.plan.tasks[task]
     assert planned.worker is not None
-    there = _way(figures, f"{task}.in", planned.core, planned.worker, loaded)
-    back = _way(figures, f"{task}.out", planned.worker, planned.core, loaded)
-    woken = NOTHING
-    if sleeps:
-        woken = figures.signal(
-            *(figures.plan.cores[core].processor for core in (planned.worker, planned.core))
-        )
-    # Of a time that was measured as a whole any part may keep the worker from its other tasks.
-    shared = len(figures.plan.cores[planned.worker].serves) > 1
+    return messages(
+        figures,
+        figures.channel(f"{task}.in"),
+        figures.channel(f"{task}.out"),
+        (planned.core, planned.worker),
+        sleeps=sleeps,
+        shared=len(figures.plan.cores[planned.worker].serves) > 1,
+        loaded=loaded,
+        send=figures.given(task, "send"),
+        receive=figures.given(task, "receive"),
+    )
+
+
+# A memory, and how large what lies there is [bytes].
+Block = tuple[str, int]
+
+
+def messages(
+    figures: Figures,
+    request: Block,
+    answer: Block,
+    ends: tuple[str, str],
+    *,
+    sleeps: bool,
+    shared: bool,
+    loaded: bool,
+    send: Cost | None = None,
+    receive: Cost | None = None,
+) -> OffloadCosts:
+    """The costs of a request and its answer; of `ends` the first asks, the second serves, `shared` or not.
+
+    `send` and `receive` stand in place of what the core that asks is known to compute for them.
+    """
+    asks, serves = (figures.plan.cores[core].processor for core in ends)
+    there = _way(figures, request, asks, serves, loaded)
+    back = _way(figures, answer, serves, asks, loaded)
+    woken = figures.signal(serves, asks) if sleeps else NOTHING
+    # Of a time that was measured as a whole any part may keep the one that serves from others.
     if shared:
         there, back = there.kept_by_reader(), back.kept_by_writer()
-    send, receive = figures.given(task, "send"), figures.given(task, "receive")
     # A message that was timed as a whole does not say what of it is the master's: that is taken from the
     # accesses, and counted once more in the message's time.
     writes, reads = there, back
     if there.timed and send is None:
-        writes = _by_accesses(figures, f"{task}.in", planned.core, planned.worker, loaded)
+        writes = _by_accesses(figures, request, asks, serves, loaded)
     if back.timed and receive is None:
-        reads = _by_accesses(figures, f"{task}.out", planned.worker, planned.core, loaded)
+        reads = _by_accesses(figures, answer, serves, asks, loaded)
     return OffloadCosts(
         send=writes.write if send is None else send.ps,
         receive=reads.read if receive is None else receive.ps,
@@ -97,20 +125,18 @@ def offload_costs(figures: Figures, task: str, *, sleeps: bool, loaded: bool = T
     )
 
 
-def _way(figures: Figures, channel: str, writer: str, reader: str, loaded: bool) -> Way:
-    memory, size = figures.channel(channel)
-    kinds = [figures.plan.cores[core].processor for core in (writer, reader)]
-    timed = figures.exchange(memory, size, kinds[0], kinds[1])
+def _way(figures: Figures, block: Block, writer: str, reader: str, loaded: bool) -> Way:
+    timed = figures.exchange(*block, writer, reader)
     if timed is not None:
         return Way(0, timed.ps, 0, timed.used, True)
-    return _by_accesses(figures, channel, writer, reader, loaded)
+    return _by_accesses(figures, block, writer, reader, loaded)
 
 
-def _by_accesses(figures: Figures, channel: str, writer: str, reader: str, loaded: bool) -> Way:
-    memory, size = figures.channel(channel)
-    kinds = [figures.plan.cores[core].processor for core in (writer, reader)]
+def _by_accesses(figures: Figures, block: Block, writer: str, reader: str, loaded: bool) -> Way:
+    memory, size = block
     word, copy = (
-        [figures.access(memory, n, kind, loaded=loaded) for kind in kinds] for n in (WORD_BYTES, size)
+        [figures.access(memory, n, kind, loaded=loaded) for kind in (writer, reader)]
+        for n in (WORD_BYTES, size)
     )
 
     def ends(side: int) -> Cost:

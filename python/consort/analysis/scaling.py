@@ -85,10 +85,16 @@ def scale_data(
         for name, task in data["tasks"].items():
             if scale.of in (None, name):
                 _scale_execution(task, factor, None, "")
+        for accelerator in data.get("accelerators", {}).values() if scale.of is None else ():
+            _scale_operations(accelerator, factor)
     elif scale.what == "clock":
         for name, task in data["tasks"].items():
             own = system.core_of(name).processor_name
             _scale_execution(task, 1 / factor, scale.of, own)
+        for accelerator in data.get("accelerators", {}).values():
+            own = system.platform_description.core(accelerator["on"]).processor_name
+            if scale.of in (None, own):
+                _scale_operations(accelerator, 1 / factor)
         for name, processor in platform["processors"].items():
             if scale.of in (None, name) and "clock" in processor:
                 _scale_at(processor, "clock", Frequency, factor)
@@ -106,7 +112,10 @@ def scale_data(
 
 
 def _computing(system: System) -> set[str]:
-    return {core for task in system.tasks.values() for core in (task.on, task.master) if core is not None}
+    serving = {accelerator.on for accelerator in system.accelerators.values()}
+    return serving | {
+        core for task in system.tasks.values() for core in (task.on, task.master) if core is not None
+    }
 
 
 def _rates(part: Any) -> Iterator[tuple[dict[str, Any], str]]:
@@ -142,6 +151,13 @@ def _scale_execution(task: dict[str, Any], factor: Fraction, processor: str | No
             every(task, key, own)
     for section in task.get("sections", {}).values() if processor in (None, own) else ():
         _scale_at(section, "length", Duration, factor)
+
+
+def _scale_operations(accelerator: dict[str, Any], factor: Fraction) -> None:
+    for operation in accelerator["operations"].values():
+        for key in ("wcet", "bcet"):
+            if key in operation:
+                _scale_at(operation, key, Duration, factor)
 
 
 def _scale_scratchpad(scratchpad: dict[str, Any], factor: Fraction) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from consort.analysis.accelerators import Ask, asks_of, with_requests
 from consort.analysis.arrivals import Arriving, arriving, shortest
 from consort.analysis.bandwidth import regulated_core
 from consort.analysis.cache_costs import cache_costs
@@ -14,7 +15,15 @@ from consort.analysis.channel_bounds import channel_bounds, holds
 from consort.analysis.deliveries import Delivery, deliveries, delivery_between
 from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
-from consort.analysis.offload import Master, MasterPolicy, MasterTask, Remote, Waiting, offloaded
+from consort.analysis.offload import (
+    Master,
+    MasterPolicy,
+    MasterTask,
+    Remote,
+    Waiting,
+    offloaded,
+    together,
+)
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.preemption import check_reload, with_reloads
 from consort.analysis.remote_states import faults_of, pages_on, with_faults
@@ -87,6 +96,7 @@ def response_times(
     masters: dict[str, Master] = {}
     figures = Figures(plan)
     used: dict[str, tuple[Used, ...]] = {}
+    asks: dict[str, tuple[Ask, ...]] = {}
     for core, planned in plan.cores.items():
         names = _released_on(plan, core)
         if not names:
@@ -100,7 +110,11 @@ def response_times(
                 check_thresholds(plan, core)
                 found |= {bound.task: bound for bound in regulated_core(figures, core)}
                 continue
-            masters[core], used[core] = master_of(figures, core, names, waiting)
+            master, figures_of = master_of(figures, core, names, waiting)
+            here = {name: asks_of(figures, name, sleeps=master.waiting == "suspend") for name in names}
+            asks |= here
+            costs = [ask.used for some in here.values() for ask in some]
+            masters[core], used[core] = master, joined(figures_of, *costs)
         except NotAnalysable as error:
             found |= {bound.task: bound for bound in _none(plan, names, error)}
     # A worker's tasks whose master could not be looked at would be missing from its queue.
@@ -114,11 +128,13 @@ def response_times(
             text = f"rests on {lost[0]}, which shares {worker} and has no bound"
             found |= {bound.task: bound for bound in _none(plan, names, NotAnalysable(text))}
             del masters[core]
-    by_master = offloaded(masters, {worker: serving or plan.cores[worker].service for worker in plan.workers})
+    services = {worker: serving or plan.cores[worker].service for worker in plan.workers}
+    asks = {name: some for name, some in asks.items() if some and plan.tasks[name].core in masters}
+    by_master = with_requests(plan, asks, masters, lambda some: offloaded(some, services))
     for core, bounds in by_master.items():
         by_master[core] = [_given_up(plan, bound) for bound in bounds]
     for core, bounds in by_master.items():
-        cores = _together(masters, core)
+        cores = together(masters, core)
         rests = joined(*(used[one] for one in cores))
         for bound in bounds:
             bound = with_resources(plan, _without_fallbacks(plan, bound, cores, by_master))
@@ -250,18 +266,6 @@ def _given_up(plan: Plan, bound: Bound) -> Bound:
             " has to be there by then",
         )
     return replace(bound, deadline=deadline, notes=notes)
-
-
-def _together(masters: Mapping[str, Master], core: str) -> set[str]:
-    """A master and all others that its jobs may meet at a worker, directly or through others."""
-    serving = {name: {_worker_of(t) for t in master.tasks} - {None} for name, master in masters.items()}
-    found, grown = {core}, True
-    while grown:
-        workers = set().union(*(serving[name] for name in found))
-        more = {name for name in serving if serving[name] & workers} - found
-        found |= more
-        grown = bool(more)
-    return found
 
 
 def _without_fallbacks(

@@ -151,6 +151,8 @@ def _task(system: System, name: str, report: Report) -> list[str]:
         report.leave("self-suspension", name, "MAST has none for a task")
     if task.remote_state is not None:
         report.leave("remote state", name, "written without faults: bounds of MAST are too low")
+    if task.requests:
+        report.leave("requests", name, "no resource that tasks of several processors share is written")
     if task.preemption_threshold is not None:
         report.leave("preemption threshold", name, "MAST's tasks have none")
     event = _event(system, name, report)

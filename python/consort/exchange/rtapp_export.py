@@ -82,6 +82,8 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
         report.leave("remote state", name, "nothing of rt-app's threads is paged")
     if task.preemption_threshold is not None:
         report.leave("preemption threshold", name, "rt-app's threads keep one priority")
+    for one in task.requests:
+        report.leave("request", f"{name}, {one.accelerator}", "rt-app's threads ask no accelerator")
     for resource in task.sections:
         report.leave("resource", f"{name}, {resource}", "a run of rt-app's threads holds nothing")
     if system.scheduling_of(task.on).policy == "edf":

@@ -58,6 +58,8 @@ def jobs_of(system: System, core: str, report: Report) -> tuple[list[Job], int]:
             report.leave("resources", name, "the analysis takes each job to run to its end")
         if system.tasks[name].preemption_threshold is not None:
             report.leave("preemption threshold", name, "the analysis takes each job to run to its end")
+        if system.tasks[name].requests:
+            report.leave("requests", name, "a job of the file does not wait")
         if system.tasks[name].self_suspension:
             report.leave("self-suspension", name, "a job of the file does not wait")
         if system.tasks[name].min_distances:

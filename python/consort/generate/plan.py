@@ -120,6 +120,8 @@ def make_plan(system: System, options: PartitionOptions) -> Plan:
 
     if not system.tasks:
         raise refuse("tasks", "there is nothing to partition for")
+    if system.accelerators:
+        raise refuse("accelerators", "no partition is made for what serves them; remove them to generate")
     first = next(iter(system.tasks.values())).on
     group = options.group or platform.core(first).group
     if group not in platform.cores:

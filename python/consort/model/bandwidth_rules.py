@@ -52,7 +52,7 @@ def _of_a_core(view: View, name: str) -> Problems:
         if name not in (*ends, *(end.rpartition("-")[0] for end in ends)):
             continue
         given = view.mapping("tasks", task)
-        if "self_suspension" in given or "sections" in given or view.offloaded(task):
+        if view.waits(task) or "sections" in given:
             yield view.problem(
                 here,
                 f"jobs of {task!r} wait there, or hold a resource, and have no bound with a budget; place it"

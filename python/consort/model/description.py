@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr
 
+from consort.model.accelerators import Accelerator
 from consort.model.base import Name, NonEmpty, Version
 from consort.model.channel import Chain, Channel
 from consort.model.emit import write_yaml
@@ -57,6 +58,11 @@ class System(Sourced):
         description="What tasks of one core use one at a time.",
         examples=["{bus: {protocol: priority-ceiling}}"],
     )
+    accelerators: dict[Name, Accelerator] = Field(
+        default={},
+        description="What tasks of several cores ask, one request at a time.",
+        examples=["{convolver: {on: worker-0, arbitration: tdma, …}}"],
+    )
     devices: dict[Name, SystemDevice] = Field(
         default={}, description="What data comes from and goes to, beside the platform's devices."
     )
@@ -96,9 +102,10 @@ class System(Sourced):
         return self.file.parent / relative
 
     def cores(self) -> list[str]:
-        """The cores that the system uses: masters and cores of local tasks first, then workers."""
+        """The cores that the system uses: masters and cores of local tasks, workers, accelerators."""
         masters = dict.fromkeys(task.released_by for task in self.tasks.values())
-        return list(masters | dict.fromkeys(task.on for task in self.tasks.values()))
+        computing = dict.fromkeys(task.on for task in self.tasks.values())
+        return list(masters | computing | dict.fromkeys(one.on for one in self.accelerators.values()))
 
     def workers(self) -> list[str]:
         """The cores that compute for a master."""
@@ -199,6 +206,7 @@ class System(Sourced):
     def _of(self, data: dict[str, Any]) -> System:
         """Another system of the same file and platform; a core that is no master any more awaits nothing."""
         masters = {task.get("master") for task in data["tasks"].values()}
+        masters |= {task["on"] for task in data["tasks"].values() if task.get("requests")}
         awaiting = masters | {str(master).rpartition("-")[0] for master in masters}
         for name, scheduling in data.get("scheduling", {}).items():
             if name not in awaiting:
@@ -230,6 +238,7 @@ class System(Sourced):
         users = {name for task in data["tasks"].values() for name in task.get("sections", {})}
         if "resources" in data:
             data["resources"] = {name: r for name, r in data["resources"].items() if name in users}
+        self._with_clients(data)
         for mode in data.get("modes", {}).values():
             if "tasks" in mode:
                 mode["tasks"] = [name for name in mode["tasks"] if name not in names]
@@ -242,6 +251,27 @@ class System(Sourced):
         if data["modes"].keys() != modes.keys():
             data.pop("mode_changes", None)
         return self._of(data)
+
+    @staticmethod
+    def _with_clients(data: dict[str, Any]) -> None:
+        """Leaves accelerators, their clients and operations only where tasks in `data` ask for them."""
+        asked = [
+            (name, one["accelerator"], one["operation"])
+            for name, task in data["tasks"].items()
+            for one in task.get("requests", ())
+        ]
+        kept = {}
+        for name, accelerator in data.pop("accelerators", {}).items():
+            clients = {task for task, of, _ in asked if of == name}
+            operations = {operation for _, of, operation in asked if of == name}
+            if clients:
+                kept[name] = {
+                    **accelerator,
+                    "clients": {task: c for task, c in accelerator["clients"].items() if task in clients},
+                    "operations": {n: o for n, o in accelerator["operations"].items() if n in operations},
+                }
+        if kept:
+            data["accelerators"] = kept
 
     def _with_both_ends(self, data: dict[str, Any]) -> None:
         """Leaves channels, devices and chains only where the tasks in `data` have all their ends."""

@@ -117,8 +117,7 @@ def _cache(view: View, name: str, key: str) -> Problems:
         yield view.problem(here, text, at_key=True)
     for task in view.tasks():
         ends = [view.text("tasks", task, end) or "" for end in ("master", "on")]
-        waits = "self_suspension" in view.mapping("tasks", task) or view.offloaded(task)
-        if waits and name in (*ends, *(end.rpartition("-")[0] for end in ends)):
+        if view.waits(task) and name in (*ends, *(end.rpartition("-")[0] for end in ends)):
             yield view.problem(
                 here,
                 f"jobs of {task!r} wait there, and what they load again then is in no figure; place it"
@@ -150,8 +149,7 @@ def _of_a_task(view: View, task: str, held: int) -> Problems:
                 yield view.problem(("tasks", other, "jitter"), text)
     for other in view.tasks():
         ends = (view.text("tasks", other, "on"), view.text("tasks", other, "master"))
-        waits = "self_suspension" in view.mapping("tasks", other) or view.offloaded(other)
-        if waits and core in ends:
+        if view.waits(other) and core in ends:
             yield view.problem(
                 here,
                 f"jobs of {other!r} wait on {core!r}, where blocking is bounded of jobs only that do not;"

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from consort.errors import BadInput
+from consort.model.accelerator_rules import check_accelerators
 from consort.model.bandwidth_rules import check_bandwidth
 from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES
@@ -292,6 +293,7 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     check_service,
     check_supply,
     check_resources,
+    check_accelerators,
     check_caches,
     check_bandwidth,
     check_remote_states,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, PlainSerializer, PlainValidator, Strict, Tag
 from pydantic_core import PydanticCustomError
 
+from consort.model.accelerators import Requests
 from consort.model.base import Described, Member, Name, NonEmpty
 from consort.model.costs import JobEnergy, Time, cost_on
 from consort.model.figures import DurationFigure, SizeFigure, Sourced
@@ -200,6 +201,11 @@ class Task(Sourced):
         description="The resources that a job holds, and for how long; one after another, never one within"
         " another.",
         examples=["{bus: {length: 20us}}"],
+    )
+    requests: Requests = Field(
+        default=(),
+        description="What a job asks of accelerators, and waits for each time; anywhere in what it executes.",
+        examples=["[{accelerator: convolver, operation: convolve, times: 2}]"],
     )
     cache_sets: CacheSets | None = Field(
         default=None,

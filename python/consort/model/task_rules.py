@@ -168,12 +168,16 @@ def _scheduled_cores(view: View) -> Problems:
 def check_waits(view: View) -> Problems:
     """How an answer is awaited is said of cores that await answers."""
     masters = {view.text("tasks", task, "master") for task in view.tasks() if view.offloaded(task)}
+    masters |= {
+        view.text("tasks", task, "on") for task in view.tasks() if view.get("tasks", task, "requests")
+    }
     groups = {master.rpartition("-")[0] for master in masters if master is not None}
     for name in view.mapping("scheduling"):
         if "wait" in view.mapping("scheduling", name) and name not in masters | groups:
             yield view.problem(
                 ("scheduling", name, "wait"),
-                f"{name!r} is no master, so there is no answer that it awaits; remove 'wait'",
+                f"{name!r} is no master and asks no accelerator, so there is no answer that it awaits; remove"
+                " 'wait'",
                 at_key=True,
             )
 

@@ -60,7 +60,7 @@ def _without_effect(view: View, task: str) -> str | None:
         return f"beside a budget of accesses of {core!r} it has no bound; remove {KEY!r}, or 'bandwidth'"
     for other in view.tasks():
         ends = (view.text("tasks", other, "on"), view.text("tasks", other, "master"))
-        if core in ends and ("self_suspension" in view.mapping("tasks", other) or view.offloaded(other)):
+        if core in ends and view.waits(other):
             return (
                 f"jobs of {other!r} wait on {core!r}, where thresholds have no bound; place one of the two"
                 f" tasks elsewhere, or remove {KEY!r}"

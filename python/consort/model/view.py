@@ -69,6 +69,11 @@ class View:
     def offloaded(self, task: str) -> bool:
         return self.execution(task) == "offloaded"
 
+    def waits(self, task: str) -> bool:
+        """Whether a task's jobs give their core up before they end."""
+        given = self.mapping("tasks", task)
+        return "self_suspension" in given or bool(given.get("requests")) or self.offloaded(task)
+
     def interval(self, task: str) -> Duration | None:
         """The period or the minimum inter-arrival time; None where there is not just one of them."""
         given = [self.parsed(Duration, "tasks", task, key) for key in ("period", "min_interarrival")]

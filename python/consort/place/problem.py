@@ -236,6 +236,13 @@ def problem_of(
                     file=system.file,
                     field=f"modes.{mode}.overrides.{task}.priority",
                 )
+    if system.accelerators:
+        raise BadInput(
+            "no search knows what a request to an accelerator waits when tasks move; place by hand, and let"
+            " analyze bound it",
+            file=system.file,
+            field="accelerators",
+        )
     refuse_thresholds(system)
     changes = system.mode_changes
     views = (None, *system.modes) if changes is None else tuple(changes.entered())

@@ -14,6 +14,7 @@ from consort.model import BadDescription, Figure, System
 from consort.model.document import Document, read_document
 from consort.model.figures import Sourced
 from consort.model.problems import nearest
+from consort.plan.accelerators import plan_accelerators
 from consort.plan.channels import plan_channels, plan_devices
 from consort.plan.in_modes import in_all_modes, mode_problems, with_checkpoints
 from consort.plan.refusals import refusals
@@ -153,6 +154,7 @@ def _planned(
             for name, chain in system.chains.items()
         },
         resources=plan_resources(system, tasks),
+        accelerators=plan_accelerators(system),
         run=PlannedRun(
             system.run.iterations, system.configurations(), system.run.interference, system.run.seed
         ),

@@ -41,6 +41,7 @@ class _Refusals:
                 self._service,
                 self._supply,
                 self._resources,
+                self._accelerators,
                 self._bandwidth,
                 self._channels,
                 self._remote_memory,
@@ -454,6 +455,16 @@ class _Refusals:
                 ("resources", name),
                 f"a step of {self.target.name} holds no resource: nothing would raise its priority;"
                 " 'resources' are for the analysis and the simulation: remove it, or use a channel",
+                at_key=True,
+            )
+
+    def _accelerators(self) -> Iterator[BadInput]:
+        for name in self.plan.accelerators:
+            yield self._at(
+                ("accelerators", name),
+                f"a step of {self.target.name} asks no accelerator while it runs; 'accelerators' are for the"
+                " analysis and the simulation, and include/consort/accel for programs of your own: remove it,"
+                " or offload the task that asks",
                 at_key=True,
             )
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from consort.model.quantities import Duration, Energy, Size
 from consort.plan import data_flow
+from consort.plan.accelerators import PlannedAccelerator
 from consort.plan.tables import about, line, listing, table_of, time_text
 from consort.plan.targets import BOARD, TARGETS
 from consort.plan.types import Binding, Plan, PlannedChanges, PlannedCore, PlannedTask
@@ -51,7 +52,8 @@ def _parts(plan: Plan) -> Iterator[RenderableType]:
         yield _changes(plan.changes)
     yield _cores(plan)
     for core in plan.cores.values():
-        yield from _dispatch(plan, core)
+        if core.policy != "accelerator":
+            yield from _dispatch(plan, core)
     if plan.channels:
         yield data_flow.channels(plan)
     if plan.devices:
@@ -60,6 +62,8 @@ def _parts(plan: Plan) -> Iterator[RenderableType]:
         yield data_flow.chains(plan)
     if plan.resources:
         yield _resources(plan)
+    for name, accelerator in plan.accelerators.items():
+        yield _accelerator(name, accelerator)
     yield Group(*(line("run", text) for text in _run(plan)))
     if plan.sources:
         yield listing(
@@ -149,8 +153,32 @@ def _resources(plan: Plan) -> RenderableType:
     return table
 
 
+def _accelerator(name: str, accelerator: PlannedAccelerator) -> RenderableType:
+    memory = "no memory is named" if accelerator.memory is None else f"in {accelerator.memory}"
+    lines = [("serves", f"{accelerator.core}, {accelerator.arbitration}, requests {memory}")]
+    for operation, one in accelerator.operations.items():
+        sizes = [
+            f"{word} {_bytes(n)}" for word, n in (("takes", one.request_bytes), ("gives", one.answer_bytes))
+        ]
+        lines.append((operation, "; ".join([_span(one.bcet_ps, one.wcet_ps), *sizes])))
+    for client in accelerator.clients:
+        given = f"rank {client.rank}"
+        if accelerator.arbitration == "tdma":
+            whole = time_text(accelerator.round_ps)
+            given = f"slot {time_text(client.slot_ps)} from {time_text(client.slot_from_ps)} of each {whole}"
+        elif accelerator.arbitration == "budget":
+            given += f", {time_text(client.budget_ps)} in each {time_text(client.period_ps)}"
+        lines.append((client.task, given))
+    return listing(f"accelerator {name}", lines)
+
+
+def _bytes(size: int | None) -> str:
+    return "no size" if size is None else str(Size(size))
+
+
 def _is_master(plan: Plan, core: PlannedCore) -> bool:
-    return any(plan.tasks[task].worker is not None for task in core.tasks)
+    tasks = [plan.tasks[task] for task in core.tasks]
+    return any(task.worker is not None or task.requests for task in tasks)
 
 
 def _dispatch(plan: Plan, core: PlannedCore) -> Iterator[RenderableType]:
@@ -197,11 +225,15 @@ def _dispatch(plan: Plan, core: PlannedCore) -> Iterator[RenderableType]:
 
 
 def _execution(task: PlannedTask) -> str:
-    if task.wcet_ps is None:
+    return _span(task.bcet_ps, task.wcet_ps)
+
+
+def _span(best_ps: int | None, worst_ps: int | None) -> str:
+    if worst_ps is None:
         return "not known"
-    if task.bcet_ps == task.wcet_ps:
-        return time_text(task.wcet_ps)
-    return f"{time_text(task.bcet_ps)} to {time_text(task.wcet_ps)}"
+    if best_ps == worst_ps:
+        return time_text(worst_ps)
+    return f"{time_text(best_ps)} to {time_text(worst_ps)}"
 
 
 def _step(task: PlannedTask) -> str:
@@ -248,6 +280,9 @@ def _done(task: PlannedTask) -> Iterator[str]:
     if task.self_suspension_ps:
         times = f" in {task.suspensions} stretches" if task.suspensions > 1 else ""
         yield f"waits ≤ {time_text(task.self_suspension_ps)}{times}"
+    for one in task.requests:
+        times = f" {one.times} times" if one.times > 1 else ""
+        yield f"asks {one.accelerator} for {one.operation}{times}"
     if task.threshold is not None:
         yield f"preempted above rank {task.threshold} only"
     if task.accesses is not None:

@@ -11,6 +11,7 @@ from consort.model.figures import Figure
 from consort.model.kinds import STAND_IN, Communication
 from consort.model.scheduling import Supply
 from consort.model.sharing import Bandwidth, Cache, RemoteState
+from consort.plan.accelerators import requests_of
 from consort.plan.channels import channel_communication
 from consort.plan.sharing import (
     PlannedBandwidth,
@@ -153,6 +154,7 @@ def _task(system: System, name: str, rank: int, worker_rank: int | None, stand_i
             PlannedSection(resource, section.length.value.picoseconds, section.times)
             for resource, section in task.sections.items()
         ),
+        requests=requests_of(task),
         cache_sets=None
         if task.cache_sets is None
         else PlannedCacheSets(task.cache_sets.evicting, task.cache_sets.useful),
@@ -224,12 +226,15 @@ def plan_resources(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str
 def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, PlannedCore]:
     """All cores that the system uses, masters and cores of local tasks first, then workers."""
     slots, missing = _slots(system, tasks)
+    serving = {accelerator.on for accelerator in system.accelerators.values()}
     cores = {}
     for name in system.cores():
         core = system.platform_description.core(name)
         scheduling = system.scheduling_of(name)
         released, serves = released_on(system, name), served_by(system, name)
         policy: CorePolicy = "worker" if serves and not released else scheduling.policy
+        if name in serving:
+            policy = "accelerator"
         switch = scheduling.context_switch or core.description.context_switch
         cores[name] = PlannedCore(
             name=name,

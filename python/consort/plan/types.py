@@ -16,6 +16,7 @@ from consort.model.references import StepReference
 from consort.model.sources import FileInput, FunctionInput, Golden
 from consort.model.task import Types
 from consort.model.textvalue import TextValue
+from consort.plan.accelerators import PlannedAccelerator, PlannedRequest
 from consort.plan.sharing import (
     PlannedBandwidth,
     PlannedCache,
@@ -24,7 +25,9 @@ from consort.plan.sharing import (
     PlannedSection,
 )
 
-CorePolicy = Literal["fixed-priority", "fixed-priority-non-preemptive", "edf", "worker", "three-phase"]
+CorePolicy = Literal[
+    "fixed-priority", "fixed-priority-non-preemptive", "edf", "worker", "three-phase", "accelerator"
+]
 Release = Literal["periodic", "sporadic", "arrival"]
 ChannelImplementation = Literal["mailbox", "queue", "snapshot", "double-buffer", "versions"]
 DeviceKind = Literal["recording", "function", "plant", "driver", "record", "described"]
@@ -195,6 +198,8 @@ class PlannedTask:
     writes: tuple[Binding, ...]
     sections: tuple[PlannedSection, ...] = ()
     """The resources that a job holds, one after another."""
+    requests: tuple[PlannedRequest, ...] = ()
+    """What a job asks of accelerators."""
     cache_sets: PlannedCacheSets | None = None
     accesses: int | None = None
     """How often a job accesses memory at most."""
@@ -210,9 +215,10 @@ class PlannedTask:
 
     @property
     def waits(self) -> bool:
-        """Whether its jobs may give their core up before they end: for a worker, for a page of remote memory,
-        or for what is not modelled."""
-        return self.worker is not None or bool(self.self_suspension_ps) or self.remote_state is not None
+        """Whether its jobs may give their core up before they end: for a worker, an accelerator, a page of remote
+        memory, or what is not modelled."""
+        away = self.worker is not None or bool(self.requests)
+        return away or bool(self.self_suspension_ps) or self.remote_state is not None
 
     @property
     def computes_ps(self) -> int | None:
@@ -356,6 +362,7 @@ class Plan:
     sources: tuple[Source, ...]
     notes: tuple[str, ...]
     """What the target does that a reader would want to know."""
+    accelerators: Mapping[str, PlannedAccelerator] = field(default_factory=dict)
     changes: PlannedChanges | None = None
     """Of a plan in no mode, where modes change."""
 

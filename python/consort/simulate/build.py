@@ -16,6 +16,7 @@ from consort.errors import BadInput
 from consort.model import BadDescription, System
 from consort.plan import Plan, PlannedTask, plan_of
 from consort.plan.arrivals import not_followed, releasing
+from consort.simulate.accelerators import demands_of, served_by
 
 # How a worker chooses among the requests it finds, and what a master's core does while a job waits.
 Discipline = Literal["priority", "fifo"]
@@ -71,6 +72,7 @@ def prepare(
             problems.append(_problem(plan, f"tasks.{name}.remote_state", text))
     for planned in plan.cores.values():
         made = _engine.SimCore("worker" if planned.serves else planned.policy)
+        served_by(plan, planned.name, made)
         if planned.tasks:
             made.context_switch = _context_switch(figures, planned.name, problems)
         if planned.bandwidth is not None:
@@ -171,6 +173,7 @@ def _task(
         return made
     try:
         saved = checkpoint(figures, task, loaded=False).ps
+        made.demands = demands_of(figures, task.name, cores, sleeps=sleeps)
     except MissingFigure as missing:
         problems.append(_problem(plan, missing.place, str(missing)))
         return made

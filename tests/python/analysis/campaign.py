@@ -66,6 +66,11 @@ TERMS = {
     "cache-sets-cache": Term(21, "test_cache_sets", "attack_with_a_cache", CACHE, 168_000),
     "cache-sections": Term(21, "test_cache_sections", "attack", ENGINE, 200_000),
     "bandwidth": Term(22, "test_bandwidth", "attack", MEMORY, 20_157),
+    "accelerators-fixed-priority": Term(
+        33, "accelerated", "attack", ENGINE, options=(("rule", "fixed-priority"),)
+    ),
+    "accelerators-tdma": Term(34, "accelerated", "attack", ENGINE, options=(("rule", "tdma"),)),
+    "accelerators-budget": Term(35, "accelerated", "attack", ENGINE, options=(("rule", "budget"),)),
     "jitter-three-phase": Term(0, "test_three_phase_jitter", "hold", ENGINE, 100_000),
 }
 
@@ -86,6 +91,9 @@ WHAT = {
     "cache-sets-cache": "preemption delay, by sets",
     "cache-sections": "preemption delay with resources",
     "bandwidth": "budgets of memory accesses",
+    "accelerators-fixed-priority": "accelerators, fixed priorities",
+    "accelerators-tdma": "accelerators, TDMA",
+    "accelerators-budget": "accelerators, budgets",
     "jitter-three-phase": "three-phase tasks with jitter",
 }
 

@@ -29,7 +29,7 @@ from ruamel.yaml import YAML
 
 WALK = Path(__file__).parent / "walk"
 DESCRIPTIONS = ("stand_ins", "steps", "arrival", "supply", "resources", "cache", "bandwidth", "mode_changes")
-DESCRIPTIONS += ("thresholds", "remote_state")
+DESCRIPTIONS += ("thresholds", "remote_state", "accelerators")
 SCHEMA = system_schema()
 # Keys that only describe, by the part of the schema that has them. They must be printed.
 SOURCES = ("published", "derived", "measured", "counted", "bound", "simulated", "assumed")
@@ -47,6 +47,8 @@ DESCRIPTIVE = {
             "Task",
             "Scheduling",
             "Section",
+            "Accelerator",
+            "Operation",
             "Cache",
             "CacheSets",
             "Bandwidth",
@@ -75,6 +77,7 @@ DEFAULTS = {
 }
 # Only their order counts: one of the changes must change the plan.
 ORDERS = {f"{part}.{key}" for part in ("Task", "Override") for key in ("priority", "preemption_threshold")}
+ORDERS |= {"Client.priority"}
 # The virtual target honours what linux does, or refuses it (tests/python/run/test_virtual_time_runs.py).
 PLANNED_FOR = ("analysis", "linux")
 Place = tuple[str | int, ...]
@@ -297,16 +300,7 @@ def planned(folder: Path) -> dict[str, list[Any]]:
 def test_the_descriptions_are_planned(planned: dict[str, list[Any]]) -> None:
     for name in ("stand_ins", "steps", "stand_ins in its modes"):
         assert all(found.startswith("{") for found in planned[name]), name
-    for name in (
-        "arrival",
-        "supply",
-        "resources",
-        "cache",
-        "bandwidth",
-        "mode_changes",
-        "thresholds",
-        "remote_state",
-    ):
+    for name in DESCRIPTIONS[2:]:
         assert any(found.startswith("{") for found in planned[name]), name
 
 
