@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Says what becomes of each frame that a link received: accepted, once and in order, or not, and what the other end told with it.
+// Says what becomes of each frame that a link received: accepted, once and in order, or not, and what the other end said with it.
 //
 // It compares the number of a frame that is whole with the one that is due, looks for room, and accepts the frame, asks for it again
-// or knows it as one that came already. What a frame told shows a cycle later as heard_*.
+// or knows it as one that came already. What a frame said shows a cycle later as heard_*.
 // Interface: the frames' beats and ends from consort_link_deframer; room and its writes to consort_link_buffer; heard_* to session and sender.
 // Parameters: SeqWidth, of the header's 8 bits for sequence numbers.
 // Throughput: a frame a cycle.

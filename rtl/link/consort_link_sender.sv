@@ -3,7 +3,7 @@
 //
 // It makes a beat of each half of a header, unit and tail, in the order in which frames go out. Control frames go between frames and,
 // where the other end may hunt, after a ResyncBeat; a repetition goes when the pipeline is empty, from the oldest frame without acknowledgement.
-// Interface: tx_* is the user's frame, its units follow each when it is asked for; *_due_i is what has to be told; beat_* is a beat for
+// Interface: tx_* is the user's frame, its units follow each when it is asked for; *_due_i is what has to be sent; beat_* is a beat for
 // consort_link_replay, which takes it when advance_i.
 // Parameters: SeqWidth, TimerWidth as in consort_link; ReplayPtr, the width of a place in the replay buffer.
 // Throughput: a beat a cycle; a frame of U units is U + 1 beats. A control frame is one beat, after a ResyncBeat two.

@@ -26,7 +26,7 @@ from consort.board import session
 from consort.board.application import prepare_board
 from consort.board.image import build_image
 from consort.board.placement import placement
-from consort.board.programs import KEEPER, TEMPLATES
+from consort.board.programs import SYNCHRONIZER, TEMPLATES
 from consort.board.token import NEVER, STOP_BYTES, Token
 from consort.errors import BadInput, SystemFails
 from consort.model import load_system
@@ -250,14 +250,14 @@ def test_what_cannot_be_in_one_time_is_refused(tmp_path: Path) -> None:
 def test_a_board_stops_at_the_horizon(tmp_path: Path, name: str) -> None:
     """Each port's, by its own timer and its own instruction set's call; the same in each run."""
     spec = board(name)
-    assert spec.keeper is not None
-    source = tmp_path / "keeper.cpp"
-    source.write_text(TEMPLATES.render(KEEPER), encoding="utf-8")
-    images = {spec.keeper.name: build_image(spec.keeper, source)}
+    assert spec.synchronizer is not None
+    source = tmp_path / "synchronizer.cpp"
+    source.write_text(TEMPLATES.render(SYNCHRONIZER), encoding="utf-8")
+    images = {spec.synchronizer.name: build_image(spec.synchronizer, source)}
     found = []
     for _ in range(2):
         with session.Board(
-            spec, images, orders={spec.keeper.place: (1, ())}, counted=True, synchronized=True
+            spec, images, orders={spec.synchronizer.place: (1, ())}, counted=True, synchronized=True
         ) as up:
             assert up.token is not None
             with up.token.join(8) as end:

@@ -227,7 +227,7 @@ class BoardSpec(Described):
         return None if self.linux is None else f"{self.linux.core}-linux"
 
     @property
-    def keeper(self) -> CoreSpec | None:
+    def synchronizer(self) -> CoreSpec | None:
         """The core that stops the board for processes that live in its time: it starts with the board, and
         its timer interrupts whatever the others do."""
         cores = self.named_cores.values()

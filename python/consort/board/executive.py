@@ -181,8 +181,8 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
                 field=f"tasks.{planned.tasks[-1]}.on",
             )
         orders[where.places[name]] = (1, words)
-    if where.keeper is not None:
-        orders[where.keeper.place] = (1, orders[where.keeper.place][1])
+    if where.synchronizer is not None:
+        orders[where.synchronizer.place] = (1, orders[where.synchronizer.place][1])
     return Layout(orders, window.contents, rings)
 
 
@@ -303,8 +303,8 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
             progress(where.title, done / jobs_of(request))
 
         board.wait(list(where.places.values()), seconds, watch)
-        if where.keeper is not None:
-            check_undisturbed(board.name, board.control_blocks[where.keeper.place])
+        if where.synchronizer is not None:
+            check_undisturbed(board.name, board.control_blocks[where.synchronizer.place])
         return _recorded(board, request, made)
 
 

@@ -125,9 +125,9 @@ class Placement:
         return self.on_board or self.synchronized
 
     @property
-    def keeper(self) -> CoreSpec | None:
+    def synchronizer(self) -> CoreSpec | None:
         """The board's core that stops it for processes in its time."""
-        return self.board.keeper if self.synchronized else None
+        return self.board.synchronizer if self.synchronized else None
 
     @property
     def needs_time(self) -> bool:
@@ -208,7 +208,7 @@ class _Refusals:
         yield from self._tasks()
         if self.where.synchronized:
             where = self.where
-            yield from synchronized.refusals(self.plan, where.board, where.keeper, where.beside)
+            yield from synchronized.refusals(self.plan, where.board, where.synchronizer, where.beside)
 
     def _at(self, field: str, message: str) -> BadInput:
         return BadInput(message, file=self.plan.system.file, field=field)

@@ -38,7 +38,7 @@ IDLE = (
 # The step of a task that has none, and its header.
 STAND_IN_STEP, STAND_IN_HEADER = "consort::bare::stand_in_step", "consort/bare/stand_in.hpp"
 # On the board's core that keeps processes in its time, where the plan has nothing for it.
-KEEPER = "keeper.cpp.j2"
+SYNCHRONIZER = "synchronizer.cpp.j2"
 TEMPLATES = Templates("consort.board")
 
 
@@ -66,7 +66,7 @@ def program_source(where: Placement, core: str) -> str:
             headers=_headers(where, tasks),
             worker=_worker(where, core),
             stand_ins=any(task.step == STAND_IN for task in tasks),
-            keeper=_keeps(where, core),
+            synchronizer=_synchronizes(where, core),
         )
     # The first core that releases tasks makes the region, and knows the types of all that lies in it.
     maker = core == where.masters[0]
@@ -100,7 +100,7 @@ def program_source(where: Placement, core: str) -> str:
         all_workers=[_worker(where, worker) for worker in plan.workers],
         stand_ins=bool(flow.stand_ins),
         releases=flow.releases,
-        keeper=_keeps(where, core),
+        synchronizer=_synchronizes(where, core),
     )
 
 
@@ -115,9 +115,9 @@ def _headers(where: Placement, tasks: list[PlannedTask]) -> list[str]:
     )
 
 
-def _keeps(where: Placement, core: str) -> bool:
+def _synchronizes(where: Placement, core: str) -> bool:
     """Whether it stops the board for processes in its time."""
-    return where.keeper is not None and where.sides[core] == where.keeper.name
+    return where.synchronizer is not None and where.sides[core] == where.synchronizer.name
 
 
 def _task(where: Placement, task: PlannedTask, core: str | None = None) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def build(where: Placement, progress: Progress) -> Programs:
                 core = where.bare[name]
                 image = made.images[where.sides[name]] = build_image(core, source, calls=True)
                 made.stacks[name] = stack_bound(
-                    plan, name, core, call_graph_of(image), keeper=_keeps(where, name)
+                    plan, name, core, call_graph_of(image), synchronizer=_synchronizes(where, name)
                 )
             elif name == where.linux_core:
                 made.linux = rtlinux.program(where.board, source, "-DCONSORT_BARE_ACCESS=Device")
@@ -172,10 +172,10 @@ def build(where: Placement, progress: Progress) -> Programs:
                 made.commands[where.places[name]] = build_process(PROCESSES[where.sides[name]], source, *look)
         idle = Path(folder) / "idle.cpp"
         idle.write_text(IDLE, encoding="utf-8")
-        keeper = where.keeper
-        if keeper is not None and keeper.name not in made.images:
-            source.write_text(TEMPLATES.render(KEEPER), encoding="utf-8")
-            made.images[keeper.name] = build_image(keeper, source)
+        synchronizer = where.synchronizer
+        if synchronizer is not None and synchronizer.name not in made.images:
+            source.write_text(TEMPLATES.render(SYNCHRONIZER), encoding="utf-8")
+            made.images[synchronizer.name] = build_image(synchronizer, source)
         linux = where.board.linux.core if made.linux is not None and where.board.linux is not None else None
         for other in where.board.cores:
             if other.starts and other.name not in made.images and other.name != linux:

@@ -250,8 +250,8 @@ class Board:
 
     def _stopped_at(self) -> int:
         """The time of a board that has stopped for processes [ns]."""
-        assert self.spec.keeper is not None
-        low, high = self.control_blocks[self.spec.keeper.place].results[STOPPED_AT:][:2]
+        assert self.spec.synchronizer is not None
+        low, high = self.control_blocks[self.spec.synchronizer.place].results[STOPPED_AT:][:2]
         return low | high << 32
 
     def _end(self) -> None:

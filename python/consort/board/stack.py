@@ -129,11 +129,11 @@ def _named(function: Function) -> str:
 
 
 def stack_bound(
-    plan: Plan, name: str, core: CoreSpec, graph: CallGraph, *, keeper: bool = False
+    plan: Plan, name: str, core: CoreSpec, graph: CallGraph, *, synchronizer: bool = False
 ) -> StackBound:
     """Of one core of a plan; `BadInput` where there is no bound, or the stack is too short for it.
 
-    `keeper`: also a core without tasks is interrupted, to stop the board for processes beside it.
+    `synchronizer`: also a core without tasks is interrupted, to stop the board for processes beside it.
     """
     missing = [one for one in (BOTTOM, TOP) if one not in graph.symbols]
     if missing:
@@ -142,7 +142,7 @@ def stack_bound(
         )
     planned = plan.cores[name]
     tasks = [plan.tasks[task] for task in planned.tasks]
-    if (tasks or keeper) and core.timer_interrupt and FRAME not in graph.symbols:
+    if (tasks or synchronizer) and core.timer_interrupt and FRAME not in graph.symbols:
         raise _of_board(core, "sources", f"none defines {FRAME}, what an interrupt puts on the stack [bytes]")
     numbers = {task.name: n for n, task in enumerate(plan.tasks.values())}
     computations = {
@@ -161,7 +161,7 @@ def stack_bound(
 
     interrupts = sorted(graph.entered - {MAIN, *END})
     if not tasks or not core.timer_interrupt:
-        stops = graph.symbols[FRAME] + needs([], interrupts) if keeper else 0
+        stops = graph.symbols[FRAME] + needs([], interrupts) if synchronizer else 0
         found = StackBound(_given(graph), needs(tasks, [MAIN]), (), stops)
     else:
         frame = graph.symbols[FRAME]

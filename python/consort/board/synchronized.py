@@ -64,11 +64,11 @@ def notes(plan: Plan, cores: Sequence[str]) -> Iterator[str]:
 
 
 def refusals(
-    plan: Plan, board: BoardSpec, keeper: CoreSpec | None, processes: Sequence[str]
+    plan: Plan, board: BoardSpec, synchronizer: CoreSpec | None, processes: Sequence[str]
 ) -> Iterator[BadInput]:
     """What stands in the way of keeping processes in the board's time."""
     file = plan.system.file
-    if keeper is None:
+    if synchronizer is None:
         yield BadInput(
             f"the board {board.name} has no core that starts with it and has a timer interrupt, and only such"
             " a one stops it for the processes beside it",

@@ -142,7 +142,7 @@ class Checker:
         visit(self.entry.index, [])
 
     def _no_indirect_call(self) -> None:
-        """None may lead to a safepoint: what it leaves behind could not be told."""
+        """None may lead to a safepoint: what it leaves behind could not be found."""
         targets = sorted(self.module.table & self.above)
         for function in self._functions():
             if targets and function.uses("call_indirect"):

@@ -69,9 +69,8 @@ def _on_a_core(view: View, task: str, core: str) -> Problems:
     for other in view.tasks():
         given = view.mapping("tasks", other)
         if view.text("tasks", other, "on") == core:
-            wrong = next(
-                (k for k in ("self_suspension", "sections", "preemption_threshold") if k in given), ""
-            )
+            keys = ("self_suspension", "sections", "preemption_threshold", "requests")
+            wrong = next((k for k in keys if k in given), "")
         else:
             wrong = "offload" if view.text("tasks", other, "master") == core else ""
         if wrong:

@@ -215,8 +215,8 @@ class PlannedTask:
 
     @property
     def waits(self) -> bool:
-        """Whether its jobs may give their core up before they end: for a worker, an accelerator, a page of remote
-        memory, or what is not modelled."""
+        """Whether its jobs may give their core up before they end: for a worker, an accelerator, a page of
+        remote memory, or what is not modelled."""
         away = self.worker is not None or bool(self.requests)
         return away or bool(self.self_suspension_ps) or self.remote_state is not None
 

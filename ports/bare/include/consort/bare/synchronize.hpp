@@ -93,7 +93,7 @@ class SynchronizedTimer {
         block.result(stopped_at + 1, static_cast<std::uint32_t>(now >> 32U));
         isa::system_barrier();
         // A signal to the emulator, as of one who suspends the run, cuts the write short: it costs
-        // instructions to go on with the rest, so the host is told.
+        // instructions to go on with the rest, so the host is informed.
         Semihosting::Word left = Semihosting::write(stops, page, stop_bytes);
         for (; left != 0; left = Semihosting::write(stops, page, left)) {
             block.result(disturbed, 1);

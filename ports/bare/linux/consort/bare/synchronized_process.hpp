@@ -94,7 +94,7 @@ class SynchronizedProcess {
     static constexpr Ticks setting_look_ns = 500;
     static constexpr Ticks patient_look_ns = 100'000;
 
-    // What is told to who keeps the time: nanoseconds, 8 bytes, the least significant first.
+    // The message to the host, which hands the token on: nanoseconds, 8 bytes, the least significant first.
     static constexpr std::uint64_t token_time(std::uint64_t ns) noexcept {
         return std::endian::native == std::endian::little ? ns : __builtin_bswap64(ns);
     }

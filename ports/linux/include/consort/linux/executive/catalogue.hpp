@@ -198,7 +198,7 @@ offload::JobChannels<T> open_job_channels(const Region<>& region, const std::str
 
 namespace detail {
 
-// The state lies where it is told.
+// The state lies where the caller says.
 template <class T>
 struct StepAt : LocalStep {
     explicit StepAt(std::byte* state) : state_(::new (state) typename T::State{}) {}
