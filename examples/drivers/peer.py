@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other ends of the drivers, so that the example runs without hardware: an operator's panel that sends
-wishes over UDP, and an amplifier on a pseudo-terminal that measures angles and takes torques.
+requests over UDP, and an amplifier on a pseudo-terminal that measures angles and takes torques.
 
     python3 examples/drivers/peer.py consort run examples/drivers/system.yaml
 """

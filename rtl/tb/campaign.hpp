@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // So many transactions over every kind of fault, with memories that carry out in any order that AXI4 allows.
-// Each access has to end, without an error where its fault is one that the link mends; every read is
+// Each access has to end, without an error where its fault is one that the link repairs; every read is
 // compared, and every byte of every page after each round.
 #pragma once
 

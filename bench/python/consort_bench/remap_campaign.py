@@ -20,7 +20,7 @@ TRANSACTIONS = 10_000_000
 QUICK = 20_000
 # Of one simulation; a seed each.
 PART = 100_000
-# What the link mends: no access ends with an error there.
+# What the link repairs: no access ends with an error there.
 MENDED = (
     "none",
     "single bits, rarely",

@@ -27,7 +27,7 @@ class Client {
   public:
     using Box = Mail<In, Out, A>;
 
-    // It takes over from a client that died: what that one was still to be told is thrown away.
+    // It takes over from a client that died: what that one was still to be answered is thrown away.
     explicit Client(typename Box::Shared& box) noexcept
         : side_(box, Resume::discard), sequence_(side_.sequence()) {}
 

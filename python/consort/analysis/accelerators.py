@@ -104,9 +104,9 @@ def with_requests(
     for _ in range(ROUNDS):
         found = bounds_of({core: search.suspended(master) for core, master in masters.items()})
         if not search.goes_on(found):
-            return {core: [search.told(bound) for bound in bounds] for core, bounds in found.items()}
+            return {core: [search.explained(bound) for bound in bounds] for core, bounds in found.items()}
     search.unsettled()
-    return {core: [search.told(bound) for bound in bounds] for core, bounds in found.items()}
+    return {core: [search.explained(bound) for bound in bounds] for core, bounds in found.items()}
 
 
 class _Search:
@@ -256,7 +256,7 @@ class _Search:
     def _asks_at(self, task: str, accelerator: str) -> list[Ask]:
         return [ask for ask in self.asks.get(task, ()) if ask.accelerator == accelerator]
 
-    def told(self, bound: Bound) -> Bound:
+    def explained(self, bound: Bound) -> Bound:
         """A bound with its waits taken apart, and what it rests on at the accelerators."""
         why = self._void().get(bound.core)
         if why is not None:

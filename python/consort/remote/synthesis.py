@@ -70,7 +70,7 @@ class Cost:
         return [asdict(path) for path in self.paths[:count]]
 
 
-# The mapper told to make every path as short in LUTs as it can, and the tool as it is by default.
+# The mapper asked to make every path as short in LUTs as it can, and the tool as it is by default.
 FEWEST_LEVELS, DEFAULT = "fewest-levels", "default"
 
 

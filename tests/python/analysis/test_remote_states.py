@@ -115,7 +115,7 @@ def test_the_plan_says_it() -> None:
     ("parts", "words"),
     [
         ({"low": FAR | {"memory": "near"}}, "'near' is of kind ddr, and what lies there needs no paging"),
-        ({"low": FAR | {"memory": "fart"}}, "did you mean 'far'"),
+        ({"low": FAR | {"memory": "fat"}}, "did you mean 'far'"),
         ({"low": FAR | {"cache": "64KiB"}}, "below 1MiB, or no multiple of 4KiB"),
         ({"scheduling": {"a-0": {"cache_reload": "1us"}}}, "no bound beside 'cache_reload' of 'a-0'"),
         (
@@ -134,6 +134,7 @@ def test_what_cannot_be_is_refused(parts: Any, words: str) -> None:
     [
         ({"self_suspension": "1us"}, "has 'self_suspension'"),
         ({"preemption_threshold": 2}, "has 'preemption_threshold'"),
+        ({"requests": [{"accelerator": "engine", "operation": "blur"}]}, "has 'requests'"),
         ({"execution": "offloaded", "on": "a-1", "master": "a-0"}, "is offloaded from there"),
     ],
 )
