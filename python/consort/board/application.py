@@ -204,9 +204,11 @@ def record_raw(
     data = write_rows(run.plan, run.rows, run.members, raw)
     cpus = Cpus({}, None, shared=False)
     config = run_config(run.plan, cpus, data, run.described, configuration=run.key, duration_ps=duration_ps)
+    # One processor executes what the emulator counts, and a process beside it takes declared times. Jobs of
+    # the scratchpad kernel are held to their bounds all the same.
+    shared = run.where.bare if counted and not run.where.kernel else {}
     for core in config["record"]["cores"]:
-        # One processor executes what the emulator counts, a process beside it takes declared times.
-        core["cpu"] = EMULATOR if counted and core["name"] in run.where.bare else None
+        core["cpu"] = EMULATOR if core["name"] in shared else None
     (raw / "config.json").write_text(json.dumps(config), encoding="utf-8")
     _write(run, raw, recorded, config["record"], counted)
     return recorded
