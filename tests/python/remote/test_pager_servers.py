@@ -191,7 +191,7 @@ def test_each_fault_that_the_documentation_names_has_its_test() -> None:
     assert len(rows) >= 24
     sources = "".join(file.read_text() for file in (ROOT / "tests" / "linux" / "remote").glob("*.cpp"))
     here = Path(__file__).parent
-    files = (*here.glob("test_*.py"), here.parent / "run" / "test_remote_states.py")
+    files = (*here.glob("test_*.py"), here.parent / "run" / "test_runs_with_remote_states.py")
     in_python = "".join(file.read_text() for file in files)
     for number, row in enumerate(rows, 1):
         cells = [cell.strip() for cell in row.strip("|").split("|")]
