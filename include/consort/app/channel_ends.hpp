@@ -207,9 +207,14 @@ struct ChannelWriter {
     void passed() noexcept { ++block.sequence; }
 
     Transferred write(const std::byte* from, Ticks visible) noexcept {
+        return write_by([this, from] { std::memcpy(&block.value, from, sizeof block.value); }, visible);
+    }
+    // `fill` writes the block's value; its number stands in it by then.
+    template <class Fill>
+    Transferred write_by(const Fill& fill, Ticks visible) noexcept {
         ++block.sequence;
         block.written = Clock::now();
-        std::memcpy(&block.value, from, sizeof block.value);
+        fill();
         const bool taken = end.put(block, visible) == Status::ok;
         return {block.sequence, taken ? 1U : 0U, taken ? Operation::write : Operation::write_dropped};
     }

@@ -122,26 +122,20 @@ struct StandInReader {
     std::uint64_t sequence = 0;
 };
 
-// Clock: as of a ChannelWriter.
+// A channel's writer whose blocks are made, not copied.
 template <class Clock, class C>
-struct StandInWriter {
-    explicit StandInWriter(typename C::Channel::Shared& shared) noexcept : end(shared), channel(&shared) {}
-    void take_over() noexcept { end = typename C::Writer(*channel); }
-    void passed() noexcept { ++block.sequence; }
+struct StandInWriter : ChannelWriter<Clock, C> {
+    using ChannelWriter<Clock, C>::ChannelWriter;
 
     Transferred write(const std::byte* /*from*/, Ticks visible) noexcept {
-        ++block.sequence;
-        block.written = Clock::now();
-        for (std::uint32_t i = 0; i < C::Block::count; ++i) {
-            block.value.words[i] = C::Block::word(block.sequence, i);
-        }
-        const bool taken = end.put(block, visible) == Status::ok;
-        return {block.sequence, taken ? 1U : 0U, taken ? Operation::write : Operation::write_dropped};
+        auto& block = this->block;
+        const auto fill = [&block] {
+            for (std::uint32_t i = 0; i < C::Block::count; ++i) {
+                block.value.words[i] = C::Block::word(block.sequence, i);
+            }
+        };
+        return this->write_by(fill, visible);
     }
-
-    typename C::Writer end;
-    typename C::Channel::Shared* channel;
-    Numbered<typename C::Block> block{};
 };
 
 }  // namespace consort::app

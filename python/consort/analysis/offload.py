@@ -89,6 +89,20 @@ class MasterTask:
         """How often a job comes back at most to a core that it has given up."""
         return (self.stretches if self.suspension else 0) + (self.remote is not None)
 
+    def without_waits(self) -> UniTask:
+        """The task as one whose jobs never give the core up, without offset and threshold."""
+        return UniTask(
+            self.name,
+            self.execution,
+            self.period,
+            self.deadline,
+            self.jitter,
+            self.blocking,
+            self.level,
+            distances=self.distances,
+            late=self.late,
+        )
+
 
 @dataclass(frozen=True)
 class Master:
@@ -388,20 +402,7 @@ def _self_suspending(
     preemptive: bool = True,
 ) -> list[Bound]:
     if not any(suspensions):
-        plain = [
-            UniTask(
-                t.name,
-                t.execution,
-                t.period,
-                t.deadline,
-                t.jitter,
-                t.blocking,
-                t.level,
-                distances=t.distances,
-                late=t.late,
-            )
-            for t in tasks
-        ]
+        plain = [t.without_waits() for t in tasks]
         return fixed_priority(plain, preemptive=preemptive, context_switch=context_switch, core=core)
     levels = [i if task.level is None else task.level for i, task in enumerate(tasks)]
     if levels != sorted(levels):

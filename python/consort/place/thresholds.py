@@ -148,20 +148,7 @@ def _may_have_thresholds(whole: Plan, core: str) -> bool:
 def _tasks(whole: Plan, core: str) -> tuple[list[UniTask], int]:
     """The tasks of a core, the most urgent first, and what a context switch costs [ps]."""
     master, _ = master_of(Figures(whole), core, list(whole.cores[core].tasks))
-    tasks = [
-        UniTask(
-            t.name,
-            t.execution,
-            t.period,
-            t.deadline,
-            t.jitter,
-            t.blocking,
-            distances=t.distances,
-            late=t.late,
-        )
-        for t in master.tasks
-    ]
-    return tasks, master.context_switch
+    return [replace(t.without_waits(), level=None) for t in master.tasks], master.context_switch
 
 
 def _limit(whole: Plan, name: str) -> int:

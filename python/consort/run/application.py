@@ -19,7 +19,6 @@ from consort.plan import ModePlans, Plan
 from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.scratch import scratch_folder
-from consort.remote.for_runs import Server
 from consort.run import sanitizer
 from consort.run.build import build_application, describe
 from consort.run.collect import golden_of, join_workers
@@ -156,64 +155,45 @@ def _record_part(
     live: Announcement | EnvironmentLacks | None,
 ) -> Recording:
     made = plans.whole
-    with serving(made, prepared.described, options.remote) as servers:
-        return _record_with(
-            servers, prepared, plans, placement, key, options, scratch, progress, entry, title, live
-        )
-
-
-def _record_with(
-    servers: Mapping[str, Server],
-    prepared: Prepared,
-    plans: ModePlans,
-    placement: Placement,
-    key: Configuration,
-    options: Options,
-    scratch: Path,
-    progress: Progress,
-    entry: str,
-    title: str,
-    live: Announcement | EnvironmentLacks | None,
-) -> Recording:
-    made = plans.whole
     system = made.system
     data = write_rows(made, prepared.rows, prepared.members, scratch)
     duration = duration_of(made, options)
-    config = run_config(
-        made,
-        placement,
-        data,
-        prepared.described,
-        configuration=entry,
-        duration_ps=duration,
-        time_scale=options.time_scale,
-        time_base=options.time_base,
-        realtime=options.realtime,
-        faults=_faults(made, options, duration * options.time_scale // 1000),
-        virtual_time=_virtual_time(plans, prepared.described, duration, options),
-        modes=plans.modes,
-        servers=servers,
-    )
-    sources = system.run.interference if key.endswith("-on") else ()
-    used = {*placement.cpus.values()} | ({placement.io} if placement.io is not None else set())
-    others = [cpu for cpu in usable_cpus() if cpu not in used]
-    watched = (
-        live.page(entry, title, prepared.described["summary"], config)
-        if isinstance(live, Announcement)
-        else None
-    )
-    launched = launch(
-        prepared.program,
-        config,
-        scratch,
-        title,
-        progress,
-        sources=sources,
-        cpus=others or sorted(used),
-        file=system.file,
-        summary=watched,
-        environment=sanitizer.ENVIRONMENT if options.sanitize else None,
-    )
+    with serving(made, prepared.described, options.remote) as servers:
+        config = run_config(
+            made,
+            placement,
+            data,
+            prepared.described,
+            configuration=entry,
+            duration_ps=duration,
+            time_scale=options.time_scale,
+            time_base=options.time_base,
+            realtime=options.realtime,
+            faults=_faults(made, options, duration * options.time_scale // 1000),
+            virtual_time=_virtual_time(plans, prepared.described, duration, options),
+            modes=plans.modes,
+            servers=servers,
+        )
+        sources = system.run.interference if key.endswith("-on") else ()
+        used = {*placement.cpus.values()} | ({placement.io} if placement.io is not None else set())
+        others = [cpu for cpu in usable_cpus() if cpu not in used]
+        watched = (
+            live.page(entry, title, prepared.described["summary"], config)
+            if isinstance(live, Announcement)
+            else None
+        )
+        launched = launch(
+            prepared.program,
+            config,
+            scratch,
+            title,
+            progress,
+            sources=sources,
+            cpus=others or sorted(used),
+            file=system.file,
+            summary=watched,
+            environment=sanitizer.ENVIRONMENT if options.sanitize else None,
+        )
     raw, words = launched.raw, launched.words
     other = RawRun.load(launched.interference) if launched.interference is not None else None
     unwatched = [f"consort watch cannot find this run: {live}"] if isinstance(live, EnvironmentLacks) else []
