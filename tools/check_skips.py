@@ -80,6 +80,12 @@ def no_headers(_: Skip) -> bool:
     return False
 
 
+def no_page_scan(_: Skip) -> bool:
+    """Linux records writes to pages for a program from 6.7 on."""
+    numbers = platform.release().split(".")
+    return (int(numbers[0]), int(numbers[1].split("-")[0])) < (6, 7) or os.geteuid() != 0
+
+
 def no_crate(_: Skip) -> bool:
     sys.path.insert(0, str(ROOT / "bench/python"))
     from consort.errors import EnvironmentLacks
@@ -100,6 +106,7 @@ CONDITIONS: dict[str, Callable[[Skip], bool]] = {
     "no-kernel": no_kernel,
     "no-headers": no_headers,
     "no-crate": no_crate,
+    "no-page-scan": no_page_scan,
     "no-realtime": no_realtime,
     "no-timer-migration": no_timer_migration,
     "no-waters": lambda _: not any((p / "shared/data/amalthea").is_dir() for p in (ROOT, *ROOT.parents)),

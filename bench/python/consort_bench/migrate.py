@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`consort bench migrate`: what it costs that a job can move in mid-job, and what a move takes.
+"""`consort bench migrate`: what it costs that a job can move in mid-job, what a move takes; shared regions.
 
 Each sample step runs in turn, in one process, natively, as C of WebAssembly, and as that C instrumented for
 migration; then its jobs move at every safepoint between two instances, and as many bytes are copied barely.
-The goals are ratios within one run; of several samples the worst counts.
+The goals are ratios within one run; of several samples the worst counts. `dsm_over_local` is a stream
+through a region that two sides share over a link, against the same stream through one memory.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from consort.errors import SystemFails
+from consort.errors import EnvironmentLacks, SystemFails
 from consort.migrate.describe import owner_of
 from consort.migrate.module import Step, build_module
 from consort.migrate.programs import build_program, compile_step, target_of
@@ -23,6 +24,7 @@ from consort.source import need_source_tree
 from elftools.elf.elffile import ELFFile
 
 from consort_bench.icc import processor
+from consort_bench.programs import cpp_program
 from consort_bench.registry import BenchResult, Options, goal
 
 SAMPLES = {
@@ -43,20 +45,26 @@ def run(options: Options) -> BenchResult:
         program, sizes = bench_program(root, step)
         options.progress(f"measuring {name}", None)
         rows.append({"step": name, **measured(program, options), **sizes})
+    options.progress("streaming through a shared region", None)
+    streams = shared_streams(stream_program(options))
     return BenchResult(
         [
             worst("midjob_over_copy", rows, "over_copy", 1.5),
             worst("midjob_overhead", rows, "overhead", 1.05)
             | {"over_native": max(row["over_native"] for row in rows)},
             worst("midjob_code_growth", rows, "code_growth", 1.3, provenance="counted"),
+            *stream_goals(streams),
         ],
-        rows,
+        [*rows, *streams],
         environment(),
         [
             "over_copy: leave, copy of the live bytes and return, over a bare copy of as many bytes;"
             " image_over_copy: the same as an image with its CRC, written and read",
             "overhead, code_growth: instrumented over not instrumented, both C of WebAssembly;"
             " over_native: over the same step compiled as C++ with the same options",
+            "dsm_over_local: the host changes 16 MiB and marks them, the peer adds them up; over_local of the"
+            " other streams: changes found by write protection (pages), only lines that differ sent (lines);"
+            " every 16th page (sparse). The peer's core moves the bytes: a round has one pass over them more",
         ],
         extra={"processor": processor()},
     )
@@ -107,3 +115,45 @@ def measured(program: Path, options: Options) -> dict[str, Any]:
         said["overhead"] = said["job_ns"] / said["plain_ns"]
         said["over_native"] = said["job_ns"] / said["native_ns"]
     return {key: statistics.median(said[key] for said in runs) for key in runs[0]}
+
+
+def stream_program(options: Options) -> dict[str, Any]:
+    """What the program of shared regions prints."""
+    command = [str(cpp_program("shared_stream", "bench/dsm")), str(5 if options.quick else 40)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise EnvironmentLacks(f"measuring failed: {done.stderr.strip()[-500:]}", "two processors are needed")
+    raw: dict[str, Any] = json.loads(done.stdout)
+    return raw
+
+
+def shared_streams(raw: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row for each way of finding changes: throughput by the median round, over the local one's."""
+    rows = []
+    for work in ("whole", "sparse"):
+        found = raw[work]
+        local = statistics.median(found["local"]["ns"])
+        for way in ("local", "touch", "pages", "lines", "link"):
+            if "lacks" in found[way]:
+                rows.append({"stream": f"{work} {way}", "lacks": found[way]["lacks"]})
+                continue
+            ns = statistics.median(found[way]["ns"])
+            rows.append(
+                {
+                    "stream": f"{work} {way}",
+                    "round_ns": ns,
+                    "over_local": local / ns,
+                    "wrong": found[way]["wrong"],
+                }
+            )
+    return rows
+
+
+def stream_goals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of the stream through all of the region; wrong sums of all of them."""
+    marked = next(row for row in rows if row["stream"] == "whole touch")
+    wrong = sum(row.get("wrong", 0) for row in rows)
+    return [
+        goal("dsm_over_local", marked["over_local"], "ratio", ">=", 0.5),
+        goal("dsm_wrong_sums", wrong, "rounds", "<=", 0, provenance="counted"),
+    ]

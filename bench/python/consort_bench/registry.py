@@ -44,7 +44,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     "icc": ("consort_bench.icc", "mailbox, queue and snapshot against floors and peers"),
     "migrate": (
         "consort_bench.migrate",
-        "jobs that can move in mid-job: run time, code, and a move over a bare copy of its bytes",
+        "jobs that can move in mid-job: run time, code, a move; and a stream through a shared region",
     ),
     "loopback": ("consort_bench.papers", "there and back: 0 to 1024 bytes, interference off and on"),
     "scratchpad": (

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`consort bench migrate`: goals of shared regions out of what their program prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from consort_bench.migrate import shared_streams, stream_goals
+
+
+def printed(**other: dict[str, Any]) -> dict[str, Any]:
+    row = {"ns": [10, 20, 1000], "wrong": 0}
+    ways: dict[str, Any] = dict.fromkeys(("local", "link", "touch", "pages", "lines"), row) | other
+    return {"bytes": 4096, "whole": ways, "sparse": ways}
+
+
+def test_the_ratio_is_of_medians_and_a_slow_region_misses_the_goal() -> None:
+    rows = shared_streams(printed(touch={"ns": [25, 50, 60], "wrong": 0}))
+    ratio, wrong = stream_goals(rows)
+    assert ratio["name"] == "dsm_over_local" and ratio["value"] == 20 / 50 and not ratio["met"]
+    assert wrong["value"] == 0 and wrong["met"]
+
+
+def test_a_wrong_sum_anywhere_is_counted() -> None:
+    _, wrong = stream_goals(shared_streams(printed(lines={"ns": [20], "wrong": 3})))
+    assert wrong["value"] == 6 and not wrong["met"]
+
+
+def test_a_kernel_that_records_no_writes_has_no_figure() -> None:
+    rows = shared_streams(printed(pages={"lacks": "Linux 6.7"}))
+    assert {"stream": "whole pages", "lacks": "Linux 6.7"} in rows
+    assert stream_goals(rows)[0]["met"]
