@@ -8,23 +8,19 @@
 //
 // The file is made by `link_peer make FILE`. Exit status 1: a content or a completion was wrong.
 
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 #include <string>
 
 #include "consort/link.hpp"
+#include "shared_file.hpp"
 
 namespace {
 
 using namespace consort;
+using cross::Copy;
+using cross::fail;
 
 constexpr std::uint32_t window_bytes = 16384;
 using Ring = link::Ring<8>;
@@ -35,35 +31,6 @@ struct File {
     alignas(line_bytes) std::byte far[window_bytes];
     alignas(line_bytes) std::atomic<std::uint32_t> ended;
 };
-
-struct Copy {
-    spm::Transfer transfer{};
-    void start(const spm::Transfer& wanted) noexcept { transfer = wanted; }
-    spm::DmaState state() noexcept {
-        for (std::uint32_t i = 0; i < transfer.count; ++i) {
-            std::memcpy(transfer.segment[i].to, transfer.segment[i].from, transfer.segment[i].bytes);
-        }
-        return spm::DmaState::idle;
-    }
-    void abort() noexcept {}
-};
-
-[[noreturn]] void fail(const char* what, std::uint32_t number = 0) {
-    std::fprintf(stderr, "%s %u\n", what, number);
-    std::exit(1);
-}
-
-File& map(const char* path, bool make) {
-    const int fd = ::open(path, O_RDWR | (make ? O_CREAT : 0), 0600);
-    if (fd < 0 || (make && ::ftruncate(fd, sizeof(File)) != 0)) {
-        fail("cannot open the file");
-    }
-    void* base = ::mmap(nullptr, sizeof(File), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (base == MAP_FAILED) {
-        fail("cannot map the file");
-    }
-    return *static_cast<File*>(base);
-}
 
 void serve(File& file) {
     Copy dma;
@@ -132,11 +99,12 @@ void host(File& file, std::uint32_t transactions) {
 int main(int argc, char** argv) {
     const std::string what = argc > 2 ? argv[1] : "";
     if (what == "make" && argc == 3) {
-        map(argv[2], true);
+        cross::map<File>(argv[2], true);
     } else if (what == "serve" && argc == 3) {
-        serve(map(argv[2], false));
+        serve(cross::map<File>(argv[2], false));
     } else if (what == "host" && argc == 4) {
-        host(map(argv[2], false), static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)));
+        host(cross::map<File>(argv[2], false),
+             static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)));
     } else {
         std::fputs("link_peer make FILE | serve FILE | host FILE N\n", stderr);
         return 2;

@@ -246,6 +246,26 @@ def test_a_link_joins_unlike_machines(machine: Machine, native_serves: bool, pee
     assert (served.returncode, errors) == (0, "")
 
 
+@pytest.mark.parametrize("native_hosts", [True, False], ids=["native hosts", "it hosts"])
+@pytest.mark.parametrize("machine", FOREIGN, ids=lambda machine: machine.name)
+def test_unlike_machines_share_a_region(machine: Machine, native_hosts: bool, peer, tmp_path: Path) -> None:
+    here, there = (peer(side, "shared_peer.cpp") for side in (NATIVE, machine))
+    host, other = (here, there) if native_hosts else (there, here)
+    file = str(tmp_path / "region")
+    subprocess.run([*here, "make", file], check=True)
+    uses = str(examples(300))
+    beside = subprocess.Popen(
+        [*other, "peer", file, uses], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        done = subprocess.run([*host, "host", file, uses], capture_output=True, text=True, timeout=PATIENCE)
+        seen, errors = beside.communicate(timeout=PATIENCE)
+    finally:
+        beside.kill()
+    assert (done.returncode, done.stderr, beside.returncode, errors) == (0, "", 0, "")
+    assert done.stdout == seen != "0\n"
+
+
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the native object is compared as x86-64")
 def test_the_atomics_of_the_coherent_policy_are_plain_instructions(probe: Probe) -> None:
     core = next(core for core in CORES if core.name == "x86-64")

@@ -29,25 +29,25 @@ struct SteppedPort {
     static std::uint32_t core_id() noexcept { return 0; }
 };
 
-template <class Dma = ScriptedDma>
+template <class Dma = ScriptedDma, std::uint32_t Slots = 16>
 struct Shared {
     static constexpr std::uint32_t pages = 4;
     static constexpr std::uint32_t bytes = pages * dsm::page_bytes;
     static constexpr std::uint32_t masks_at = bytes;
     static constexpr std::uint32_t window = bytes + pages * 8;
-    using Queue = link::Host<16>;
+    using Queue = link::Host<Slots>;
     using Host = dsm::Host<Queue>;
     using Peer = dsm::Peer<>;
 
-    link::Ring<16>::Shared ring{};
-    Host::Mail::Shared to_peer{};
-    Host::Mail::Shared to_host{};
+    typename link::Ring<Slots>::Shared ring{};
+    typename Host::Mail::Shared to_peer{};
+    typename Host::Mail::Shared to_host{};
     alignas(64) std::array<std::byte, window> near{};
     alignas(64) std::array<std::byte, window> far{};
     std::array<std::uint64_t, pages> own{};
     std::array<std::uint64_t, pages> last{};
     Dma dma;
-    link::Engine<Dma, 1, 16> engine{dma};
+    link::Engine<Dma, 1, Slots> engine{dma};
     std::optional<Queue> queue;
     std::optional<Host> host;
     std::optional<Peer> peer;

@@ -213,6 +213,15 @@ TEST(SharedRegion, ALinkThatFailsIsAFault) {
     EXPECT_EQ(world.host->acquire<SteppedPort>(Right::write, 0), Outcome::fault);
 }
 
+TEST(SharedRegion, MorePiecesThanTheRingHasAreAFault) {
+    for (const std::uint32_t batch : {8U, 16U}) {
+        Shared<consort::test::ScriptedDma, 8> world({0, 64, batch});
+        const Outcome outcome = acquire(*world.peer, world, Right::read);
+        EXPECT_EQ(outcome, batch == 8 ? Outcome::ok : Outcome::timeout);
+        EXPECT_EQ(world.host->faulty(), batch != 8);
+    }
+}
+
 TEST(SharedRegion, AWordThatNobodyWritesIsAFault) {
     for (const std::uint32_t wrong : {3U, 77U}) {
         Shared<> world;

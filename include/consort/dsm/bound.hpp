@@ -21,7 +21,7 @@ struct AcquireCosts {
     std::uint32_t pages;    // of the region
     std::uint32_t changed;  // bytes in the lines that one side changes between two grants, with the gaps sent
     std::uint32_t pieces;   // of these changes
-    std::uint32_t batch = 16;  // pieces of a transaction
+    std::uint32_t batch = 8;  // pieces of a transaction
 };
 
 // The DMA's work for `bytes` in `pieces`, whose transactions do not overlap with one another in this bound.

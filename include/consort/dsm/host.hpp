@@ -29,6 +29,7 @@ struct Pieces {
     // with changes go whole, as far as they lie between their first and their last changed line.
     std::uint32_t gap = 3;
     std::uint32_t most = 256 * 1024;  // of one piece [bytes], a multiple of 64
+    std::uint32_t batch = 8;          // of one transaction, 1 to 16: no more than the ring has descriptors
 };
 
 struct Moved {
@@ -84,7 +85,7 @@ class Host : public Side<Host<Q, A, Tracker>, A> {
     [[nodiscard]] const Moved& moved() const noexcept { return moved_; }
 
   private:
-    static constexpr std::uint32_t batch = 16;  // pieces of one transaction, where there are more
+    static constexpr std::uint32_t largest_batch = 16;
     enum class Stage : std::uint8_t { idle, masks, pages };
 
     void began(Right use) noexcept {
@@ -166,12 +167,12 @@ class Host : public Side<Host<Q, A, Tracker>, A> {
 
     // Posts what the ring takes and takes completions. True when all changes are there.
     bool move(const Changes& changes, link::Direction direction) noexcept {
-        for (std::uint32_t posted = 0; !posted_all_ && posted < batch; ++posted) {
-            link::Piece pieces[batch];
+        for (std::uint32_t posted = 0; !posted_all_ && posted < largest_batch; ++posted) {
+            link::Piece pieces[largest_batch];
             std::uint32_t count = 0;
             std::uint32_t line = at_line_;
             std::uint64_t bytes = 0;
-            while (count < batch) {
+            while (count < pieces_.batch && count < largest_batch) {
                 const Run run = changes.next(line, pieces_.gap, pieces_.most);
                 if (run.bytes == 0) {
                     break;

@@ -113,6 +113,9 @@ class Side {
         }
     }
 
+    // Why `try_acquire` goes on answering false: nothing of the protocol helps any more, or `take_over` does.
+    [[nodiscard]] bool faulty() const noexcept { return faulty_; }
+    [[nodiscard]] bool lost() const noexcept { return lost_; }
     [[nodiscard]] const Token& token() const noexcept { return token_; }
     [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
 
