@@ -84,7 +84,7 @@ void go_on(Side& side, std::byte* region, std::atomic<std::uint32_t>* done, std:
         use(side, region, 2 * i + which);
         side.release();
     }
-    done[which].store(1);
+    done[which].store(wire(1));
     while (done[1 - which].load() == 0) {
         others();
         static_cast<void>(side.serve());
@@ -93,8 +93,8 @@ void go_on(Side& side, std::byte* region, std::atomic<std::uint32_t>* done, std:
     acquire(Right::read);
     std::printf("%u\n", sum_of(region));
     side.release();
-    done[which].store(2);
-    while (done[1 - which].load() != 2) {
+    done[which].store(wire(2));
+    while (wire(done[1 - which].load()) != 2) {
         others();
         static_cast<void>(side.serve());
         ::sched_yield();
