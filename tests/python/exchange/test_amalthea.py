@@ -391,7 +391,7 @@ def test_zero_needs_no_unit(tmp_path: Path) -> None:
             "ITEA2 release 1.3.0",
         ),
         ('<am:SWModel xmlns:am="http://www.amalthea.itea2.org/model/1.2.0/sw"/>', "ITEA2 release 1.2.0"),
-        ('<am:HWModel xmlns:am="http://app4mc.eclipse.org/amalthea/0.7.0"/>', "release '0.7.0'"),
+        ('<am:HWModel xmlns:am="http://app4mc.eclipse.org/amalthea/0.6.0"/>', "release '0.6.0'"),
     ],
 )
 def test_a_release_that_is_too_old_is_named(tmp_path: Path, root: str, words: str) -> None:
@@ -399,7 +399,7 @@ def test_a_release_that_is_too_old_is_named(tmp_path: Path, root: str, words: st
     file.write_text(root)
     with pytest.raises(BadInput, match=re.escape(words)) as raised:
         import_amalthea(file)
-    assert "0.9 to 3.x are read" in str(raised.value)
+    assert "0.7 to 3.x are read" in str(raised.value)
 
 
 def test_distribution_without_upper_bound_gives_no_wcet(tmp_path: Path) -> None:
@@ -413,7 +413,7 @@ def test_distribution_without_upper_bound_gives_no_wcet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("amalthea/1.0.0", "amalthea/0.7.2", "the model is of release '0.7.2'; releases 0.9 to 3.x are read"),
+        ("amalthea/1.0.0", "amalthea/0.6.2", "the model is of release '0.6.2'; releases 0.7 to 3.x are read"),
         ("amalthea/1.0.0", "amalthea/4.0.0", "the model is of release '4.0.0'"),
         ("http://app4mc.eclipse.org/amalthea/1.0.0", "http://example.org/x", "no Amalthea model"),
         ("</am:Amalthea>", "", "is no well-formed XML: no element found"),

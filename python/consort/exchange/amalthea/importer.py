@@ -87,7 +87,8 @@ def import_model(model: Model, order: Order | None = None) -> Imported:
         system["chains"] = chains
     _left_out(model)
     files = ", ".join(file.name for file in model.paths)
-    comment = f"Imported from {files}, an AMALTHEA model of release {model.version}."
+    how = ", migrated" if model.migrated else ""
+    comment = f"Imported from {files}, an AMALTHEA model of release {model.version}{how}."
     apply_extras(model, hardware.platform, system)
     if triggers:
         fill_in_delays(system, hardware.platform, triggers, report)

@@ -9,11 +9,13 @@ from pathlib import Path
 from urllib.parse import quote_plus, unquote_plus
 
 from consort.errors import BadInput
+from consort.exchange.amalthea.migration import Release, migrate
+from consort.exchange.amalthea.migration.tree import keys, made
 from consort.exchange.amalthea.values import Reader
 from consort.exchange.report import Report
 from consort.exchange.xmltree import Element, read_xml
 
-_NAMESPACE = re.compile(r"http://app4mc\.eclipse\.org/amalthea/([0-9]+)\.([0-9]+)(?:\.[0-9]+)?$")
+_NAMESPACE = re.compile(r"http://app4mc\.eclipse\.org/amalthea/([0-9]+)\.([0-9]+)(?:\.([0-9]+))?$")
 _BEFORE = re.compile(r"http://(?:www\.)?amalthea\.itea2\.org/model/([0-9.]+)/")
 # The class of elements that name none, for the ids by which others refer to them.
 _CLASSES = {
@@ -28,7 +30,21 @@ _CLASSES = {
     "schedulerDefinitions": "SchedulerDefinition",
     "eventChains": "EventChain",
 }
-OLDEST, NEWEST = (0, 9), (3, 99)
+OLDEST, NEWEST = (0, 7), (3, 99)
+# Files may hold one part of a model as their root.
+_PARTS = {
+    "CommonElements": "commonElements",
+    "ComponentsModel": "componentsModel",
+    "ConfigModel": "configModel",
+    "ConstraintsModel": "constraintsModel",
+    "EventModel": "eventModel",
+    "HWModel": "hwModel",
+    "MappingModel": "mappingModel",
+    "OSModel": "osModel",
+    "PropertyConstraintsModel": "propertyConstraintsModel",
+    "StimuliModel": "stimuliModel",
+    "SWModel": "swModel",
+}
 # The files of one model.
 MOST_FILES = 256
 
@@ -41,7 +57,8 @@ class Model:
         self.reader = Reader()
         self.paths = [root.path for root in roots]
         self.path = self.paths[0]
-        versions = [self._version(root) for root in roots]
+        releases = [self._release(root) for root in roots]
+        versions = [_spelt(release) for release in releases]
         self.version = versions[0]
         for root, version in zip(roots, versions, strict=True):
             if version != self.version:
@@ -51,7 +68,9 @@ class Model:
                     file=root.path,
                     line=root.line,
                 )
-        self.root = _joined(roots)
+        self.root = _joined([_whole(root) for root in roots])
+        # Of releases that differ in their last number the oldest: steps leave later forms as they are.
+        self.migrated = migrate(self.root, min(releases), report)
         self.by_id: dict[str, Element] = {}
         for element in self.root.walk():
             key = element.get("xmi:id") or self._id(element)
@@ -61,7 +80,7 @@ class Model:
                     text += f", here and in {first.path.name}, line {first.line}"
                 raise self.reader.bad(element, text)
 
-    def _version(self, root: Element) -> str:
+    def _release(self, root: Element) -> Release:
         found = _NAMESPACE.match(root.namespace)
         old = _BEFORE.match(root.namespace)
         release = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -69,19 +88,19 @@ class Model:
             # Before APP4MC's 0.7 came ITEA2's 1.x.
             said = f"ITEA2 release {old[1]}" if old else f"release {root.namespace.rpartition('/')[2]!r}"
             raise BadInput(
-                f"the model is of {said}; releases 0.9 to 3.x are read, and APP4MC's model migration brings"
+                f"the model is of {said}; releases 0.7 to 3.x are read, and APP4MC's model migration brings"
                 " others there",
                 file=root.path,
                 line=root.line,
             )
-        if root.name != "Amalthea" or found is None:
+        if (root.name != "Amalthea" and root.name not in _PARTS) or found is None:
             raise BadInput(
                 f"the root element is {root.name!r} of {root.namespace or 'no namespace'!r};"
                 " this is no Amalthea model",
                 file=root.path,
                 line=root.line,
             )
-        return f"{release[0]}.{release[1]}"
+        return (*release, int(found[3] or 0))
 
     def _id(self, element: Element) -> str:
         """The id of an element that does not state it: files may leave out what follows from the name."""
@@ -115,14 +134,7 @@ class Model:
 
     def refs(self, element: Element, name: str) -> list[str]:
         """The ids that an attribute lists, or children with an href to another file."""
-        text = element.get(name)
-        if text:
-            return text.split()
-        return [
-            child.get("href").rpartition("#")[2]
-            for child in element.children
-            if child.name == name and child.get("href")
-        ]
+        return keys(element, name)
 
     def find(self, key: str) -> Element | None:
         return self.by_id.get(key)
@@ -142,6 +154,21 @@ class Model:
 
     def definition(self, module: Element) -> Element | None:
         return next(iter(self.referred(module, "definition")), None)
+
+
+def _spelt(release: Release) -> str:
+    """As errors name it: before 0.9 the last number made a difference, too."""
+    return ".".join(map(str, release if release < (0, 9, 0) else release[:2]))
+
+
+def _whole(root: Element) -> Element:
+    """The model of a file whose root is one part of it."""
+    if root.name == "Amalthea":
+        return root
+    whole = made(root, "Amalthea")
+    root.name = _PARTS[root.name]
+    whole.children = [root]
+    return whole
 
 
 def _joined(roots: Sequence[Element]) -> Element:
