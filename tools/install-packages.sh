@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs the Debian packages of one purpose (runtime, remote, test, boards, migrate, bench, fuzz, lint) that are missing, and says which;
+# Installs the Debian packages of one purpose (runtime, remote, test, boards, migrate, prove, bench, fuzz, lint) that are missing, and says which;
 # --list instead writes each package with its purposes.
 set -euo pipefail
 
@@ -9,15 +9,16 @@ declare -A wanted=(
     [remote]="libsodium-dev libisal-dev"
     [test]="iverilog liblz4-dev libzydis-dev libsodium-dev libisal-dev perl clang libgtest-dev relacy-dev qemu-user qemu-system-arm qemu-system-misc qemu-system-x86 libelf1 gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib
             g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu g++-i686-linux-gnu
-            g++-powerpc64-linux-gnu chromium lld binaryen wabt"
+            g++-powerpc64-linux-gnu chromium lld binaryen wabt coq"
     [boards]="qemu-system-arm qemu-system-misc qemu-user gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi
             libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu"
     [migrate]="clang lld binaryen wabt qemu-user"
+    [prove]="coq"
     [bench]="libboost-dev cargo rt-tests"
     [fuzz]="clang libclang-rt-dev"
     [lint]="clang clang-format clang-tidy gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-riscv64-linux-gnu"
 )
-purpose=${1:?usage: install-packages.sh runtime|remote|test|boards|migrate|bench|fuzz|lint|--list}
+purpose=${1:?usage: install-packages.sh runtime|remote|test|boards|migrate|prove|bench|fuzz|lint|--list}
 if [ "$purpose" = --list ]; then
     for purpose in "${!wanted[@]}"; do printf '%s %s\n' $(for package in ${wanted[$purpose]}; do echo "$package $purpose"; done); done |
         sort

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from consort.analysis.result import Bound
     from consort.analysis.sensitivity import Sensitivity
     from consort.model import System
+    from consort.plan import Plan
 
 
 # Rows of one table, unless all are asked for.
@@ -62,6 +63,12 @@ ROWS = 200
     help="Search too for the largest factor of execution times, or the smallest of clocks, bandwidths and"
     " scratchpads, with which every bound holds: of all together, and of each.",
 )
+@click.option(
+    "--certificate",
+    type=click.Path(path_type=Path),
+    metavar="OUT.v",
+    help="Write the bounds of tasks under preemptive fixed priorities as theorems, and let Coq check them.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print bounds, assumptions and explanations as JSON.")
 def command(
     file: Path,
@@ -72,6 +79,7 @@ def command(
     no_advice: bool,
     advice_time: float,
     scaled: str | None,
+    certificate: Path | None,
     as_json: bool,
 ) -> None:
     from consort.analysis.advice import advise
@@ -86,6 +94,8 @@ def command(
     if mode is None and system.mode_changes is not None:
         if scaled is not None:
             raise BadInput("figures are scaled in one mode; name it with --mode", field="--sensitivity")
+        if certificate is not None:
+            raise BadInput("bounds are certified in one mode; name it with --mode", field="--certificate")
         _modes(system, file, explain, svg, all_rows, as_json)
         return
     planned = plan(system, "analysis", mode=mode)
@@ -99,6 +109,7 @@ def command(
         _explain(chosen)
     elif not as_json:
         _table(bounds, all_rows)
+    certified = None if certificate is None else _certify(planned, bounds, certificate, file, as_json)
     advice: list[Advice] = []
     if not schedulable and explain is None and not no_advice:
         # The bounds stand before the search begins.
@@ -116,6 +127,8 @@ def command(
         result = _as_object(system.name or file.stem, bounds, advice)
         if scaled is not None:
             result["sensitivity"] = [one.to_json() for one in found]
+        if certified is not None:
+            result["certificate"] = certified
         click.echo(json.dumps(result, indent=1))
     for one in () if as_json else advice:
         for line in one.lines():
@@ -124,6 +137,29 @@ def command(
         click.echo(factor.line())
     if not schedulable:
         sys.exit(1)
+
+
+def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_json: bool) -> dict[str, Any]:
+    """The file written and checked, and what it says of whom."""
+    from consort.analysis.certificate import certificate_of
+    from consort.analysis.coq import check
+
+    made = certificate_of(planned, bounds)
+    if not made.claims:
+        reasons = "; ".join(f"{name}: {why}" for name, why in made.refused.items())
+        raise BadInput(f"no bound can be certified: {reasons}", file=file, field="--certificate")
+    out.write_text(made.text)
+    version = check(out, len(made.claims))
+    if not as_json:
+        click.echo(f"{out}: the bounds of {', '.join(made.claims)} are proven, checked by Coq {version}")
+        for name, why in made.refused.items():
+            click.echo(f"not certified: {name}: {why}")
+    return {
+        "file": str(out),
+        "checked_by": f"Coq {version}",
+        "proven_ps": made.claims,
+        "not_certified": made.refused,
+    }
 
 
 def _modes(

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds as theorems that Coq checks: the tasks of a core, and for each the windows that show its bound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from consort.analysis.accelerators import asks_of
+from consort.analysis.figures import Figures, NotAnalysable
+from consort.analysis.offload import Master
+from consort.analysis.result import Bound
+from consort.analysis.system import master_of
+from consort.analysis.unitask import UniTask
+from consort.plan.types import Plan
+
+# More windows than these make a file that takes Coq minutes.
+MOST_WINDOWS = 20_000
+HEADER = """\
+(* Bounds of response times, in picoseconds, by consort analyze --certificate. Each theorem says that
+   whatever the tasks do within their parameters, on a core with preemptive fixed priorities, a job is done
+   so long after it was due, at the latest. `wcet`: its longest execution, with the context switches charged
+   to it; `apart`: between two jobs' due instants, at least; `lateness`: from due to release, at most;
+   `rank`: 0 is the most urgent; `held`: how long what is less urgent may hold the core. Definitions and
+   proofs: ResponseTime.v and Certificate.v of Consort. *)
+From Coq Require Import List NArith.
+From Consort Require Import Certificate.
+Import ListNotations.
+Open Scope N_scope.
+"""
+
+
+@dataclass
+class Certificate:
+    """Theorems of one or several cores: what they say of whom, and what has none."""
+
+    text: str = HEADER
+    claims: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    def add(self, title: str, tasks: Sequence[UniTask], responses: Sequence[int | None], switch: int) -> None:
+        """The tasks of a core, the most urgent first unless they have levels, and their bounds."""
+        charged = _charged(tasks, switch)
+        found: list[tuple[int, int, list[int]]] = []
+        for index, (task, response) in enumerate(zip(tasks, responses, strict=True)):
+            try:
+                found.append((index, *_shown(charged, index, response)))
+            except NotAnalysable as error:
+                self.refused[task.name] = str(error)
+        if not found:
+            return
+        name = f"core_{self.text.count('Definition ')}"
+        rows = ";\n".join(f"  {_record(task)} (* {_plain(task.name)} *)" for task in charged)
+        self.text += f"\n(* {_plain(title)} *)\nDefinition {name} : list task := [\n{rows}\n].\n"
+        for index, response, windows in found:
+            self.claims[tasks[index].name] = response
+            what = f"{name} {index}%nat {response}"
+            listed = "; ".join(map(str, windows))
+            self.text += (
+                f"\nTheorem {name}_task_{index} : bounded_by {what}.\n"
+                f"Proof. apply (certified {what} [{listed}]). vm_compute. reflexivity. Qed.\n"
+                f"Print Assumptions {name}_task_{index}.\n"
+            )
+
+
+@dataclass(frozen=True)
+class _Charged:
+    name: str
+    wcet: int
+    apart: int
+    lateness: int
+    rank: int
+    held: int
+
+    def jobs(self, window: int) -> int:
+        """How many jobs of it may come in a window."""
+        return -(-(window + self.lateness) // self.apart)
+
+
+def certificate_of(plan: Plan, bounds: Sequence[Bound]) -> Certificate:
+    """Of every core the bounds that the theorem covers, as they were found."""
+    made = Certificate()
+    known = {bound.task: bound for bound in bounds if bound.task in plan.tasks}
+    figures = Figures(plan)
+    for core, planned in plan.cores.items():
+        if not planned.tasks:
+            continue
+        try:
+            if planned.bandwidth is not None:
+                raise NotAnalysable(f"accesses to memory on {core} have a budget")
+            names = list(planned.tasks)
+            if any(plan.tasks[name].execution == "three-phase" for name in names):
+                raise NotAnalysable(f"{core} executes three-phase tasks")
+            master, _ = master_of(figures, core, names)
+            _covered(core, master)
+            for name in names:
+                if asks_of(figures, name, sleeps=False):
+                    raise NotAnalysable(f"{name} asks accelerators, and waits for them")
+        except NotAnalysable as error:
+            made.refused |= dict.fromkeys(planned.tasks, str(error))
+            continue
+        responses = [known[name].response for name in names]
+        made.add(core, [task.without_waits() for task in master.tasks], responses, master.context_switch)
+    return made
+
+
+def _covered(core: str, master: Master) -> None:
+    if master.policy != "fixed-priority":
+        raise NotAnalysable(
+            f"certificates are for preemptive fixed priorities, and {core} has {master.policy}"
+        )
+    if master.supply is not None:
+        raise NotAnalysable(f"{core} has a supply")
+    if master.cache is not None or any(master.reloads):
+        raise NotAnalysable(f"jobs on {core} load their caches again after preemptions")
+    for task in master.tasks:
+        if task.threshold is not None:
+            raise NotAnalysable(f"{task.name} has a preemption threshold")
+        if task.returns:
+            raise NotAnalysable(f"{task.name} gives {core} up while it waits")
+
+
+def _charged(tasks: Sequence[UniTask], switch: int) -> list[_Charged]:
+    """As theorem 1 takes them: two switches a job, and one that holds up whoever has others below."""
+    levels = [index if task.level is None else task.level for index, task in enumerate(tasks)]
+    return [
+        _Charged(
+            task.name,
+            task.execution + 2 * switch,
+            task.period,
+            task.jitter,
+            level,
+            task.blocking + (switch if any(other > level for other in levels) else 0),
+        )
+        for task, level in zip(tasks, levels, strict=True)
+    ]
+
+
+def _shown(tasks: Sequence[_Charged], index: int, response: int | None) -> tuple[int, list[int]]:
+    """The bound, and windows for the jobs of a busy one that show it, up to one that ends before the next."""
+    if response is None:
+        raise NotAnalysable("it has no bound")
+    own = tasks[index]
+    if own.lateness >= own.apart:
+        raise NotAnalysable("its jitter reaches its period, and two of its jobs may then come at one instant")
+    for other in tasks:
+        if other.rank <= own.rank and other.lateness >= other.apart:
+            raise NotAnalysable(f"the jitter of {other.name} reaches its period")
+    others = [task for at, task in enumerate(tasks) if at != index and task.rank <= own.rank]
+    windows: list[int] = []
+    window = 1
+    while len(windows) < MOST_WINDOWS:
+        job = len(windows)
+        while (
+            need := own.held + (job + 1) * own.wcet + sum(task.jobs(window) * task.wcet for task in others)
+        ) > window:
+            window = need
+            if window + own.lateness > response + job * own.apart:
+                raise NotAnalysable("its bound is lower than windows without offsets and distances show")
+        windows.append(window)
+        if window + own.lateness <= (job + 1) * own.apart:
+            return response, windows
+    raise NotAnalysable(f"its busy window has more than {MOST_WINDOWS} jobs")
+
+
+def _record(task: _Charged) -> str:
+    values = ("wcet", "apart", "lateness", "rank", "held")
+    return "{| " + "; ".join(f"{name} := {getattr(task, name)}" for name in values) + " |}"
+
+
+def _plain(name: str) -> str:
+    """Within a comment, which nothing in a name may end."""
+    return re.sub(r"[^\w.-]", "_", name)
