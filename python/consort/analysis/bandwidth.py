@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.result import UNSOURCED, Bound, Step, Steps, Used, in_words, joined
@@ -85,6 +86,21 @@ def window_of(
     return None
 
 
+def load_of(
+    tasks: Sequence[Regulated], own: PlannedBandwidth, others: Sequence[PlannedBandwidth | None]
+) -> Fraction:
+    """What tasks ask for in the long run, with their stalls and waits, as a share of the core at least.
+
+    Each count of a window is at least its rate times the window's length. Above 1 no window ends before its
+    task's next job comes: the search would take all of its steps to say so.
+    """
+    asked = sum(Fraction(task.accesses, task.period) for task in tasks)
+    stalls = min(asked / own.budget, Fraction(1, own.period_ps))
+    waits = sum(asked if k is None else min(asked, Fraction(k.budget, k.period_ps)) for k in others)
+    executed = sum(Fraction(task.execution, task.period) for task in tasks)
+    return executed + stalls * own.stall_ps + waits * own.longest_ps
+
+
 def regulated(
     tasks: Sequence[Regulated],
     own: PlannedBandwidth,
@@ -101,8 +117,9 @@ def regulated(
         # A less urgent job's access under way, which waits for one of each other core, and a switch.
         blocking = 0 if last else own.longest_ps * (1 + len(others)) + context_switch
         worst: tuple[int, int, Window] | None = None
+        ends = load_of(charged[: index + 1], own, others) <= 1
         earlier, steps = 0, [_STEPS]
-        while True:
+        while ends:
             window = window_of(charged, index, earlier, own, others, blocking, steps)
             if window is None:
                 worst = None

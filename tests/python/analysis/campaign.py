@@ -146,7 +146,8 @@ def commit() -> str:
 
 def run(name: str, systems: int, seconds: float) -> list[str]:
     """Simulates, and returns the line of the record."""
-    first = next_seed(name)
+    # That of the code which is about to be loaded, whatever is committed meanwhile.
+    first, tried = next_seed(name), commit()
     begin, done, counts = time.monotonic(), 0, [0, 0, 0]
     for so_far in totals(TERMS[name], range(first, first + systems)):
         done, counts = done + 1, so_far
@@ -155,7 +156,7 @@ def run(name: str, systems: int, seconds: float) -> list[str]:
     spent = round(time.monotonic() - begin)
     return [
         time.strftime("%Y-%m-%d", time.gmtime()),
-        commit(),
+        tried,
         name,
         *map(str, (first, done, *counts, spent)),
     ]

@@ -10,6 +10,7 @@ from typing import Any
 import free
 import pytest
 import regulated as memory
+import ticks
 from consort.analysis import bandwidth
 from consort.analysis.bandwidth import Regulated, regulated
 from consort.analysis.system import response_times
@@ -64,7 +65,7 @@ def attack(seed: int, runs: int = 3) -> tuple[int, int, int]:
         ]
         periods = [task.period for task in tasks]
         offsets = [random.randrange(2 * period) for _ in tasks]
-        found = memory.simulated(programs, periods, offsets, 300, ports, (shortest, longest), random)
+        found = ticks.regulated(programs, periods, offsets, 300, ports, (shortest, longest), random)
         seen = [max(pair) for pair in zip(seen, found, strict=True)]
     pairs = [(s, b) for s, b in zip(seen, bounds, strict=True) if b is not None]
     return len(pairs), sum(s == b for s, b in pairs), sum(s > b for s, b in pairs)
@@ -119,6 +120,19 @@ MUTANTS: dict[str, tuple[Any, str, Any]] = {
 def test_a_lower_bound_is_refuted(where: Any, what: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(where, what, wrong)
     assert any(attack(seed)[2] for seed in range(3_000))
+
+
+def test_what_asks_for_more_than_the_core_has_no_bound_without_a_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A search says the same, after all of its steps."""
+    expected = [attack(seed, 1) for seed in range(40)]
+    with monkeypatch.context() as patch:
+        patch.setattr(bandwidth, "load_of", lambda tasks, own, others: 0)
+        assert [attack(seed, 1) for seed in range(40)] == expected
+    monkeypatch.setattr(bandwidth, "window_of", lambda *_: pytest.fail("it searched"))
+    overloaded = [Regulated("t", 10, 9, 10, 10)]
+    assert regulated(overloaded, PlannedBandwidth(1, 20, 1, 1), [])[0].response is None
 
 
 def test_by_hand() -> None:

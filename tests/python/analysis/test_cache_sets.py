@@ -10,6 +10,7 @@ from typing import Any
 import caches
 import free
 import pytest
+import ticks
 from consort import _engine
 from consort.analysis import cache_windows
 from consort.analysis.cache_sets import Blocks, Count, Lost, ecb_union, ucb_union
@@ -97,7 +98,7 @@ def attack_with_a_cache(seed: int, bounds_of: Bounds = all_ways, runs: int = 6) 
     blocks = [
         Blocks(
             frozenset(b % sets for b in program),
-            frozenset(s for at in caches.useful(program, sets, lines) for s in at),
+            frozenset(s for at in ticks.useful(program, sets, lines) for s in at),
         )
         for program in programs
     ]
@@ -110,7 +111,7 @@ def attack_with_a_cache(seed: int, bounds_of: Bounds = all_ways, runs: int = 6) 
     for _ in range(runs):
         offsets = [random.randint(0, task.period) for task in tasks]
         periods = [task.period for task in tasks]
-        found = caches.simulated(programs, periods, offsets, 500, caches.Cache(sets, lines), block)
+        found = ticks.with_a_cache(programs, periods, offsets, 500, caches.Cache(sets, lines), block)
         seen = [max(pair) for pair in zip(seen, found, strict=True)]
     pairs = [(s, b) for s, b in zip(seen, bounds, strict=True) if b is not None]
     return len(pairs), sum(s == b for s, b in pairs), sum(s > b for s, b in pairs)

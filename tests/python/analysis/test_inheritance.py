@@ -14,6 +14,7 @@ from typing import Any
 
 import locks
 import pytest
+import ticks
 from consort import _engine
 from consort.analysis.held import Held
 from consort.analysis.inheritance import MOST, assigned, blocking_together, heaviest, waits
@@ -65,7 +66,7 @@ def attack_with_locks(seed: int, blocking: Blocking = blocking_of) -> tuple[int,
             # What is less urgent comes first, a little.
             lead = [random.randint(0, 4) for _ in programs]
             offsets = [sum(lead[i + 1 :]) for i in range(count)]
-        found = locks.with_locks(programs, periods, offsets, 120, eager=run % 3 != 0, inherits=True)
+        found = ticks.with_locks(programs, periods, offsets, 120, eager=run % 3 != 0, inherits=True)
         seen = [max(pair) for pair in zip(seen, found, strict=True)]
     pairs = [(s, b) for s, b in zip(seen, bounds, strict=True) if b is not None]
     return len(pairs), sum(s == b for s, b in pairs), sum(s > b for s, b in pairs)

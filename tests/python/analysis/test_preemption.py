@@ -10,6 +10,7 @@ from typing import Any
 import caches
 import free
 import pytest
+import ticks
 from consort import _engine
 from consort.analysis.result import Bound
 from consort.analysis.system import response_times
@@ -76,7 +77,7 @@ def attack_with_a_cache(seed: int, runs: int = 6, less: int = 0) -> Counts:
     random = Random(seed)
     sets, ways, block = random.choice((2, 4, 8)), random.choice((1, 1, 2)), random.randint(1, 6)
     programs = [caches.a_program(random, sets) for _ in range(random.randint(2, 4))]
-    lost = [sum(at.values()) for p in programs for at in caches.useful(p, sets, ways)]
+    lost = [sum(at.values()) for p in programs for at in ticks.useful(p, sets, ways)]
     reload = max(0, max(lost, default=0) - less) * block
     tasks = []
     for i, program in enumerate(programs):
@@ -87,7 +88,7 @@ def attack_with_a_cache(seed: int, runs: int = 6, less: int = 0) -> Counts:
     for _ in range(runs):
         offsets = [random.randint(0, task.period) for task in tasks]
         cache = caches.Cache(sets, ways)
-        found = caches.simulated(programs, [t.period for t in tasks], offsets, 400, cache, block)
+        found = ticks.with_a_cache(programs, [t.period for t in tasks], offsets, 400, cache, block)
         seen = [max(pair) for pair in zip(seen, found, strict=True)]
     return compared(seen, bounds)
 

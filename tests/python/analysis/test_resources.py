@@ -14,6 +14,7 @@ from typing import Any
 import free
 import locks
 import pytest
+import ticks
 from consort import _engine
 from consort.analysis.resources import Held, longest_blocking
 from consort.analysis.system import response_times
@@ -71,7 +72,7 @@ def attack_with_locks(seed: int, blocking: Blocking = blocking_of) -> tuple[int,
             # What is less urgent comes first, a little.
             offsets = [max(0, (len(programs) - t) * random.randint(0, 3)) for t in range(len(programs))][::-1]
             offsets = [max(offsets) - o for o in offsets]
-        found = locks.with_locks(programs, periods, offsets, 120, eager=run % 3 != 0)
+        found = ticks.with_locks(programs, periods, offsets, 120, eager=run % 3 != 0)
         seen = [max(pair) for pair in zip(seen, found, strict=True)]
     pairs = [(s, b) for s, b in zip(seen, bounds, strict=True) if b is not None]
     return len(pairs), sum(s == b for s, b in pairs), sum(s > b for s, b in pairs)
