@@ -94,11 +94,11 @@ def load_of(
     Each count of a window is at least its rate times the window's length. Above 1 no window ends before its
     task's next job comes: the search would take all of its steps to say so.
     """
-    asked = sum(Fraction(task.accesses, task.period) for task in tasks)
+    asked = sum((Fraction(task.accesses, task.period) for task in tasks), Fraction(0))
     stalls = min(asked / own.budget, Fraction(1, own.period_ps))
-    waits = sum(asked if k is None else min(asked, Fraction(k.budget, k.period_ps)) for k in others)
-    executed = sum(Fraction(task.execution, task.period) for task in tasks)
-    return executed + stalls * own.stall_ps + waits * own.longest_ps
+    rates = (asked if k is None else min(asked, Fraction(k.budget, k.period_ps)) for k in others)
+    executed = sum((Fraction(task.execution, task.period) for task in tasks), Fraction(0))
+    return executed + stalls * own.stall_ps + sum(rates, Fraction(0)) * own.longest_ps
 
 
 def regulated(

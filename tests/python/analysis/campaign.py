@@ -50,6 +50,7 @@ class Term:
 
 
 ENGINE, TICKS, CACHE, MEMORY = "the engine's", "tick by tick", "a cache's blocks", "a memory's accesses"
+BUFFER = "a double buffer's halves"
 TERMS = {
     "offsets": Term(17, "test_offsets", "attack", ENGINE, 100_000),
     "offsets-edf": Term(25, "test_offsets_edf", "attack", ENGINE, 300_000),
@@ -71,6 +72,7 @@ TERMS = {
     ),
     "accelerators-tdma": Term(34, "accelerated", "attack", ENGINE, options=(("rule", "tdma"),)),
     "accelerators-budget": Term(35, "accelerated", "attack", ENGINE, options=(("rule", "budget"),)),
+    "channels": Term(15, "channelled", "attack", BUFFER),
     "jitter-three-phase": Term(0, "test_three_phase_jitter", "hold", ENGINE, 100_000),
 }
 
@@ -94,6 +96,7 @@ WHAT = {
     "accelerators-fixed-priority": "accelerators, fixed priorities",
     "accelerators-tdma": "accelerators, TDMA",
     "accelerators-budget": "accelerators, budgets",
+    "channels": "channels: whole reads, ages",
     "jitter-three-phase": "three-phase tasks with jitter",
 }
 
