@@ -21,7 +21,7 @@ def torn(updates: list[Interval], read: Interval) -> bool:
 
 
 def attack(seed: int, longer: int = 0, younger: int = 0) -> Counts:
-    """Reads that may not be torn, and ages. Weaker forms: reads that are `longer`, ages that are `younger`."""
+    """Reads that may not be torn, and ages; `longer` reads and `younger` ages are weaker forms."""
     random = Random(seed)
     period = random.randint(4, 12)
     response = random.randint(2, period)
