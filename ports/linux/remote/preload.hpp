@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of the preloaded library share: preload.cpp (memory), preload_signals.cpp,
-// preload_files.cpp.
+// What the parts of the preloaded library share: preload.cpp begins and ends, preload_*.cpp have one thing
+// each.
 #pragma once
 
 #include <dlfcn.h>
@@ -20,6 +20,16 @@ extern thread_local bool inside;
 extern bool attached;
 // Whether the faulting threads serve their faults, on SIGBUS.
 extern bool in_thread;
+
+// A variable of the environment.
+std::string setting(const char* name, const char* otherwise);
+bool serves_in_thread();
+// A segment as a line of CONSORT_REMOTE_SEGMENTS has it; its number. Throws as Segment does.
+std::size_t add_segment(const std::string& line);
+// Brings a working set: the pages of each segment in turn, each after a line `segment`.
+void prefetch_set(const char* path);
+void write_report(const char* path);
+void write_record(const char* path);
 
 // What another program may order: to attach a segment (a line as in CONSORT_REMOTE_SEGMENTS; its number), to
 // detach one, whose pages come home first where they are to stay, and to say what is attached. They throw as

@@ -4,18 +4,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from consort.errors import BadInput
 from consort.remote.pager import Attachment, key_of, made_key, preloadable
-from effort import PATIENCE
+from remote_server import RemoteServer
 
-CONSORT = Path(sys.executable).with_name("consort")
 # Writes, evicts and reads again, by plain accesses and by system calls.
 PROGRAM = """
 import os
@@ -32,45 +29,13 @@ raise SystemExit(7)
 """
 
 
-def consort(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(CONSORT), "remote", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env=os.environ | variables,
-    )
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("r")
-    folder.chmod(0o700)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def port(place: Path) -> Iterator[str]:
-    command = [str(CONSORT), "remote", "serve", "--size", "256MiB", "--listen", "127.0.0.1:0"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"XDG_RUNTIME_DIR": str(place)}
-    )
-    assert process.stdout is not None
-    with process, process.stdout:
-        ready = next(line for line in process.stdout if line.startswith("ready "))
-        yield ready.split()[1]
-        process.terminate()
-
-
 @pytest.mark.parametrize("way", ["copied", "mapped", "tcp"])
-def test_an_unmodified_program(place: Path, port: str, tmp_path: Path, way: str) -> None:
-    key = place / "consort" / "memory" / "memory.key"
-    where = f"127.0.0.1:{port},key={key}" if way == "tcp" else f"memory,pages={way}"
+def test_an_unmodified_program(server: RemoteServer, tmp_path: Path, way: str) -> None:
+    where = f"127.0.0.1:{server.port},key={server.key}" if way == "tcp" else f"memory,pages={way}"
     report = tmp_path / "report.json"
-    done = consort(
+    done = server.remote(
         *("run", "--attach", f"{where},size=96MiB,cache=8MiB", "--report", str(report)),
         *("--", sys.executable, "-c", PROGRAM),
-        XDG_RUNTIME_DIR=str(place),
         FILE=str(tmp_path / "file"),
     )
     assert done.returncode == 7, done.stderr
@@ -79,14 +44,14 @@ def test_an_unmodified_program(place: Path, port: str, tmp_path: Path, way: str)
     assert (counted["stored"] > 0) == (way != "mapped")
 
 
-def test_another_key_and_no_server(place: Path, port: str, tmp_path: Path) -> None:
+def test_another_key_and_no_server(server: RemoteServer, tmp_path: Path) -> None:
     key = tmp_path / "other.key"
     key.write_text("o" * 40)
     key.chmod(0o600)
-    run = ("run", "--attach", f"127.0.0.1:{port},size=8MiB,key={key}", "--", "true")
-    refused = consort(*run, XDG_RUNTIME_DIR=str(place))
+    run = ("run", "--attach", f"127.0.0.1:{server.port},size=8MiB,key={key}", "--", "true")
+    refused = server.remote(*run)
     assert refused.returncode == 2 and "the keys differ" in refused.stderr
-    missing = consort("run", "--attach", "nobody,size=8MiB,key=" + str(key), "--", "true")
+    missing = server.remote("run", "--attach", "nobody,size=8MiB,key=" + str(key), "--", "true")
     assert missing.returncode == 3 and "no server" in missing.stderr
 
 
@@ -109,8 +74,8 @@ def test_an_attachment_that_is_none(text: str, words: str) -> None:
         Attachment.parse(text)
 
 
-def test_an_attachment(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place))
+def test_an_attachment(monkeypatch: pytest.MonkeyPatch, server: RemoteServer) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(server.place))
     found = Attachment.parse("mine,size=1GiB")
     assert (found.size, found.cache, found.key) == (1 << 30, 1 << 29, key_of("mine"))
     key = made_key("mine")

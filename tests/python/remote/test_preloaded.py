@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from effort import PATIENCE
+from remote_server import RemoteServer
 
-CONSORT = Path(sys.executable).with_name("consort")
 # Each function runs in a process of its own: `main` takes its name, and answers 0 where all is right.
 PROGRAM = r"""
 #define _GNU_SOURCE
@@ -146,14 +142,8 @@ int main(int argc, char **words) {
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("r")
-    folder.chmod(0o700)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def program(place: Path) -> Path:
+def program(server: RemoteServer) -> Path:
+    place = server.place
     (place / "program.c").write_text(PROGRAM)
     subprocess.run(
         ["cc", "-O1", "-pthread", str(place / "program.c"), "-o", str(place / "program")], check=True
@@ -161,32 +151,9 @@ def program(place: Path) -> Path:
     return place / "program"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def server(place: Path) -> Iterator[None]:
-    process = subprocess.Popen(
-        [str(CONSORT), "remote", "serve", "--size", "256MiB", "--listen", "127.0.0.1:0"],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"XDG_RUNTIME_DIR": str(place)},
-    )
-    assert process.stdout is not None
-    with process, process.stdout:
-        next(line for line in process.stdout if line.startswith("ready "))
-        yield
-        process.terminate()
-
-
-def run(place: Path, faults: str, *command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [
-            *(str(CONSORT), "remote", "run", "--attach", "memory,size=64MiB,cache=2MiB"),
-            *("--faults", faults, "--", *command),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        env=os.environ | {"XDG_RUNTIME_DIR": str(place), "FILE": str(place / "file")},
-    )
+def run(server: RemoteServer, faults: str, *command: str) -> subprocess.CompletedProcess[str]:
+    attach = ("--attach", "memory,size=64MiB,cache=2MiB", "--faults", faults)
+    return server.remote("run", *attach, "--", *command, FILE=str(server.place / "file"))
 
 
 @pytest.mark.parametrize(
@@ -203,12 +170,12 @@ def run(place: Path, faults: str, *command: str) -> subprocess.CompletedProcess[
         ("reads_only", "in-thread", "are refused (EACCES)"),
     ],
 )
-def test_a_program_that(place: Path, program: Path, what: str, faults: str, words: str) -> None:
-    done = run(place, faults, str(program), what)
+def test_a_program_that(server: RemoteServer, program: Path, what: str, faults: str, words: str) -> None:
+    done = run(server, faults, str(program), what)
     assert done.returncode == 0, done.stderr
     assert words in done.stderr if words else done.stderr == ""
 
 
 @pytest.mark.parametrize("faults", ["handler", "in-thread"])
-def test_a_write_to_what_is_only_readable(place: Path, program: Path, faults: str) -> None:
-    assert run(place, faults, str(program), "writes_to_what_it_may_only_read").returncode == -11
+def test_a_write_to_what_is_only_readable(server: RemoteServer, program: Path, faults: str) -> None:
+    assert run(server, faults, str(program), "writes_to_what_it_may_only_read").returncode == -11

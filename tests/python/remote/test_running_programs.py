@@ -4,17 +4,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from effort import PATIENCE
+from remote_server import RemoteServer
 
-CONSORT = Path(sys.executable).with_name("consort")
 # Takes orders by lines: fills blocks, checks them, gives them back; a thread writes all the time.
 PROGRAM = """
 import sys, threading
@@ -51,17 +48,18 @@ worker.join()
 
 
 class Running:
-    def __init__(self, place: Path, key: Path, *options: str) -> None:
+    def __init__(self, server: RemoteServer, *options: str) -> None:
+        self.server = server
         # Small objects stay here: with --faults in-thread no system call reads into a page that is elsewhere.
-        self.variables = os.environ | {"XDG_RUNTIME_DIR": str(place), "PYTHONMALLOC": "malloc"}
-        attach = f"memory,size=64MiB,cache=4MiB,key={key}"
-        command = [str(CONSORT), "remote", "run", "--attach", attach, *options, "--"]
+        variables = server.variables | {"PYTHONMALLOC": "malloc"}
+        attach = f"memory,size=64MiB,cache=4MiB,key={server.key}"
+        command = [str(server.consort), "remote", "run", "--attach", attach, *options, "--"]
         self.process = subprocess.Popen(
             [*command, sys.executable, "-c", PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=self.variables,
+            env=variables,
         )
 
     def order(self, line: str) -> None:
@@ -71,8 +69,7 @@ class Running:
         assert self.process.stdout.readline().startswith("done ")
 
     def consort(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        whole = [str(CONSORT), "remote", *arguments, "--program", str(self.process.pid)]
-        return subprocess.run(whole, capture_output=True, text=True, timeout=PATIENCE, env=self.variables)
+        return self.server.remote(*arguments, "--program", str(self.process.pid))
 
     def segments(self) -> dict[int, int]:
         """Bytes in use, by the number of the segment."""
@@ -85,33 +82,13 @@ class Running:
         return self.process.wait(timeout=PATIENCE)
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("r")
-    folder.chmod(0o700)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def key(place: Path) -> Iterator[Path]:
-    command = [str(CONSORT), "remote", "serve", "--size", "256MiB"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"XDG_RUNTIME_DIR": str(place)}
-    )
-    assert process.stdout is not None
-    with process, process.stdout:
-        next(line for line in process.stdout if line.startswith("ready "))
-        yield place / "consort" / "memory" / "memory.key"
-        process.terminate()
-
-
 @pytest.mark.parametrize("faults", ["handler", "in-thread"])
-def test_segments_come_and_go_while_a_program_runs(place: Path, key: Path, faults: str) -> None:
-    program = Running(place, key, "--faults", faults)
+def test_segments_come_and_go_while_a_program_runs(server: RemoteServer, faults: str) -> None:
+    program = Running(server, "--faults", faults)
     program.order("fill first 40")
     assert list(program.segments()) == [0] and program.segments()[0] >= 40 << 20
     # There is no room for another one until a segment comes.
-    attached = program.consort("attach", f"memory,size=64MiB,cache=4MiB,key={key}")
+    attached = program.consort("attach", f"memory,size=64MiB,cache=4MiB,key={server.key}")
     assert attached.returncode == 0 and attached.stdout.startswith("1: attached to"), attached.stderr
     program.order("fill second 40")
     assert program.segments()[1] >= 40 << 20
@@ -126,7 +103,7 @@ def test_segments_come_and_go_while_a_program_runs(place: Path, key: Path, fault
     program.order("check second x")
     program.order("check first x")
     # And an empty one at once.
-    third = program.consort("attach", f"memory,size=64MiB,cache=4MiB,key={key}")
+    third = program.consort("attach", f"memory,size=64MiB,cache=4MiB,key={server.key}")
     assert third.returncode == 0, third.stderr
     number = third.stdout.partition(":")[0]
     assert program.consort("detach", number).stdout.strip() == f"{number}: detached"
@@ -135,8 +112,8 @@ def test_segments_come_and_go_while_a_program_runs(place: Path, key: Path, fault
     assert program.end() == 0
 
 
-def test_the_last_segment_leaves_a_program_to_its_own_memory(place: Path, key: Path) -> None:
-    program = Running(place, key)
+def test_the_last_segment_leaves_a_program_to_its_own_memory(server: RemoteServer) -> None:
+    program = Running(server)
     program.order("fill first 20")
     assert program.consort("detach", "0", "--home").returncode == 0
     program.order("fill second 200")  # more than the segment had
@@ -144,17 +121,17 @@ def test_the_last_segment_leaves_a_program_to_its_own_memory(place: Path, key: P
     program.order("check second x")
     assert program.segments() == {}
     # The server has the room again.
-    assert program.consort("attach", f"memory,size=240MiB,key={key}").returncode == 0
+    assert program.consort("attach", f"memory,size=240MiB,key={server.key}").returncode == 0
     assert program.end() == 0
 
 
-def test_orders_that_cannot_be(place: Path, key: Path) -> None:
-    program = Running(place, key)
+def test_orders_that_cannot_be(server: RemoteServer) -> None:
+    program = Running(server)
     program.order("fill first 2")
     for arguments, words in (
         (("detach", "7"), "there is no segment 7"),
         (("detach", "demo"), "'demo' is no number of a segment"),
-        (("attach", f"memory,size=16GiB,key={key}"), ""),
+        (("attach", f"memory,size=16GiB,key={server.key}"), ""),
         (("attach", "memory,size=1GiB", "--size", "64KiB"), "NAME says all of the segment"),
     ):
         done = program.consort(*arguments)

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "preload_areas.hpp"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace consort::remote::preloaded {
+
+__attribute__((tls_model("initial-exec"))) thread_local bool inside = false;
+bool in_thread = false;
+bool attached = false;
+Areas areas;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+bool is_child = false;
+
+namespace {
+
+// What allocations from this size on are remote; none while there is no segment for them.
+constexpr std::size_t never = static_cast<std::size_t>(-1);
+std::atomic<std::size_t> threshold{never};
+std::size_t given_threshold = never;
+
+}  // namespace
+
+void say_once(std::atomic_flag& said, const char* words) {
+    if (!said.test_and_set()) {
+        [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, words, std::strlen(words));
+    }
+}
+
+Area* area_of(const void* pointer) {
+    for (std::size_t i = 0; i < areas.size(); ++i) {
+        if (Area* area = areas.at(i);
+            area != nullptr && reinterpret_cast<std::uintptr_t>(pointer) - area->base < area->bytes) {
+            return area;
+        }
+    }
+    return nullptr;
+}
+
+bool wanted(std::size_t bytes) {
+    return bytes >= threshold.load(std::memory_order_relaxed) && !inside;
+}
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+    if (bytes <= PTRDIFF_MAX) {
+        const Held held;
+        for (std::size_t i = 0; i < areas.size(); ++i) {
+            Area* each = areas.at(i);
+            if (each == nullptr || each->closing) {
+                continue;
+            }
+            const std::size_t at = each->blocks.allocate(bytes, std::max(alignment, page_bytes), each->base);
+            if (at != Blocks::none) {
+                return reinterpret_cast<void*>(each->base + at);  // NOLINT: an address in a mapping
+            }
+        }
+    }
+    static std::atomic_flag said;
+    say_once(said,
+             "consort remote: the attached segments have no room for an allocation; it fails (ENOMEM)\n");
+    errno = ENOMEM;
+    return nullptr;
+}
+
+void release(Area& area, const void* pointer, std::size_t bytes) {
+    if (is_child) {
+        return;
+    }
+    const std::size_t at = reinterpret_cast<std::uintptr_t>(pointer) - area.base;
+    if (area.ordinary.load(std::memory_order_acquire)) {
+        ::syscall(SYS_madvise, area.base + at, bytes, MADV_DONTNEED);
+        const Held held;
+        area.blocks.release(at, bytes);
+        return;
+    }
+    // Before another thread can get the block: it reads as zeros again, and can be written to.
+    area.segment->discard(at, bytes);
+    if (area.has_rights && !area.segment->protect(at, bytes, Rights::read_write)) {
+        return;  // nobody could write to it: nobody gets it
+    }
+    const Held held;
+    area.blocks.release(at, bytes);
+}
+
+std::size_t length_of(const Area& area, const void* pointer) {
+    const Held held;
+    return area.blocks.length_of(reinterpret_cast<std::uintptr_t>(pointer) - area.base);
+}
+
+std::size_t used_in(const Area& area) {
+    std::size_t bytes = 0;
+    for (const auto& [offset, length] : area.blocks.used()) {
+        bytes += length;
+    }
+    return bytes;
+}
+
+void use_threshold(std::size_t bytes) {
+    given_threshold = bytes;
+    threshold = bytes;
+}
+
+void forget_threshold() {
+    threshold = never;
+}
+
+void set_threshold() {
+    bool any = false;
+    areas.each([&](std::size_t, const Area& each) { any = any || !each.closing; });
+    threshold = any ? given_threshold : never;
+}
+
+}  // namespace consort::remote::preloaded

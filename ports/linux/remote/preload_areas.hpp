@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The segments that a program has, and the blocks of its allocations in them.
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+#include "blocks.hpp"
+#include "consort/linux/remote_segment.hpp"
+#include "preload.hpp"
+
+namespace consort::remote::preloaded {
+
+// An area is never freed: threads of the program may look at it until the process is gone.
+struct Area {
+    Segment* segment;  // null once it was detached
+    std::uintptr_t base;
+    std::size_t bytes;
+    Blocks blocks;
+    bool has_rights = false;  // a program took the right to write from some pages
+    bool closing = false;     // nothing comes to lie there any more
+    // Its pages stayed when it was detached: it is ordinary memory, for what lies there already.
+    std::atomic<bool> ordinary{false};
+
+    Area(Segment* of, std::uintptr_t at, std::size_t size)
+        : segment(of), base(at), bytes(size), blocks(size) {}
+};
+
+class Areas {
+  public:
+    // Throws std::invalid_argument where there are as many as there can be.
+    std::size_t add(Area* area) {
+        for (std::size_t i = 0; i < places_.size(); ++i) {
+            if (places_[i].load(std::memory_order_relaxed) == nullptr) {
+                places_[i].store(area, std::memory_order_release);
+                used_.store(std::max(used_.load(std::memory_order_relaxed), i + 1),
+                            std::memory_order_release);
+                return i;
+            }
+        }
+        throw std::invalid_argument("a program has at most 64 segments");
+    }
+    void remove(std::size_t place) noexcept { places_[place].store(nullptr, std::memory_order_release); }
+    [[nodiscard]] Area* at(std::size_t place) const noexcept {
+        return place < places_.size() ? places_[place].load(std::memory_order_acquire) : nullptr;
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return used_.load(std::memory_order_acquire); }
+    template <class Body>
+    void each(Body body) const {
+        for (std::size_t i = 0; i < size(); ++i) {
+            if (Area* area = at(i); area != nullptr) {
+                body(i, *area);
+            }
+        }
+    }
+
+  private:
+    std::array<std::atomic<Area*>, 64> places_{};
+    std::atomic<std::size_t> used_{0};
+};
+
+extern Areas areas;
+extern pthread_mutex_t lock;
+// A child after fork() has no segments; what it had there is not to be touched.
+extern bool is_child;
+
+// Holds `lock`; what is called meanwhile is the C library's.
+class Held {
+  public:
+    Held() : before_(inside) {
+        ::pthread_mutex_lock(&lock);
+        inside = true;
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    ~Held() {
+        inside = before_;
+        ::pthread_mutex_unlock(&lock);
+    }
+
+  private:
+    bool before_;
+};
+
+// The area in which this address is, or null.
+Area* area_of(const void* pointer);
+// Whether an allocation of so many bytes is to be remote.
+bool wanted(std::size_t bytes);
+// What is remote from now on: allocations of `bytes` and more, where there is a segment for them.
+void use_threshold(std::size_t bytes);
+void set_threshold();
+// Nothing: in a child.
+void forget_threshold();
+// A new block; null with ENOMEM where no segment has room: what is to be remote does not become local unseen.
+void* allocate(std::size_t bytes, std::size_t alignment);
+void release(Area& area, const void* pointer, std::size_t bytes);
+std::size_t length_of(const Area& area, const void* pointer);
+// Bytes of blocks that lie there.
+std::size_t used_in(const Area& area);
+
+inline int fail(int error) {
+    errno = error;
+    return -1;
+}
+
+}  // namespace consort::remote::preloaded

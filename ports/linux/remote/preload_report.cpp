@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is written when a program ends: what its segments did, and which pages came.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "pager.hpp"
+#include "preload_areas.hpp"
+
+namespace consort::remote::preloaded {
+
+void write_report(const char* path) {
+    std::FILE* file = std::fopen(path, "w");
+    if (file == nullptr) {
+        say({"consort remote: the report cannot be written to ", path, ": ", std::strerror(errno), "\n"});
+        return;
+    }
+    std::fprintf(file, "{\"segments\": [");
+    const char* before = "";
+    areas.each([&](std::size_t, const Area& each) {
+        if (each.segment == nullptr) {
+            return;
+        }
+        const Counters c = each.segment->counters();
+        std::fprintf(file,
+                     "%s{\"faults\": %ju, \"write_faults\": %ju, \"fetched\": %ju, \"zeroed\": %ju, "
+                     "\"evicted\": %ju, \"stored\": %ju, \"rescued\": %ju, \"waits\": %ju, "
+                     "\"prefetched\": %ju, \"corrected\": %ju, \"reconnected\": %ju, "
+                     "\"replicas_lost\": %ju}",
+                     before, c.faults, c.write_faults, c.fetched, c.zeroed, c.evicted, c.stored, c.rescued,
+                     c.waits, c.prefetched, c.corrected, c.reconnected, c.replicas_lost);
+        before = ", ";
+    });
+    std::fprintf(file, "]}\n");
+    if (std::fclose(file) != 0) {
+        say({"consort remote: the report in ", path, " is not whole: ", std::strerror(errno), "\n"});
+    }
+}
+
+// A working set that was cut off would be taken for a whole one: it is written beside, and then renamed.
+void write_record(const char* path) {
+    const std::string beside = std::string(path) + ".new";
+    std::ofstream file(beside, std::ios::trunc);
+    areas.each([&](std::size_t, const Area& each) {
+        if (each.segment != nullptr && !each.ordinary) {
+            file << "segment\n" << write_pages(each.segment->recorded());
+        }
+    });
+    file.close();
+    if (!file || std::rename(beside.c_str(), path) != 0) {
+        say({"consort remote: the working set cannot be written to ", path, ": ", std::strerror(errno),
+             "\n"});
+        std::remove(beside.c_str());
+    }
+}
+
+}  // namespace consort::remote::preloaded
