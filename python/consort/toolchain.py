@@ -54,6 +54,7 @@ def tool(name: str) -> Path:
 # are the same, so that ccache has of one what the other needs.
 REMOTE_PARTS: dict[str, tuple[str, ...]] = {
     "serve": (),
+    "measure": (),
     "preload": ("-shared",),
     "state": ("-shared",),
 }
@@ -68,8 +69,9 @@ PACKAGES = {
 
 @lru_cache
 def remote_part(name: str) -> Path:
-    """Of remote memory: the server (`serve`), what programs preload (`preload`), or what those of runs are
-    linked with whose states lie there (`state`), built if it is not cached.
+    """Of remote memory: the server (`serve`), what times faults (`measure`), what programs preload
+    (`preload`), or what those of runs are linked with whose states lie there (`state`), built if it is not
+    cached.
 
     Raises EnvironmentLacks where it cannot be built.
     """
@@ -83,7 +85,8 @@ def remote_part(name: str) -> Path:
     )
     libraries = (*link, "-lsodium", "-lisal")
     source = folder / f"{name}.cpp"
-    return own_program(f"remote-{name}", source, (folder,), (*TOOL_FLAGS, *REMOTE_FLAGS), more, libraries)
+    folders = (folder, folder.parent / "tools")
+    return own_program(f"remote-{name}", source, folders, (*TOOL_FLAGS, *REMOTE_FLAGS), more, libraries)
 
 
 def own_program(

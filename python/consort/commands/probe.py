@@ -31,7 +31,7 @@ def _cpus(text: str | None) -> list[int]:
     return cpus
 
 
-@click.command(epilog="Examples: consort probe -o probed.yaml; consort probe --cpus 2-3 -o controller.yaml")
+@click.command(epilog="Examples: consort probe -o probed.yaml; consort probe --cpus 2-3 --remote far=memory")
 @click.option(
     "-o",
     "--output",
@@ -55,9 +55,24 @@ def _cpus(text: str | None) -> list[int]:
     show_default=True,
     help="Samples of each other figure.",
 )
+@click.option(
+    "--remote",
+    "remote",
+    multiple=True,
+    metavar="MEMORY=WHERE[,key=FILE]",
+    help="Measure faults on pages of this server, too, as the memory MEMORY of kind remote. Again and again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was measured as one JSON object, too.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
-def command(output: Path, cpus: str | None, seconds: float, samples: int, as_json: bool, quiet: bool) -> None:
+def command(
+    output: Path,
+    cpus: str | None,
+    seconds: float,
+    samples: int,
+    remote: tuple[str, ...],
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Measure this machine and write a platform file that `platform:` of a description takes.
 
     Measured are context switches, the lateness of timers, accesses to shared memory alone and under load,
@@ -65,18 +80,26 @@ def command(output: Path, cpus: str | None, seconds: float, samples: int, as_jso
     stated number of samples, and no bound: what is analysed with it is conditional on it. Needs permission
     for SCHED_FIFO.
     """
-    from consort.probe import measure, platform_data
-    from consort.probe.platform import comment, refusals
+    from consort.probe import measure, measure_faults, platform_data
+    from consort.probe.platform import MEMORY, comment, refusals
     from consort.record import environment
+    from consort.remote.for_runs import OPTION, parse_servers
 
     if output.suffix != ".yaml":
         raise BadInput(f"{output.name!r} does not end in .yaml; platform files do", field="--output")
     if not output.parent.is_dir():
         raise BadInput(f"the folder {output.parent} does not exist; make it first", field="--output")
     chosen = _cpus(cpus)
+    servers = parse_servers(remote)
+    if MEMORY in servers:
+        raise BadInput(f"{MEMORY!r} is the machine's own memory; name the remote one otherwise", field=OPTION)
     with progress_bar(quiet) as progress:
         progress(f"measuring CPUs {', '.join(map(str, chosen))}", None)
         report = measure(chosen, seconds=seconds, samples=samples)
+        for memory, server in servers.items():
+            progress(f"measuring faults on {memory}", None)
+            faults = measure_faults(server, chosen[0], samples=samples)
+            report.setdefault("remote", {})[memory] = faults
     surroundings = environment()
     data = platform_data(report, surroundings, output.stem)
     # Whatever is wrong with it is found here, not by the first who uses it.

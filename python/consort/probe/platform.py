@@ -17,6 +17,7 @@ from consort.errors import EnvironmentLacks
 from consort.model.platform import find_platform, load_platform
 from consort.model.quantities import DataRate, Duration
 from consort.probe.measure import PARTS
+from consort.probe.remote import fault_data
 
 BASE = "linux-host"
 MEMORY = "shm"
@@ -40,6 +41,8 @@ def platform_data(report: dict[str, Any], environment: dict[str, Any], name: str
     access = _memory(report, source)
     if access:
         data["memories"][MEMORY]["access"] = access
+    for memory, faults in report.get("remote", {}).items():
+        data["memories"][memory] = {"kind": "remote", "fault": fault_data(faults, source.machine_only)}
     exchanges = dict(_exchanges(report, source)) | _signal(report, source)
     data["exchanges"] = data.get("exchanges", {}) | exchanges
     if not (figures or access or exchanges):
@@ -85,6 +88,12 @@ def comment(report: dict[str, Any], environment: dict[str, Any]) -> str:
             f" {stopped['n']} times, longest {_us(stopped['longest'])}; interrupted {interrupted['n']} times,"
             f" longest {_us(interrupted['longest'])}."
         )
+    for memory, faults in report.get("remote", {}).items():
+        page = faults["page"]
+        lines.append(
+            f"Fault on {memory}, {faults['transport']}: median {_us(page['median'])}, p99.9"
+            f" {_us(page['p999'])}, longest {_us(page['max'])}, n = {page['n']}."
+        )
     return "\n".join([*lines, *(f"Not measured: {text}" for text in refusals(report))])
 
 
@@ -93,10 +102,10 @@ class _Source:
 
     def __init__(self, report: dict[str, Any], environment: dict[str, Any]) -> None:
         virtual = ", virtual machine" if environment.get("hypervisor") else ""
-        self.machine = (
-            f"{environment.get('cpu') or host.machine()}{virtual}, Linux {environment['kernel']},"
-            f" {report['policy']}"
+        self.machine_only = (
+            f"{environment.get('cpu') or host.machine()}{virtual}, Linux {environment['kernel']}"
         )
+        self.machine = f"{self.machine_only}, {report['policy']}"
 
     def __call__(self, what: str, samples: Iterable[Series]) -> str:
         """`samples`: the series that the figure is the longest of."""
