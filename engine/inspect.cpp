@@ -60,6 +60,8 @@ const char* channel_name(std::uint32_t kind) {
             return "duplex";
         case consort::link::Ring<2>::kind:
             return "link ring";
+        case consort::link::BlockQueue<int, 1>::kind:
+            return "queue over a link";
         case consort::linux_port::LinkBell::kind:
             return "bell";
         default:

@@ -113,10 +113,14 @@ inline constexpr std::size_t sync_points = static_cast<std::size_t>(SyncPoint::c
                                                 "handover_publish",
                                                 "handover_observe",
                                                 "handover_report",
-                                                "handover_collect"};
+                                                "handover_collect",
+                                                "link_word_write",
+                                                "link_word_observe",
+                                                "link_word_publish",
+                                                "link_word_read"};
     return names[static_cast<std::size_t>(point)];
 }
-static_assert(static_cast<std::size_t>(SyncPoint::handover_collect) + 1 == sync_points,
+static_assert(static_cast<std::size_t>(SyncPoint::link_word_read) + 1 == sync_points,
               "a new point needs a name and a mutation");
 
 // The order that each point has in the present run.

@@ -11,6 +11,7 @@
 
 #include "consort/app/task_runner.hpp"
 #include "consort/icc.hpp"
+#include "consort/link/block_queue.hpp"
 #include "consort/task.hpp"
 
 namespace consort::app {
@@ -65,6 +66,10 @@ struct MailboxOf : InOrder<T, Mailbox<Numbered<T>, A>> {};
 
 template <class T, std::uint32_t N, class A = access::Coherent>
 struct QueueOf : InOrder<T, Queue<Numbered<T>, N, A>> {};
+
+// Each block once, in order, between two memories that a link joins: N or more of them find room.
+template <class T, std::uint32_t N, class A = access::Coherent>
+struct OverLinkOf : InOrder<T, link::BlockQueue<Numbered<T>, N, A>> {};
 
 // Snapshot and double buffer: the newest block; a writer never waits.
 template <class T, class C>

@@ -130,6 +130,18 @@ enum class SyncPoint : std::uint8_t {
     handover_report,
     handover_collect,
 
+    // E22 link_word_write -> link_word_observe: a word that the engine moves behind a block; the engine's
+    // writes
+    //     of the block, and of its number, happen before the reader that sees the word reads them. Of the
+    //     reader's word, moved back: see E23.
+    link_word_write,
+    link_word_observe,
+    // E23 link_word_publish -> link_word_read: the reader's copy out of a place happens before the engine
+    // moves
+    //     the word that gives it back, and so, through E22, before the writer fills the place again.
+    link_word_publish,
+    link_word_read,
+
     count,
 };
 
@@ -161,6 +173,8 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::clock_answer:
         case SyncPoint::handover_publish:
         case SyncPoint::handover_report:
+        case SyncPoint::link_word_write:
+        case SyncPoint::link_word_publish:
             return Order::release;
         case SyncPoint::mailbox_observe:
         case SyncPoint::mailbox_observe_acknowledge:
@@ -182,6 +196,8 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::clock_take:
         case SyncPoint::handover_observe:
         case SyncPoint::handover_collect:
+        case SyncPoint::link_word_observe:
+        case SyncPoint::link_word_read:
             return Order::acquire;
         case SyncPoint::snapshot_announce:
         case SyncPoint::snapshot_slot_read:

@@ -71,6 +71,10 @@ class Engine {
         return queue < Queues ? sides_[queue].faults : 0;
     }
 
+    // Whether a transaction is under way; and how the last one that ended did.
+    [[nodiscard]] bool moving() const noexcept { return moving_; }
+    [[nodiscard]] Outcome last_outcome() const noexcept { return outcome_; }
+
   private:
     struct Side {
         Shared* shared = nullptr;
@@ -184,6 +188,7 @@ class Engine {
         Ring<N, A>::completion(*side.shared, side.next - 1)
             .put(StatusEntry{side.next - 1, moved_, static_cast<std::uint32_t>(outcome), 0});
         moving_ = false;
+        outcome_ = outcome;
         A::template store<SyncPoint::link_complete>(side.shared->engine.completed, side.next);
         if ((chain_[count_ - 1].control & Descriptor::event) != 0) {
             event_(queue_);
@@ -198,6 +203,7 @@ class Engine {
 
     // The transaction under way.
     bool moving_ = false;
+    Outcome outcome_ = Outcome::moved;
     std::uint32_t queue_ = 0;
     std::uint32_t count_ = 0;
     std::uint32_t at_ = 0;

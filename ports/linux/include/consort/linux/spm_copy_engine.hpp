@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "consort/icc/access.hpp"
 #include "consort/spm/dma.hpp"
 
 namespace consort::linux_port {
@@ -35,7 +36,11 @@ class CopyEngine {
         }
         const spm::Segment& s = transfer_.segment[segment_];
         const std::uint32_t bytes = std::min(piece_, s.bytes - at_);
-        std::memcpy(s.to + at_, s.from + at_, bytes);
+        if (is_word(s)) {
+            move_word(s);
+        } else {
+            std::memcpy(s.to + at_, s.from + at_, bytes);
+        }
         at_ += bytes;
         if (at_ == s.bytes) {
             ++segment_;
@@ -45,6 +50,20 @@ class CopyEngine {
     }
 
   private:
+    // A word moves whole, behind all that was moved before it: whoever polls it finds that.
+    static bool is_word(const spm::Segment& s) noexcept {
+        return s.bytes == sizeof(access::SharedWord) &&
+               (reinterpret_cast<std::uintptr_t>(s.from) | reinterpret_cast<std::uintptr_t>(s.to)) %
+                       alignof(access::SharedWord) ==
+                   0;
+    }
+    static void move_word(const spm::Segment& s) noexcept {
+        using access::Coherent;
+        const auto& from = *reinterpret_cast<const access::SharedWord*>(s.from);
+        Coherent::store<SyncPoint::link_word_write>(*reinterpret_cast<access::SharedWord*>(s.to),
+                                                    Coherent::load<SyncPoint::link_word_read>(from));
+    }
+
     std::uint32_t piece_;
     spm::Transfer transfer_{};
     std::uint32_t segment_ = 0;
