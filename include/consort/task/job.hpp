@@ -53,6 +53,7 @@ struct Operation {
         read_overtaken = 3,  // the block was overwritten while it was copied
         write_late = 4,      // LET: after the instant at which it was to be visible
         read_corrupt = 5,    // the block was not what its number says
+        delivered = 6,       // by a link's engine: the block lies in its reader's memory
     };
     Ticks time;
     std::uint64_t sequence;  // the block's number in its channel, from 1; 0: nothing was there yet
@@ -102,6 +103,11 @@ struct Event {
         // Of a job whose state lies in remote memory: how many faults it had, and how long they took [ticks].
         remote_faults = 27,
         remote_waits = 28,
+        // A transaction of a link that ended with an error. Value: the channel; cause: link::Outcome.
+        link_failed = 29,
+        // A link's engine died, or gave no sign of life and was ended. Value: the link; cause: 1 where it was
+        // ended. It is started again.
+        link_died = 30,
     };
     // Of `disturbed`: what is known of why the thread did not run.
     enum Cause : std::uint16_t {
@@ -117,7 +123,7 @@ struct Event {
     std::uint16_t kind;
     std::uint16_t task;   // none: of no task
     std::uint16_t core;   // none: of no core
-    std::uint16_t cause;  // of `disturbed`; else 0
+    std::uint16_t cause;  // of `disturbed` and of links; else 0
 };
 static_assert(sizeof(Event) == 24);
 

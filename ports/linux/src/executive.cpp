@@ -18,6 +18,7 @@
 #include "consort/linux/executive/core_process.hpp"
 #include "consort/linux/executive/describe.hpp"
 #include "consort/linux/executive/device_process.hpp"
+#include "consort/linux/executive/link_process.hpp"
 #include "consort/linux/executive/mode_process.hpp"
 #include "consort/linux/executive/recorder_process.hpp"
 #include "consort/linux/executive/replay.hpp"
@@ -82,6 +83,19 @@ class Executive {
                                 });
                             },
                             false, 0});
+            child_cores_.emplace_back();
+        }
+        for (std::size_t i = 0; i < config_.links.size(); ++i) {
+            links_.push_back(child_cores_.size());
+            supervisor.add({"link:" + config_.links[i].name,
+                            [this, i] {
+                                return run_program("link", [this, i] {
+                                    return LinkProcess(config_, catalogue_, shared_, i,
+                                                       highest_priority() + 3)
+                                        .run(region_.attach());
+                                });
+                            },
+                            false, most_link_restarts});
             child_cores_.emplace_back();
         }
         const std::size_t recorder = supervisor.add(
@@ -184,7 +198,49 @@ class Executive {
         events_.put(app::RecordTable::event, task, &made, sizeof made);
     }
 
+    // The link whose engine a child is.
+    [[nodiscard]] std::optional<std::size_t> link_at(std::size_t child) const {
+        const auto found = std::find(links_.begin(), links_.end(), child);
+        return found == links_.end() ? std::nullopt : std::optional<std::size_t>(found - links_.begin());
+    }
+    void link_ended(std::size_t link, const ChildStatus& status) {
+        LinkLine& line = shared_.links[link];
+        if (status.failed() && shared_.run[0].stop_workers.load() == 0 && !shared_.stopping()) {
+            line.deaths.fetch_add(1);
+            const std::uint32_t silent = line.silent.exchange(0);
+            const Event made{Clock::now(), link,        Event::link_died,
+                             Event::none,  Event::none, static_cast<std::uint16_t>(silent)};
+            events_.put(app::RecordTable::event, Event::none, &made, sizeof made);
+            if (status.restarts >= most_link_restarts || status.code == bad_input) {
+                sentences_.push_back("the engine of the link " + config_.links[link].name +
+                                     " ended again and again before the run did");
+                shared_.stop();
+            }
+        }
+        line.pulse.store(0);
+        line.alive.store(0);
+    }
+    // An engine that gives no sign of life is ended, and another one goes on.
+    void end_silent_links(const std::vector<ChildStatus>& children, Ticks now) {
+        for (std::size_t link = 0; link < links_.size(); ++link) {
+            LinkLine& line = shared_.links[link];
+            const Ticks pulse = line.pulse.load();
+            // Where the supervisor itself was kept from its processor, so were others.
+            const bool looked = now - links_looked_ < Clock::from_ns(config_.links[link].silence_ns) / 2;
+            if (looked && children[links_[link]].running && pulse != 0 && now > pulse &&
+                now - pulse > Clock::from_ns(config_.links[link].silence_ns) && line.silent.load() == 0) {
+                line.silent.store(1);
+                ::kill(children[links_[link]].pid, SIGKILL);
+            }
+        }
+        links_looked_ = now;
+    }
+
     void started(std::size_t child, const ChildStatus& status) {
+        if (const auto link = link_at(child)) {
+            shared_.links[*link].alive.store(1);
+            return;
+        }
         if (child >= child_cores_.size() || child_cores_[child].empty()) {
             return;
         }
@@ -195,6 +251,10 @@ class Executive {
     }
 
     void ended(std::size_t child, const ChildStatus& status) {
+        if (const auto link = link_at(child)) {
+            link_ended(*link, status);
+            return;
+        }
         if (child >= child_cores_.size()) {
             return;
         }
@@ -317,6 +377,7 @@ class Executive {
             }
         }
         end_silent_ones(children, now);
+        end_silent_links(children, now);
         make_faults(children, now);
     }
 
@@ -340,8 +401,16 @@ class Executive {
         if (start == 0 || now < start) {
             return;
         }
+        faults_done_.resize(config_.faults.size(), 0);
         for (std::size_t f = 0; f < config_.faults.size(); ++f) {
             const FaultConfig& fault = config_.faults[f];
+            if (fault.link) {
+                if (faults_done_[f] == 0 && now >= start + Clock::from_ns(fault.at_ns)) {
+                    faults_done_[f] = 1;
+                    break_link(fault, children[links_[*fault.link]]);
+                }
+                continue;
+            }
             for (std::size_t child = 0; child < child_cores_.size(); ++child) {
                 if (child_cores_[child].empty() || !children[child].running || fault.task) {
                     continue;
@@ -352,9 +421,6 @@ class Executive {
                 }
                 const Ticks at = start + Clock::from_ns(fault.at_ns);
                 const Ticks until = at + Clock::from_ns(fault.for_ns);
-                if (faults_done_.size() <= f) {
-                    faults_done_.resize(f + 1, 0);
-                }
                 if (now >= at && faults_done_[f] == 0) {
                     faults_done_[f] = 1;
                     ::kill(children[child].pid, fault.kind.starts_with("kill") ? SIGKILL : SIGSTOP);
@@ -367,6 +433,19 @@ class Executive {
         }
     }
 
+    void break_link(const FaultConfig& fault, const ChildStatus& child) {
+        LinkLine& line = shared_.links[*fault.link];
+        if (fault.kind == "fail-link") {
+            line.fail.fetch_add(1);
+        } else if (fault.kind == "hang-link") {
+            line.hang.fetch_add(1);
+        } else if (child.running) {
+            ::kill(child.pid, fault.kind == "kill-link" ? SIGKILL : SIGSTOP);
+        }
+    }
+
+    static constexpr unsigned most_link_restarts = 100;
+
     const RunConfig& config_;
     const Catalogue& catalogue_;
     std::filesystem::path raw_;
@@ -378,6 +457,8 @@ class Executive {
     FailOver fail_over_;
     Ticks looked_ = 0;
     std::vector<std::vector<std::uint16_t>> child_cores_;
+    std::vector<std::size_t> links_;  // the child that is each link's engine
+    Ticks links_looked_ = 0;
     std::vector<std::string> sentences_;
     std::vector<int> faults_done_;
     int bad_status_ = 0;

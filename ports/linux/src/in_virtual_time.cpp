@@ -10,6 +10,7 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -19,6 +20,7 @@
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/config.hpp"
 #include "consort/linux/executive/device_process.hpp"
+#include "consort/linux/executive/link_turns.hpp"
 #include "consort/linux/executive/prepared_task.hpp"
 #include "consort/linux/executive/record_tables.hpp"
 #include "consort/linux/executive/run_region.hpp"
@@ -62,6 +64,18 @@ class Steps final : public vt::Observer {
             task.bytes = catalogue.tasks[i].out.bytes;
             task.stand_in = catalogue.tasks[i].stand_in;
             task.three_phase = config.cores[config.tasks[i].core].policy == CorePolicy::three_phase;
+        }
+        for (const LinkConfig& link : config.links) {
+            Link& made = links_.emplace_back();
+            std::vector<Ticks> transfers;
+            for (const LinkConfig::Carries& one : link.carries) {
+                const ChannelEntry& entry = catalogue.channels[one.channel];
+                made.carriers.push_back(entry.carrier(attached_, entry.name, nullptr, ~Ticks{0}));
+                made.channels.push_back(one.channel);
+                transfers.push_back(one.transfer);
+            }
+            made.written.resize(made.carriers.size(), 0);
+            made.turns.emplace(std::move(transfers));
         }
         Clock::set(start);
         devices_.begin(start);
@@ -119,6 +133,7 @@ class Steps final : public vt::Observer {
             runner.event(Event::worker_silent, *t.prepared->config().worker);
         }
         runner.complete(tick_of(now));
+        note_written(tick_of(now));
         t.under_way.pop_front();
         if ((job.status & job_status::held) == 0) {
             if (const auto mode =
@@ -189,7 +204,52 @@ class Steps final : public vt::Observer {
             Clock::set(flows_.next());
             flows_.write_next();
         }
+        for (Link& link : links_) {
+            while (const auto arrived = link.turns->next(tick)) {
+                deliver(link, *arrived);
+            }
+            for (const auto& carrier : link.carriers) {
+                serve_words(*carrier);
+            }
+        }
         Clock::set(tick);
+    }
+
+    struct Link {
+        std::vector<std::unique_ptr<Carrier>> carriers;
+        std::vector<std::uint16_t> channels;
+        std::vector<std::uint32_t> written;
+        std::optional<LinkTurns> turns;
+    };
+    void note_written(Ticks tick) {
+        for (Link& link : links_) {
+            for (std::size_t i = 0; i < link.carriers.size(); ++i) {
+                for (; link.written[i] != link.carriers[i]->written(); ++link.written[i]) {
+                    link.turns->written(i, tick);
+                }
+            }
+        }
+    }
+    // The words that come back take no time of their own here: the platform's figure is of a block with its
+    // word.
+    void deliver(Link& link, const LinkTurns::Arrival& arrived) {
+        Carrier& carrier = *link.carriers[arrived.channel];
+        serve_words(carrier);
+        const Carrier::Served served = carrier.serve();
+        const Operation made{arrived.at,
+                             served.sequence,
+                             0,
+                             Event::none,
+                             link.channels[arrived.channel],
+                             Operation::delivered,
+                             1,
+                             0};
+        events_.put(app::RecordTable::operation, Event::none, &made, sizeof made);
+    }
+    static void serve_words(Carrier& carrier) {
+        while (carrier.word_is_next()) {
+            carrier.serve();
+        }
     }
 
     void begin(std::uint32_t task, const app::JobTimes& job, vt::Time now) {
@@ -237,6 +297,7 @@ class Steps final : public vt::Observer {
     RecordTables tables_;
     RecordFiles files_;
     std::vector<Running> tasks_;
+    std::vector<Link> links_;
     std::uint64_t drains_ = 0;
 };
 

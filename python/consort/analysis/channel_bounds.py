@@ -55,6 +55,7 @@ def channel_bounds(plan: Plan, bounds: dict[str, Bound], carried: Mapping[str, D
             label = name if len(targets) == 1 else f"{name} to {reader}"
             if name in carried:
                 results.append(_over_link(figures, label, channel, core, carried[name]))
+                results.append(_delivered(label, carried[name]))
                 continue
             here = _side(figures, name, channel.writer_core)
             there = _side(figures, name, core)
@@ -98,6 +99,18 @@ def _over_link(figures: Figures, label: str, channel: PlannedChannel, core: str,
         explanation=done,
         figures=joined(delivery.used, here.used, there.used),
     )
+
+
+def _delivered(label: str, delivery: Delivery) -> Bound:
+    """From the end of a write until the block lies in its reader's memory."""
+    made = Bound(label, None, None, SOURCE, ASSUMPTIONS, figures=delivery.used, kind="delivery")
+    if delivery.wait is None or delivery.transfer is None:
+        return replace(made, notes=(delivery.why,), missing=delivery.missing)
+    steps = Steps()
+    steps.put("communication", f"other blocks on {delivery.link} go first", delivery.wait)
+    steps.put("communication", f"the block travels over {delivery.link}", delivery.transfer)
+    done = steps.done()
+    return replace(made, response=sum(step.length for step in done), explanation=done)
 
 
 def _latest(

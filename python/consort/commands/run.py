@@ -28,6 +28,7 @@ from consort.run import Options, prepare, run_system
 from consort.run import Prepared as PreparedHere
 from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
 from consort.run.flow import Prepared
+from consort.run.links import LinkFault, parse_link_fault
 from consort.run.machine import prepared_machine
 from consort.run.options import CoreFault
 from consort.run.process import signals_to_exceptions
@@ -56,7 +57,8 @@ class Runner:
 
 
 # What options are called where not as their variables, and what they are where they are not given.
-NAMES = {"target": "for", "prepares": "prepare", "kill_cores": "kill-core", "stop_cores": "stop-core"}
+NAMES = {"target": "for", "prepares": "prepare", "kill_cores": "kill-core", "stop_cores": "stop-core",
+         "link_faults": "link-fault"}  # fmt: skip
 DEFAULTS: dict[str, Any] = {"time_scale": 1, "target": RUNNABLE[0]}
 NO_BOARD = {"counted": "only boards count instructions", "rt_linux": "only boards have a worker's core"}
 # What is a choice of this machine's own clock, kernel and processes.
@@ -67,6 +69,7 @@ OF_THIS_MACHINE = {
     "stop_worker_for": "in virtual time no process computes for another; leave it out",
     "kill_cores": "in virtual time no core dies; leave it out",
     "stop_cores": "in virtual time no core dies; leave it out",
+    "link_faults": "in virtual time no engine fails; leave it out",
     "remote": "in virtual time no page is brought from anywhere; leave it out",
     "ordinary": "in virtual time no thread has a priority; leave it out",
 }
@@ -180,6 +183,14 @@ def _need_board(system: System, name: str) -> None:
     help="The same, but stop it: it gives no sign of life any more.",
 )
 @click.option(
+    "--link-fault",
+    "link_faults",
+    multiple=True,
+    metavar="LINK:FAULT@TIME",
+    help="So long after the start kill or stop a link's engine, or have its next transaction fail or hang:"
+    " link-0:kill@1s. May be given several times.",
+)
+@click.option(
     "--remote",
     multiple=True,
     metavar="MEMORY=HOST:PORT,key=FILE",
@@ -277,6 +288,7 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
             *(_core_fault(text, "kill-core") for text in given["kill_cores"]),
             *(_core_fault(text, "stop-core") for text in given["stop_cores"]),
         ],
+        link_faults=[_link_fault(text) for text in given["link_faults"]],
         remote=parse_servers(given["remote"]),
         must_count=given["counted"],
         rt_linux=given["rt_linux"],
@@ -285,6 +297,11 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
         root=given["root"],
         command=["consort", *sys.argv[1:]],
     )
+
+
+def _link_fault(text: str) -> LinkFault:
+    what, found, at = text.rpartition("@")
+    return parse_link_fault(what, nanoseconds_of(at, "--link-fault") if found else None)
 
 
 def _core_fault(text: str, kind: Literal["kill-core", "stop-core"]) -> CoreFault:

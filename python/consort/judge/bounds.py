@@ -11,13 +11,15 @@ from typing import Literal
 from consort.analysis.result import Bound, in_words
 
 # What is limited. `response`, `compute` and `communication` are of tasks, `channel age` of channels (from
-# when the job that wrote was due to the end of the read), `reaction` and `age` of chains.
-Quantity = Literal["response", "compute", "communication", "channel age", "reaction", "age"]
+# when the job that wrote was due to the end of the read; `delivery`: from the end of a write until the block
+# has arrived over a link), `reaction` and `age` of chains.
+Quantity = Literal["response", "compute", "communication", "channel age", "delivery", "reaction", "age"]
 OF_ANALYSIS: dict[str, Quantity] = {
     "response time": "response",
     "compute": "compute",
     "communication": "communication",
     "age when read": "channel age",
+    "delivery": "delivery",
     "reaction time": "reaction",
     "data age": "age",
 }

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from consort.judge.bounds import Bounds
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.rows import alone
 from consort.judge.samples import Samples
-from consort.judge.verdict import Check
+from consort.judge.verdict import Check, Row
 from consort.record.status import EVENTS, NONE, OPERATIONS, STATUS
 from consort.report.units import jobs_of, microseconds, number, times
 
@@ -27,6 +27,8 @@ _REPORTED: dict[str, tuple[str, str]] = {
     "release-lost": ("releases", "release lost"),
     "early-arrival": ("arrivals", "block that came before min_interarrival and min_distances allow"),
 }
+# How a transaction ended, by its number (link::Outcome).
+_OUTCOMES = ("moved", "out of a window", "malformed", "the DMA failed", "timed out")
 _LOST = ("records_lost", "operations_lost", "events_lost")
 
 
@@ -103,6 +105,45 @@ def releases(samples: Samples, found: Disturbances) -> list[Check]:
             )
             checks.append(Check("releases", False, text, "machine"))
     return checks
+
+
+def links(samples: Samples, expected_events: Collection[str], rows: Sequence[Row]) -> list[Check]:
+    """Every transaction of a link moved its block, and no engine died.
+
+    What was asked for is a finding only where something came too late, or found no room, because of it.
+    """
+    if samples.events is None:
+        return []
+    dropped = samples.operations is not None and bool(
+        (samples.operations["kind"] == OPERATIONS.index("write-dropped")).any()
+    )
+    late = dropped or any(row.outcome in ("late", "above bound") for row in rows)
+    checks = []
+    for name, words_of in (("link-failed", _failed), ("link-died", _engine_died)):
+        events = samples.events[samples.events["kind"] == EVENTS.index(name)]
+        if name in expected_events and not late:
+            continue
+        for value in np.unique(events["value"]).tolist():
+            mine = events[events["value"] == value]
+            checks.append(Check("links", False, words_of(samples, int(value), mine["cause"])))
+    return checks
+
+
+def _failed(samples: Samples, place: int, causes: NDArray[np.uint16]) -> str:
+    channel = samples.system.channels[place]
+    of = "; ".join(
+        f"{_OUTCOMES[cause]}: {times(int(np.count_nonzero(causes == cause)))}"
+        for cause in np.unique(causes).tolist()
+    )
+    return f"transactions of {channel.name} over {channel.link} ended with an error ({of})"
+
+
+def _engine_died(samples: Samples, place: int, causes: NDArray[np.uint16]) -> str:
+    silent = " after it gave no sign of life" if causes.any() else ""
+    return (
+        f"the engine of {samples.system.links[place]} ended{silent} {times(int(causes.size))},"
+        " and another one went on"
+    )
 
 
 def reported(samples: Samples) -> list[Check]:

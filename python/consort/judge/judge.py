@@ -73,6 +73,7 @@ def judge(
         *check.releases(samples, found),
         *check.channels(samples, found),
         *check.remote_states(samples, limits),
+        *check.links(samples, expected_events, rows),
         *check.reported(samples),
     )
     pauses = _pauses(samples, found)

@@ -21,6 +21,7 @@ Times = NDArray[np.int64]
 # Bounds come in picoseconds, samples in ticks: a difference below this share is one of rounding.
 _ROUNDING = 1e-9
 _READ = OPERATIONS.index("read")
+_DELIVERED = OPERATIONS.index("delivered")
 _WRITES = (OPERATIONS.index("write"), OPERATIONS.index("write-late"))
 
 
@@ -32,9 +33,9 @@ def rows_of(
     rows = []
     for number in range(len(samples.system.tasks)):
         rows += _of_task(samples, number, found, make)
-    rows += [
-        row for number in range(len(samples.system.channels)) for row in _age(samples, number, found, make)
-    ]
+    for number in range(len(samples.system.channels)):
+        rows += _age(samples, number, found, make)
+        rows += _delivery(samples, number, found, make)
     ways = []
     for chain in samples.system.chains:
         of_chain, way = _of_chain(samples, chain, found, make)
@@ -226,6 +227,31 @@ def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> li
         )
         quiet[mine] &= ~found.disturbed[of_reader[place]]
     return [make.row(channel.name, "channel", "channel age", ns, quiet)]
+
+
+def _delivery(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
+    """How long the blocks of a channel were under way over its link, from the end of each write."""
+    channel = samples.system.channels[number]
+    operations = samples.operations
+    if operations is None or channel.link is None or channel.writer not in samples.system.task_names:
+        return []
+    here = operations[operations["channel"] == number]
+    written = here[np.isin(here["kind"], _WRITES)]
+    written = written[np.argsort(written["sequence"], kind="stable")]
+    arrived = here[here["kind"] == _DELIVERED]
+    # What an engine had moved and not recorded when it died is moved, and recorded, once more.
+    arrived = arrived[np.sort(np.unique(arrived["sequence"], return_index=True)[1])]
+    at = np.searchsorted(written["sequence"], arrived["sequence"])
+    known = at < written.size
+    known[known] = written["sequence"][at[known]] == arrived["sequence"][known]
+    arrived, at = arrived[known], at[known]
+    # The engine may be done before the writer has noted the end of its write.
+    ns = np.maximum(samples.ns(arrived["time"].astype(np.int64) - written["time"][at].astype(np.int64)), 0)
+    rows = samples.rows_of(samples.system.task_names.index(channel.writer))
+    job = np.searchsorted(samples.jobs["seq"][rows], written["seq"][at])
+    quiet = np.zeros(ns.size, dtype=np.bool_)
+    quiet[job < rows.size] = ~found.disturbed[rows[job[job < rows.size]]]
+    return [make.row(channel.name, "channel", "delivery", ns, quiet)]
 
 
 def _of_chain(

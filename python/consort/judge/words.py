@@ -11,7 +11,7 @@ from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
 from consort.report.lines import headline
 from consort.report.units import duration, microseconds, number, times
 
-_ASSUMPTIONS = ("execution times", "slots", "logical execution time", "budgets")
+_ASSUMPTIONS = ("execution times", "slots", "logical execution time", "budgets", "links")
 
 
 def reasons(

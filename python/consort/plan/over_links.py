@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 At = Callable[[Location, str], BadInput]
 # What holds each block until it was read, so that a transfer has a block to move.
 CARRIED = ("mailbox", "queue")
+# The targets whose executive has an engine for it.
+EXECUTED_ON = ("linux", "virtual")
 
 
 def link_of(plan: Plan, channel: PlannedChannel) -> Link | None:
@@ -28,6 +30,11 @@ def on_link(plan: Plan, link: str) -> list[PlannedChannel]:
     """The channels on a link."""
     links = plan.system.platform_description.links
     return [channel for channel in plan.channels.values() if channel.memory == link and link in links]
+
+
+def links_of(plan: Plan) -> list[str]:
+    """The links that carry channels of a plan, in the platform's order."""
+    return [link for link in plan.system.platform_description.links if on_link(plan, link)]
 
 
 def ends_of(plan: Plan, channel: PlannedChannel, core: str) -> str:
@@ -43,18 +50,31 @@ def link_problems(plan: Plan, target: Target, at: At) -> Iterator[BadInput]:
         link = link_of(plan, channel)
         if link is None:
             continue
-        wrong = _wrong(plan, channel, link) or _not_executed(target)
+        wrong = _wrong(plan, channel, link) or _not_executed(plan, channel, target)
         if wrong:
             yield at(("channels", name, "memory"), wrong)
 
 
-def _not_executed(target: Target) -> str:
+def _not_executed(plan: Plan, channel: PlannedChannel, target: Target) -> str:
     if not target.executes:
         return ""
-    return (
-        f"{target.name} moves no blocks over a link: a channel on one is analysed and simulated; name a"
-        " memory that both sides reach to run it"
-    )
+    if target.name not in EXECUTED_ON:
+        return (
+            f"{target.name} moves no blocks over a link: {' and '.join(EXECUTED_ON)} do; name a memory that"
+            " both sides reach to run it there"
+        )
+    released = [name for name in channel.readers if plan.tasks[name].arrival == channel.name]
+    if released:
+        return (
+            f"{released[0]} is released by the blocks of this channel, and a link's engine releases nobody;"
+            " write 'min_interarrival' only, or name a memory"
+        )
+    if plan.changes is not None:
+        return (
+            "the run goes from mode to mode, and a link's engine takes part in no change; run one mode with"
+            " --mode, or name a memory"
+        )
+    return ""
 
 
 def _wrong(plan: Plan, channel: PlannedChannel, link: Link) -> str:

@@ -54,6 +54,8 @@ class ChannelFacts(_Part):
     writer: str | None = None
     readers: tuple[str, ...] = ()
     communication: str = "implicit"
+    link: str | None = None
+    """That carries its blocks."""
 
 
 class ChainFacts(_Part):
@@ -74,6 +76,7 @@ class Described(_Part):
     time_scale: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1
     duration_ns: Nanoseconds | None = None
     cores: tuple[CoreFacts, ...] = ()
+    links: tuple[str, ...] = ()
     tasks: Annotated[tuple[TaskFacts, ...], Field(min_length=1)]
     channels: tuple[ChannelFacts, ...] = ()
     chains: tuple[ChainFacts, ...] = ()

@@ -72,6 +72,8 @@ EVENTS: tuple[str, ...] = (
     "state-copied",
     "remote-faults",
     "remote-waits",
+    "link-failed",
+    "link-died",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
 CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken")
@@ -98,6 +100,7 @@ OPERATIONS: tuple[str, ...] = (
     "read-overtaken",
     "write-late",
     "read-corrupt",
+    "delivered",
 )
 
 # What a core or the DMA does in a slice of a simulation, by its number (engine/sim/record.hpp).

@@ -12,6 +12,7 @@ from consort.report.units import THIN_SPACE, duration, microseconds, number
 _LABEL, _CELL = 12, 17
 _COUNTS = ("jobs/s", "jobs", "missed", "unserved")
 _TIMES = ("last", "median", "max", "deadline")
+_LINKS = ("link_blocks", "link_failures", "link_deaths")
 _CORE = ("disturbed", "longest", "throttled", "lost")
 
 Data = Mapping[str, Any]
@@ -39,6 +40,7 @@ def live_data(
         "cores": {name: dict(row) for name, row in zip(configuration["cores"], cores, strict=True)},
         "records_lost": head["records_lost"],
         "blocks_corrupt": head["blocks_corrupt"],
+        **{key: head.get(key, 0) for key in _LINKS},
     }
     data["failing"] = list(_failing(data))
     return data
@@ -57,6 +59,17 @@ def _failing(data: Data) -> Iterator[str]:
         yield f"{number(data['records_lost'])} records found no room"
     if data["blocks_corrupt"]:
         yield f"{number(data['blocks_corrupt'])} blocks were not what their number says"
+    if data["link_failures"]:
+        yield f"{number(data['link_failures'])} transactions over links failed"
+    if data["link_deaths"]:
+        yield f"engines of links died ({number(data['link_deaths'])})"
+
+
+def _link_words(data: Data) -> str:
+    return (
+        f"Over links {number(data['link_blocks'])} blocks arrived; {number(data['link_failures'])}"
+        f" transactions failed, engines died {number(data['link_deaths'])} times."
+    )
 
 
 def live_lines(data: Data) -> list[str]:
@@ -92,6 +105,8 @@ def live_lines(data: Data) -> list[str]:
             lines += wrapped(f"  {name}")
             name = ""
         lines.append(_row(f"  {name}", cells))
+    if data["link_blocks"]:
+        lines += wrapped(_link_words(data), indent="")
     lines += [line for reason in data["failing"] for line in wrapped(f"- {reason}")]
     return [line.rstrip().replace(THIN_SPACE, ",") for line in lines]
 

@@ -26,6 +26,7 @@ from consort.run.config import Placement, run_config
 from consort.run.far_memory import serving
 from consort.run.flow import Recording
 from consort.run.launch import launch
+from consort.run.links import fault_configs
 from consort.run.live import Announcement
 from consort.run.modes import JudgedModes
 from consort.run.options import (
@@ -210,9 +211,19 @@ def _record_part(
         raw,
         [*launched.command, "--replay"],
         interference=other,
-        provoked=("worker-died",) if options.kill_worker_at_ns is not None else (),
+        provoked=_provoked(options),
         findings=findings,
         modes=JudgedModes(plans, options.time_scale) if plans.modes else None,
+    )
+
+
+def _provoked(options: Options) -> tuple[str, ...]:
+    """Events that the user asked for: no findings."""
+    kinds = {fault.kind for fault in options.link_faults}
+    return (
+        *(("worker-died",) if options.kill_worker_at_ns is not None else ()),
+        *(("link-died",) if kinds & {"kill", "stop"} else ()),
+        *(("link-failed",) if kinds & {"fail", "hang"} else ()),
     )
 
 
@@ -235,6 +246,7 @@ def _faults(made: Plan, options: Options, duration_ns: int) -> list[dict[str, An
         place = list(made.tasks).index(options.dies_in_job.task)
         facts = {"task": place, "job": options.dies_in_job.job, "step": options.dies_in_job.step}
         found.append({"kind": "die-in-job", **facts})
+    found += fault_configs(made, options.link_faults)
     if options.kill_worker_at_ns is not None:
         found.append({"kind": "kill-worker", "at_ns": options.kill_worker_at_ns})
     if options.stop_worker_for_ns is not None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, PlannedCore, PlannedTask
+from consort.plan.over_links import link_of, links_of
 from consort.plan.tasks import time_base
 from consort.record.environment import throttled_ns, throttling
 from consort.remote.for_runs import Server
 from consort.run.askers import asker_config
+from consort.run.links import link_configs
 from consort.run.source import carried
 
 # How long before a release a hybrid wait stops sleeping.
@@ -39,6 +41,8 @@ class Placement:
     io: int | None
     shared: bool
     """Some CPU plays more than one core: none of them may spin."""
+    links: Mapping[str, int] = field(default_factory=dict)
+    """The CPUs of links' engines that have one of their own; others sleep until something is posted."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ def run_config(
             }
             for channel in carried(plan)
         ],
+        "links": link_configs(plan, placement.links, made.channels, time_scale),
         "clusters": made.clusters(),
         "devices": [
             {
@@ -117,9 +122,11 @@ def run_config(
                     "writer": channel.writer,
                     "readers": list(channel.readers),
                     "communication": channel.communication,
+                    **({"link": channel.memory} if link_of(plan, channel) is not None else {}),
                 }
                 for channel in carried(plan)
             ],
+            "links": links_of(plan),
             "chains": made.chain_facts(plan),
             **({"modes": made.mode_facts(modes)} if modes else {}),
         },

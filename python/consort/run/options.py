@@ -14,6 +14,7 @@ from consort.model.problems import nearest
 from consort.model.quantities import Duration
 from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
 from consort.remote.for_runs import Server, check_servers
+from consort.run.links import LinkFault, check_link_faults
 
 NAMES: dict[str, str] = {
     "local-off": "local, interference off",
@@ -62,6 +63,7 @@ class Options:
     kill_worker_at_ns: int | None = None
     stop_worker_for_ns: int | None = None
     core_faults: Sequence[CoreFault] = ()
+    link_faults: Sequence[LinkFault] = ()
     remote: Mapping[str, Server] = field(default_factory=dict)
     """Servers of remote memory in which states of tasks lie; for a memory without one the run has its own."""
     dies_in_job: JobFault | None = None
@@ -110,6 +112,7 @@ def check_choice(made: Plan, options: Options) -> None:
                 field=f"--{fault.kind}",
             )
     _check_worker_faults(made, options)
+    check_link_faults(made, options.link_faults)
     check_servers(made, options.remote)
     if options.target != "virtual":
         return

@@ -9,6 +9,7 @@ from itertools import pairwise
 from consort.cpus import usable_cpus
 from consort.errors import BadInput, EnvironmentLacks
 from consort.plan import Plan
+from consort.plan.over_links import links_of
 from consort.run.config import Placement
 from consort.run.source import carried
 
@@ -47,7 +48,10 @@ def place(plan: Plan, cores: Iterable[str], *, share: bool) -> Placement:
     for core in sorted((c for c in wanted if c not in given), key=lambda c: c not in workers):
         placed[core] = pool[used % len(pool)]
         used += 1
-    return Placement(placed, pool[used % len(pool)] if io else None, lacking)
+    io_cpu = pool[used % len(pool)] if io else None
+    # What is left goes to the links' engines.
+    left = [cpu for cpu in usable if cpu not in placed.values() and cpu != io_cpu]
+    return Placement(placed, io_cpu, lacking, dict(zip(links_of(plan), left, strict=False)))
 
 
 def groups(plan: Plan) -> list[list[str]]:

@@ -16,6 +16,7 @@ from typing import Any
 from consort.errors import BadInput
 from consort.model.kinds import STAND_IN
 from consort.plan import Binding, Plan, PlannedChannel, PlannedDevice, PlannedTask
+from consort.plan.over_links import link_of
 from consort.render import Templates
 
 # The header of a program of this machine, also in virtual time; boards have their own.
@@ -153,6 +154,8 @@ def channel_type(plan: Plan, channel: PlannedChannel, access: str = "") -> str:
     `access`: how the sides reach its memory, where that is not as coherent memory.
     """
     block = _block(plan, channel)
+    if link_of(plan, channel) is not None:
+        return f"consort::app::OverLinkOf<{block}, {channel.capacity}>"
     readers = max(1, len(channel.readers))
     kinds = {
         "mailbox": ("MailboxOf", block),

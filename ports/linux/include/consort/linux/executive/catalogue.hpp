@@ -30,6 +30,7 @@
 
 #include "consort/app/task_runner.hpp"
 #include "consort/icc.hpp"
+#include "consort/linux/executive/carrier.hpp"
 #include "consort/linux/executive/channels.hpp"
 #include "consort/linux/executive/devices.hpp"
 #include "consort/linux/executive/stand_in.hpp"
@@ -142,6 +143,8 @@ struct ChannelEntry {
     std::size_t region_bytes = 0;
     std::size_t region_leaves = 0;
     void (*add)(RegionMaker<>&, const std::string&) = nullptr;
+    // Of a channel on a link: what moves its blocks.
+    std::unique_ptr<Carrier> (*carrier)(const Region<>&, const std::string&, LinkLine*, Ticks) = nullptr;
 };
 
 // One binding of a task's input or output.
@@ -332,7 +335,7 @@ class Catalogue {
         tasks.push_back(std::move(entry));
     }
 
-    // C: MailboxOf, QueueOf, SnapshotOf, DoubleBufferOf or VersionsOf a block type.
+    // C: MailboxOf, QueueOf, OverLinkOf, SnapshotOf, DoubleBufferOf or VersionsOf a block type.
     template <class C>
     void channel(const std::string& name) {
         using Shared = typename C::Channel;
@@ -345,6 +348,9 @@ class Catalogue {
                                     refuse(object, added.refusal());
                                 }
                             }});
+        if constexpr (is_over_link<C>) {
+            channels.back().carrier = &open_carrier<C>;
+        }
     }
 
     // Member: the type at `offset` of the input: C's block, Latest of it, or Batch of it.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "consort/app/spacing.hpp"
+#include "consort/linux/executive/link_config.hpp"
 #include "consort/linux/executive/state_memory.hpp"
 #include "consort/linux/release_timer.hpp"
 #include "consort/task/job.hpp"
@@ -100,10 +101,11 @@ struct DeviceConfig {
 };
 
 struct FaultConfig {
-    std::string kind;  // kill-worker, stop-worker, kill-core, stop-core, die-in-job
+    std::string kind;  // kill-worker, stop-worker, kill-core, stop-core, die-in-job, kill-link, …
     std::uint64_t at_ns = 0;
     std::uint64_t for_ns = 0;
     std::optional<std::uint16_t> core;  // of a core: which
+    std::optional<std::uint16_t> link;  // kill-link, stop-link, fail-link, hang-link: which
     // die-in-job: in which job of which task, after how many of its steps beside the computation.
     std::optional<std::uint16_t> task;
     std::uint64_t job = 0;
@@ -195,6 +197,7 @@ struct RunConfig {
     std::vector<CoreConfig> cores;
     std::vector<TaskConfig> tasks;
     std::vector<ChannelConfig> channels;
+    std::vector<LinkConfig> links;
     std::vector<ClusterConfig> clusters;
     std::vector<DeviceConfig> devices;
     std::vector<FaultConfig> faults;
@@ -454,6 +457,8 @@ inline RunConfig read_run_config(const std::string& path) {
                                    channel.value("let", false),
                                    channel.value("device_period_ns", std::uint64_t{0})});
     }
+    config.links =
+        read_links(all.value("links", nlohmann::json::array()), config.channels.size(), path + ": links");
     for (const auto& cluster : all.value("clusters", nlohmann::json::array())) {
         ClusterConfig read;
         read.cores = required<std::vector<std::uint16_t>>(cluster, "cores", path + ": clusters");
@@ -474,6 +479,12 @@ inline RunConfig read_run_config(const std::string& path) {
         read.for_ns = fault.value("for_ns", std::uint64_t{0});
         if (fault.contains("core")) {
             read.core = required<std::uint16_t>(fault, "core", path + ": faults");
+        }
+        if (fault.contains("link")) {
+            read.link = required<std::uint16_t>(fault, "link", path + ": faults");
+            if (*read.link >= config.links.size()) {
+                throw std::invalid_argument(path + ": faults: there is no such link");
+            }
         }
         if (fault.contains("task")) {
             read.task = required<std::uint16_t>(fault, "task", path + ": faults");

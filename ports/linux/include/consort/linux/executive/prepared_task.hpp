@@ -13,6 +13,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "consort/app/release.hpp"
@@ -443,8 +444,10 @@ class PreparedTask {
             if (b.open_reader != nullptr) {
                 add_read(b.open_reader(region, b), b.offset, channel);
             } else {
-                add_write(announcing(b.open_writer(region, b), announcements_of(config, channel, *shared_)),
-                          b.offset, channel);
+                const auto link = link_of(config.links, channel);
+                auto end = posting(b.open_writer(region, b), link ? &shared_->links[*link] : nullptr);
+                add_write(announcing(std::move(end), announcements_of(config, channel, *shared_)), b.offset,
+                          channel);
             }
         }
     }

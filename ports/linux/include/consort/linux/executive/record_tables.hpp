@@ -66,14 +66,11 @@ class RecordTables {
                         files.append(jobs_table, body, sizeof(Job));
                         break;
                     case app::RecordTable::operation:
+                        count_operation(body);
                         files.append(operations_table, body, sizeof(Operation));
                         break;
                     case app::RecordTable::event:
-                        if (watched_ != nullptr) {
-                            Event event;
-                            std::memcpy(&event, body, sizeof event);
-                            watched_->add(event);
-                        }
+                        count_event(body);
                         files.append(events_table, body, sizeof(Event));
                         break;
                     case app::RecordTable::output:
@@ -133,6 +130,15 @@ class RecordTables {
             tasks_cpu_ns += shared_->cores[i].cpu_ns.load();
         }
         writer.counter("worker_deaths", deaths);
+        if (!config_->links.empty()) {
+            std::uint64_t link_deaths = 0;
+            for (std::size_t i = 0; i < config_->links.size(); ++i) {
+                link_deaths += shared_->links[i].deaths.load();
+            }
+            writer.counter("link_blocks", delivered_);
+            writer.counter("link_failures", link_failures_);
+            writer.counter("link_deaths", link_deaths);
+        }
         writer.counter("tasks_cpu_us", tasks_cpu_ns / 1000);
         writer.counter("recorder_cpu_us", cost.cpu_ns / 1000);
         writer.counter("ring_fullest_bytes", fullest);
@@ -178,6 +184,25 @@ class RecordTables {
         }
         if (watched_ != nullptr) {
             watched_->add(job);
+        }
+    }
+
+    void count_operation(const std::byte* body) {
+        Operation made;
+        std::memcpy(&made, body, sizeof made);
+        if (made.kind == Operation::delivered) {
+            ++delivered_;
+            if (watched_ != nullptr) {
+                watched_->add_delivery();
+            }
+        }
+    }
+    void count_event(const std::byte* body) {
+        Event event;
+        std::memcpy(&event, body, sizeof event);
+        link_failures_ += event.kind == Event::link_failed ? 1 : 0;
+        if (watched_ != nullptr) {
+            watched_->add(event);
         }
     }
 
@@ -245,6 +270,8 @@ class RecordTables {
     std::vector<app::RingReader> readers_;
     SummaryPage* watched_ = nullptr;
     std::uint64_t jobs_ = 0;
+    std::uint64_t delivered_ = 0;
+    std::uint64_t link_failures_ = 0;
     std::array<std::uint64_t, statuses.size()> with_status_{};
 };
 

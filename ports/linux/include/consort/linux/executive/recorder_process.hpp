@@ -91,6 +91,9 @@ class RecorderProcess {
                     return false;
                 }
             }
+            for (std::size_t i = 0; i < shared_->links.size(); ++i) {
+                all = all && shared_->links[i].ready.load(std::memory_order_acquire) != 0;
+            }
             if (shared_->stopping()) {
                 return false;
             }
@@ -128,6 +131,11 @@ class RecorderProcess {
         return true;
     }
     [[nodiscard]] bool workers_alive() const {
+        for (std::size_t i = 0; i < shared_->links.size(); ++i) {
+            if (shared_->links[i].alive.load() != 0) {
+                return true;
+            }
+        }
         for (std::size_t i = 0; i < config_->cores.size(); ++i) {
             if (config_->cores[i].policy == CorePolicy::worker && shared_->cores[i].alive.load() != 0) {
                 return true;

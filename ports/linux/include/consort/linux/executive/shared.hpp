@@ -16,6 +16,7 @@
 #include "consort/app/release.hpp"
 #include "consort/app/ring.hpp"
 #include "consort/linux/clock.hpp"
+#include "consort/linux/executive/carrier.hpp"
 #include "consort/linux/executive/config.hpp"
 #include "consort/linux/realtime.hpp"
 #include "consort/linux/shared_memory.hpp"
@@ -155,7 +156,8 @@ class SharedArray {
 };
 
 // One ring for each task (its releasing thread writes it), one for each core's own events, one for the
-// supervisor, one for devices, one for the coordinator of modes. Every page is touched beforehand.
+// supervisor, one for devices, one for the coordinator of modes, one for each link. Every page is touched
+// beforehand.
 class Rings {
   public:
     explicit Rings(const RunConfig& config) {
@@ -168,6 +170,9 @@ class Rings {
         add(1U << 18U);
         add(1U << 18U);
         add(1U << 18U);
+        for (std::size_t link = 0; link < config.links.size(); ++link) {
+            add(1U << 20U);
+        }
         tasks_ = config.tasks.size();
         cores_ = config.cores.size();
     }
@@ -176,6 +181,7 @@ class Rings {
     [[nodiscard]] app::RingMemory& of_supervisor() const { return at(tasks_ + cores_); }
     [[nodiscard]] app::RingMemory& of_devices() const { return at(tasks_ + cores_ + 1); }
     [[nodiscard]] app::RingMemory& of_modes() const { return at(tasks_ + cores_ + 2); }
+    [[nodiscard]] app::RingMemory& of_link(std::size_t link) const { return at(tasks_ + cores_ + 3 + link); }
     [[nodiscard]] app::RingMemory& at(std::size_t i) const {
         return *static_cast<app::RingMemory*>(memories_[i]->base());
     }
@@ -203,6 +209,7 @@ struct SharedRun {
           cores("consort-cores", config.cores.size()),
           tasks("consort-tasks", config.tasks.size()),
           arrivals("consort-arrivals", config.tasks.size()),
+          links("consort-links", config.links.size()),
           realtime("consort-realtime", config.cores.size()),
           modes("consort-modes", 1),
           acknowledged("consort-steps", (config.tasks.size() + 1) * config.cores.size()),
@@ -215,6 +222,7 @@ struct SharedRun {
     SharedArray<CoreLine> cores;
     SharedArray<TaskLine> tasks;
     SharedArray<ArrivalLine> arrivals;
+    SharedArray<LinkLine> links;
     SharedArray<AchievedRealtime> realtime;
     SharedArray<app::ModeSteps<>::Shared> modes;
     // By core, of each task that it releases, and at last of itself as a worker.

@@ -44,6 +44,10 @@ struct SummaryHead {
     std::uint64_t elapsed_ns;  // since the first release
     std::uint64_t records_lost;
     std::uint64_t blocks_corrupt;
+    // Over links: blocks that arrived, transactions that failed, deaths of engines.
+    std::uint64_t link_blocks;
+    std::uint64_t link_failures;
+    std::uint64_t link_deaths;
 };
 
 struct TaskSummary {
@@ -135,6 +139,7 @@ class SummaryPage {
         if (event.kind == Event::block_corrupt) {
             ++head_.blocks_corrupt;
         }
+        head_.link_failures += event.kind == Event::link_failed ? 1 : 0;
         if (event.kind != Event::disturbed || event.core >= cores_.size()) {
             return;
         }
@@ -145,6 +150,8 @@ class SummaryPage {
         core.disturbed_longest_ns = std::max(core.disturbed_longest_ns, lasted);
         core.throttled += lasted >= config_->throttled_from_ns && lasted <= config_->throttled_to_ns ? 1 : 0;
     }
+
+    void add_delivery() { ++head_.link_blocks; }
 
     // Deaths of the cores' processes, and records lost: `lost` by ring, in the order of `Rings`.
     void add_losses(const SharedRun& shared, const std::vector<std::uint64_t>& lost) {
@@ -160,6 +167,10 @@ class SummaryPage {
             } else if (ring < tasks + cores_.size()) {
                 cores_[ring - tasks].records_lost += lost[ring];
             }
+        }
+        head_.link_deaths = 0;
+        for (std::size_t i = 0; i < shared.links.size(); ++i) {
+            head_.link_deaths += shared.links[i].deaths.load(std::memory_order_relaxed);
         }
         for (std::size_t i = 0; i < cores_.size(); ++i) {
             cores_[i].deaths = shared.cores[i].deaths.load(std::memory_order_relaxed);
