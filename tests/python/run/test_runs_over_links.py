@@ -18,8 +18,9 @@ from consort.errors import BadInput
 from consort.judge import Verdict, judge
 from consort.model import load_system
 from consort.plan import problems_of
+from consort.report.live import live_data, live_lines
 from consort.run.bounds import bounds_of
-from consort.run.links import LinkFault, check_link_faults, parse_link_fault
+from consort.run.links import LinkFault, parse_link_fault
 from consort.simulate.links import in_turn
 from ruamel.yaml import YAML
 from run_support import Ran, consort, ran
@@ -192,6 +193,16 @@ def test_a_transaction_with_an_error_loses_one_block_and_is_named(
     assert not set(missing) & set(outputs["number"].tolist())
 
 
+def test_a_watcher_sees_what_links_carried_and_what_failed() -> None:
+    configuration = {"key": "k", "title": "t", "duration_ns": 10**9, "tasks": [], "cores": []}
+    head = {"elapsed_ns": 5, "records_lost": 0, "blocks_corrupt": 0}
+    counted = {"link_blocks": 1200, "link_failures": 2, "link_deaths": 1}
+    data = live_data("run", configuration, "running", head | counted, [], [])
+    assert {key: data[key] for key in counted} == counted
+    assert data["failing"] == ["2 transactions over links failed", "engines of links died (1)"]
+    assert any("1,200 blocks arrived" in line for line in live_lines(data))
+
+
 def test_what_a_link_of_this_machine_does_not_do_is_refused(tmp_path: Path) -> None:
     arrival = described(tmp_path / "arrival")
     data = json.loads(arrival.read_text(encoding="utf-8"))
@@ -216,7 +227,6 @@ def test_faults_of_links_that_are_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput):
         parse_link_fault("link-0", 1)
     assert parse_link_fault("link-0:kill", 5) == LinkFault("link-0", "kill", 5)
-    assert callable(check_link_faults)
 
 
 def test_in_virtual_time_a_missing_figure_is_named(tmp_path: Path) -> None:
