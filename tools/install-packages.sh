@@ -14,7 +14,7 @@ declare -A wanted=(
             libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu"
     [migrate]="clang lld binaryen wabt qemu-user"
     [prove]="coq"
-    [bench]="libboost-dev cargo rt-tests"
+    [bench]="libboost-dev cargo rt-tests redis-server"
     [fuzz]="clang libclang-rt-dev"
     [lint]="clang clang-format clang-tidy gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib g++-aarch64-linux-gnu g++-riscv64-linux-gnu"
 )

@@ -126,7 +126,7 @@ def run(
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="consort-guest-") as folder:
         command = _command(kernel, _initrd(kernel, Path(folder)), test, values)
-        for line in _console(command, patience_s):
+        for line in console_lines(command, patience_s):
             said.hear(line)
             tell(line)
     said.seconds = time.monotonic() - begin
@@ -137,7 +137,7 @@ def run(
     return said
 
 
-def _console(command: Sequence[str], patience_s: float) -> Iterator[str]:
+def console_lines(command: Sequence[str], patience_s: float) -> Iterator[str]:
     """The lines of a guest's console as they come, until it ends or its time is up."""
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

@@ -179,3 +179,20 @@ def test_a_program_that(server: RemoteServer, program: Path, what: str, faults: 
 @pytest.mark.parametrize("faults", ["handler", "in-thread"])
 def test_a_write_to_what_is_only_readable(server: RemoteServer, program: Path, faults: str) -> None:
     assert run(server, faults, str(program), "writes_to_what_it_may_only_read").returncode == -11
+
+
+def test_a_program_with_an_allocator_of_its_own(server: RemoteServer, tmp_path: Path) -> None:
+    """Its small blocks are the C library's all the same: no other is asked for their sizes."""
+    other = "#include <stdlib.h>\nsize_t malloc_usable_size(void *block) { (void)block; abort(); }\n"
+    asking = (
+        "#include <malloc.h>\n#include <stdlib.h>\n"
+        "int main(void) { return malloc_usable_size(malloc(100)) < 100; }\n"
+    )
+    (tmp_path / "other.c").write_text(other)
+    (tmp_path / "asking.c").write_text(asking)
+    library, program = tmp_path / "libother.so", tmp_path / "asking"
+    subprocess.run(["cc", "-shared", "-fPIC", str(tmp_path / "other.c"), "-o", str(library)], check=True)
+    link = ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run(["cc", str(tmp_path / "asking.c"), "-o", str(program), *link], check=True)
+    done = run(server, "handler", str(program))
+    assert (done.returncode, done.stderr) == (0, "")
