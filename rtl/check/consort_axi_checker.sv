@@ -211,10 +211,8 @@ module consort_axi_checker
         came = aw_count == w_count ? 9'(w_beat) : 9'(w_len[aw_count[Ptr-1:0]]) + 9'd1;
         beat = '0;
         while (came != '0 && early.size() != 0) begin
-`ifndef CONSORT_HOSTILE_LINK
           w_strobes_early : assert ((early[0] & ~lanes(aw_i, beat)) == '0)
           else $error("%s: strobes beside the lanes of beat %0d, before its address", Name, beat);
-`endif
           void'(early.pop_front());
           beat = beat + 8'd1;
           came = came - 9'd1;
@@ -225,10 +223,8 @@ module consort_axi_checker
         if (w_count != aw_count && (aw_count - w_count) <= (Ptr + 1)'(Outstanding)) begin
           w_last : assert (w_i.last == (w_beat == aw[w_count[Ptr-1:0]].len))
           else $error("%s: WLAST on beat %0d of %0d", Name, w_beat, aw[w_count[Ptr-1:0]].len);
-`ifndef CONSORT_HOSTILE_LINK
           w_strobes : assert ((w_i.strb & ~lanes(aw[w_count[Ptr-1:0]], w_beat)) == '0)
           else $error("%s: strobes beside the lanes of beat %0d", Name, w_beat);
-`endif
         end else begin
           early.push_back(w_i.strb);
         end

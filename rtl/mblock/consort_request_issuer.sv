@@ -3,7 +3,8 @@
 // sees of that is consort_memory_guard's matter.
 //
 // The link's other end is not trusted: what no segment allows and what is no burst of AXI4 does not reach the memory, and a write
-// for which its frame has too few data is filled up without strobes, so the memory never waits for a link.
+// for which its frame has too few data is filled up without strobes, so the memory never waits for a link. Strobes count only in the lanes of
+// their beat.
 // Interface: request_* and data_* from the splitter; aw, w, ar of AXI4; done_* and error_* to the answers.
 // Parameters: Link, which it is.
 // Throughput: a read a cycle; a write of n beats in n + 1 cycles, with strobes up to two more.
@@ -181,6 +182,20 @@ module consort_request_issuer
 
   // ---- Data of writes ----
 
+  logic [15:0] lanes, strobes;
+
+  consort_write_lanes i_lanes (
+      .clk_i,
+      .start_i(start_o),
+      .offset_i(request_i.offset[3:0]),
+      .size_i(request_i.size),
+      .burst_i(request_i.burst),
+      .len_i(request_i.len[3:0]),
+      .next_i(takes),
+      .lanes_o(lanes)
+  );
+  assign strobes = strobed_q ? strobes_q[16*lane_q+:16] : '1;
+
   // A refused write's data go nowhere; one whose link went down or whose data are too few is filled up without strobes.
   assign data_there = drop_q || data_valid_i;
   assign takes = issue_q == IssueData && data_there && w_room;
@@ -199,7 +214,7 @@ module consort_request_issuer
       .clk_i,
       .rst_ni,
       .clear_i(1'b0),
-      .data_i('{data: data_i, strb: drop_q ? '0 : strobed_q ? strobes_q[16*lane_q+:16] : '1, last: last_q}),
+      .data_i('{data: data_i, strb: drop_q ? '0 : strobes & lanes, last: last_q}),
       .valid_i(takes && good_q),
       .ready_o(w_room),
       .data_o(w_o),

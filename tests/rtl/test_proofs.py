@@ -28,7 +28,7 @@ PARTS = {
     "memory_guard": ("fifo_head",),
     "phy_gearbox": ("fifo",),
     "read_parts": ("fifo",),
-    "request_issuer": ("fifo", "fifo_head"),
+    "request_issuer": ("fifo", "fifo_head", "write_lanes"),
     "request_splitter": ("fifo", "fifo_ahead"),
     "response_framer": ("fifo", "fifo_ahead"),
     "rr_switch": ("arbiter",),
@@ -44,6 +44,8 @@ SHARED = {
     "fifo_head": "marked_word",
     "packetizer": "beat_grammar",
     "depacketizer": "beat_grammar",
+    "request_issuer": "lanes_of_beat",
+    "write_lanes": "lanes_of_beat",
 }
 # FIFOs that need not be deep.
 SHALLOW = dict.fromkeys(("response_framer", "request_splitter"), (".Depth(32)", ".Depth(4)"))
@@ -97,6 +99,7 @@ PROVEN = [
     ("response_framer", ()),
     ("request_splitter", ()),
     ("request_issuer", ()),
+    ("write_lanes", ()),
     ("axi_to_txn", ()),
     ("txn_to_axi", ()),
     ("axi_gate", ("Rename=0",)),
@@ -366,9 +369,7 @@ WRONG_VERSIONS = [
     ("request_issuer", ".valid_i(reads && good)", ".valid_i(reads)"),
     ("request_issuer", ".valid_i(start_o && good)", ".valid_i(start_o)"),
     ("request_issuer", ".valid_i(takes && good_q)", ".valid_i(takes)"),
-    pytest.param(
-        "request_issuer", "strb: drop_q ? '0 : strobed_q", "strb: strobed_q", marks=pytest.mark.slow
-    ),
+    pytest.param("request_issuer", "strb: drop_q ? '0 : strobes", "strb: strobes", marks=pytest.mark.slow),
     (
         "request_issuer",
         "segment_i.memory == memory_q || !(aw_valid_o || w_valid_o)",
@@ -381,6 +382,12 @@ WRONG_VERSIONS = [
         "1'b0 ? {data_i, strobes_q[127:0]}",
         marks=pytest.mark.slow,
     ),
+    ("request_issuer", "strobes & lanes", "strobes"),
+    ("request_issuer", ".next_i(takes)", ".next_i(1'b0)"),
+    ("write_lanes", "at_q | bytes_q", "4'd15"),
+    ("write_lanes", ">= low_q", ">= at_q"),
+    ("write_lanes", "(len_i << size_i) | bytes", "'1"),
+    ("write_lanes", "moves = '0;", "moves = '1;"),
     ("request_issuer", "last_q <= left_q == 4'd1", "last_q <= left_q == 4'd2"),
     ("request_issuer", "ar_room && !error_valid_o", "ar_room"),
     ("request_issuer", "(drain_i || data_none_i) && issue_q", "data_none_i && issue_q"),

@@ -90,8 +90,7 @@ def test_a_block_that_is_reset_alone_begins_a_new_session_whatever_the_other_end
 
 @pytest.fixture(scope="module")
 def hostile() -> Path:
-    # Strobes beside the lanes of a beat are passed on: they stay in 16 bytes of the segment.
-    options = ("-Wno-PINCONNECTEMPTY", "-DCONSORT_HOSTILE_LINK")
+    options = ("-Wno-PINCONNECTEMPTY",)
     return build.simulation("hostile_top", run.harness("hostile.cpp"), None, options, (HOSTILE,))
 
 

@@ -2,15 +2,15 @@
 // The mBlock's requests as transactions, with a read, a write and a beat of a write followed: a request that is good, for its
 // it is a burst of AXI4 and its segment is valid, of its generation, allows it and holds its offset, goes out once, as it is, after exactly those of its kind
 // before it, and no other does; a refused read is reported as an error once. The data of a good write go out in its beats' order, each
-// with its strobes, the last one as last, those of a refused one nowhere; of the units that show exactly the write's are taken.
+// with its strobes, as far as they lie in its lanes, the last one as last, those of a refused one nowhere; of the units that show exactly the write's are taken.
 // Its end is reported once, with what is known of it. What shows on the three channels stays until it is taken, whatever happens.
 // From a drain on, or when its frame has no more data, a write that had started is filled up without strobes, a beat whenever there is room, and no other starts; it is
 // idle exactly when nothing is under way. What is under way of writes is of one memory.
 //
-// Taken for granted: writes that are bursts of AXI4 are of 16 beats at most, data do not show while it drains or the frame has none,
+// Taken for granted: writes that are said to be bursts of AXI4 are, and of 16 beats at most, data do not show while it drains or the frame has none,
 // and it drains until it is idle.
 module request_issuer_check
-  import consort_remote_pkg::*;
+  import consort_remote_pkg::*, lanes_of_beat::*;
 (
     input logic                 clk,
     input logic                 rst_n,
@@ -85,6 +85,8 @@ module request_issuer_check
 
   logic busy_q, good_q, strobed_q, more_q, several_q, dropped_q;
   logic [TagWidth-1:0] tag_q;
+  burst_t burst, burst_q;
+  assign burst = '{offset: request.offset[3:0], size: request.size, burst: request.burst, len: request.len[3:0]};
   logic [4:0] beats_q, beat_q;      // its beats; the one that comes next
   logic [1:0] strobes_left_q;       // units of strobes that come before
   logic [1:0][127:0] strobes_q;
@@ -97,7 +99,7 @@ module request_issuer_check
   always_comb begin
     beat.data = data;
     beat.strb = strobed_q ? strobes_q[beat_q[3]][{beat_q[2:0], 4'd0}+:16] : '1;
-    if (dropped_q) beat.strb = '0;
+    beat.strb = dropped_q ? '0 : beat.strb & lanes_of(burst_q, beat_q[3:0]);
     beat.last = beat_q + 5'd1 == beats_q;
   end
 
@@ -146,6 +148,7 @@ module request_issuer_check
         more_q <= request.more;
         several_q <= several;
         tag_q <= request.tag;
+        burst_q <= burst;
         beats_q <= {1'b0, request.len[3:0]} + 5'd1;
         beat_q <= '0;
         strobes_left_q <= request.op == OpWriteStrobe ? (request.len[3:0] > 4'd7 ? 2'd2 : 2'd1) : 2'd0;
@@ -200,7 +203,9 @@ module request_issuer_check
     if (!past_valid) assume (!rst_n);
     else assume (rst_n);
     if (past_valid && rst_n) begin
-      if (request_valid && legal) assume (request.op != OpNone && (is_read || request.len < 8'd16));
+      if (request_valid && legal) begin
+        assume (request.op != OpNone && (is_read || (request.len < 8'd16 && exists(burst))));
+      end
       if (data_none) assume (!data_valid);
       if (drain) assume (!data_valid);
       if (drained_q && !idle) assume (drain);
@@ -268,6 +273,11 @@ module request_issuer_check
       if (busy_q) begin
         assert (beats_q <= 5'd16 && beat_q < beats_q);
         assert ({dut.good_q, dut.more_q, dut.several_q, dut.tag_q} == {good_q, more_q, several_q, tag_q});
+        if (good_q) begin
+          assert (exists(burst_q) && beats_q == 5'(burst_q.len) + 5'd1 && dut.i_lanes.moves_q == moves_of(burst_q));
+          assert (dut.i_lanes.bytes_q == 4'((5'd1 << burst_q.size) - 5'd1));
+          assert (dut.i_lanes.at_q == begin_of(burst_q, beat_q[3:0]) && dut.i_lanes.low_q == first_of(burst_q, beat_q[3:0]));
+        end
         assert (dut.left_q == 4'(beats_q - beat_q - 5'd1) && dut.last_q == (beat_q + 5'd1 == beats_q));
         assert (dut.strobed_q == strobed_q);
         if (strobes_left_q != '0) begin
