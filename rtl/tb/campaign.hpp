@@ -15,9 +15,9 @@ class Campaign {
     void run(std::uint64_t transactions) {
         while (finished_ < transactions) round(random_.bits());
         std::printf(
-            "{\"transactions\": %llu, \"rounds\": %llu, \"cycles\": %llu, \"corrupted\": %llu, "
-            "\"modes\": {",
-            say(finished_), say(rounds_), say(cycles_), say(corrupted_));
+            "{\"transactions\": %llu, \"rounds\": %llu, \"cycles\": %llu, \"beats\": %llu, "
+            "\"corrupted\": %llu, \"modes\": {",
+            say(finished_), say(rounds_), say(cycles_), say(beats_), say(corrupted_));
         for (const Mode& mode : modes_)
             std::printf("%s\n\"%s\": {\"transactions\": %llu, \"errors\": %llu, \"faults\": %llu}",
                         &mode == &modes_[0] ? "" : ",", mode.name, say(mode.finished), say(mode.errors),
@@ -104,6 +104,7 @@ class Campaign {
         traffic.read_all();
         finished_ += traffic.finished;
         cycles_ += pair.now;
+        beats_ += pair.beats();
         corrupted_ += pair.corrupted();
         ++rounds_;
     }
@@ -121,7 +122,7 @@ class Campaign {
     }
 
     Random random_;
-    std::uint64_t finished_ = 0, rounds_ = 0, cycles_ = 0, corrupted_ = 0;
+    std::uint64_t finished_ = 0, rounds_ = 0, cycles_ = 0, beats_ = 0, corrupted_ = 0;
     std::vector<Mode> modes_ = {
         {.name = "none"},
         {.name = "single bits, rarely", .phy = {.flip = of_word(1e-5)}},

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from bounds_of_faults import DECERR, SLVERR, ended_in_time, refused_at_once
 from consort.remote import run
+from consort_bench import remap_campaign
 from consort_bench.remap_campaign import MENDED
 
 
@@ -154,6 +155,22 @@ def test_a_round_of_a_campaign_has_every_kind_of_fault(campaign):
         assert (counts["faults"] > 0) == (mode != "none"), mode
         # What the link mends ends no access with an error; what it cannot ends some.
         assert (counts["errors"] == 0) == (mode in MENDED), mode
+
+
+def test_a_campaign_that_was_ended_goes_on_where_it_was(campaign, monkeypatch, tmp_path):
+    ran = []
+    monkeypatch.setattr(remap_campaign, "campaign", lambda *of: ran.append(of) or campaign)
+    for seed in (1, 1, 2, 1):
+        assert remap_campaign.counted(1, seed, tmp_path) == campaign
+    assert ran == [(1, 1), (1, 2)]
+    # Other sources are another simulation.
+    monkeypatch.setattr(remap_campaign, "campaign_program", lambda: tmp_path / "rtl" / "other" / "simulation")
+    remap_campaign.counted(1, 1, tmp_path)
+    assert ran[2:] == [(1, 1)]
+
+
+def test_a_campaign_counts_what_crossed_the_link(campaign):
+    assert campaign["transactions"] < campaign["beats"] < 2 * campaign["cycles"]
 
 
 @pytest.mark.slow

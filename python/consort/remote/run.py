@@ -287,5 +287,11 @@ def combined(board: Board, packetization: str = "compact") -> dict[str, Any]:
 
 def campaign(transactions: int, seed: int = 1) -> dict[str, Any]:
     """So many transactions over every kind of fault; SystemFails where one is lost, wrong or does not end."""
-    result: dict[str, Any] = _run(_pair(), ["campaign", str(transactions), str(seed)], timeout=24 * 3600)
+    words = ["campaign", str(transactions), str(seed)]
+    result: dict[str, Any] = _run(campaign_program(), words, timeout=24 * 3600)
     return result
+
+
+def campaign_program() -> Path:
+    """The simulation of a campaign; the name of its folder has the digest of its sources."""
+    return _pair()
