@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cBlock: AXI4 slave ports on the side of the processor, links on the other. Configured over AXI-Lite (consort_cblock_regs).
 // Interface: AXI4 slaves s_*; AXI-Lite lite_*; irq_o; of each link the words of its PHY and what the PHY says of its channel.
-// Parameters: Ports, Links, Windows, Credits of each port's writes, PhyWidth; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC.
+// Parameters: Ports, Links, Windows, Credits of each port's writes, PhyWidth; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC, with
+// data of 64, 128, 256 or 512 bits.
 // Throughput: of each port a beat of reads and one of writes a cycle; of each link a beat a cycle each way.
 // Latency: a read or write of 64 bytes under load: consort.remote.worst_case.
 // Assumes: masters keep to AXI4's handshakes and send as many data as they said.
@@ -65,10 +66,12 @@ module consort_cblock
   logic s_r_valid[Ports], s_r_ready[Ports];
 
   for (genvar p = 0; p < Ports; p++) begin : gen_axi
-    consort_axi_unpack #(
+    consort_axi_slave_port #(
         .req_t(axi_req_t),
         .resp_t(axi_resp_t)
     ) i_axi (
+        .clk_i,
+        .rst_ni,
         .req_i(s_req_i[p]),
         .resp_o(s_resp_o[p]),
         .aw_o(s_aw[p]),

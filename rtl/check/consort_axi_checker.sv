@@ -6,14 +6,16 @@ module consort_axi_checker
   import consort_remote_pkg::*;
 #(
     parameter string       Name = "axi",
-    parameter int unsigned Outstanding = 512  // a power of two
+    parameter int unsigned Outstanding = 512,  // a power of two
+    parameter type w_t = axi_w_t,  // channels with the data of this interface
+    parameter type r_t = axi_r_t
 ) (
     input logic   clk_i,
     input logic   rst_ni,
     input axi_a_t aw_i,
     input logic   aw_valid_i,
     input logic   aw_ready_i,
-    input axi_w_t w_i,
+    input w_t     w_i,
     input logic   w_valid_i,
     input logic   w_ready_i,
     input axi_b_t b_i,
@@ -22,18 +24,19 @@ module consort_axi_checker
     input axi_a_t ar_i,
     input logic   ar_valid_i,
     input logic   ar_ready_i,
-    input axi_r_t r_i,
+    input r_t     r_i,
     input logic   r_valid_i,
     input logic   r_ready_i
 );
   localparam int unsigned Ptr = $clog2(Outstanding);
+  localparam int unsigned Strobes = $bits(w_i.strb);
 
   // ---- Handshakes ----
 
   consort_stream_checker #(.Width($bits(axi_a_t)), .Name({Name, " AW"})) i_aw (
       .clk_i, .rst_ni, .clear_i(1'b0), .valid_i(aw_valid_i), .ready_i(aw_ready_i), .data_i(aw_i)
   );
-  consort_stream_checker #(.Width($bits(axi_w_t)), .Name({Name, " W"})) i_w (
+  consort_stream_checker #(.Width($bits(w_t)), .Name({Name, " W"})) i_w (
       .clk_i, .rst_ni, .clear_i(1'b0), .valid_i(w_valid_i), .ready_i(w_ready_i), .data_i(w_i)
   );
   consort_stream_checker #(.Width($bits(axi_b_t)), .Name({Name, " B"})) i_b (
@@ -42,14 +45,14 @@ module consort_axi_checker
   consort_stream_checker #(.Width($bits(axi_a_t)), .Name({Name, " AR"})) i_ar (
       .clk_i, .rst_ni, .clear_i(1'b0), .valid_i(ar_valid_i), .ready_i(ar_ready_i), .data_i(ar_i)
   );
-  consort_stream_checker #(.Width($bits(axi_r_t)), .Name({Name, " R"})) i_r (
+  consort_stream_checker #(.Width($bits(r_t)), .Name({Name, " R"})) i_r (
       .clk_i, .rst_ni, .clear_i(1'b0), .valid_i(r_valid_i), .ready_i(r_ready_i), .data_i(r_i)
   );
 
   // ---- Bursts ----
 
   function automatic logic shape_good(axi_a_t a);
-    if (int'(a.size) > $clog2(StrbWidth)) return 1'b0;
+    if (int'(a.size) > $clog2(Strobes)) return 1'b0;
     case (a.burst)
       BurstFixed: return a.len <= 8'd15;
       BurstIncr: return 1'b1;
@@ -80,18 +83,18 @@ module consort_axi_checker
   endfunction
 
   // The byte lanes of a beat of a burst.
-  function automatic logic [StrbWidth-1:0] lanes(axi_a_t a, logic [7:0] beat);
-    localparam int unsigned Lane = $clog2(StrbWidth);
+  function automatic logic [Strobes-1:0] lanes(axi_a_t a, logic [7:0] beat);
+    localparam int unsigned Lane = $clog2(Strobes);
     logic [11:0] bytes, at, span;
-    logic [StrbWidth-1:0] all;
+    logic [Strobes-1:0] all;
     bytes = 12'd1 << a.size;
     at = a.addr[11:0] & ~(bytes - 12'd1);
     span = (12'(a.len) + 12'd1) << a.size;
     if (a.burst == BurstIncr) at = at + (12'(beat) << a.size);
     if (a.burst == BurstWrap) at = (at & ~(span - 12'd1)) | ((at + (12'(beat) << a.size)) & (span - 12'd1));
-    all = StrbWidth'((32'd1 << bytes) - 32'd1) << at[Lane-1:0];
+    all = Strobes'((65'd1 << bytes) - 65'd1) << at[Lane-1:0];
     // What lies below an address within its beat is not of the burst.
-    if (beat == '0 || a.burst == BurstFixed) all = all & ({StrbWidth{1'b1}} << a.addr[Lane-1:0]);
+    if (beat == '0 || a.burst == BurstFixed) all = all & ({Strobes{1'b1}} << a.addr[Lane-1:0]);
     return all;
   endfunction
 
@@ -131,7 +134,7 @@ module consort_axi_checker
   // Addresses and bursts of data are counted apart: either may come first.
   axi_a_t aw[Outstanding];
   logic [7:0] w_len[Outstanding];
-  logic [StrbWidth-1:0] early[$];  // strobes of beats that came before their address
+  logic [Strobes-1:0] early[$];  // strobes of beats that came before their address
   logic [Outstanding-1:0] answered;
   logic [Ptr:0] aw_count, w_count, b_oldest;  // accepted so far, and the oldest without an answer
   logic [7:0] w_beat;

@@ -71,6 +71,96 @@ module consort_mblock_checker
   end
 endmodule
 
+// Of a port of another width both sides, where it is converted.
+module consort_resize_checker
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned SlaveWidth  = 128,
+    parameter int unsigned MasterWidth = 128
+) (
+    input logic clk_i,
+    input logic rst_ni,
+
+    input  axi_a_t                  s_aw_i,
+    input  logic                    s_aw_valid_i,
+    input  logic                    s_aw_ready_o,
+    input  logic [SlaveWidth-1:0]   s_w_data_i,
+    input  logic [SlaveWidth/8-1:0] s_w_strb_i,
+    input  logic                    s_w_last_i,
+    input  logic                    s_w_valid_i,
+    input  logic                    s_w_ready_o,
+    input  axi_b_t                  s_b_o,
+    input  logic                    s_b_valid_o,
+    input  logic                    s_b_ready_i,
+    input  axi_a_t                  s_ar_i,
+    input  logic                    s_ar_valid_i,
+    input  logic                    s_ar_ready_o,
+    input  axi_b_t                  s_r_o,         // id and resp
+    input  logic [SlaveWidth-1:0]   s_r_data_o,
+    input  logic                    s_r_last_o,
+    input  logic                    s_r_valid_o,
+    input  logic                    s_r_ready_i,
+
+    input  axi_a_t                   m_aw_o,
+    input  logic                     m_aw_valid_o,
+    input  logic                     m_aw_ready_i,
+    input  logic [MasterWidth-1:0]   m_w_data_o,
+    input  logic [MasterWidth/8-1:0] m_w_strb_o,
+    input  logic                     m_w_last_o,
+    input  logic                     m_w_valid_o,
+    input  logic                     m_w_ready_i,
+    input  axi_b_t                   m_b_i,
+    input  logic                     m_b_valid_i,
+    input  logic                     m_b_ready_o,
+    input  axi_a_t                   m_ar_o,
+    input  logic                     m_ar_valid_o,
+    input  logic                     m_ar_ready_i,
+    input  axi_b_t                   m_r_i,         // id and resp
+    input  logic [MasterWidth-1:0]   m_r_data_i,
+    input  logic                     m_r_last_i,
+    input  logic                     m_r_valid_i,
+    input  logic                     m_r_ready_o
+);
+  typedef struct packed {
+    logic [SlaveWidth-1:0]   data;
+    logic [SlaveWidth/8-1:0] strb;
+    logic                  last;
+  } slave_w_t;
+  typedef struct packed {
+    logic [SlaveWidth-1:0] data;
+    logic [IdWidth-1:0]  id;
+    logic [1:0]          resp;
+    logic                last;
+  } slave_r_t;
+  typedef struct packed {
+    logic [MasterWidth-1:0]   data;
+    logic [MasterWidth/8-1:0] strb;
+    logic                  last;
+  } master_w_t;
+  typedef struct packed {
+    logic [MasterWidth-1:0] data;
+    logic [IdWidth-1:0]  id;
+    logic [1:0]          resp;
+    logic                last;
+  } master_r_t;
+  consort_axi_checker #(.Name("resize slave"), .w_t(slave_w_t), .r_t(slave_r_t)) i_s (
+      .clk_i, .rst_ni,
+      .aw_i(s_aw_i), .aw_valid_i(s_aw_valid_i), .aw_ready_i(s_aw_ready_o),
+      .w_i({s_w_data_i, s_w_strb_i, s_w_last_i}), .w_valid_i(s_w_valid_i), .w_ready_i(s_w_ready_o),
+      .b_i(s_b_o), .b_valid_i(s_b_valid_o), .b_ready_i(s_b_ready_i),
+      .ar_i(s_ar_i), .ar_valid_i(s_ar_valid_i), .ar_ready_i(s_ar_ready_o),
+      .r_i({s_r_data_o, s_r_o, s_r_last_o}), .r_valid_i(s_r_valid_o), .r_ready_i(s_r_ready_i)
+  );
+  consort_axi_checker #(.Name("resize master"), .w_t(master_w_t), .r_t(master_r_t)) i_m (
+      .clk_i, .rst_ni,
+      .aw_i(m_aw_o), .aw_valid_i(m_aw_valid_o), .aw_ready_i(m_aw_ready_i),
+      .w_i({m_w_data_o, m_w_strb_o, m_w_last_o}), .w_valid_i(m_w_valid_o), .w_ready_i(m_w_ready_i),
+      .b_i(m_b_i), .b_valid_i(m_b_valid_i), .b_ready_i(m_b_ready_o),
+      .ar_i(m_ar_o), .ar_valid_i(m_ar_valid_o), .ar_ready_i(m_ar_ready_i),
+      .r_i({m_r_data_i, m_r_i, m_r_last_i}), .r_valid_i(m_r_valid_i), .r_ready_i(m_r_ready_o)
+  );
+endmodule
+
 module consort_link_checker
   import consort_remote_pkg::*;
 (
@@ -138,3 +228,4 @@ bind consort_paper_cblock consort_cblock_checker #(.Ports(Ports)) i_check (.*);
 bind consort_paper_mblock consort_mblock_checker #(.Memories(Memories)) i_check (.*);
 bind consort_link consort_link_checker i_check (.*);
 bind consort_credit consort_credit_checker #(.Max(Max)) i_check (.*);
+bind consort_axi_resize consort_resize_checker #(.SlaveWidth(SlaveWidth), .MasterWidth(MasterWidth)) i_check (.*);

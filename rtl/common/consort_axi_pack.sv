@@ -2,7 +2,7 @@
 // The channels that the blocks work with as a master port's request and answer: structs of the SoC's own. Wires alone. The port's
 // addresses and ids are at least as wide as those of the block; members that the blocks do not know are zero.
 // Interface: channels to and from req_o and resp_i.
-// Parameters: req_t and resp_t, structs of the SoC; Ids, the bits of an id that may be set.
+// Parameters: req_t and resp_t, structs of the SoC; w_t and r_t, channels with its data; Ids, the bits of an id that may be set.
 // Throughput: a beat of each channel a cycle.
 // Latency: none, wires.
 // Assumes: the structs have the members of the open AXI libraries.
@@ -12,6 +12,8 @@ module consort_axi_pack
 #(
     parameter type req_t  = axi_req_t,
     parameter type resp_t = axi_resp_t,
+    parameter type w_t = axi_w_t,  // with the data of the port
+    parameter type r_t = axi_r_t,
     parameter int unsigned Ids = IdWidth  // bits of an id that may be set
 ) (
     output req_t  req_o,
@@ -20,7 +22,7 @@ module consort_axi_pack
     input  axi_a_t aw_i,
     input  logic   aw_valid_i,
     output logic   aw_ready_o,
-    input  axi_w_t w_i,
+    input  w_t     w_i,
     input  logic   w_valid_i,
     output logic   w_ready_o,
     output axi_b_t b_o,
@@ -29,7 +31,7 @@ module consort_axi_pack
     input  axi_a_t ar_i,
     input  logic   ar_valid_i,
     output logic   ar_ready_o,
-    output axi_r_t r_o,
+    output r_t     r_o,
     output logic   r_valid_o,
     input  logic   r_ready_i
 );
@@ -39,8 +41,8 @@ module consort_axi_pack
   if (PortAddr < AddrWidth || PortId < Ids) begin : gen_check_widths
     $error("axi_pack: a port's addresses must be as wide as those of consort_config_pkg, its ids as what the block sets");
   end
-  if ($bits(req_o.w.data) != DataWidth || $bits(resp_i.r.data) != DataWidth) begin : gen_check_data
-    $error("axi_pack: a port's data must be of 128 bits");
+  if ($bits(req_o.w.data) != $bits(w_i.data) || $bits(resp_i.r.data) != $bits(r_o.data)) begin : gen_check_data
+    $error("axi_pack: a port's data must be as wide as those of w_t and r_t");
   end
 
   always_comb begin

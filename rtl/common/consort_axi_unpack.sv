@@ -2,7 +2,7 @@
 // A slave port's request and answer as structs of the SoC's own, and as the channels that the blocks work with. Wires alone. Addresses
 // and ids of the port are at most as wide as those of the build; members that the blocks do not know are not looked at.
 // Interface: req_i and resp_o to and from channels.
-// Parameters: req_t and resp_t, structs of the SoC.
+// Parameters: req_t and resp_t, structs of the SoC; w_t and r_t, channels with its data.
 // Throughput: a beat of each channel a cycle.
 // Latency: none, wires.
 // Assumes: the structs have the members of the open AXI libraries.
@@ -11,7 +11,9 @@ module consort_axi_unpack
   import consort_remote_pkg::*;
 #(
     parameter type req_t  = axi_req_t,
-    parameter type resp_t = axi_resp_t
+    parameter type resp_t = axi_resp_t,
+    parameter type w_t = axi_w_t,  // with the data of the port
+    parameter type r_t = axi_r_t
 ) (
     input  req_t  req_i,
     output resp_t resp_o,
@@ -19,7 +21,7 @@ module consort_axi_unpack
     output axi_a_t aw_o,
     output logic   aw_valid_o,
     input  logic   aw_ready_i,
-    output axi_w_t w_o,
+    output w_t     w_o,
     output logic   w_valid_o,
     input  logic   w_ready_i,
     input  axi_b_t b_i,
@@ -28,7 +30,7 @@ module consort_axi_unpack
     output axi_a_t ar_o,
     output logic   ar_valid_o,
     input  logic   ar_ready_i,
-    input  axi_r_t r_i,
+    input  r_t     r_i,
     input  logic   r_valid_i,
     output logic   r_ready_o
 );
@@ -37,8 +39,8 @@ module consort_axi_unpack
   if ($bits(req_i.aw.addr) > AddrWidth || PortId > IdWidth) begin : gen_check_widths
     $error("axi_unpack: a port's addresses and ids must not be wider than those of consort_config_pkg");
   end
-  if ($bits(req_i.w.data) != DataWidth || $bits(resp_o.r.data) != DataWidth) begin : gen_check_data
-    $error("axi_unpack: a port's data must be of 128 bits");
+  if ($bits(req_i.w.data) != $bits(w_o.data) || $bits(resp_o.r.data) != $bits(r_i.data)) begin : gen_check_data
+    $error("axi_unpack: a port's data must be as wide as those of w_t and r_t");
   end
 
   assign aw_o = '{

@@ -3,7 +3,7 @@
 // its cBlock names by handle; what a handle does not reach, or no longer, is refused here.
 // Interface: AXI4 masters m_*; AXI-Lite lite_*; irq_o; of each link the words of its PHY and what the PHY says of its channel.
 // Parameters: Links, Memories, Segments of each link, Ports of each cBlock and their Credits, PhyWidth; axi_req_t, axi_resp_t, lite_req_t,
-// lite_resp_t of the SoC.
+// lite_resp_t of the SoC, with data of 64, 128, 256 or 512 bits.
 // Throughput: of each link and each memory a beat each way a cycle.
 // Latency: that of its parts; consort bench remap counts it.
 // Assumes: a memory marks the last beat of a read and answers only what it was asked.
@@ -74,11 +74,13 @@ module consort_mblock
   logic m_r_valid[Memories], m_r_ready[Memories];
 
   for (genvar m = 0; m < Memories; m++) begin : gen_axi
-    consort_axi_pack #(
+    consort_axi_master_port #(
         .req_t(axi_req_t),
         .resp_t(axi_resp_t),
         .Ids(4)
     ) i_axi (
+        .clk_i,
+        .rst_ni,
         .req_o(m_req_o[m]),
         .resp_i(m_resp_i[m]),
         .aw_i(m_aw[m]),

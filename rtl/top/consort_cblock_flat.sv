@@ -3,7 +3,7 @@
 // tools and languages that have no structs. With more of them use consort_cblock itself. The PHY's words and their marks are
 // an AXI4-Stream each way, in the PHY's clock; that from the PHY has no TREADY, for each word is taken.
 // Interface: s_axi_* (AXI4), s_axil_* (AXI-Lite), AXI4-Streams to and from the PHY, irq.
-// Parameters: AxiAddrWidth, AxiIdWidth; Windows, Credits, PhyWidth as in consort_cblock; PhyCdc where the PHY has a clock of its own.
+// Parameters: AxiAddrWidth, AxiIdWidth, AxiDataWidth; Windows, Credits, PhyWidth as in consort_cblock; PhyCdc where the PHY has a clock of its own.
 // Throughput: that of consort_cblock.
 // Latency: that of consort_cblock, and with PhyCdc that of consort_phy_cdc.
 // Assumes: that of consort_cblock.
@@ -13,6 +13,7 @@ module consort_cblock_flat
 #(
     parameter int unsigned AxiAddrWidth = 40,  // at most that of consort_config_pkg
     parameter int unsigned AxiIdWidth   = 16,  // at most that of consort_config_pkg
+    parameter int unsigned AxiDataWidth = 128,  // 64, 128, 256 or 512
     parameter int unsigned Windows      = 8,
     parameter int unsigned Credits      = 320,
     parameter int unsigned PhyWidth     = 128,
@@ -48,9 +49,9 @@ module consort_cblock_flat
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi AWREADY" *)
     output logic s_axi_awready,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WDATA" *)
-    input  logic [127:0] s_axi_wdata,
+    input  logic [AxiDataWidth-1:0] s_axi_wdata,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WSTRB" *)
-    input  logic [15:0] s_axi_wstrb,
+    input  logic [AxiDataWidth/8-1:0] s_axi_wstrb,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WLAST" *)
     input  logic s_axi_wlast,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi WVALID" *)
@@ -90,7 +91,7 @@ module consort_cblock_flat
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RID" *)
     output logic [AxiIdWidth-1:0] s_axi_rid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RDATA" *)
-    output logic [127:0] s_axi_rdata,
+    output logic [AxiDataWidth-1:0] s_axi_rdata,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RRESP" *)
     output logic [1:0] s_axi_rresp,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 s_axi RLAST" *)
@@ -166,8 +167,39 @@ module consort_cblock_flat
     $error("cblock_flat: AxiAddrWidth or AxiIdWidth does not fit consort_config_pkg");
   end
 
-  axi_req_t req[1];
-  axi_resp_t resp[1];
+  typedef struct packed {
+    logic [AxiDataWidth-1:0]   data;
+    logic [AxiDataWidth/8-1:0] strb;
+    logic                      last;
+  } port_w_t;
+  typedef struct packed {
+    logic [AxiDataWidth-1:0]                data;
+    logic [consort_remote_pkg::IdWidth-1:0] id;
+    logic [1:0]                             resp;
+    logic                                   last;
+  } port_r_t;
+  typedef struct packed {
+    axi_a_t  aw;
+    logic    aw_valid;
+    port_w_t w;
+    logic    w_valid;
+    logic    b_ready;
+    axi_a_t  ar;
+    logic    ar_valid;
+    logic    r_ready;
+  } port_req_t;
+  typedef struct packed {
+    logic    aw_ready;
+    logic    w_ready;
+    axi_b_t  b;
+    logic    b_valid;
+    logic    ar_ready;
+    port_r_t r;
+    logic    r_valid;
+  } port_resp_t;
+
+  port_req_t req[1];
+  port_resp_t resp[1];
   assign req[0] = '{
           aw: '{
               addr: consort_remote_pkg::AddrWidth'(s_axi_awaddr),
@@ -263,6 +295,8 @@ module consort_cblock_flat
   end
 
   consort_cblock #(
+      .axi_req_t(port_req_t),
+      .axi_resp_t(port_resp_t),
       .Windows(Windows),
       .Credits(Credits),
       .PhyWidth(PhyWidth)

@@ -3,7 +3,7 @@
 // tools and languages that have no structs. With more of them use consort_mblock itself. The PHY's words and their marks are
 // an AXI4-Stream each way, in the PHY's clock; that from the PHY has no TREADY, for each word is taken.
 // Interface: m_axi_* (AXI4), s_axil_* (AXI-Lite), AXI4-Streams to and from the PHY, irq.
-// Parameters: AxiAddrWidth, AxiIdWidth; Segments, Credits, PhyWidth as in consort_mblock; PhyCdc where the PHY has a clock of its own.
+// Parameters: AxiAddrWidth, AxiIdWidth, AxiDataWidth; Segments, Credits, PhyWidth as in consort_mblock; PhyCdc where the PHY has a clock of its own.
 // Throughput: that of consort_mblock.
 // Latency: that of consort_mblock, and with PhyCdc that of consort_phy_cdc.
 // Assumes: that of consort_mblock.
@@ -13,6 +13,7 @@ module consort_mblock_flat
 #(
     parameter int unsigned AxiAddrWidth = 40,  // at least that of consort_config_pkg
     parameter int unsigned AxiIdWidth   = 4,   // 4 to that of consort_config_pkg
+    parameter int unsigned AxiDataWidth = 128,  // 64, 128, 256 or 512
     parameter int unsigned Segments     = 16,
     parameter int unsigned Credits      = 320,  // of the cBlock's port
     parameter int unsigned PhyWidth     = 128,
@@ -48,9 +49,9 @@ module consort_mblock_flat
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi AWREADY" *)
     input  logic m_axi_awready,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi WDATA" *)
-    output logic [127:0] m_axi_wdata,
+    output logic [AxiDataWidth-1:0] m_axi_wdata,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi WSTRB" *)
-    output logic [15:0] m_axi_wstrb,
+    output logic [AxiDataWidth/8-1:0] m_axi_wstrb,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi WLAST" *)
     output logic m_axi_wlast,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi WVALID" *)
@@ -90,7 +91,7 @@ module consort_mblock_flat
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi RID" *)
     input  logic [AxiIdWidth-1:0] m_axi_rid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi RDATA" *)
-    input  logic [127:0] m_axi_rdata,
+    input  logic [AxiDataWidth-1:0] m_axi_rdata,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi RRESP" *)
     input  logic [1:0] m_axi_rresp,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi RLAST" *)
@@ -167,8 +168,39 @@ module consort_mblock_flat
     $error("mblock_flat: AxiAddrWidth or AxiIdWidth does not fit consort_config_pkg");
   end
 
-  axi_req_t req[1];
-  axi_resp_t resp[1];
+  typedef struct packed {
+    logic [AxiDataWidth-1:0]   data;
+    logic [AxiDataWidth/8-1:0] strb;
+    logic                      last;
+  } port_w_t;
+  typedef struct packed {
+    logic [AxiDataWidth-1:0]                data;
+    logic [consort_remote_pkg::IdWidth-1:0] id;
+    logic [1:0]                             resp;
+    logic                                   last;
+  } port_r_t;
+  typedef struct packed {
+    axi_a_t  aw;
+    logic    aw_valid;
+    port_w_t w;
+    logic    w_valid;
+    logic    b_ready;
+    axi_a_t  ar;
+    logic    ar_valid;
+    logic    r_ready;
+  } port_req_t;
+  typedef struct packed {
+    logic    aw_ready;
+    logic    w_ready;
+    axi_b_t  b;
+    logic    b_valid;
+    logic    ar_ready;
+    port_r_t r;
+    logic    r_valid;
+  } port_resp_t;
+
+  port_req_t req[1];
+  port_resp_t resp[1];
   assign m_axi_awid = AxiIdWidth'(req[0].aw.id);
   assign m_axi_awaddr = AxiAddrWidth'(req[0].aw.addr);
   assign m_axi_awlen = req[0].aw.len;
@@ -263,6 +295,8 @@ module consort_mblock_flat
   end
 
   consort_mblock #(
+      .axi_req_t(port_req_t),
+      .axi_resp_t(port_resp_t),
       .Segments(Segments),
       .Credits(Credits),
       .PhyWidth(PhyWidth)

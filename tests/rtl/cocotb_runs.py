@@ -10,14 +10,14 @@ from pathlib import Path
 from consort.remote import build
 
 
-def simulation(*sources: Path) -> Path:
+def simulation(*sources: Path, **parameters: int) -> Path:
     """The blocks with a module `top` and what lets Python in; sources of rtl/'s names stand for those."""
     cocotb = next((build.tools() / "lib").glob("python3.*")) / "site-packages" / "cocotb"
     libraries = (cocotb / "libs").resolve()
     options = ("--vpi", "-CFLAGS", "-O1", "-LDFLAGS")
     options += (f"-Wl,-rpath,{libraries} -L{libraries} -lcocotbvpi_verilator",)
     main = cocotb / "share" / "lib" / "verilator" / "verilator.cpp"
-    return build.simulation("top", main, None, options, sources)
+    return build.simulation("top", main, dict(parameters), options, sources)
 
 
 def run(

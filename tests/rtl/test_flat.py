@@ -20,8 +20,12 @@ BLOCKS = ("cblock", "mblock")
 
 
 @pytest.mark.slow
-def test_flat_blocks_work_between_a_master_and_a_memory(tmp_path: Path) -> None:
-    program = cocotb_runs.simulation(SUITE / "top.sv", SUITE / "public.vlt")
+@pytest.mark.parametrize(("slave", "master"), [(128, 128), (64, 512), (512, 64), (256, 256)])
+def test_flat_blocks_work_between_a_master_and_a_memory(tmp_path: Path, slave: int, master: int) -> None:
+    """With ports of these data widths."""
+    program = cocotb_runs.simulation(
+        SUITE / "top.sv", SUITE / "public.vlt", SlaveData=slave, MasterData=master
+    )
     failed, said = cocotb_runs.run(tmp_path, program, SUITE, "flat", 3)
     assert not failed, said[-6000:]
 

@@ -28,6 +28,7 @@ def simulated(folder: Path, pair: str, changes: dict[str, tuple[str, str]] | Non
             file = folder / source.name
             file.write_text(text.replace(right, wrong))
         files.append(file)
+    files += sorted(HERE.glob("*.sv"))
     plain, program = folder / "pair.v", folder / "simulation"
     commands = [
         [build.tools() / "bin" / "python", HERE / "to_verilog.py", pair, plain, *files],
@@ -45,7 +46,7 @@ def simulated(folder: Path, pair: str, changes: dict[str, tuple[str, str]] | Non
     return said
 
 
-@pytest.mark.parametrize("pair", ["consort_remote_pair", "consort_paper_pair"])
+@pytest.mark.parametrize("pair", ["consort_remote_pair", "consort_paper_pair", "resized_pair"])
 def test_nothing_is_unknown_after_a_reset(tmp_path, pair):
     assert simulated(tmp_path, pair).strip().splitlines()[-1] == "PASSED"
 

@@ -67,8 +67,9 @@ def elaborated(**parameters: int) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_blocks_take_the_structs_of_a_soc() -> None:
-    done = elaborated()
+@pytest.mark.parametrize("data", [64, 128, 256, 512])
+def test_blocks_take_the_structs_of_a_soc(data: int) -> None:
+    done = elaborated(Data=data)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -79,7 +80,8 @@ def test_blocks_take_the_structs_of_a_soc() -> None:
         ("SlaveId", 17, "a port's addresses and ids must not be wider"),
         ("MasterAddr", 39, "a port's addresses must be as wide"),
         ("MasterId", 3, "its ids as what the block sets"),
-        ("Data", 64, "a port's data must be of 128 bits"),
+        ("Data", 32, "a port's data must be of 64, 128, 256 or 512 bits"),
+        ("Data", 1024, "a port's data must be of 64, 128, 256 or 512 bits"),
     ],
 )
 def test_widths_that_do_not_fit_are_refused(width: str, value: int, said: str) -> None:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SMALL = {"AddrWidth": 18, "OffsetWidth": 16}
 # What is only handed on needs no width.
 NARROW = {"IdWidth": 4, "DataWidth": 16}
-NARROW_IN = ("axi_gate", "burst_store")
+NARROW_IN = ("axi_gate", "axi_inflight", "burst_store")
 # What a module is made of.
 PARTS = {
     "axi_gate": ("fifo",),
@@ -100,6 +100,7 @@ PROVEN = [
     ("request_splitter", ()),
     ("request_issuer", ()),
     ("write_lanes", ()),
+    ("axi_inflight", ()),
     ("axi_to_txn", ()),
     ("txn_to_axi", ()),
     ("axi_gate", ("Rename=0",)),
@@ -144,6 +145,10 @@ WRONG_VERSIONS = [
     ("arbiter", "masked != '0 ? first_masked : first_any", "first_any"),
     ("arbiter", "~(grant_o | (grant_o - 1'b1))", "~(grant_o - 1'b1)"),
     ("arbiter", "request_i & (~request_i + 1'b1)", "request_i"),
+    ("axi_inflight", "before_none || (pop_i && earlier == found)", "before_none"),
+    ("axi_inflight", "if (!youngest_q[find_index_o]) oldest_q", "if (1'b0) oldest_q"),
+    ("axi_inflight", "if (!before_none) youngest_q[before_index] <= 1'b0;", ""),
+    ("axi_inflight", "used_q[i] && oldest_q[i] && id_q", "used_q[i] && youngest_q[i] && id_q"),
     # Others go while one waits urgently; the urgent go for ever; no order among others, nor the urgent.
     ("class_arbiter", "holds ? waits : '1;", "'1;"),
     ("class_arbiter", "(turns_q < TurnWidth'(Turns) ||", "(1'b1 ||"),

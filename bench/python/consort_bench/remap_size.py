@@ -13,6 +13,8 @@ from consort_bench.registry import BenchResult, Options, goal
 
 # One port, link and memory, reliable; the cBlock with one window, and with as many as simulations have.
 BLOCKS = (("cblock", {"Windows": 1}), ("cblock", {"Windows": 8}), ("mblock", {"Segments": 16}))
+# Converters of data widths: of a port in front of the cBlock, and of a memory behind the mBlock.
+WIDTHS = ((64, 128), (256, 128), (512, 128), (128, 64), (128, 256), (128, 512))
 # The paper's, which the cells of the slowest path have to leave something of for wires.
 CLOCK_PS = 3200
 # The longest paths that are named.
@@ -25,23 +27,7 @@ def run(options: Options) -> BenchResult:
     for block, parameters in BLOCKS[:1] if options.quick else BLOCKS:
         of = ", ".join(f"{name}: {value}" for name, value in parameters.items())
         options.progress(f"{block} of one link, {of}", None)
-        for flow in (FEWEST_LEVELS, DEFAULT):
-            cost = estimate(f"consort_{block}", parameters, flow)
-            rows.append(
-                {
-                    "block": block,
-                    "flow": flow,
-                    **{name.lower(): value for name, value in parameters.items()},
-                    "luts": cost.luts,
-                    "ram_luts": cost.ram_luts,
-                    "flip_flops": cost.flip_flops,
-                    "ramb36": cost.ramb36,
-                    "levels": cost.levels,
-                    "cell_delay_ps": cost.cell_delay_ps,
-                    "paths": cost.paths_of_most_levels(PATHS),
-                    "provenance": "counted",
-                }
-            )
+        rows += [_row(block, parameters, flow) for flow in (FEWEST_LEVELS, DEFAULT)]
     smallest, plain = rows[:2]
     goals = [
         goal("cblock_luts", smallest["luts"], "LUTs", "<=", 6500, provenance="counted"),
@@ -75,6 +61,9 @@ def run(options: Options) -> BenchResult:
                 provenance="counted",
             )
         )
+        for slave, master in WIDTHS:
+            options.progress(f"converter of {slave} to {master} bits", None)
+            rows.append(_row("axi_resize", {"SlaveWidth": slave, "MasterWidth": master}, DEFAULT))
     published = read_published(experiment_folder("remap", "size") / "published.csv")
     notes = [
         f"Published: {row.statistic} {row.text} {row.unit} ({row.source}; {row.note})" for row in published
@@ -84,3 +73,20 @@ def run(options: Options) -> BenchResult:
         "The default flow weighs a level as 300 ps of wire, the flow of fewest levels as 3000."
     )
     return BenchResult(goals, rows, environment(), notes)
+
+
+def _row(block: str, parameters: dict[str, int], flow: str) -> dict[str, Any]:
+    cost = estimate(f"consort_{block}", parameters, flow)
+    return {
+        "block": block,
+        "flow": flow,
+        **{name.lower(): value for name, value in parameters.items()},
+        "luts": cost.luts,
+        "ram_luts": cost.ram_luts,
+        "flip_flops": cost.flip_flops,
+        "ramb36": cost.ramb36,
+        "levels": cost.levels,
+        "cell_delay_ps": cost.cell_delay_ps,
+        "paths": cost.paths_of_most_levels(PATHS),
+        "provenance": "counted",
+    }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flat blocks, one PHY's stream to the other's, in a clock of its own: Python has every port of both.
-module top (
+module top #(
+    parameter int unsigned SlaveData  = 128,
+    parameter int unsigned MasterData = 128
+) (
     input logic clk,
     input logic phy_clk,  // of the link, for both
     input logic rst_n
@@ -16,8 +19,8 @@ module top (
   logic [3:0] s_axi_awqos;
   logic s_axi_awvalid;
   logic s_axi_awready;
-  logic [127:0] s_axi_wdata;
-  logic [15:0] s_axi_wstrb;
+  logic [SlaveData-1:0] s_axi_wdata;
+  logic [SlaveData/8-1:0] s_axi_wstrb;
   logic s_axi_wlast;
   logic s_axi_wvalid;
   logic s_axi_wready;
@@ -37,7 +40,7 @@ module top (
   logic s_axi_arvalid;
   logic s_axi_arready;
   logic [15:0] s_axi_rid;
-  logic [127:0] s_axi_rdata;
+  logic [SlaveData-1:0] s_axi_rdata;
   logic [1:0] s_axi_rresp;
   logic s_axi_rlast;
   logic s_axi_rvalid;
@@ -70,6 +73,7 @@ module top (
   logic c_phy_hard_err;
 
   consort_cblock_flat #(
+      .AxiDataWidth(SlaveData),
       .PhyCdc(1'b1)
   ) i_cblock (
       .aclk(clk), .aresetn(rst_n), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen),
@@ -106,8 +110,8 @@ module top (
   logic [3:0] m_axi_awqos;
   logic m_axi_awvalid;
   logic m_axi_awready;
-  logic [127:0] m_axi_wdata;
-  logic [15:0] m_axi_wstrb;
+  logic [MasterData-1:0] m_axi_wdata;
+  logic [MasterData/8-1:0] m_axi_wstrb;
   logic m_axi_wlast;
   logic m_axi_wvalid;
   logic m_axi_wready;
@@ -127,7 +131,7 @@ module top (
   logic m_axi_arvalid;
   logic m_axi_arready;
   logic [3:0] m_axi_rid;
-  logic [127:0] m_axi_rdata;
+  logic [MasterData-1:0] m_axi_rdata;
   logic [1:0] m_axi_rresp;
   logic m_axi_rlast;
   logic m_axi_rvalid;
@@ -160,6 +164,7 @@ module top (
   logic m_phy_hard_err;
 
   consort_mblock_flat #(
+      .AxiDataWidth(MasterData),
       .AxiIdWidth(4),
       .PhyCdc(1'b1)
   ) i_mblock (

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `consort bench remap-size` reports; the synthesis itself takes minutes and is not run here."""
+
+from __future__ import annotations
+
+from consort.remote.synthesis import Cost
+from consort_bench import remap_size
+from consort_bench.registry import Options
+
+
+def test_each_data_width_of_a_port_and_of_a_memory_has_a_row_with_its_size(monkeypatch):
+    asked = []
+
+    def estimate(top, parameters, flow):
+        asked.append((top, parameters))
+        return Cost(len(asked), 0, 0, 0, (), {}, 1000)
+
+    monkeypatch.setattr(remap_size, "estimate", estimate)
+    result = remap_size.run(Options(name="remap-size"))
+    rows = [row for row in result.rows if row["block"] == "axi_resize"]
+    widths = [(row["slavewidth"], row["masterwidth"]) for row in rows]
+    others = (64, 256, 512)
+    assert sorted(widths) == sorted([(w, 128) for w in others] + [(128, w) for w in others])
+    # Each with the size of its own synthesis.
+    for row in rows:
+        top, parameters = asked[row["luts"] - 1]
+        assert top == "consort_axi_resize"
+        assert (parameters["SlaveWidth"], parameters["MasterWidth"]) == (
+            row["slavewidth"],
+            row["masterwidth"],
+        )
+        assert row["provenance"] == "counted"
