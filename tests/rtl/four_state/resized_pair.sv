@@ -63,7 +63,8 @@ module resized_pair
   axi_w_t w[4];
   axi_b_t b[4];
   axi_r_t r[4];
-  logic aw_valid[4], aw_ready[4], w_valid[4], w_ready[4], b_valid[4], b_ready[4], ar_valid[4], ar_ready[4], r_valid[4], r_ready[4];
+  logic aw_valid[4], aw_ready[4], w_valid[4], w_ready[4], b_valid[4], b_ready[4];
+  logic ar_valid[4], ar_ready[4], r_valid[4], r_ready[4];
 
   assign aw[0] = s_aw_i;
   assign aw_valid[0] = s_aw_valid_i;
