@@ -33,7 +33,11 @@ def described(folder: Path, platform: str, cores: Mapping[str, Any]) -> Path:
 @pytest.mark.parametrize(
     ("platform", "name", "cores"),
     [
-        ("versal", "versal", {"r5f-0": NON_PREEMPTIVE, "a72-0": NON_PREEMPTIVE}),
+        (
+            "versal",
+            "versal",
+            {"a72-0": {}, "a72-1": {}} | dict.fromkeys(("r5f-0", "r5f-1"), NON_PREEMPTIVE),
+        ),
         pytest.param(
             "zynq-ultrascale-plus",
             "zynqmp",

@@ -20,12 +20,12 @@ PREEMPTIVE = [
     ("stm32mp157", "m4-0", "m4"),
     ("riscv-virt", "rv64-0", "rv64"),
     ("riscv-virt32", "rv32-0", "rv32"),
-    ("versal", "a72-0", "a72"),
+    ("versal", "a72-1", "a72"),
     ("vexpress-r5f", "r5f-0", "r5f"),
     ("zynq-ultrascale-plus", "a53-1", "a53"),
 ]
 NOT_PREEMPTIVE = [
-    ("versal", "r5f-0", "r5f"),
+    ("versal", "r5f-1", "r5f"),
     ("versal", "a72-0", "a72"),
     ("zynq-ultrascale-plus", "r5f-1", "r5f"),
 ]
@@ -148,9 +148,9 @@ def test_the_command_judges_the_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("platform", "core", "policy", "changes", "said"),
     [
-        ("versal", "r5f-0", FIXED, {}, "the Cortex-R5F has no timer interrupt here"),
+        ("versal", "r5f-0", FIXED, {}, "the Cortex-R5F has no timer interrupt here, so a job of 'fast'"),
         ("zynq-ultrascale-plus", "r5f-0", FIXED, {}, "the Cortex-R5F has no timer interrupt here"),
-        ("versal", "r5f-1", NON_PREEMPTIVE, {}, "'r5f-1' is not emulated; of versal a72-0, r5f-0 are"),
+        ("stm32mp157", "a7-1", FIXED, {}, "'a7-1' is a process in the board's time, where"),
         ("stm32mp157", "a7-0", FIXED, {}, "'a7-0' is a process in the board's time, where"),
     ],
 )

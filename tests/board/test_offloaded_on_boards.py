@@ -170,7 +170,6 @@ def test_the_command_runs_and_judges_it(tmp_path: Path) -> None:
     [
         ("versal", "r5f-0", "a72-0", {}, {}, "has no timer interrupt here"),
         ("versal", "r5f-0", "a72-0", {}, {**NON_PREEMPTIVE, "wait": "sleep"}, "a board's core spins while"),
-        ("versal", "r5f-0", "a72-1", {}, NON_PREEMPTIVE, "'a72-1' is not emulated"),
         ("stm32mp157", "a7-0", "m4-0", {}, {}, "'a7-0' is a process in the board's time, where"),
         ("versal", "r5f-0", "a72-0", {"restart_worker": True}, NON_PREEMPTIVE, "is not started again"),
     ],

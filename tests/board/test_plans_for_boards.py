@@ -49,8 +49,8 @@ def test_a_platform_without_a_board_is_refused_with_its_place() -> None:
         plan_for(load_system(ROOT / "examples/drive/system.yaml"), "board")
 
 
-def test_a_choice_that_no_board_has_is_refused() -> None:
-    with pytest.raises(BadInput, match="--mode: a board has no such choice"):
+def test_a_mode_that_there_is_not_is_refused() -> None:
+    with pytest.raises(BadInput, match="there is no mode 'one'"):
         plan_for(load_system(DRIVE), "board", mode="one")
 
 

@@ -73,6 +73,8 @@ def drawn(task: int, job: int, what: int, best: int, worst: int) -> int:
     [
         ("stm32mp157", "mps2", "m4-0"),
         ("zynq-ultrascale-plus", "zynqmp", "a53-0"),
+        # It polls, and its stand-ins look whether they are to be preempted.
+        ("versal", "versal", "r5f-0"),
         pytest.param("vexpress-r5f", "vexpress-r5f", "r5f-0", marks=pytest.mark.slow),
         pytest.param("riscv-virt32", "riscv-virt32", "rv32-0", marks=pytest.mark.slow),
     ],

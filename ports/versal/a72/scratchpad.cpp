@@ -60,7 +60,9 @@ int consort_program(bare::ControlBlock& block) noexcept {
         return bare::fail(block, wrong);
     }
     PrivateTimer::enable_distributor();
-    if (const std::int64_t refusal = versal::start_second_core(); refusal != 0) {
+    if (const std::int64_t refusal =
+            versal::start_second_core(reinterpret_cast<std::uintptr_t>(&consort_second_core));
+        refusal != 0) {
         bare::Text<80> text;
         text.add("the boot firmware does not start the second core: -");
         return bare::fail(block, text.number(static_cast<std::uint32_t>(-refusal)).c_str());

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second Cortex-A72. A program that uses it defines consort_second_main and starts it
-// (consort/versal/second_core.hpp).
+// The second Cortex-A72 in a program of the first one, which defines consort_second_main and starts it at
+// consort_second_core (consort/versal/second_core.hpp).
 
 #include "consort/bare/arm/aarch64_start.h"
 
     .section .text.second_core, "ax"
-    .global consort_second_core_from_below
-consort_second_core_from_below:
-    mov     x0, #0
-    smc     #0
-
 // From its release to C++ with the first one's page tables, at consort_second_main.
     .global consort_second_core
 consort_second_core:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cortex-A72: from the boot firmware's hand-over at EL3 to C++ with the MMU and the caches on, and its timer's
+// Cortex-A72, the one with the number CONSORT_CORE: from the boot firmware's hand-over at EL3 to C++ with the MMU and the caches on, and its timer's
 // interrupt. The program stays at EL3: nothing else runs on this core.
 
 #include "consort/bare/arm/aarch64_start.h"
@@ -8,10 +8,11 @@
     .section .text.start, "ax"
     .global _start
 _start:
-    // Only core 0 runs the program, and only from where this port knows the way.
+    // Only the core that the image is for runs the program, and only from where this port knows the way.
     mrs     x0, mpidr_el1
     and     x0, x0, #0xffff
-    cbnz    x0, park
+    cmp     x0, #CONSORT_CORE
+    b.ne    park
     mrs     x0, CurrentEL
     cmp     x0, #(3 << 2)
     b.ne    park

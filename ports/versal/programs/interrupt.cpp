@@ -147,7 +147,7 @@ int consort_program(ControlBlock& block) noexcept {
         return 0;
     }
     PrivateTimer::enable_distributor();
-    if (consort::versal::start_second_core() != 0) {
+    if (consort::versal::start_second_core(reinterpret_cast<std::uintptr_t>(&consort_second_core)) != 0) {
         return fail(block, "the boot firmware does not start the second core");
     }
     Core core(block, true, block);

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board import executive, kernel, kernel_plan, programs, synchronized
+from consort.board import device_process, executive, kernel, kernel_plan, programs, synchronized
 from consort.board.placement import Placement, placement
 from consort.board.programs import Programs
 from consort.board.qemu import find, version
@@ -141,6 +141,7 @@ def prepare_board(system: System, progress: Progress, options: Options | None = 
         if wanted.kernel_board is not None
         else placement(
             system,
+            mode=wanted.mode,
             rt_linux=wanted.rt_linux,
             counted=wanted.must_count,
             stand_ins=wanted.stand_ins,
@@ -240,6 +241,7 @@ def _write(run: BoardRun, raw: Path, recorded: Recorded, facts: Mapping[str, Any
     if where.synchronized:
         time += ", of processes beside the board their declared times"
         notes += synchronized.notes(where.plan, where.beside)
+        notes += device_process.notes(where.plan)
     if not recorded.whole:
         released = [int(np.count_nonzero(jobs["task"] == n)) for n in range(len(where.plan.tasks))]
         facts = {**facts, "tasks": [{**f, "jobs": n} for f, n in zip(facts["tasks"], released, strict=True)]}

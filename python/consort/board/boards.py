@@ -121,6 +121,8 @@ class _Rules:
             owners.setdefault(core.control_block, name)
             if 10**9 % core.clock.hertz:
                 yield self._at(*here, "clock", says="a tick has to be whole nanoseconds; 1GHz is a multiple")
+            if core.begins_in is not None:
+                yield from self._known(core.begins_in, list(cores), "core", *here, "begins_in")
             if core.profile is not None and core.machine != "Arm":
                 yield self._at(*here, "profile", says="only 32-bit Arm images say a profile; remove it")
             for number, source in enumerate(core.sources):
@@ -162,6 +164,9 @@ class _Rules:
         yield from self._known(linux.core, list(self.spec.named_cores), "core", "linux", "core")
         for number, name in enumerate(linux.reserved):
             yield from self._known(name, list(self.spec.memory), "memory range", "linux", "reserved", number)
+        for number, name in enumerate(linux.releases):
+            cores = list(self.spec.named_cores)
+            yield from self._known(name, cores, "core", "linux", "releases", number)
         register = linux.release_register
         yield from self._known(register, list(self.spec.registers), "register", "linux", "release_register")
 

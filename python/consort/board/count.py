@@ -70,7 +70,7 @@ def count(*, seconds: float = 60) -> list[Count]:
             if kind in seen:
                 continue
             seen.add(kind)
-            images = {c.name: build_image(c, source) for c in board.cores if c is core or c.starts}
+            images = {c.name: build_image(c, source) for c in board.with_images([core.name])}
             orders = {c.place: (int(c is core), ()) for c in board.cores if c.name in images}
             with Board(board, images, orders=orders, counted=True) as up:
                 # One counter for all cores: the others must have come to rest.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, Strict, StringConstraints
@@ -17,6 +18,7 @@ Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_
 File = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]*$", max_length=200)]
 Files = Annotated[tuple[File, ...], Strict(False)]
 Words = Annotated[tuple[NonEmpty, ...], Strict(False)]
+Names = Annotated[tuple[Name, ...], Strict(False)]
 Identifiers = Annotated[tuple[Identifier, ...], Strict(False)]
 ElfMachine = Literal["Arm", "AArch64", "RISC-V"]
 
@@ -81,6 +83,11 @@ class CoreSpec(Described):
         description="The emulator's number of the processor that begins at the image's entry; without it the"
         " core waits until the first one releases it.",
     )
+    begins_in: Name | None = Field(
+        default=None,
+        description="The core in whose image it begins, which leads to its own: so that core always has one.",
+        examples=["r5f"],
+    )
     clock: Frequency = Field(
         description="The clock that its programs read: ticks of the port's now().", examples=["25MHz"]
     )
@@ -131,8 +138,9 @@ class LinuxSpec(Described):
     reserved: Identifiers = Field(description="Ranges that are held back from Linux.", examples=["[window]"])
     console: NonEmpty = Field(description="Linux's console device.", examples=["ttyAMA0"])
     release_register: Identifier = Field(
-        description="Linux writes 0 to it to release the other cores.", examples=["crl_reset_cpu_r5"]
+        description="Linux writes 0 to it to release other cores.", examples=["crl_reset_cpu_r5"]
     )
+    releases: Names = Field(description="The cores that it releases so.", examples=["[r5f]"])
 
 
 class KernelTables(Described):
@@ -220,6 +228,12 @@ class BoardSpec(Described):
                 f"the board {self.name} has no core '{name}'; it has {', '.join(self.named_cores)}"
             )
         return core
+
+    def with_images(self, wanted: Collection[str]) -> list[CoreSpec]:
+        """The cores that need images where some are to run: these, those that start with the board, and those
+        in whose images others begin."""
+        begun = {self.named_cores[name].begins_in for name in wanted}
+        return [core for core in self.cores if core.name in wanted or core.starts or core.name in begun]
 
     @property
     def linux_side(self) -> str | None:

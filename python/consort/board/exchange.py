@@ -151,11 +151,11 @@ class Arena:
                 )
         if len(set(self.places)) != len(self.places):
             raise BadInput("a core runs one program: it cannot be two sides")
-        # The core that starts first releases the others, so it always has an image; idle without a role.
+        # Those by which others start always have an image; idle without a role.
         self.images: dict[str, Path] = {
             core.name: build_image(core, self._source, *flags.get(core.name, ()))
-            for core in spec.cores
-            if core.name in flags or (core.starts and self.linux is None)
+            for core in spec.with_images([name for name in flags if name in cores])
+            if core.name in flags or self.linux is None
         }
 
     def _boot(self, side: Side) -> None:

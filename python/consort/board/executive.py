@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from consort.board import clocks, rtlinux, stack
+from consort.board import clocks, device_process, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
 from consort.board.data_flow import DataFlow
 from consort.board.exchange import LINUX_SECONDS
@@ -25,6 +25,7 @@ from consort.board.recorded import Recorded, numbered
 from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
 from consort.board.session import Board
 from consort.board.token import check_undisturbed
+from consort.board.window import ALIGNMENT, Window, WindowIsFull, region_bytes, up
 from consort.errors import BadInput, SystemFails
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedCore, PlannedTask
@@ -34,45 +35,10 @@ from consort.run.config import execution_limits
 
 # From a core's start to its first release [ns].
 LEAD_NS = 1_000_000
-# Offset in the window behind the control blocks.
-DATA = 0x20000
-ALIGNMENT = 64
-# Of a region: its header, one worker's control, and what a task's channels take beside their values; more
-# than they need, and the core that makes the region says where it is not enough.
-REGION_BYTES, WORKER_BYTES, TASK_BYTES = 4096, 512, 4096
-# How often a region may hold a value or its description: a state in two snapshots of four places each.
-COPIES, LEAF_BYTES = 8, 64
-# A channel's entry in the region, and what its blocks have beside their values.
-OBJECT_BYTES, NUMBERED_LEAVES = 512, 4
 # Of a core: how much of its stack was used (consort/bare/stack.hpp).
 STACK_RESULT = RESULTS - 1
 # Of an answer that is awaited however long it takes [ticks].
 FOREVER = 1 << 62
-
-
-class WindowIsFull(Exception):
-    """Inputs and record of a run find no room."""
-
-
-class Window:
-    """Places things in the shared window, one behind the other."""
-
-    def __init__(self, room: int) -> None:
-        self.room = room
-        self.at = DATA
-        self.contents: dict[int, bytes] = {}
-
-    def reserve(self, count: int) -> int:
-        where = self.at
-        self.at = _up(where + count, ALIGNMENT)
-        if self.at > self.room:
-            raise WindowIsFull
-        return where
-
-    def put(self, content: bytes) -> int:
-        where = self.reserve(len(content))
-        self.contents[where] = content
-        return where
 
 
 @dataclass(frozen=True)
@@ -82,6 +48,8 @@ class Layout:
     orders: dict[int, tuple[int, list[int]]]
     contents: dict[int, bytes]
     rings: dict[str, tuple[int, int]]
+    # Of the process that plays devices.
+    device_ring: tuple[int, int] | None = None
 
 
 def ticks(plan: Plan, core: Side, task: PlannedTask, field: str, picoseconds: int) -> int:
@@ -144,15 +112,15 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
     where, plan = request.where, request.where.plan
     duration = request.duration_ps if duration_ps is None else duration_ps
     window = Window(where.board.window_bytes)
-    region_bytes = _region_bytes(request)
+    of_region = region_bytes(plan, request.described)
     shared = {
-        "region": window.reserve(region_bytes),
-        "region_bytes": region_bytes,
+        "region": window.reserve(of_region),
+        "region_bytes": of_region,
         "lines": window.reserve((len(plan.cores) + 1) * ALIGNMENT),
         "cores": len(plan.cores),
-        "clocks": window.reserve(len(plan.cores) * clocks.EXCHANGE_BYTES),
+        "clocks": window.reserve((len(plan.cores) + 1) * clocks.EXCHANGE_BYTES),
         # Cores in one time set their clocks, and begin together.
-        "masters": sum(1 << list(plan.cores).index(name) for name in where.masters) if request.counted else 0,
+        "masters": sum(1 << number for number in _in_time(where)) if request.counted else 0,
         "untimed": int(not request.counted),
     }
     orders: dict[int, tuple[int, list[int]]] = {c.place: (0, []) for c in where.board.cores if c.starts}
@@ -171,7 +139,7 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
                 values += [of_task[key] for key in TASK_VALUES]
             values += _extras(request, name, duration, window)
         values = [*(numbers[key] for key in CORE_VALUES), *values]
-        words = [word for value in values for word in (value & 0xFFFFFFFF, value >> 32)]
+        words = _words(values)
         if len(words) > ARGUMENTS + MORE_ARGUMENTS:
             extras = len(values) - len(CORE_VALUES) - len(planned.tasks) * len(TASK_VALUES)
             most = ((ARGUMENTS + MORE_ARGUMENTS) // 2 - len(CORE_VALUES) - extras) // len(TASK_VALUES)
@@ -181,9 +149,27 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
                 field=f"tasks.{planned.tasks[-1]}.on",
             )
         orders[where.places[name]] = (1, words)
+    device_ring = None
+    if where.device_place is not None:
+        capacity = device_process.ring_capacity(plan, duration, request.described["record"])
+        device_ring = (window.reserve(request.described["record"]["ring"]["bytes"] + capacity), capacity)
+        numbers = {**dict.fromkeys(CORE_VALUES, 0), **shared, "number": len(plan.cores)}
+        numbers |= {"until": duration // 1000, "lead": LEAD_NS}
+        values = [*(numbers[key] for key in CORE_VALUES), *device_ring, *device_process.periods_ns(plan)]
+        orders[where.device_place] = (1, _words(values))
     if where.synchronizer is not None:
         orders[where.synchronizer.place] = (1, orders[where.synchronizer.place][1])
-    return Layout(orders, window.contents, rings)
+    return Layout(orders, window.contents, rings, device_ring)
+
+
+def _words(values: list[int]) -> list[int]:
+    return [word for value in values for word in (value & 0xFFFFFFFF, value >> 32)]
+
+
+def _in_time(where: Placement) -> list[int]:
+    """Who sets its clock: numbers of the plan's cores that release tasks, and behind them the devices'."""
+    found = [number for number, core in enumerate(where.plan.cores.values()) if core.tasks]
+    return found if where.device_place is None else [*found, len(where.plan.cores)]
 
 
 def _extras(request: Request, core: str, duration_ps: int, window: Window) -> list[int]:
@@ -206,23 +192,6 @@ def _extras(request: Request, core: str, duration_ps: int, window: Window) -> li
     return values
 
 
-def _region_bytes(request: Request) -> int:
-    """Room for the plan's channels and those of the offloaded tasks."""
-    plan = request.where.plan
-    found = REGION_BYTES + WORKER_BYTES * len(request.where.workers)
-    for known in request.described["tasks"]:
-        if plan.tasks[known["name"]].worker is not None:
-            parts = [known[part] for part in ("in", "out", "state")]
-            values = sum(_up(part["bytes"], ALIGNMENT) + ALIGNMENT for part in parts)
-            leaves = sum(len(part["members"]) for part in parts)
-            found += TASK_BYTES + COPIES * values + 2 * LEAF_BYTES * leaves
-    for known in request.described["channels"]:
-        # Where sides share no lines, words that lie together on this machine lie apart.
-        leaves = len(known["block"]["members"]) + NUMBERED_LEAVES
-        found += 2 * known["region_bytes"] + OBJECT_BYTES + LEAF_BYTES * leaves
-    return _up(found, ALIGNMENT)
-
-
 def _urgency(core: PlannedCore, task: PlannedTask) -> int:
     """The task's key, the smaller the more urgent; above it what a key must be below to preempt its job."""
     released = len(core.tasks)
@@ -241,7 +210,7 @@ def _task_values(
         )
     jobs = task.releases_until(duration_ps)
     head = record["head"]["bytes"]
-    each = head + record["job"]["bytes"] + (head + 8 + _up(out, 8) if out else 0)
+    each = head + record["job"]["bytes"] + (head + 8 + up(out, 8) if out else 0)
     # Each read and write of a channel, and what may be wrong with it.
     channels = sum(b.source in plan.channels for b in (*task.reads, *task.writes))
     each += channels * (2 * head + record["operation"]["bytes"] + record["event"]["bytes"])
@@ -275,6 +244,9 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
     where, programs = request.where, request.programs
     made = layout(request)
     linux_core, linux_program = where.linux_core, programs.linux
+    everyone = dict(where.places)
+    if where.device_place is not None:
+        everyone[device_process.TITLE] = where.device_place
 
     def boot(folder: Path) -> rtlinux.LinuxBoot:
         assert linux_core is not None and linux_program is not None
@@ -289,7 +261,7 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
         shift=request.shift,
         linux=None if linux_program is None else boot,
         synchronized=where.synchronized,
-        names={where.places[name]: name for name in where.sides},
+        names={place: name for name, place in everyone.items()},
     ) as board:
         if linux_program is not None:
             board.release_beside_linux(LINUX_SECONDS)
@@ -302,7 +274,7 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
             done = sum(board.control_blocks[where.places[name]].progress for name in where.masters)
             progress(where.title, done / jobs_of(request))
 
-        board.wait(list(where.places.values()), seconds, watch)
+        board.wait(list(everyone.values()), seconds, watch)
         if where.synchronizer is not None:
             check_undisturbed(board.name, board.control_blocks[where.synchronizer.place])
         return _recorded(board, request, made)
@@ -312,10 +284,6 @@ def jobs_of(request: Request) -> int:
     """How many jobs all tasks together release."""
     tasks = request.where.plan.tasks.values()
     return max(1, sum(task.releases_until(request.duration_ps) for task in tasks))
-
-
-def _up(count: int, to: int) -> int:
-    return (count + to - 1) // to * to
 
 
 def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
@@ -350,6 +318,13 @@ def _recorded(board: Board, request: Request, made: Layout) -> Recorded:
             events.append(in_nanoseconds(happened, core.hertz, start, request.begin))
             outputs[task] = kept
             lost += int.from_bytes(ring[record["ring"]["lost"] :][:4], "little")
+    if where.device_place is not None and made.device_ring is not None:
+        at, capacity = made.device_ring
+        ring = board.read(at, record["ring"]["bytes"] + capacity)
+        results = board.control_blocks[where.device_place].results
+        moved, dropped = device_process.operations(ring, record, results, request.begin)
+        operations.append(moved)
+        lost += dropped
     found = [np.concatenate(parts) for parts in (jobs, operations, events)]
     used = {name: board.control_blocks[core.place].results[STACK_RESULT] for name, core in where.bare.items()}
     stacks = request.programs.stacks

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from consort.board import rtlinux
+from consort.board import device_process, rtlinux
 from consort.board.data_flow import DataFlow, object_name
 from consort.board.image import build_image, call_graph_of
 from consort.board.placement import POLICIES, Placement
 from consort.board.process import PROCESSES, build_process
 from consort.board.stack import StackBound, stack_bound
-from consort.board.synchronized import computed_on, look_ns, time_on
+from consort.board.synchronized import LOOK_NS, computed_on, look_ns, time_on
 from consort.model import StepReference
 from consort.model.kinds import STAND_IN
 from consort.plan import PlannedTask
@@ -67,6 +67,7 @@ def program_source(where: Placement, core: str) -> str:
             worker=_worker(where, core),
             stand_ins=any(task.step == STAND_IN for task in tasks),
             synchronizer=_synchronizes(where, core),
+            turns=_turns(where, core),
         )
     # The first core that releases tasks makes the region, and knows the types of all that lies in it.
     maker = core == where.masters[0]
@@ -76,7 +77,13 @@ def program_source(where: Placement, core: str) -> str:
     flow = DataFlow(plan, core)
     channels = carried(plan) if maker else flow.channels
     typed = list(
-        dict.fromkeys(task.name for task in (*tasks, *offloaded, *(plan.tasks[c.writer] for c in channels)))
+        dict.fromkeys(
+            [
+                *(task.name for task in (*tasks, *offloaded)),
+                # A device's blocks are of no task's type.
+                *(channel.writer for channel in channels if channel.writer in plan.tasks),
+            ]
+        )
     )
     of_types = [plan.tasks[name] for name in typed]
     return TEMPLATES.render(
@@ -85,7 +92,7 @@ def program_source(where: Placement, core: str) -> str:
         task_values=TASK_VALUES,
         policies=list(POLICIES.values()),
         on_miss=[name.replace("-", "_") for name in ON_MISS],
-        masters=len(where.masters),
+        masters=len(where.masters) + (where.device_place is not None),
         maker=maker,
         headers=list(dict.fromkeys([*_headers(where, of_types), *flow.headers()])),
         types=[_task(where, task, core) for task in of_types],
@@ -101,6 +108,21 @@ def program_source(where: Placement, core: str) -> str:
         stand_ins=bool(flow.stand_ins),
         releases=flow.releases,
         synchronizer=_synchronizes(where, core),
+        turns=_turns(where, core),
+    )
+
+
+def devices_source(where: Placement) -> str:
+    """The program of the process that plays devices."""
+    flow = DataFlow(where.plan, where.masters[0])
+    return TEMPLATES.render(
+        "devices.cpp.j2",
+        file=where.plan.system.file.name,
+        core_values=CORE_VALUES,
+        channels=[
+            {**flow.channel(channel), "logical": str(channel.communication == "let").lower()}
+            for channel in device_process.written(where.plan)
+        ],
     )
 
 
@@ -113,6 +135,16 @@ def _headers(where: Placement, tasks: list[PlannedTask]) -> list[str]:
             for task in tasks
         )
     )
+
+
+def _turns(where: Placement, core: str) -> dict[str, Any]:
+    """Whether a stand-in hands the processor to the other cores while it executes, as processes beside the
+    board need; and how many of these take a turn when they have nothing to do."""
+    others = [name for name in where.bare if name != core]
+    polling = [
+        name for name in others if where.plan.cores[name].serves or not where.bare[name].timer_interrupt
+    ]
+    return {"given": where.synchronized, "polling": len(polling)}
 
 
 def _synchronizes(where: Placement, core: str) -> bool:
@@ -170,6 +202,10 @@ def build(where: Placement, progress: Progress) -> Programs:
             else:
                 look = [f"-DCONSORT_LOOK_NS={look_ns(plan, name)[0]}"] if where.synchronized else []
                 made.commands[where.places[name]] = build_process(PROCESSES[where.sides[name]], source, *look)
+        if where.device_place is not None:
+            source.write_text(devices_source(where), encoding="utf-8")
+            look = [f"-DCONSORT_LOOK_NS={LOOK_NS}"]
+            made.commands[where.device_place] = build_process(PROCESSES[device_process.KIND], source, *look)
         idle = Path(folder) / "idle.cpp"
         idle.write_text(IDLE, encoding="utf-8")
         synchronizer = where.synchronizer
@@ -177,7 +213,7 @@ def build(where: Placement, progress: Progress) -> Programs:
             source.write_text(TEMPLATES.render(SYNCHRONIZER), encoding="utf-8")
             made.images[synchronizer.name] = build_image(synchronizer, source)
         linux = where.board.linux.core if made.linux is not None and where.board.linux is not None else None
-        for other in where.board.cores:
-            if other.starts and other.name not in made.images and other.name != linux:
+        for other in where.board.with_images(made.images):
+            if other.name not in made.images and other.name != linux:
                 made.images[other.name] = build_image(other, idle)
     return made

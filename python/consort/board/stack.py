@@ -10,7 +10,7 @@ needs most of it, and one more interrupt. docs/explanation/emulated-boards.md sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +24,8 @@ from consort.plan import Plan, PlannedTask
 # The program; and what ends a run for good, on whatever stack there is.
 MAIN = "consort_main"
 END = {"consort_exception", "consort_stack_overflow"}
+# Where the job of a core without interrupts is preempted (consort/bare/stand_in.hpp).
+POINT = "consort_preemption_point"
 # A job's computation: functions of LocalTask and OffloadedTask, with the task's number
 # (consort/bare/tasks.hpp).
 _COMPUTATION = re.compile(r"(?:Local|Offloaded)Task.*Lj(\d+)EE11computation")
@@ -93,7 +95,8 @@ class _Needs:
         if key in self.known:
             return self.known[key]
         function = self.graph.functions.get(key)
-        if function is None or key in END:
+        # What preempts a job counts as a level of its own.
+        if function is None or key in END or (key == POINT and chain):
             return 0
         if key in chain:
             return self._unbounded(self._circle((*chain[chain.index(key) :], key)), (*chain, key))
@@ -160,17 +163,30 @@ def stack_bound(
             raise _refused(plan, name, found, computations) from None
 
     interrupts = sorted(graph.entered - {MAIN, *END})
-    if not tasks or not core.timer_interrupt:
+    points = [POINT] if POINT in graph.functions and tasks and not core.timer_interrupt else []
+    if points:
+        levels = _counted(
+            plan,
+            tasks,
+            (
+                Level(tuple(t.name for t in level), needs(level, points))
+                for level in _levels(planned.policy, tasks)
+            ),
+        )
+        found = StackBound(_given(graph), needs([], [MAIN]), levels, needs([], points))
+    elif not tasks or not core.timer_interrupt:
         stops = graph.symbols[FRAME] + needs([], interrupts) if synchronizer else 0
         found = StackBound(_given(graph), needs(tasks, [MAIN]), (), stops)
     else:
         frame = graph.symbols[FRAME]
-        levels = tuple(
-            Level(tuple(t.name for t in level), frame + needs(level, interrupts))
-            for level in _levels(planned.policy, tasks)
+        levels = _counted(
+            plan,
+            tasks,
+            (
+                Level(tuple(t.name for t in level), frame + needs(level, interrupts))
+                for level in _levels(planned.policy, tasks)
+            ),
         )
-        if any(task.threshold is not None for task in tasks):
-            levels = _largest_pile(levels, plan)
         found = StackBound(_given(graph), needs([], [MAIN]), levels, frame + needs([], interrupts))
     if found.bytes > found.given:
         largest = max(found.levels, key=lambda level: level.bytes, default=None)
@@ -197,6 +213,13 @@ def _levels(policy: str, tasks: Sequence[PlannedTask]) -> Iterator[list[PlannedT
     else:
         for rank in sorted({task.rank for task in tasks}):
             yield [task for task in tasks if task.rank == rank]
+
+
+def _counted(plan: Plan, tasks: Sequence[PlannedTask], levels: Iterable[Level]) -> tuple[Level, ...]:
+    """Of all levels those that may lie on the stack at once."""
+    found = tuple(levels)
+    thresholds = any(task.threshold is not None for task in tasks)
+    return _largest_pile(found, plan) if thresholds else found
 
 
 def _largest_pile(levels: Sequence[Level], plan: Plan) -> tuple[Level, ...]:

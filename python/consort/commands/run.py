@@ -89,7 +89,7 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
     if given["on"] is not None:
         _need_board(system, given["on"])
     if given["on"] is not None or (is_emulated(system) and not given["stand_ins"]):
-        not_there = (option for option in OF_HOST_RUNS if option != "stand_ins")
+        not_there = (option for option in OF_HOST_RUNS if option not in ("stand_ins", "mode"))
         return Runner("board", prepare_board, dict.fromkeys(not_there, "a board has no such choice"))
     return Runner("linux", prepare, NO_BOARD)
 

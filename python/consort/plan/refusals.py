@@ -513,7 +513,7 @@ class _Refusals:
         for name, task in plan.tasks.items():
             if task.step not in (None, STAND_IN) and task.input is None and not task.reads:
                 yield f"{name}: nothing is bound to its inputs, which are zero"
-            if task.self_suspension_ps and self.target.name == "linux":
+            if task.self_suspension_ps and self.target.name in ("linux", BOARD):
                 yield f"{name}: self_suspension is an assumption of its bounds; nothing makes it wait"
         for name, device in plan.devices.items():
             if device.kind == "described" and (device.readers or device.writers):

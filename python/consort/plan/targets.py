@@ -85,7 +85,6 @@ TARGETS: dict[str, Target] = {
             executes=True,
             tick_ps=1000,
             most_tasks_a_core=64,
-            in_modes=False,
             notes=(
                 "every channel lies in the memory that all of the board's cores and processes share,"
                 " whichever memory is described: an access costs an instruction there, wherever it goes",

@@ -53,6 +53,15 @@ class TaskData:
     members: Mapping[str, Path] | None = None
 
 
+def device_period_ps(plan: Plan, channel: PlannedChannel) -> int:
+    """How often a device that is only described writes a channel: as often as its messages may come; where
+    nothing says how often, once for each period of its fastest reader. 0: nobody reads it."""
+    if channel.min_interarrival_ps is not None:
+        return channel.min_interarrival_ps
+    readers = [plan.tasks[name].period_ps for name in channel.readers if name in plan.tasks]
+    return min(readers, default=0)
+
+
 def run_config(
     plan: Plan,
     placement: Placement,
@@ -287,17 +296,8 @@ class _Config:
         ]
 
     def device_period(self, channel: PlannedChannel) -> int:
-        """How often a device that is only described writes a channel; 0 where a task writes it.
-
-        As often as its messages may come; where nothing says how often, once for each period of its fastest
-        reader.
-        """
-        if channel.writer in self.plan.tasks:
-            return 0
-        if channel.min_interarrival_ps is not None:
-            return self.time(channel.min_interarrival_ps)
-        readers = [self.plan.tasks[name].period_ps for name in channel.readers if name in self.plan.tasks]
-        return self.time(min(readers)) if readers else 0
+        """How often a device that is only described writes a channel; 0 where a task writes it."""
+        return 0 if channel.writer in self.plan.tasks else self.time(device_period_ps(self.plan, channel))
 
     def ring_of(self, task: PlannedTask) -> int:
         layouts = {known["name"]: known for known in self.layouts["tasks"]}

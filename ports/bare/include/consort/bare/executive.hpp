@@ -81,7 +81,7 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks,
                     return false;
                 }
                 release_all();
-                await_reference();
+                await_others();
                 return awaited([&] { return clocks.end(); });
             }
         }
@@ -189,14 +189,13 @@ class CoreExecutive : public app::PeriodicExecutive<CoreExecutive<Values, tasks,
         }
         return static_cast<Ticks>(task.release);
     }
-    // Many questions would disturb the reference's last jobs, where each of them stops the board.
-    void await_reference() const noexcept {
+    // Questions, and looks for them, would disturb the last jobs of others, where each stops the board.
+    void await_others() const noexcept {
         if constexpr (requires { Timer::await([] { return true; }); }) {
-            std::uint32_t reference = 0;
-            while ((core_value(block_, Core::masters) >> reference & 1U) == 0) {
-                ++reference;
-            }
-            Timer::await([&] { return lines_.finished(reference) || block_.stop_requested(); });
+            Timer::await([&] {
+                return lines_.all_finished(static_cast<std::uint32_t>(core_value(block_, Core::masters))) ||
+                       block_.stop_requested();
+            });
         }
     }
     // What waits for other cores; some timers have to go on meanwhile.

@@ -198,6 +198,15 @@ class RunLines {
 
     // Whether a core has executed all its jobs.
     [[nodiscard]] bool finished(std::uint32_t core) const noexcept { return is_set(lines_[core]); }
+    // Of the plan's cores among these, a bit for each number.
+    [[nodiscard]] bool all_finished(std::uint32_t cores) const noexcept {
+        for (std::uint32_t core = 0; core < cores_; ++core) {
+            if ((cores >> core & 1U) != 0 && !finished(core)) {
+                return false;
+            }
+        }
+        return true;
+    }
 
     // This core sends no more requests. Orders `worker` to stop if that is so of all its masters, given by a
     // bit for each core's number.
@@ -207,12 +216,9 @@ class RunLines {
         isa::system_barrier();
     }
     void release(Control::Master& worker, std::uint32_t masters) const noexcept {
-        for (std::uint32_t core = 0; core < cores_; ++core) {
-            if ((masters >> core & 1U) != 0 && !is_set(lines_[core])) {
-                return;
-            }
+        if (all_finished(masters)) {
+            worker.order(Command::stop);
         }
-        worker.order(Command::stop);
     }
 
   private:

@@ -15,6 +15,7 @@
 //   due()                optional, in the interrupt: false where the timer has to count on
 //   begin_waiting(), end_waiting()  optional: with interrupts disabled, around a wait for other cores
 //   await(done)          optional: with interrupts disabled, waits long, until done()
+//   polls                optional: true where there is no interrupt
 //   request_dispatch()   from the interrupt handler: consort_dispatch() is called, with interrupts disabled,
 //                        before what was interrupted goes on
 //   idle(busy)           called with interrupts disabled; returns after one was handled, or at once; or when
@@ -55,6 +56,7 @@ bool is_due() noexcept {
 
 template <class Port>
 struct Polling {
+    static constexpr bool polls = true;
     static void start() noexcept { started = true; }
     static void arm(Ticks at) noexcept { armed = at; }
     static void disarm() noexcept { armed = never_interrupts; }

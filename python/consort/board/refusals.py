@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board cannot honour of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from consort.board import synchronized
+from consort.board.description import CONTROL_BLOCKS, FIRST_PROCESS
+from consort.board.policies import POLICIES
+from consort.board.process import PROCESSES
+from consort.errors import BadInput
+from consort.model.kinds import STAND_IN
+from consort.model.platform import find_platform
+from consort.plan import PlannedCore, PlannedDevice
+from consort.run.rows import ROW_DEVICES
+from consort.run.source import carried
+
+if TYPE_CHECKING:
+    from consort.board.placement import Placement
+
+
+class Refusals:
+    """What a board cannot honour of a plan, with place and reason."""
+
+    def __init__(self, where: Placement) -> None:
+        self.where = where
+        self.plan = where.plan
+
+    def problems(self) -> Iterator[BadInput]:
+        yield from self._emulation()
+        for core in self.plan.cores.values():
+            yield from self._core(core)
+        yield from self._places()
+        yield from self._channels()
+        yield from self._tasks()
+        if self.where.synchronized:
+            where = self.where
+            yield from synchronized.refusals(self.plan, where.board, where.synchronizer, where.beside)
+
+    def _at(self, field: str, message: str) -> BadInput:
+        return BadInput(message, file=self.plan.system.file, field=field)
+
+    def _emulation(self) -> Iterator[BadInput]:
+        system, spec = self.plan.system, self.where.board
+        emulation = system.platform_description.emulation
+        assert emulation is not None
+        for core, side in emulation.cores.items():
+            if side not in spec.named_cores and side not in PROCESSES:
+                yield BadInput(
+                    f"{core}: {side!r} is neither a core of the board {spec.name}"
+                    f" ({', '.join(spec.named_cores)}) nor a kind of process ({', '.join(PROCESSES)})",
+                    file=find_platform(system.platform, system.file),
+                    field=f"emulation.cores.{core}",
+                )
+
+    def _core(self, core: PlannedCore) -> Iterator[BadInput]:
+        platform = self.plan.system.platform_description
+        task = self.plan.tasks[(core.tasks or core.serves)[0]]
+        field = f"tasks.{task.name}." + ("master" if core.tasks and task.worker is not None else "on")
+        linux = None if self.where.linux_core is None else self.where.board.linux
+        bare = self.where.bare.get(core.name)
+        if linux is not None and bare is not None and bare.name not in linux.releases:
+            yield self._at(
+                field,
+                f"{core.name!r} does not start with --rt-linux: Linux releases {', '.join(linux.releases)}",
+            )
+        if core.name not in self.where.sides:
+            assert platform.emulation is not None
+            known = ", ".join(platform.emulation.cores)
+            yield self._at(field, f"'{core.name}' is not emulated; of {platform.name} {known} are")
+            return
+        if not core.tasks:
+            return
+        if core.name not in self.where.played:
+            yield self._at(
+                field,
+                f"{core.name!r} runs Linux, whose time is not the board's: it computes for others; place what"
+                " is released there on a bare-metal core",
+            )
+            return
+        side = self.where.played[core.name]
+        if core.policy not in POLICIES:
+            yield self._at(
+                f"scheduling.{core.name}.policy",
+                f"a board's core does not schedule by {core.policy}; write {', '.join(POLICIES)}",
+            )
+        elif len(core.tasks) > 1 and not side.preempts and "non-preemptive" not in core.policy:
+            steps = [name for name in core.tasks if self.plan.tasks[name].step != STAND_IN]
+            if steps:
+                yield self._at(
+                    f"scheduling.{core.name}.policy",
+                    f"the {side.title} has no timer interrupt here, so a job of {steps[0]!r} is not"
+                    " preempted; write policy: fixed-priority-non-preemptive",
+                )
+        if core.wait == "sleep":
+            yield self._at(
+                f"scheduling.{core.name}.wait",
+                "a board's core spins while a job of its is at a worker; write spin, or remove it",
+            )
+
+    def _places(self) -> Iterator[BadInput]:
+        """Each core and process has a control block of its own; the last one is Linux's."""
+        owners: dict[int, str] = {}
+        for name, place in self.where.places.items():
+            core = self.plan.cores[name]
+            task = (core.tasks or core.serves)[0]
+            if place in owners:
+                yield self._at(
+                    f"tasks.{task}.on",
+                    f"{name!r} and {owners[place]!r} are both the board's {self.where.sides[name]}",
+                )
+            elif place >= CONTROL_BLOCKS - 1:
+                most = CONTROL_BLOCKS - 1 - FIRST_PROCESS
+                yield self._at(f"tasks.{task}.on", f"at most {most} processes run beside a board")
+            owners.setdefault(place, name)
+        if (self.where.device_place or 0) >= CONTROL_BLOCKS - 1:
+            yield self._at("devices", "no control block is left for the process that plays them")
+
+    def _channels(self) -> Iterator[BadInput]:
+        for channel in carried(self.plan):
+            device = next((end for end in channel.readers if end not in self.plan.tasks), None)
+            if device is not None:
+                yield self._at(
+                    f"channels.{channel.name}",
+                    f"{device!r} is only described, and nothing takes what is written to it on a board;"
+                    " remove it as a reader",
+                )
+            elif not self.where.counted:
+                beside = self.where.beside[0]
+                yield self._at(
+                    f"channels.{channel.name}",
+                    f"{beside!r} is {self.where.sides[beside]}: a run with Linux has no time of its own, so"
+                    " nothing says what a job finds in a channel; run it without --rt-linux, or place all"
+                    " tasks on bare-metal cores",
+                )
+
+    def _device(self, device: PlannedDevice) -> str:
+        """Why a board's executive does not bind a device to a task; empty: it does."""
+        if device.kind in (*ROW_DEVICES, "record", "described"):
+            return ""
+        if device.kind != "plant":
+            return (
+                f"a board has no {device.kind}s of this machine; make {device.name!r} a plant or a recording"
+            )
+        if not self.where.counted:
+            return (
+                f"the plant {device.name!r} goes by the run's time, and beside Linux a board's run has none;"
+                " place all tasks on bare-metal cores"
+            )
+        return ""
+
+    def _tasks(self) -> Iterator[BadInput]:
+        for task in self.plan.tasks.values():
+            where = f"tasks.{task.name}"
+            if task.arrival is not None:
+                yield self._at(f"{where}.arrival", "a board's cores release by their clocks, and by no block")
+            if task.min_distances_ps:
+                text = "a board's releases are a period apart; remove it"
+                yield self._at(f"{where}.min_distances", text)
+            if task.restart_worker:
+                yield self._at(f"{where}.restart_worker", "a board's worker is not started again; remove it")
+            for way, bindings in (("reads", task.reads), ("writes", task.writes)):
+                for binding in bindings:
+                    device = self.plan.devices.get(binding.source)
+                    refused = "" if device is None else self._device(device)
+                    if refused:
+                        yield self._at(f"{where}.{way}", refused)
