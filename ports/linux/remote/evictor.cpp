@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The evicting thread: first in, first out, but for pages that came back soon after their last eviction,
-// which stay for one lap more. Clean pages are dropped; dirty ones are write-protected, copied home in
-// batches, and dropped where the program has not written to them meanwhile.
+// which stay for one lap more, and with each page its neighbours, so that one call protects them all. Clean
+// pages are dropped; dirty ones are write-protected, copied home in batches, and dropped where the program
+// has not written to them meanwhile.
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -28,6 +29,10 @@ constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
 constexpr auto both = std::memory_order_acq_rel;
 
+// Aligned pages that are evicted together. No more: a processor forgets all its translations where it is
+// asked to forget those of a larger range.
+constexpr std::uint32_t neighbourhood = 32;
+
 // Calls `body(first, count)` for each run of consecutive pages.
 template <class Victims, class Body>
 void for_runs(const Victims& victims, Body body) {
@@ -37,6 +42,20 @@ void for_runs(const Victims& victims, Body body) {
             ++end;
         }
         body(victims[i].page, end - i);
+        i = end;
+    }
+}
+
+// Calls `body(first, count)` for each stretch from a victim to the last one of its neighbourhood: the pages
+// between them are in it.
+template <class Victims, class Body>
+void for_neighbourhoods(const Victims& victims, Body body) {
+    for (std::size_t i = 0; i < victims.size();) {
+        std::size_t end = i + 1;
+        while (end < victims.size() && victims[end].page / neighbourhood == victims[i].page / neighbourhood) {
+            ++end;
+        }
+        body(victims[i].page, std::size_t{victims[end - 1].page} - victims[i].page + 1);
         i = end;
     }
 }
@@ -73,12 +92,28 @@ void Pager::evict_until_told() noexcept {
 
 bool Pager::evict_batch() noexcept {
     collect(clean_, dirty_);
+    const auto by_page = [](const Victim& a, const Victim& b) { return a.page < b.page; };
+    std::sort(clean_.begin(), clean_.end(), by_page);
+    std::sort(dirty_.begin(), dirty_.end(), by_page);
     if (clean_.empty() && dirty_.empty()) {
         return false;
     }
     drop(clean_);
     write_home(dirty_);
     drop(dirty_);
+    return true;
+}
+
+// Takes a resident page that has no lap left: it is busy afterwards.
+bool Pager::claim(std::uint32_t page, Victims& clean, Victims& dirty) noexcept {
+    std::uint32_t word = words_[page].load(std::memory_order_seq_cst);
+    if (Page::state(word) != PageState::resident || (word & Page::lap) != 0 ||
+        !words_[page].compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
+        return false;
+    }
+    // A mapped page is at home as it is.
+    const bool goes_home = (word & Page::dirty) != 0 && options_.pages != Pages::mapped;
+    (goes_home ? dirty : clean).push_back({page, word});
     return true;
 }
 
@@ -92,10 +127,10 @@ void Pager::collect(Victims& clean, Victims& dirty) noexcept {
         if (clean.size() + dirty.size() == most_pages || !queue_.take(page)) {
             break;
         }
-        std::uint32_t word = words_[page].load(std::memory_order_seq_cst);
+        const std::uint32_t word = words_[page].load(std::memory_order_seq_cst);
         switch (Page::state(word)) {
             case PageState::away:
-                // The program discarded it.
+                // The program discarded it, or it went with a neighbour.
                 break;
             case PageState::busy:
             case PageState::writing:
@@ -104,23 +139,25 @@ void Pager::collect(Victims& clean, Victims& dirty) noexcept {
                     return;
                 }
                 break;
-            case PageState::resident: {
-                const bool stays = (word & Page::lap) != 0;
-                const std::uint32_t next = stays ? word & ~Page::lap : Page::with(word, PageState::busy);
-                if (!words_[page].compare_exchange_strong(word, next, both) || stays) {
+            case PageState::resident:
+                if ((word & Page::lap) != 0) {
+                    std::uint32_t last = word;
+                    words_[page].compare_exchange_strong(last, word & ~Page::lap, both);
+                    queue_.add(page);
+                } else if (!claim(page, clean, dirty)) {
                     queue_.add(page);
                 } else {
-                    // A mapped page is at home as it is.
-                    const bool goes_home = (word & Page::dirty) != 0 && options_.pages != Pages::mapped;
-                    (goes_home ? dirty : clean).push_back({page, word});
+                    const std::uint32_t first = page - page % neighbourhood;
+                    const std::uint32_t end = std::min(first + neighbourhood, pages_);
+                    for (std::uint32_t next = first; next < end && clean.size() + dirty.size() < most_pages;
+                         ++next) {
+                        // Its own place in the queue stays.
+                        claim(next, clean, dirty);
+                    }
                 }
                 break;
-            }
         }
     }
-    const auto by_page = [](const Victim& a, const Victim& b) { return a.page < b.page; };
-    std::sort(clean.begin(), clean.end(), by_page);
-    std::sort(dirty.begin(), dirty.end(), by_page);
 }
 
 // Leaves those that are home now, and busy; the program, or a failure, has taken back the others.
@@ -129,7 +166,9 @@ void Pager::write_home(Victims& dirty) noexcept {
         return;
     }
     bool failed = lost();
-    for_runs(dirty, [&](std::uint32_t first, std::size_t count) {
+    // Each call interrupts the other processors. Pages between victims that the program may write to are
+    // protected with them: its next write there is a fault that makes the page writable again.
+    for_neighbourhoods(dirty, [&](std::uint32_t first, std::size_t count) {
         failed = failed || memory_.write_protect(first * page_bytes, count * page_bytes, true) != 0;
     });
     std::array<StoredPage, most_pages> pages{};

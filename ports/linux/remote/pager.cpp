@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The faulting side. Invariant: a resident page is dirty exactly where the program can write to it without a
-// fault; `dirty` is set before write protection goes, and only by who owns the page.
+// The faulting side. Invariant: a resident page is dirty where the program can write to it without a fault;
+// `dirty` is set before write protection goes, and only by who owns the page. A dirty page may be
+// write-protected, where it lies between others that are evicted.
 #include "pager.hpp"
 
 #include <poll.h>
@@ -154,15 +155,18 @@ bool Pager::serve(std::uintptr_t address, bool write) noexcept {
             }
             case PageState::resident:
             case PageState::writing:
-                if (!write || (word & Page::dirty) != 0) {
+                // A mapped page is never protected.
+                if (!write || ((word & Page::dirty) != 0 && options_.pages == Pages::mapped)) {
                     // Another thread was first; the access finds the page as it must be.
                     memory_.wake(offset & ~(page_bytes - 1));
                     return true;
                 }
                 if (at.compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
-                    auto& counter =
-                        Page::state(word) == PageState::writing ? counted_.rescued : counted_.write_faults;
-                    counter.fetch_add(1, relaxed);
+                    if (Page::state(word) == PageState::writing) {
+                        counted_.rescued.fetch_add(1, relaxed);
+                    } else if ((word & Page::dirty) == 0) {
+                        counted_.write_faults.fetch_add(1, relaxed);
+                    }
                     make_writable(page, word);
                     return true;
                 }

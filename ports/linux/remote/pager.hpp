@@ -113,6 +113,7 @@ class Pager {
     void evict_until_told() noexcept;
     bool evict_batch() noexcept;
     void collect(Victims& clean, Victims& dirty) noexcept;
+    bool claim(std::uint32_t page, Victims& clean, Victims& dirty) noexcept;
     void write_home(Victims& dirty) noexcept;
     void drop(Victims& victims) noexcept;
     void wake_evictor() noexcept;
