@@ -16,6 +16,9 @@ from consort.board import Board, State
 from consort.board.image import board_program, read_elf
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 
+# QEMU's Versal has two UARTs.
+WITHOUT_CONSOLE = ("a72-1", "r5f-1")
+
 
 def all_ordered(name: str) -> Board:
     spec = board(name)
@@ -33,7 +36,8 @@ def test_every_core_runs_its_program(name: str) -> None:
             _, hertz, ticks, checked = up.control_blocks[core.place].results[:4]
             assert hertz >= 1_000_000 and ticks > 0
             assert checked == (4096 if name == "versal" else 0)
-            assert f"{core.title} is done" in up.log(core.name).read_text()
+            if core.name not in WITHOUT_CONSOLE:
+                assert f"{core.title} is done" in up.log(core.name).read_text()
 
 
 def test_core_without_orders_is_not_released() -> None:
@@ -58,9 +62,11 @@ def test_a_core_that_faults_says_where(tmp_path: Path) -> None:
             given = images(spec, "identity") | images(spec, str(source), cores=(core.name,))
             orders = {c.place: (0, ()) for c in spec.cores}
             with Board(spec, given, orders=orders) as up:
-                with pytest.raises(SystemFails, match=r"failed: consort: Cortex-.*address 0xc0000000"):
+                said = r"failed: consort: (second )?Cortex-.*address 0xc0000000"
+                with pytest.raises(SystemFails, match=said):
                     up.wait([core.place], PATIENCE)
-                assert core.title in up.log(core.name).read_text()
+                if core.name not in WITHOUT_CONSOLE:
+                    assert core.title in up.log(core.name).read_text()
 
 
 def program(folder: Path, body: str) -> Path:
@@ -97,7 +103,7 @@ def test_only_a_standstill_is_given_up(tmp_path: Path) -> None:
 
 def test_cores_take_turns_where_processors_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = board("versal")
-    for processors, threads in ((2, "single"), (3, "single"), (4, "multi"), (16, "multi")):
+    for processors, threads in ((2, "single"), (5, "single"), (6, "multi"), (16, "multi")):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, n=processors: set(range(n)))
         with all_ordered("versal") as up:
             assert up.machine is not None

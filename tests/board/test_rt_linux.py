@@ -56,7 +56,7 @@ def test_device_tree_holds_memory_back(tmp_path: Path) -> None:
     assert struct.unpack_from(">I", blob)[0] == 0xD00DFEED
     text = (tmp_path / "board.dts").read_text()
     assert "consort-r5f-memory@0 { reg = <0x0 0x0 0x0 0x200000>; no-map; };" in text
-    assert "consort-window@4000000 { reg = <0x0 0x4000000 0x0 0x800000>; no-map; };" in text
+    assert "consort-window@4000000 { reg = <0x0 0x4000000 0x0 0x2000000>; no-map; };" in text
 
 
 def test_images_parts_are_what_the_linker_placed() -> None:

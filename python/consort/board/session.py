@@ -222,7 +222,7 @@ class Board:
             consoles,
             self.folder / GDB,
             counted=self.counted,
-            threads=enough_processors(self.spec) if self.threads is None else self.threads,
+            threads=enough_processors(len(self.images)) if self.threads is None else self.threads,
             shift=self.shift,
             lines=self.lines(self.folder) if self.lines is not None else (),
             serial=self.serial(self.folder) if self.serial is not None else None,
@@ -379,12 +379,12 @@ class Board:
             time.sleep(0.005)
 
 
-def enough_processors(spec: BoardSpec) -> bool:
-    """Whether each core can have a thread of this machine that waits by spinning, and all else goes on.
+def enough_processors(cores: int) -> bool:
+    """Whether each core that runs can have a thread here that waits by spinning, and all else goes on.
 
     Where not, two cores that wait for each other would each wait for a time slice of the host's instead.
     """
-    return len(os.sched_getaffinity(0)) >= len(spec.cores) + 2
+    return len(os.sched_getaffinity(0)) >= cores + 2
 
 
 def running() -> list[dict[str, Any]]:
