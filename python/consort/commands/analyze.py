@@ -148,7 +148,7 @@ def _certify(planned: Plan, bounds: Sequence[Bound], out: Path, file: Path, as_j
     if not made.claims:
         reasons = "; ".join(f"{name}: {why}" for name, why in made.refused.items())
         raise BadInput(f"no bound can be certified: {reasons}", file=file, field="--certificate")
-    out.write_text(made.text)
+    _write(out, made.text)
     version = check(out, len(made.claims))
     if not as_json:
         click.echo(f"{out}: the bounds of {', '.join(made.claims)} are proven, checked by Coq {version}")
@@ -333,6 +333,10 @@ def _draw(bound: Bound, file: Path) -> None:
         text = draw_bound(bound)
     except ValueError as error:
         raise BadInput(str(error), field="--svg") from None
+    _write(file, text)
+
+
+def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -91,6 +91,13 @@ def test_without_coq_the_file_is_written_and_the_status_is_3(tmp_path: Path) -> 
     assert "Theorem core_0_task_1" in (tmp_path / "bounds.v").read_text()
 
 
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    done = analyze(tmp_path, SYSTEM, "--certificate", "missing/bounds.v")
+    assert done.returncode == 2
+    assert "missing/bounds.v: cannot be written: No such file or directory" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_system_with_nothing_to_certify_is_refused(tmp_path: Path) -> None:
     done = analyze(
         tmp_path,
