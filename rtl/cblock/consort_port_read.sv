@@ -238,6 +238,7 @@ module consort_port_read
       .up_i,
       .head_i(head_q),
       .tail_i(tail_q),
+      .answer_i(index),
       .failed_o(links_failed),
       .index_i('0),
       .index_failed_o(unused_failed)

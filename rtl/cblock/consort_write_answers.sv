@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a port knows of each of its writes from its begin to its answer, and the answers in the order of the addresses.
+// What a port knows of each of its writes from its begin to its answer, and the answers: those of one id in the order of their addresses, those of
+// different ids as they come (consort_order).
 //
 // It keeps id, link and units of each tag, waits for its acknowledgement or for the news that none comes, answers the master, gives the
 // credits back and says which fault there was.
 // Interface: starts_i with a write that begins; message_* and done_i for what of it is still to be sent; rsp_* is an acknowledgement; b_* of AXI4.
 // Parameters: Port, Links; Credits.
 // Throughput: an answer in three cycles.
-// Latency: an answer shows three cycles after its acknowledgement, where it is the oldest.
+// Latency: an answer shows three cycles after its acknowledgement where its write is looked at, and within ten where another list's is; it is the
+// oldest of its list.
 // Assumes: an acknowledgement comes once for each write that was sent, unless its link goes down.
 // Held by: the exploration of credits with links that go down (tests/rtl/test_explore.py), with three wrong versions of this module; the proofs of
 // consort_tag_flags and consort_failed_tags.
@@ -66,32 +68,127 @@ module consort_write_answers
   logic [8:0] units_q;        // of the messages of this write so far
   logic [1:0] resps[Tags];
   logic [3:0] links_failed, message_failed;
-  logic [IndexWidth-1:0] index;
+  logic [IndexWidth-1:0] ahead;
+  logic [IndexWidth:0] reach;
+  logic [IndexWidth-1:0] index;  // of the write that is looked at
   logic [IndexWidth:0] head_q;
   // The oldest write of which something is still to be collected or to be sent; the tail where there is none. It may lag behind.
   logic [IndexWidth:0] unsent_q;
-  logic b_ripe_q, b_due_q, b_step, acked, failed, message_failed_q, late, rsp_late;
+  logic b_ripe_q, b_due_q, b_step, ends_now, acked, failed, message_failed_q, late, rsp_late;
   // Of each link the write whose link was down while it was collected, and whose rest went out after that: its
   // acknowledgement still comes and would meet the next write of the tag.
   logic [Links-1:0] late_q;
   logic [IndexWidth-1:0] late_index_q[Links];
 
   assign head_o = head_q;
-  assign index = head_q[IndexWidth-1:0];
   assign head = tags[index];
+
+  // ---- Which write is looked at ----
+
+  // The oldest of a list stays until it is answered, or until it is known that it cannot be yet and another list's may be: something came for one
+  // of them since it was looked at (hints_q).
+  logic [3:0] some, hints_q, others, onehot;
+  logic [IndexWidth-1:0] oldest[4];
+  logic [IndexWidth-1:0] index_q, after;
+  logic [1:0] list_q, turn, rsp_list, rsp_list_q;
+  logic looks_q, more, rsp_q, goes_on, moves;
+  logic known_q;         // what it waits for is known
+  logic [3:0] lost_q;    // a link was down
+  logic [1:0] swept;
+
+  assign index = index_q;
+  assign swept_o = swept == '1;
+  assign onehot = 4'd1 << list_q;
+  assign others = looks_q ? some & ~onehot & hints_q : some;
+  // The next one of the others in turn.
+  always_comb begin
+    turn = list_q;
+    for (int unsigned i = 3; i > 0; i--) if (others[2'(32'(list_q) + i)]) turn = 2'(32'(list_q) + i);
+  end
+  // What is looked at is not to be answered in this cycle or the next one.
+  assign goes_on = looks_q && known_q && !b_due_q && !ends_now;
+  assign moves = (goes_on || !looks_q) && others != '0;
+
+  consort_order #(
+      .Width(IndexWidth)
+  ) i_order (
+      .clk_i,
+      .rst_ni,
+      .begins_i(starts_i),
+      .id_i,
+      .tag_i(tail_i[IndexWidth-1:0]),
+      .some_o(some),
+      .oldest_o(oldest),
+      .ends_i(b_step),
+      .end_list_i(list_q),
+      .end_tag_i(index_q),
+      .after_o(after),
+      .more_o(more),
+      .tell_i(rsp_index_i),
+      .told_o(rsp_list)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      looks_q <= 1'b0;
+      known_q <= 1'b0;
+      list_q  <= '0;
+      index_q <= '0;
+      hints_q <= '0;
+      lost_q  <= '1;
+      rsp_q   <= 1'b0;
+    end else begin
+      known_q <= looks_q && !moves && !b_step;
+      if (b_step && more && others == '0) begin
+        index_q <= after;
+      end else if (moves || (b_step && others != '0)) begin
+        looks_q <= 1'b1;
+        list_q  <= turn;
+        index_q <= oldest[turn];
+      end else if (b_step) begin
+        looks_q <= 1'b0;
+      end
+      // A flag that is set shows a cycle before the hint that stands for it; what was not sent yet is looked at again.
+      if (goes_on && b_ripe_q) hints_q[list_q] <= 1'b0;
+      if (b_step || (starts_i && !good_i)) hints_q <= '1;
+      if (rsp_q) hints_q[rsp_list_q] <= 1'b1;
+      lost_q <= {lost_q[2:0], up_i[Links-1:0] != '1};
+      if (lost_q != '0) hints_q <= '1;
+      rsp_q <= rsp_valid_i;
+    end
+  end
+
+  always_ff @(posedge clk_i) rsp_list_q <= rsp_list;
 
   consort_tag_flags #(
       .Width(IndexWidth)
   ) i_acked (
       .clk_i,
       .rst_ni,
-      .swept_o,
+      .swept_o(swept[0]),
       .set_i(rsp_valid_i && !rsp_late),  // of a late write a part was lost
       .set_index_i(rsp_index_i),
       .clear_i(starts_i),
       .clear_index_i(tail_i[IndexWidth-1:0]),
       .index_i(index),
       .flag_o(acked)
+  );
+
+  // It was answered: tags are free again in their order.
+  logic answered;
+
+  consort_tag_flags #(
+      .Width(IndexWidth)
+  ) i_answered (
+      .clk_i,
+      .rst_ni,
+      .swept_o(swept[1]),
+      .set_i(b_step),
+      .set_index_i(index),
+      .clear_i(starts_i),
+      .clear_index_i(tail_i[IndexWidth-1:0]),
+      .index_i(head_q[IndexWidth-1:0]),
+      .flag_o(answered)
   );
 
   consort_failed_tags #(
@@ -103,6 +200,7 @@ module consort_write_answers
       .up_i,
       .head_i(head_q),
       .tail_i,
+      .answer_i(index),
       .failed_o(links_failed),
       .index_i(message_i.request.tag[IndexWidth-1:0]),
       .index_failed_o(message_failed)
@@ -120,6 +218,10 @@ module consort_write_answers
   // A write is answered when all its data were taken, and it was acknowledged or cannot be any more.
   assign failed = head.local_error || links_failed[Links > 1 ? head.link : 2'd0];
   assign b_step = b_due_q && (!b_valid_o || b_ready_i);
+  assign ends_now = b_ripe_q && (acked || failed);
+  // How far the write is behind the oldest tag, and how far what is not sent.
+  assign ahead = index - head_q[IndexWidth-1:0];
+  assign reach = unsent_q - head_q;
 
   always_ff @(posedge clk_i) begin
     if (starts_i) tags[tail_i[IndexWidth-1:0]] <= '{id: id_i, link: link_i, local_error: !good_i, decerr: !mapped_i};
@@ -164,9 +266,9 @@ module consort_write_answers
       if (message_valid_i) unsent_q <= {message_i.turn, message_i.request.tag[IndexWidth-1:0]};
       else if (busy_i) unsent_q <= current_i;
       else unsent_q <= tail_i;
-      b_ripe_q <= head_q != unsent_q && !late && !b_step;
-      b_due_q <= b_ripe_q && (acked || failed) && !b_step;
-      if (b_step) head_q <= head_q + 1'b1;
+      b_ripe_q <= looks_q && !moves && {1'b0, ahead} < reach && !late && !b_step;
+      b_due_q <= ends_now && !moves && !b_step;
+      if (head_q != tail_i && answered) head_q <= head_q + 1'b1;
       if (!b_valid_o || b_ready_i) b_valid_o <= b_due_q;
       // Room at the mBlock is free again with the acknowledgement; after the link was down, when the write is answered.
       credit_give_o <= b_step && !head.local_error ? CreditWidth'(units[index]) : '0;

@@ -5,6 +5,7 @@
 #include "campaign.hpp"
 #include "configurations.hpp"
 #include "fault_log.hpp"
+#include "late.hpp"
 #include "load.hpp"
 #include "traffic.hpp"
 #include "trust.hpp"
@@ -213,6 +214,8 @@ int main(int argc, char** argv) {
         sim::resets();
     else if (what == "order" && argc == 4)
         sim::order(number(2), number(3));
+    else if (what == "late" && argc == 5)
+        sim::late_writes(number(2), number(3), number(4));
     else if (what == "stalled" && argc == 3)
         sim::stalled(number(2));
     else if (what == "fence" && argc == 3)
@@ -241,7 +244,8 @@ int main(int argc, char** argv) {
             stderr,
             "usage: beats | faults | outstanding | campaign TRANSACTIONS SEED | attack TRIES BIT-ERROR-RATE "
             "SEED | stuck | "
-            "resets | order TRIES SEED | stalled CYCLES | silence SEED | fence SEED | unsaid | log | "
+            "resets | order TRIES SEED | late CYCLES ROUNDS SEED | stalled CYCLES | silence SEED | fence "
+            "SEED | unsaid | log | "
             "worst COUNT LATENCY MEMORY-LATENCY RATE SEED URGENT SHARE LONGEST | "
             "soak BEATS BIT-ERROR-RATE DROP REPEAT SPAN PAUSE-PERCENT SEED | "
             "configurations %s\n",

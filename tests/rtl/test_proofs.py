@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SMALL = {"AddrWidth": 18, "OffsetWidth": 16}
 # What is only handed on needs no width.
 NARROW = {"IdWidth": 4, "DataWidth": 16}
-NARROW_IN = ("axi_gate", "axi_inflight", "burst_store")
+NARROW_IN = ("axi_gate", "axi_inflight", "burst_store", "order")
 # What a module is made of.
 PARTS = {
     "axi_gate": ("fifo",),
@@ -82,6 +82,7 @@ PROVEN = [
     ("window_table", ()),
     ("tag_flags", ()),
     ("failed_tags", ()),
+    ("order", ()),
     ("rr_switch", ()),
     ("fifo_cdc", ("--clocks",)),
     ("lite_slave", ()),
@@ -184,7 +185,7 @@ WRONG_VERSIONS = [
     ("tag_flags", "swept_o && !clears[set_at]", "swept_o && clears[set_at]"),
     ("tag_flags", "swept_o && sets[clear_at]", "swept_o && !sets[clear_at]"),
     ("tag_flags", "clear_i || !swept_o", "clear_i"),
-    ("failed_tags", "head_i != until_q[l]", "head_i == until_q[l]"),
+    ("failed_tags", "{1'b0, answer_ahead} < reach", "{1'b0, answer_ahead} <= reach"),
     ("failed_tags", "else if (head_i == until_q[l]) begin", "else if (1'b0) begin"),
     ("fifo_cdc --clocks", "(Ptr'(3) << (Ptr - 2))", "(Ptr'(1) << (Ptr - 1))"),
     ("fifo_cdc --clocks", "write_gray_q <= write_d ^ (write_d >> 1);", "write_gray_q <= write_d;"),
@@ -389,6 +390,10 @@ WRONG_VERSIONS = [
     ),
     ("request_issuer", "strobes & lanes", "strobes"),
     ("request_issuer", ".next_i(takes)", ".next_i(1'b0)"),
+    ("order", "some_q[i] && ids_q[i] == id_i", "1'b0"),
+    ("order", "else if (some_q[Others])", "else if (1'b0)"),
+    ("order", "if (some_q[list]) next", "next"),
+    ("order", "(ends_i && end_list_i == list && !more_o)", "1'b0"),
     ("write_lanes", "at_q | bytes_q", "4'd15"),
     ("write_lanes", ">= low_q", ">= at_q"),
     ("write_lanes", "(len_i << size_i) | bytes", "'1"),

@@ -20,6 +20,14 @@ def test_accesses_of_one_id_keep_their_order_at_a_memory_that_does_them_in_anoth
     assert found["reordered_writes"] == found["reordered_reads"] == 0
 
 
+def test_writes_overtake_one_of_another_id_whose_memory_answers_late():
+    # The harness fails where one of the late id, of the same port to another memory, is answered before it.
+    found = run.late_writes(cycles=20_000, rounds=6)
+    assert found["others"] == found["overtaken"] == 6 * 40
+    assert found["longest"] < 2_000
+    assert found["shortest_late"] > 19_000
+
+
 @pytest.mark.parametrize("shape", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_memory_that_takes_nothing_for_long_causes_no_repetition_and_no_error(shape):
     found = run.stalled(30_000, shape)

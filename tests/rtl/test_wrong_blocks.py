@@ -71,9 +71,9 @@ REFUSALS = [
         (
             ("logic b_ripe_q,", "logic [1:0] slow_q; logic b_ripe_q,"),
             (
-                "b_due_q <= b_ripe_q &&",
-                "slow_q <= b_step ? '0 : {slow_q[0], b_ripe_q};"
-                " b_due_q <= (CHOSEN ? slow_q[1] : b_ripe_q) &&",
+                "assign ends_now = b_ripe_q &&",
+                "always_ff @(posedge clk_i) slow_q <= b_step ? '0 : {slow_q[0], b_ripe_q};"
+                " assign ends_now = (CHOSEN ? slow_q[1] : b_ripe_q) &&",
             ),
         ),
         breaks=("write_.* cycles",),

@@ -156,6 +156,12 @@ def _run(program: Path, arguments: list[str], timeout: float = 3600) -> Any:
     return json.loads(result.stdout)
 
 
+def late_writes(cycles: int, rounds: int, seed: int = 1) -> dict[str, int]:
+    """Writes of other ids of a port, while one waits for a memory that answers only after so many cycles."""
+    result: dict[str, int] = _run(_pair(2), ["late", str(cycles), str(rounds), str(seed)])
+    return result
+
+
 def same_id_order(tries: int, seed: int = 1) -> dict[str, int]:
     """Pairs of accesses of one id to one address, at a memory that carries out other ids' in any order."""
     result: dict[str, int] = _run(_pair(), ["order", str(tries), str(seed)])
