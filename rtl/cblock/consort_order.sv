@@ -6,9 +6,10 @@
 // Interface: begins_i with the id and the tag of an access that begins; of each list its oldest tag, and whether it has any; ends_i takes the oldest
 // one of end_list_i, end_tag_i; after_o is the one behind it and more_o says whether there is one. told_o is the list of the tag tell_i.
 // Parameters: Width of a tag.
-// Throughput: one that begins and one that ends a cycle.
-// Latency: a tag shows in the next cycle.
-// Assumes: a tag does not begin again before it ended; end_tag_i is the oldest of its list, which is not empty.
+// Throughput: one that begins and one that ends every second cycle.
+// Latency: a tag shows after two cycles.
+// Assumes: none begins in the cycle after another, nor ends so; a tag does not begin again before it ended; end_tag_i is the oldest of its list, which
+// is not empty.
 // Held by: proof tests/rtl/formal/order_check.sv, tests/rtl/test_proofs.py.
 module consort_order
   import consort_remote_pkg::*;
@@ -38,11 +39,19 @@ module consort_order
   logic [3:0] some_q;
   logic [Width-1:0] oldest_q[4];
   logic [IdWidth-1:0] ids_q[3];       // of the lists of one id
+  // One that began in the cycle before: to compare its id and to choose its list would be too long a path for one cycle.
+  logic begins_q;
+  logic [IdWidth-1:0] id_q;
+  logic [Width-1:0] tag_q;
+  logic [2:0] same_q;                 // as the id of a list
+  logic [3:0] single_q;               // the oldest one of the list is its newest; it is known two cycles after one ended
   logic [2:0] own;
+  logic first;                        // of its list, as none is left in it
   logic [1:0] list;
 
   for (genvar i = 0; i < 3; i++) begin : gen_own
-    assign own[i] = some_q[i] && ids_q[i] == id_i;
+    assign own[i] = some_q[i] && same_q[i];
+    always_ff @(posedge clk_i) same_q[i] <= ids_q[i] == id_i;
   end
 
   always_comb begin
@@ -59,25 +68,33 @@ module consort_order
   assign some_o = some_q;
   assign oldest_o = oldest_q;
   assign after_o = next[end_tag_i];
-  assign more_o = end_tag_i != newest_q[end_list_i];
+  assign more_o = !single_q[end_list_i];
   assign told_o = lists[tell_i];
+  assign first = !some_q[list] || (ends_i && end_list_i == list && !more_o);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) some_q <= '0;
-    else begin
+    if (!rst_ni) begin
+      begins_q <= 1'b0;
+      some_q   <= '0;
+    end else begin
+      begins_q <= begins_i;
       if (ends_i && !more_o) some_q[end_list_i] <= 1'b0;
-      if (begins_i) some_q[list] <= 1'b1;
+      if (begins_q) some_q[list] <= 1'b1;
     end
   end
 
   always_ff @(posedge clk_i) begin
+    id_q  <= id_i;
+    tag_q <= tag_i;
     if (ends_i) oldest_q[end_list_i] <= after_o;
-    if (begins_i) begin
-      if (some_q[list]) next[newest_q[list]] <= tag_i;
-      lists[tag_i] <= list;
-      newest_q[list] <= tag_i;
-      if (!some_q[list] || (ends_i && end_list_i == list && !more_o)) oldest_q[list] <= tag_i;
-      for (int unsigned i = 0; i < 3; i++) if (list == 2'(i) && !some_q[i]) ids_q[i] <= id_i;
+    for (int unsigned i = 0; i < 4; i++) single_q[i] <= oldest_q[i] == newest_q[i];
+    if (begins_q) begin
+      if (some_q[list]) next[newest_q[list]] <= tag_q;
+      lists[tag_q] <= list;
+      newest_q[list] <= tag_q;
+      single_q[list] <= first;
+      if (first) oldest_q[list] <= tag_q;
+      for (int unsigned i = 0; i < 3; i++) if (list == 2'(i) && !some_q[i]) ids_q[i] <= id_q;
     end
   end
 endmodule

@@ -7,7 +7,7 @@
 // Interface: starts_i with a write that begins; message_* and done_i for what of it is still to be sent; rsp_* is an acknowledgement; b_* of AXI4.
 // Parameters: Port, Links; Credits.
 // Throughput: an answer in three cycles.
-// Latency: an answer shows three cycles after its acknowledgement where its write is looked at, and within ten where another list's is; it is the
+// Latency: an answer shows three cycles after its acknowledgement where its write is looked at, and some ten more where another list's is; it is the
 // oldest of its list.
 // Assumes: an acknowledgement comes once for each write that was sent, unless its link goes down.
 // Held by: the exploration of credits with links that go down (tests/rtl/test_explore.py), with three wrong versions of this module; the proofs of
@@ -93,6 +93,8 @@ module consort_write_answers
   logic [1:0] list_q, turn, rsp_list, rsp_list_q;
   logic looks_q, more, rsp_q, goes_on, moves;
   logic known_q;         // what it waits for is known
+  logic idle_q;          // it was not to be answered in the cycle before
+  logic waits_q;         // nor was it for its sending that it waited
   logic [3:0] lost_q;    // a link was down
   logic [1:0] swept;
 
@@ -105,8 +107,8 @@ module consort_write_answers
     turn = list_q;
     for (int unsigned i = 3; i > 0; i--) if (others[2'(32'(list_q) + i)]) turn = 2'(32'(list_q) + i);
   end
-  // What is looked at is not to be answered in this cycle or the next one.
-  assign goes_on = looks_q && known_q && !b_due_q && !ends_now;
+  // What is looked at was not to be answered in the cycle before. What came for it since then sets its hint again.
+  assign goes_on = known_q && idle_q;
   assign moves = (goes_on || !looks_q) && others != '0;
 
   consort_order #(
@@ -132,6 +134,8 @@ module consort_write_answers
     if (!rst_ni) begin
       looks_q <= 1'b0;
       known_q <= 1'b0;
+      idle_q  <= 1'b0;
+      waits_q <= 1'b0;
       list_q  <= '0;
       index_q <= '0;
       hints_q <= '0;
@@ -139,6 +143,8 @@ module consort_write_answers
       rsp_q   <= 1'b0;
     end else begin
       known_q <= looks_q && !moves && !b_step;
+      idle_q  <= known_q && !b_due_q && !ends_now;
+      waits_q <= known_q && b_ripe_q && !ends_now;
       if (b_step && more && others == '0) begin
         index_q <= after;
       end else if (moves || (b_step && others != '0)) begin
@@ -148,9 +154,10 @@ module consort_write_answers
       end else if (b_step) begin
         looks_q <= 1'b0;
       end
-      // A flag that is set shows a cycle before the hint that stands for it; what was not sent yet is looked at again.
-      if (goes_on && b_ripe_q) hints_q[list_q] <= 1'b0;
-      if (b_step || (starts_i && !good_i)) hints_q <= '1;
+      // A flag that shows in this cycle, and did not when it was looked at, sets the hint that is cleared here; what was not sent yet is
+      // looked at again.
+      if (goes_on && waits_q) hints_q[list_q] <= 1'b0;
+      if (b_step || starts_i) hints_q <= '1;
       if (rsp_q) hints_q[rsp_list_q] <= 1'b1;
       lost_q <= {lost_q[2:0], up_i[Links-1:0] != '1};
       if (lost_q != '0) hints_q <= '1;

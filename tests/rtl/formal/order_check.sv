@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists of tags that keep their order: a tag is the oldest of its list only when none of its id that began before it is left; each list shows its
 // oldest tag and the one behind it; and an access of a new id has a list of its own where one is empty and none lies with the others.
-// Taken for granted: a tag does not begin again before it ended; what ends is the oldest of its list.
+// Taken for granted: none begins in the cycle after another, nor ends so; a tag does not begin again before it ended; what ends is the oldest of its list.
 module order_check
   import consort_remote_pkg::*;
 (
@@ -30,6 +30,11 @@ module order_check
       .end_list_i(end_list), .end_tag_i(end_tag), .after_o(after), .more_o(more), .tell_i(tell), .told_o(told)
   );
 
+  // What began in the cycle before: it is put into its list in this one.
+  logic begins_q;
+  logic [IdWidth-1:0] begins_id_q;
+  logic [1:0] begins_tag_q;
+
   // What is outstanding, with its id, and in which order it began.
   logic [3:0] out_q;
   logic [IdWidth-1:0] id_q[4];
@@ -37,35 +42,41 @@ module order_check
   logic [1:0] in_q[4];        // its list
   logic alone_q;              // an access of a new id began where a list was empty and no other's are mixed
   logic [1:0] new_q, after_q, end_list_q;
-  logic ended_more_q;
+  logic ended_q, ended_more_q;
   logic same;
 
   always_comb begin
     same = 1'b0;
-    for (int unsigned t = 0; t < 4; t++) same = same || (out_q[t] && id_q[t] == id);
+    for (int unsigned t = 0; t < 4; t++) same = same || (out_q[t] && id_q[t] == begins_id_q);
   end
 
   always_ff @(posedge clk) begin
     past_valid <= 1'b1;
-    new_q <= tag;
+    new_q <= begins_tag_q;
+    begins_id_q <= id;
+    begins_tag_q <= tag;
     after_q <= after;
     end_list_q <= end_list;
     if (!rst_n) begin
+      begins_q <= 1'b0;
       out_q <= '0;
       alone_q <= 1'b0;
+      ended_q <= 1'b0;
       ended_more_q <= 1'b0;
     end else begin
-      alone_q <= begins && !same && !some[3] && some[2:0] != '1;
+      begins_q <= begins;
+      alone_q <= begins_q && !same && !some[3] && some[2:0] != '1;
+      ended_q <= ends;
       ended_more_q <= ends && more;
       if (ends) begin
         out_q[end_tag] <= 1'b0;
         for (int unsigned t = 0; t < 4; t++) before_q[t][end_tag] <= 1'b0;
       end
-      if (begins) begin
-        out_q[tag] <= 1'b1;
-        id_q[tag] <= id;
-        in_q[tag] <= list;
-        before_q[tag] <= out_q & ~(4'(ends) << end_tag);
+      if (begins_q) begin
+        out_q[begins_tag_q] <= 1'b1;
+        id_q[begins_tag_q] <= begins_id_q;
+        in_q[begins_tag_q] <= list;
+        before_q[begins_tag_q] <= out_q & ~(4'(ends) << end_tag);
       end
     end
   end
@@ -73,8 +84,8 @@ module order_check
   always_comb begin
     if (!past_valid) assume (!rst_n);
     else assume (rst_n);
-    if (begins) assume (!out_q[tag]);
-    if (ends) assume (some[end_list]);
+    if (begins) assume (!out_q[tag] && !begins_q);
+    if (ends) assume (some[end_list] && !ended_q);
     if (past_valid && rst_n) begin
       for (int unsigned l = 0; l < 4; l++) begin
         if (some[l]) begin
@@ -92,6 +103,11 @@ module order_check
         assert ((some[0] && oldest[0] == new_q) || (some[1] && oldest[1] == new_q) || (some[2] && oldest[2] == new_q));
       end
 `ifdef PROVE
+      assert (dut.begins_q == begins_q);
+      if (begins_q) begin
+        assert (!out_q[begins_tag_q] && dut.tag_q == begins_tag_q && dut.id_q == begins_id_q);
+        for (int unsigned l = 0; l < 3; l++) assert (dut.same_q[l] == (dut.ids_q[l] == begins_id_q));
+      end
       // About its state: of two tags one began before the other, and of those of a list each names the next.
       for (int unsigned t = 0; t < 4; t++) begin
         if (out_q[t]) begin
@@ -118,7 +134,11 @@ module order_check
               end
             end
           end
-          if (some[l]) assert (in_q[oldest[l]] == 2'(l) && out_q[oldest[l]] && out_q[dut.newest_q[l]] && in_q[dut.newest_q[l]] == 2'(l));
+          if (some[l]) begin
+            if (!ended_q || end_list_q != 2'(l)) assert (dut.single_q[l] == (dut.oldest_q[l] == dut.newest_q[l]));
+            assert (in_q[oldest[l]] == 2'(l) && out_q[oldest[l]]);
+            assert (in_q[dut.newest_q[l]] == 2'(l) && out_q[dut.newest_q[l]]);
+          end
         end
       end
 `endif
