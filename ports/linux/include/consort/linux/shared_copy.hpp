@@ -5,16 +5,15 @@
 // writes are not the program's.
 #pragma once
 
-#include <sys/mman.h>
-#include <unistd.h>
+#include <fcntl.h>
 
 #include <cstring>
 #include <memory>
-#include <system_error>
 #include <vector>
 
 #include "consort/dsm/changes.hpp"
 #include "consort/linux/page_scan.hpp"
+#include "consort/linux/shared_memory.hpp"
 
 namespace consort::linux_port {
 
@@ -22,44 +21,23 @@ class SharedCopy {
   public:
     // `window`: bytes of the link's window; the region lies at its begin and has `region` bytes, whole pages.
     // Throws std::system_error.
-    SharedCopy(std::size_t window, std::size_t region) : window_(window), region_(region) {
-        const int file = ::memfd_create("consort-shared-region", MFD_CLOEXEC);
-        if (file < 0 || ::ftruncate(file, static_cast<off_t>(window)) != 0) {
-            throw std::system_error(errno, std::generic_category(), "memory for a shared region");
+    SharedCopy(std::size_t window, std::size_t region)
+        : engine_(SharedMemory::anonymous("consort-shared-region", window)),
+          program_(SharedMemory::adopt(::fcntl(engine_.fd(), F_DUPFD_CLOEXEC, 0))),
+          region_(region) {
+        // No page is brought in while a side uses the region. Zeros are there already.
+        for (const SharedMemory* each : {&engine_, &program_}) {
+            std::memset(each->base(), 0, window);
         }
-        for (std::byte** at : {&program_, &engine_}) {
-            void* mapped =
-                ::mmap(nullptr, window, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-            if (mapped == MAP_FAILED) {
-                const int error = errno;
-                ::close(file);
-                unmap();
-                throw std::system_error(error, std::generic_category(), "mmap");
-            }
-            *at = static_cast<std::byte*>(mapped);
-        }
-        ::close(file);
     }
-    SharedCopy(const SharedCopy&) = delete;
-    SharedCopy& operator=(const SharedCopy&) = delete;
-    ~SharedCopy() { unmap(); }
 
-    [[nodiscard]] std::byte* data() const noexcept { return program_; }
-    [[nodiscard]] std::byte* window() const noexcept { return engine_; }
+    [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(program_.base()); }
+    [[nodiscard]] std::byte* window() const noexcept { return static_cast<std::byte*>(engine_.base()); }
     [[nodiscard]] std::size_t bytes() const noexcept { return region_; }
 
   private:
-    void unmap() const noexcept {
-        for (std::byte* at : {program_, engine_}) {
-            if (at != nullptr) {
-                ::munmap(at, window_);
-            }
-        }
-    }
-
-    std::byte* program_ = nullptr;
-    std::byte* engine_ = nullptr;
-    std::size_t window_;
+    SharedMemory engine_;
+    SharedMemory program_;
     std::size_t region_;
 };
 
