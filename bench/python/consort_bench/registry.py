@@ -61,7 +61,7 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
     ),
     "remote-workloads": (
         "consort_bench.remote_workloads",
-        "remote memory: STREAM, random access, sort, NumPy and Redis, 25 to 100 % local, and swap in a guest",
+        "remote memory: STREAM, random access, sort, NumPy and Redis, 25 to 100 % local, and swap",
     ),
     "remap": (
         "consort_bench.remap",

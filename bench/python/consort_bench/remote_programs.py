@@ -46,8 +46,6 @@ class Workload:
     threshold: int = 1 << 20
     # `in-thread` is the fastest, and for programs whose memory no system call touches.
     faults: str = "in-thread"
-    # What it has beside its working set, that is no remote memory: in a guest it is given to each way.
-    beside: int = 12 << 20
     # What its segment has room for beside the set: blocks as large that it does not count, mostly untouched.
     room: int = 64 << 20
 
@@ -75,7 +73,6 @@ def programs(scale: int) -> list[Workload]:
             "numpy",
             _fixed(sys.executable, "-c", NUMPY, str(4096 * 2048 // scale)),
             {"elements": "1/s"},
-            beside=48 << 20,
             room=320 << 20,  # its linear algebra takes buffers for each processor
         ),
     ]
@@ -100,7 +97,6 @@ def _redis(redis: str, scale: int) -> Workload:
         at=5,
         threshold=4096,
         faults="handler",
-        beside=24 << 20,
     )
 
 

@@ -23,6 +23,41 @@ constexpr std::size_t never = static_cast<std::size_t>(-1);
 std::atomic<std::size_t> threshold{never};
 std::size_t given_threshold = never;
 
+void* first_fit(std::size_t bytes, std::size_t alignment) {
+    const Held held;
+    for (std::size_t i = 0; i < areas.size(); ++i) {
+        Area* each = areas.at(i);
+        if (each == nullptr || each->closing) {
+            continue;
+        }
+        const std::size_t at = each->blocks.allocate(bytes, std::max(alignment, page_bytes), each->base);
+        if (at != Blocks::none) {
+            return reinterpret_cast<void*>(each->base + at);  // NOLINT: an address in a mapping
+        }
+    }
+    return nullptr;
+}
+
+// Gives all freed blocks' room back; false where there was none.
+bool discard_freed() {
+    bool found = false;
+    for (std::size_t i = 0; i < areas.size(); ++i) {
+        Area* each = areas.at(i);
+        for (FreedBlocks::Block oldest{}; each != nullptr;) {
+            {
+                const Held held;
+                if (each->closing || !each->freed.any(oldest)) {
+                    break;
+                }
+            }
+            release(*each, reinterpret_cast<void*>(each->base + oldest.offset),
+                    oldest.bytes);  // NOLINT: as above
+            found = true;
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 void say_once(std::atomic_flag& said, const char* words) {
@@ -46,24 +81,57 @@ bool wanted(std::size_t bytes) {
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
-    if (bytes <= PTRDIFF_MAX) {
-        const Held held;
-        for (std::size_t i = 0; i < areas.size(); ++i) {
-            Area* each = areas.at(i);
-            if (each == nullptr || each->closing) {
-                continue;
-            }
-            const std::size_t at = each->blocks.allocate(bytes, std::max(alignment, page_bytes), each->base);
-            if (at != Blocks::none) {
-                return reinterpret_cast<void*>(each->base + at);  // NOLINT: an address in a mapping
-            }
+    // A second time, should the first find no room, without the freed blocks that are kept.
+    for (bool again = bytes <= PTRDIFF_MAX; again;) {
+        if (void* made = first_fit(bytes, alignment); made != nullptr) {
+            return made;
         }
+        again = discard_freed();
     }
     static std::atomic_flag said;
     say_once(said,
              "consort remote: the attached segments have no room for an allocation; it fails (ENOMEM)\n");
     errno = ENOMEM;
     return nullptr;
+}
+
+void* allocate_again(std::size_t bytes, std::size_t alignment) {
+    const std::size_t length = Blocks::rounded(bytes);
+    if (length <= FreedBlocks::most_bytes) {
+        const Held held;
+        for (std::size_t i = 0; i < areas.size(); ++i) {
+            Area* each = areas.at(i);
+            if (each == nullptr || each->closing) {
+                continue;
+            }
+            if (const std::size_t at = each->freed.take(length, alignment, each->base);
+                at != FreedBlocks::none) {
+                return reinterpret_cast<void*>(each->base + at);  // NOLINT: an address in a mapping
+            }
+        }
+    }
+    return allocate(bytes, alignment);
+}
+
+void release_block(Area& area, const void* pointer, std::size_t bytes) {
+    if (is_child) {
+        return;
+    }
+    FreedBlocks::Block surplus{reinterpret_cast<std::uintptr_t>(pointer) - area.base, bytes};
+    bool over = true;
+    {
+        const Held held;
+        if (bytes <= FreedBlocks::most_bytes && !area.has_rights && !area.closing) {
+            area.freed.add(surplus);
+            over = area.freed.surplus(surplus);
+        }
+    }
+    while (over) {
+        release(area, reinterpret_cast<void*>(area.base + surplus.offset),
+                surplus.bytes);  // NOLINT: as above
+        const Held held;
+        over = area.freed.surplus(surplus);
+    }
 }
 
 void release(Area& area, const void* pointer, std::size_t bytes) {
@@ -88,13 +156,24 @@ void release(Area& area, const void* pointer, std::size_t bytes) {
 
 std::size_t length_of(const Area& area, const void* pointer) {
     const Held held;
-    return area.blocks.length_of(reinterpret_cast<std::uintptr_t>(pointer) - area.base);
+    const std::size_t at = reinterpret_cast<std::uintptr_t>(pointer) - area.base;
+    return area.freed.has(at) ? 0 : area.blocks.length_of(at);
+}
+
+std::vector<Segment::Block> blocks_in(const Area& area) {
+    std::vector<Segment::Block> found;
+    for (const auto& [offset, length] : area.blocks.used()) {
+        if (!area.freed.has(offset)) {
+            found.push_back({offset, length});
+        }
+    }
+    return found;
 }
 
 std::size_t used_in(const Area& area) {
     std::size_t bytes = 0;
-    for (const auto& [offset, length] : area.blocks.used()) {
-        bytes += length;
+    for (const Segment::Block& each : blocks_in(area)) {
+        bytes += each.bytes;
     }
     return bytes;
 }

@@ -13,9 +13,11 @@
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "blocks.hpp"
 #include "consort/linux/remote_segment.hpp"
+#include "freed_blocks.hpp"
 #include "preload.hpp"
 
 namespace consort::remote::preloaded {
@@ -25,7 +27,8 @@ struct Area {
     Segment* segment;  // null once it was detached
     std::uintptr_t base;
     std::size_t bytes;
-    Blocks blocks;
+    Blocks blocks;            // those that are kept in `freed`, too
+    FreedBlocks freed;        // with their pages, for the next of their size
     bool has_rights = false;  // a program took the right to write from some pages
     bool closing = false;     // nothing comes to lie there any more
     // Its pages stayed when it was detached: it is ordinary memory, for what lies there already.
@@ -103,8 +106,14 @@ void forget_threshold();
 // A new block; null with ENOMEM where no segment has room: what is to be remote does not become local unseen.
 void* allocate(std::size_t bytes, std::size_t alignment);
 void release(Area& area, const void* pointer, std::size_t bytes);
+// For a whole block of `malloc`: it may keep its pages, and what they hold, for `allocate_again`.
+void release_block(Area& area, const void* pointer, std::size_t bytes);
+// As `allocate`; what the block holds is not stated.
+void* allocate_again(std::size_t bytes, std::size_t alignment);
+// 0 where no block begins.
 std::size_t length_of(const Area& area, const void* pointer);
-// Bytes of blocks that lie there.
+// The blocks that lie there, but for freed ones. Call it with `lock` held.
+std::vector<Segment::Block> blocks_in(const Area& area);
 std::size_t used_in(const Area& area);
 
 inline int fail(int error) {

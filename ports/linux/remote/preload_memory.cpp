@@ -26,7 +26,7 @@ using namespace consort::remote;
 using namespace consort::remote::preloaded;
 
 CONSORT_EXPORT void* malloc(std::size_t bytes) {
-    return wanted(bytes) ? allocate(bytes, page_bytes) : __libc_malloc(bytes);
+    return wanted(bytes) ? allocate_again(bytes, page_bytes) : __libc_malloc(bytes);
 }
 
 CONSORT_EXPORT void free(void* block) {
@@ -37,7 +37,7 @@ CONSORT_EXPORT void free(void* block) {
             say_once(said, "consort remote: free() of what is no allocation\n");
             std::abort();
         }
-        release(*area, block, bytes);
+        release_block(*area, block, bytes);
     } else {
         __libc_free(block);
     }
@@ -59,7 +59,7 @@ CONSORT_EXPORT void* realloc(void* block, std::size_t bytes) {
         if (!wanted(bytes)) {
             return __libc_realloc(block, bytes);
         }
-        void* made = allocate(bytes, page_bytes);
+        void* made = allocate_again(bytes, page_bytes);
         if (made != nullptr && block != nullptr) {
             std::memcpy(made, block, std::min(bytes, ::malloc_usable_size(block)));
             __libc_free(block);
@@ -68,7 +68,7 @@ CONSORT_EXPORT void* realloc(void* block, std::size_t bytes) {
     }
     const std::size_t had = length_of(*area, block);
     if (bytes == 0) {
-        release(*area, block, had);
+        release_block(*area, block, had);
         return nullptr;
     }
     const std::size_t keeps = Blocks::rounded(bytes);
@@ -81,7 +81,7 @@ CONSORT_EXPORT void* realloc(void* block, std::size_t bytes) {
     void* made = malloc(bytes);
     if (made != nullptr) {
         std::memcpy(made, block, std::min(bytes, had));
-        release(*area, block, had);
+        release_block(*area, block, had);
     }
     return made;
 }
@@ -97,7 +97,8 @@ CONSORT_EXPORT void* reallocarray(void* block, std::size_t count, std::size_t by
 
 CONSORT_EXPORT void* memalign(std::size_t alignment, std::size_t bytes) {
     const bool power = alignment != 0 && (alignment & (alignment - 1)) == 0;
-    return power && wanted(bytes) ? allocate(bytes, alignment) : __libc_memalign(alignment, bytes);
+    return power && wanted(bytes) ? allocate_again(bytes, std::max(alignment, page_bytes))
+                                  : __libc_memalign(alignment, bytes);
 }
 
 CONSORT_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {

@@ -121,16 +121,14 @@ std::string detach(std::size_t place, bool stays) {
     {
         const Held held;
         used = used_in(area);
+        blocks = blocks_in(area);
         if (used != 0 && !stays) {
             throw std::invalid_argument(std::to_string(used) + " bytes lie there, in " +
-                                        std::to_string(area.blocks.used().size()) +
+                                        std::to_string(blocks.size()) +
                                         " blocks; let their pages come home: --home");
         }
         area.closing = true;
         set_threshold();
-        for (const auto& [offset, length] : area.blocks.used()) {
-            blocks.push_back({offset, length});
-        }
     }
     if (used == 0) {
         areas.remove(place);

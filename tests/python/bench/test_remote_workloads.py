@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 from consort.errors import EnvironmentLacks
 from consort.remote import pager
-from consort_bench import remote_workloads, swap_guest
+from consort_bench import remote_workloads, swap_here
 from consort_bench.registry import Options
 from consort_bench.remote_programs import Workload, with_memory
 
@@ -25,34 +26,22 @@ SMALL = Workload("small", lambda _: [sys.executable, "-c", PROGRAM], {"blocks": 
 RANDOM = Workload("random", lambda _: [sys.executable, "-c", PROGRAM], {"accesses": "1/s"})
 
 
-def _said(jobs: list[swap_guest.Job], zram: float, file: float, mine: float) -> dict[str, Any]:
-    figure = {swap_guest.ALL_LOCAL: 9e6, swap_guest.ZRAM: zram, swap_guest.FILE: file, swap_guest.PAGER: mine}
-    return {
-        job.label: {
-            "right": True,
-            "accesses": figure[job.way],
-            "swapped_in": 7 if job.way in (swap_guest.ZRAM, swap_guest.FILE) and job.share < 100 else 0,
-        }
-        for job in jobs
-    }
-
-
 def test_rows_of_each_way_and_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_guest(*_: object) -> None:
-        raise EnvironmentLacks("no emulator", "install it")
+    def no_swap(*_: object) -> None:
+        raise EnvironmentLacks("only root may add swap", "run as root")
 
     monkeypatch.setattr(remote_workloads, "programs", lambda scale: [SMALL])
-    monkeypatch.setattr(remote_workloads, "in_a_guest", no_guest)
-    result = remote_workloads.run(Options("remote-workloads", quick=True))
+    monkeypatch.setattr(swap_here, "measured", no_swap)
+    result = remote_workloads.run(Options("remote-workloads"))
     assert [(row["where"], row["local"]) for row in result.rows] == [
         (way, share) for way in ("tcp", "shared memory") for share in remote_workloads.SHARES
     ]
     assert all(row["over_all_local"] == 1 and row["provenance"] == "measured" for row in result.rows)
     assert result.goals[0]["met"]
-    # Without a guest the goal has no value, and says why; it is not met by that.
+    # Without swap the goal has no value, and says why; it is not met by that.
     assert result.lacking
     assert result.goals[1]["met"] is None
-    assert "no emulator" in result.goals[1]["reason"]
+    assert "only root" in result.goals[1]["reason"]
     (figure,) = result.figures
     assert [each["name"] for each in figure["series"]] == ["tcp", "shared memory", "all local"]
 
@@ -61,33 +50,61 @@ def test_rows_of_each_way_and_share(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_goal_is_over_swap_where_it_swapped(
     mine: float, met: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A share in which nothing was swapped is no comparison; ratios of a guest are emulated."""
+    """A share in which nothing was swapped is no comparison; the least of the others is."""
+
+    def paged(workload: Workload) -> tuple[list[dict[str, Any]], list[bool], dict[str, Any]]:
+        whole = {"accesses": 9e6}
+        return (
+            [
+                row
+                for share, faster in ((25, 2), (50, 1), (100, 1))
+                for row in remote_workloads.rows_of(
+                    workload, "shared memory", share, {"accesses": mine * faster}, whole, "measured"
+                )
+            ],
+            [True],
+            whole,
+        )
+
+    def swapped(workload: Workload, way: str, shares: tuple[int, ...]) -> dict[int, dict[str, Any]]:
+        rate = 1e3 if way == swap_here.FILE else 2e4
+        return {
+            share: {"right": True, "accesses": rate if share < 100 else 9e9, "swapped_in": 7 * (share < 100)}
+            for share in shares
+        }
+
     monkeypatch.setattr(remote_workloads, "programs", lambda scale: [RANDOM])
-    monkeypatch.setattr(remote_workloads, "on_this_machine", lambda workload: ([], [True]))
-    monkeypatch.setattr(
-        swap_guest, "jobs_of", lambda workload, shares: [
-            swap_guest.Job(workload, 32 << 20, share, way)
-            for way in (swap_guest.ALL_LOCAL, *swap_guest.WAYS)
-            for share in (*shares, 100)
-        ]
-    )  # fmt: skip
-    monkeypatch.setattr(swap_guest, "run", lambda jobs, patience: (_said(jobs, 2e4, 1e3, mine), []))
+    monkeypatch.setattr(remote_workloads, "on_this_machine", paged)
+    monkeypatch.setattr(swap_here, "measured", swapped)
     result = remote_workloads.run(Options("remote-workloads"))
     (goal,) = (each for each in result.goals if each["name"] == "random_over_swap")
-    assert (goal["met"], goal["value"], goal["provenance"]) == (met, mine / 1e3, "emulated")
+    assert (goal["met"], goal["value"], goal["provenance"]) == (met, mine / 1e3, "measured")
     assert any("zram" in note and f"{mine / 2e4:.2f}" in note for note in result.notes)
-    assert {row["pages_swapped_in"] for row in result.rows if row["where"] == "guest: pager"} == {0}
+    assert {row["pages_swapped_in"] for row in result.rows if row["where"] == swap_here.FILE} == {0, 7}
 
 
-def test_what_the_guest_runs() -> None:
-    """A limit holds whatever is not local; the pager's environment goes before the program that it is for."""
-    jobs = [swap_guest.Job(SMALL, 8 << 20, 50, way) for way in swap_guest.WAYS]
-    zram, file, mine = (job.script() for job in jobs)
-    limit = f"limited {(4 << 20) + SMALL.beside} chroot /host"
-    assert all(limit in text for text in (zram, file, mine))
-    assert zram.startswith("swapon /dev/zram0\n") and zram.endswith("\nswapoff /dev/zram0")
-    assert file.startswith("swapon /dev/vda\n") and file.endswith("\nswapoff /dev/vda")
-    assert "swapon" not in mine and "CONSORT_REMOTE_SEGMENTS=" in mine and f"\t{4 << 20}\t" in mine
+def test_swap_has_what_the_program_has_beside_its_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways have the same memory: the share of the set, and what a run without a limit shows beside."""
+    limits: list[int | None] = []
+
+    def run(command: list[str], limit: int | None) -> tuple[dict[str, Any], int]:
+        limits.append(limit)
+        return {"set": 8 << 20, "right": True}, 11 << 20
+
+    monkeypatch.setattr(swap_here, "_swap", lambda way: nullcontext())
+    monkeypatch.setattr(swap_here, "_in_group", run)
+    found = swap_here.measured(SMALL, swap_here.FILE, (25, 50))
+    assert limits == [None, (3 << 20) + (2 << 20), (3 << 20) + (4 << 20)]
+    assert [each["swapped_in"] >= 0 for each in found.values()] == [True, True]
+
+
+def test_swap_is_refused_to_others_than_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(swap_here.os, "geteuid", lambda: 1000)
+    with pytest.raises(EnvironmentLacks, match="only root may add swap"):
+        swap_here.measured(SMALL, swap_here.FILE, (25,))
+
+
+def test_an_environment_goes_before_the_program_that_it_is_for() -> None:
     served = with_memory(["client", "server"], 1, {"LD_PRELOAD": "x", "HOME": "/"})
     assert served == ["client", "/usr/bin/env", "LD_PRELOAD=x", "server"]
 

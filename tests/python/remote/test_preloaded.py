@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -122,6 +123,30 @@ static int writes_to_what_it_may_only_read(void) {
     block[size / 2] = 'y';
     return 0;
 }
+/* A buffer for each request, as servers have; a block of calloc is zeros all the same. */
+static char *volatile buffer; /* volatile: else the compiler leaves out malloc and free */
+static int uses_buffers(void) {
+    for (int i = 1; i <= 1000; ++i) {
+        buffer = malloc(20000);
+        memset(buffer, i, 20000);
+        free(buffer);
+    }
+    char *zeros = calloc(5, 4000);
+    for (int i = 0; i < 20000; ++i)
+        if (zeros[i] != 0) return 1;
+    /* Blocks that are kept give way where there is no other room. */
+    char *all[64];
+    int count = 0;
+    while (count < 64 && (all[count] = malloc(1 << 20)) != NULL) ++count;
+    for (char *small; (small = malloc(20000)) != NULL;) ++count;
+    return count > 48 && errno == ENOMEM ? 0 : 2;
+}
+static int frees_twice(void) {
+    buffer = malloc(20000);
+    free(buffer);
+    free(buffer);
+    return 0;
+}
 #define RUN(name) if (strcmp(what, #name) == 0) return name()
 int main(int argc, char **words) {
     const char *what = argc > 1 ? words[1] : "";
@@ -136,6 +161,8 @@ int main(int argc, char **words) {
     RUN(direct);
     RUN(reads_only);
     RUN(writes_to_what_it_may_only_read);
+    RUN(uses_buffers);
+    RUN(frees_twice);
     return 99;
 }
 """
@@ -151,8 +178,10 @@ def program(server: RemoteServer) -> Path:
     return place / "program"
 
 
-def run(server: RemoteServer, faults: str, *command: str) -> subprocess.CompletedProcess[str]:
-    attach = ("--attach", "memory,size=64MiB,cache=2MiB", "--faults", faults)
+def run(
+    server: RemoteServer, faults: str, *command: str, options: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    attach = ("--attach", "memory,size=64MiB,cache=2MiB", "--faults", faults, *options)
     return server.remote("run", *attach, "--", *command, FILE=str(server.place / "file"))
 
 
@@ -179,6 +208,24 @@ def test_a_program_that(server: RemoteServer, program: Path, what: str, faults: 
 @pytest.mark.parametrize("faults", ["handler", "in-thread"])
 def test_a_write_to_what_is_only_readable(server: RemoteServer, program: Path, faults: str) -> None:
     assert run(server, faults, str(program), "writes_to_what_it_may_only_read").returncode == -11
+
+
+def test_a_buffer_for_each_request_is_no_fault_each_time(
+    server: RemoteServer, program: Path, tmp_path: Path
+) -> None:
+    """1,000 buffers of five pages beside a block of 3,072; 8,072 pages, did no block keep its own."""
+    report = tmp_path / "report.json"
+    options = ("--threshold", "16KiB", "--report", str(report))
+    done = run(server, "handler", str(program), "uses_buffers", options=options)
+    assert done.returncode == 0, done.stderr
+    counted = json.loads(report.read_text())["segments"][0]
+    assert counted["zeroed"] < 3072 + 100
+
+
+def test_a_block_that_is_freed_twice(server: RemoteServer, program: Path) -> None:
+    done = run(server, "handler", str(program), "frees_twice", options=("--threshold", "16KiB"))
+    assert done.returncode == -6
+    assert "free() of what is no allocation" in done.stderr
 
 
 def test_a_program_with_an_allocator_of_its_own(server: RemoteServer, tmp_path: Path) -> None:
