@@ -106,9 +106,9 @@ bool Pager::evict_batch() noexcept {
 
 // Takes a resident page that has no lap left: it is busy afterwards.
 bool Pager::claim(std::uint32_t page, Victims& clean, Victims& dirty) noexcept {
-    std::uint32_t word = words_[page].load(std::memory_order_seq_cst);
+    std::uint32_t word = table_[page].word.load(std::memory_order_seq_cst);
     if (Page::state(word) != PageState::resident || (word & Page::lap) != 0 ||
-        !words_[page].compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
+        !table_[page].word.compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
         return false;
     }
     // A mapped page is at home as it is.
@@ -127,7 +127,7 @@ void Pager::collect(Victims& clean, Victims& dirty) noexcept {
         if (clean.size() + dirty.size() == most_pages || !queue_.take(page)) {
             break;
         }
-        const std::uint32_t word = words_[page].load(std::memory_order_seq_cst);
+        const std::uint32_t word = table_[page].word.load(std::memory_order_seq_cst);
         switch (Page::state(word)) {
             case PageState::away:
                 // The program discarded it, or it went with a neighbour.
@@ -142,7 +142,7 @@ void Pager::collect(Victims& clean, Victims& dirty) noexcept {
             case PageState::resident:
                 if ((word & Page::lap) != 0) {
                     std::uint32_t last = word;
-                    words_[page].compare_exchange_strong(last, word & ~Page::lap, both);
+                    table_[page].word.compare_exchange_strong(last, word & ~Page::lap, both);
                     queue_.add(page);
                 } else if (!claim(page, clean, dirty)) {
                     queue_.add(page);
@@ -178,7 +178,7 @@ void Pager::write_home(Victims& dirty) noexcept {
         sources[i] = base() + dirty[i].page * page_bytes;
         // Only now that nothing can change it unseen: from here on a write takes the page back.
         dirty[i].word = Page::with(dirty[i].word & ~Page::dirty, PageState::writing);
-        words_[dirty[i].page].store(dirty[i].word, release);
+        table_[dirty[i].page].word.store(dirty[i].word, release);
     }
     const auto count = static_cast<std::uint32_t>(dirty.size());
     const Outcome outcome =
@@ -186,7 +186,8 @@ void Pager::write_home(Victims& dirty) noexcept {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
         std::uint32_t word = dirty[i].word;
-        if (!words_[dirty[i].page].compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
+        if (!table_[dirty[i].page].word.compare_exchange_strong(word, Page::with(word, PageState::busy),
+                                                                both)) {
             // The program wrote to it.
             continue;
         }
@@ -194,7 +195,7 @@ void Pager::write_home(Victims& dirty) noexcept {
             make_writable(dirty[i].page, word);
             continue;
         }
-        crcs_[dirty[i].page] = pages[i].crc;
+        table_[dirty[i].page].crc = pages[i].crc;
         dirty[kept++] = {dirty[i].page, word | Page::homed};
     }
     dirty.resize(kept);
@@ -225,8 +226,8 @@ void Pager::drop(Victims& victims) noexcept {
     }
     std::uint64_t now = counted_.evicted.load(relaxed);
     for (const Victim& each : victims) {
-        evicted_at_[each.page] = static_cast<std::uint32_t>(++now);
-        words_[each.page].store(Page::with(each.word & ~Page::dirty, PageState::away), release);
+        table_[each.page].evicted_at = static_cast<std::uint32_t>(++now);
+        table_[each.page].word.store(Page::with(each.word & ~Page::dirty, PageState::away), release);
     }
     counted_.evicted.store(now, relaxed);
     give_frames(static_cast<std::uint32_t>(victims.size()));

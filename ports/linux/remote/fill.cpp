@@ -43,7 +43,7 @@ void Pager::claim_more(Run& run, bool homed) noexcept {
     const std::uint32_t most = 1 + take_spare_frames(run.count - 1);
     run.count = 1;
     while (run.count < most && run.page(run.count) < pages_) {
-        std::atomic<std::uint32_t>& at = words_[run.page(run.count)];
+        std::atomic<std::uint32_t>& at = table_[run.page(run.count)].word;
         std::uint32_t next = at.load(acquire);
         if (Page::state(next) != PageState::away || ((next & Page::homed) != 0) != homed ||
             !at.compare_exchange_strong(next, Page::with(next, PageState::busy), both)) {
@@ -86,7 +86,7 @@ Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
     }
     for (std::uint32_t i = 0; i < claimed; ++i) {
         const std::uint32_t page = run.page(i);
-        std::uint32_t then = Page::with(words_[page].load(relaxed), PageState::away);
+        std::uint32_t then = Page::with(table_[page].word.load(relaxed), PageState::away);
         if (i < run.count) {
             then = Page::with(then, PageState::resident) | (write ? Page::dirty : 0) |
                    (mapped ? Page::homed : 0);
@@ -94,7 +94,7 @@ Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
         if (i == 0 && run.count != 0 && homed && came_back_soon(page)) {
             then |= Page::lap;
         }
-        words_[page].store(then, release);
+        table_[page].word.store(then, release);
         if (i < run.count) {
             queue_.add(page);
         }
@@ -122,7 +122,7 @@ int Pager::place(const Run& run, const Fetched& found, bool write) noexcept {
 // Fewer pages were evicted after this one than the cache holds.
 bool Pager::came_back_soon(std::uint32_t page) const noexcept {
     const auto evictions = static_cast<std::uint32_t>(counted_.evicted.load(relaxed));
-    return evictions - evicted_at_[page] < static_cast<std::uint32_t>(cache_pages_);
+    return evictions - table_[page].evicted_at < static_cast<std::uint32_t>(cache_pages_);
 }
 
 // Where the pages' content is. The run shrinks to the pages before the first prefetched one that is not
@@ -138,7 +138,7 @@ Outcome Pager::source_of(Run& run, bool homed, bool& write, Fetched& found) noex
         return why;
     }
     const auto whole = [&](std::uint32_t i) {
-        return page_crc(found.data + i * found.step) == crcs_[run.page(i)];
+        return page_crc(found.data + i * found.step) == table_[run.page(i)].crc;
     };
     for (std::uint32_t i = 0; i < run.count; ++i) {
         if (whole(i)) {
@@ -199,7 +199,7 @@ void Pager::prefetch_some(const std::vector<std::uint32_t>& pages) noexcept {
         while (end < pages.size() && end - i < most_pages && pages[end] == pages[end - 1] + 1) {
             ++end;
         }
-        std::uint32_t word = first < pages_ ? words_[first].load(acquire) : 0;
+        std::uint32_t word = first < pages_ ? table_[first].word.load(acquire) : 0;
         if (first >= pages_ || Page::state(word) != PageState::away) {
             ++i;
             continue;
@@ -207,7 +207,7 @@ void Pager::prefetch_some(const std::vector<std::uint32_t>& pages) noexcept {
         if (take_spare_frames(1) == 0) {
             return;  // the cache is full: what comes now would push out what came before
         }
-        if (!words_[first].compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
+        if (!table_[first].word.compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
             give_frames(1);
             continue;
         }

@@ -30,12 +30,21 @@ struct Page {
     }
 };
 
+// All of it lies together: what one processor wrote is fetched by another in whole cache lines, and a fault
+// needs each of these.
+struct PageEntry {
+    std::atomic<std::uint32_t> word{0};
+    // Of what a homed page holds at home; and when it was last evicted, in evictions.
+    std::uint32_t crc = 0;
+    std::uint32_t evicted_at = 0;
+    std::atomic<bool> queued{false};
+};
+
 // Pages in the order in which they became resident. Any thread adds, in a signal handler, too; the evicting
 // thread alone takes. A page is in it at most once, so that it never overflows.
 class ResidentQueue {
   public:
-    explicit ResidentQueue(std::uint32_t pages)
-        : queued_(new std::atomic<std::uint8_t>[pages]()), slots_(nullptr) {
+    ResidentQueue(PageEntry* table, std::uint32_t pages) : table_(table) {
         std::uint64_t capacity = 1;
         while (capacity < pages) {
             capacity *= 2;
@@ -45,7 +54,7 @@ class ResidentQueue {
     }
 
     void add(std::uint32_t page) noexcept {
-        if (queued_[page].exchange(1, std::memory_order_acq_rel) == 0) {
+        if (!table_[page].queued.exchange(true, std::memory_order_acq_rel)) {
             const std::uint64_t place = tail_.fetch_add(1, std::memory_order_relaxed);
             slots_[place & mask_].store(page + 1, std::memory_order_release);
         }
@@ -60,16 +69,17 @@ class ResidentQueue {
         ++head_;
         page = found - 1;
         // Before the taker looks at the page: one that becomes resident after that look adds itself again.
-        queued_[page].store(0, std::memory_order_seq_cst);
+        table_[page].queued.store(false, std::memory_order_seq_cst);
         return true;
     }
 
   private:
-    std::unique_ptr<std::atomic<std::uint8_t>[]> queued_;
+    PageEntry* table_;
     std::unique_ptr<std::atomic<std::uint32_t>[]> slots_;
     std::uint64_t mask_ = 0;
-    std::atomic<std::uint64_t> tail_{0};
-    std::uint64_t head_ = 0;
+    // Apart: the one is written by faults, the other by the evicting thread.
+    alignas(64) std::atomic<std::uint64_t> tail_{0};
+    alignas(64) std::uint64_t head_ = 0;
 };
 
 }  // namespace consort::remote

@@ -60,10 +60,8 @@ Pager::Pager(const PagerOptions& options, std::unique_ptr<Transport> transport, 
       transport_(std::move(transport)),
       memory_(options.bytes, options.faults, shared_memory(options, *transport_)),
       pages_(static_cast<std::uint32_t>(options.bytes / page_bytes)),
-      words_(new std::atomic<std::uint32_t>[pages_]()),
-      crcs_(new std::uint32_t[pages_]()),
-      evicted_at_(new std::uint32_t[pages_]()),
-      queue_(pages_),
+      table_(new PageEntry[pages_]),
+      queue_(table_.get(), pages_),
       cache_pages_(static_cast<std::int64_t>(options.cache_bytes / page_bytes)),
       low_(std::min<std::int64_t>(std::max<std::int64_t>(128, cache_pages_ / 32), cache_pages_ / 4)),
       high_(2 * low_),
@@ -132,7 +130,7 @@ void Pager::stop() noexcept {
 bool Pager::serve(std::uintptr_t address, bool write) noexcept {
     const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(base());
     const auto page = static_cast<std::uint32_t>(offset / page_bytes);
-    std::atomic<std::uint32_t>& at = words_[page];
+    std::atomic<std::uint32_t>& at = table_[page].word;
     Patience patience;
     for (;;) {
         std::uint32_t word = at.load(acquire);
@@ -197,7 +195,7 @@ void Pager::make_writable(std::uint32_t page, std::uint32_t word) noexcept {
         error != 0 && !settled_.load(acquire)) {
         lose(Outcome::out_of_memory);
     }
-    words_[page].store(Page::with(word, PageState::resident) | Page::dirty, release);
+    table_[page].word.store(Page::with(word, PageState::resident) | Page::dirty, release);
     queue_.add(page);
 }
 
@@ -321,21 +319,21 @@ void Pager::discard(std::size_t offset, std::size_t length) noexcept {
         memory_.drop((end - claimed) * page_bytes, claimed * page_bytes);
         clear_home(end - claimed, claimed);
         for (std::uint32_t i = end - claimed; i < end; ++i) {
-            words_[i].store(static_cast<std::uint32_t>(PageState::away), release);
+            table_[i].word.store(static_cast<std::uint32_t>(PageState::away), release);
         }
         give_frames(claimed);
         claimed = 0;
     };
     for (std::uint32_t page = first; page < last;) {
-        std::uint32_t word = words_[page].load(acquire);
+        std::uint32_t word = table_[page].word.load(acquire);
         const PageState state = Page::state(word);
         if (state == PageState::busy || state == PageState::writing) {
             // The evicting thread reads a page that it writes home: it must stay.
             drop_claimed(page);
             ::sched_yield();
         } else if (state == PageState::away) {
-            if (words_[page].compare_exchange_strong(word, static_cast<std::uint32_t>(PageState::away),
-                                                     both)) {
+            if (table_[page].word.compare_exchange_strong(word, static_cast<std::uint32_t>(PageState::away),
+                                                          both)) {
                 drop_claimed(page);
                 if ((word & Page::homed) != 0) {
                     clear_home(page, 1);
@@ -345,7 +343,7 @@ void Pager::discard(std::size_t offset, std::size_t length) noexcept {
                 }
                 ++page;
             }
-        } else if (words_[page].compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
+        } else if (table_[page].word.compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
             ++claimed;
             ++page;
         }

@@ -124,10 +124,7 @@ class Pager {
     std::unique_ptr<Transport> transport_;
     UserFault memory_;
     std::uint32_t pages_;
-    std::unique_ptr<std::atomic<std::uint32_t>[]> words_;
-    // Of what each homed page holds at home; and when it was last evicted, in evictions.
-    std::unique_ptr<std::uint32_t[]> crcs_;
-    std::unique_ptr<std::uint32_t[]> evicted_at_;
+    std::unique_ptr<PageEntry[]> table_;
     ResidentQueue queue_;
     std::int64_t cache_pages_;
     std::int64_t low_;   // free pages below which the evicting thread works

@@ -48,7 +48,7 @@ bool Pager::settle(const std::vector<Range>& ranges) noexcept {
 bool Pager::bring_to_stay(std::uint32_t page, std::uint32_t end) noexcept {
     Patience patience;
     for (;;) {
-        std::uint32_t word = words_[page].load(acquire);
+        std::uint32_t word = table_[page].word.load(acquire);
         const PageState state = Page::state(word);
         if (state == PageState::resident) {
             return true;
@@ -62,7 +62,7 @@ bool Pager::bring_to_stay(std::uint32_t page, std::uint32_t end) noexcept {
         }
         // No handler of the program may touch what this thread is bringing.
         const Quiet quiet;
-        if (!words_[page].compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
+        if (!table_[page].word.compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
             continue;
         }
         free_.fetch_sub(1, both);
