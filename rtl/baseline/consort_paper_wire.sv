@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // The paper's link in one direction, for simulation: a rate and a latency, nothing is lost, and back-pressure reaches back.
 // Interface: a stream in and one out; rate and latency from the simulation.
-// Parameters: MaxLatency, a power of two.
+// Parameters: PhyWidth; MaxLatency, a power of two.
 // Throughput: as the simulation says.
 // Latency: as the simulation says.
 // Assumes: nothing.
 // Held by: tests/rtl/test_paper_packets.py.
-module consort_paper_wire
-  import consort_remote_pkg::*;
-#(
+module consort_paper_wire #(
+    parameter int unsigned PhyWidth = 128,
     parameter int unsigned MaxLatency = 1024  // a power of two
 ) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
-    input  logic [15:0]          rate_i,      // beats a cycle, of 65536; 0 is one each cycle
+    input  logic [15:0]          rate_i,      // words a cycle, of 65536; 0 is one each cycle
     input  logic [ 9:0]          latency_i,   // 0: what goes in comes out in the same cycle
-    input  logic [BeatWidth-1:0] tx_i,
+    input  logic [ PhyWidth-1:0] tx_i,
     input  logic                 tx_valid_i,
     output logic                 tx_ready_o,
-    output logic [BeatWidth-1:0] rx_o,
+    output logic [ PhyWidth-1:0] rx_o,
     output logic                 rx_valid_o,
     input  logic                 rx_ready_i,
-    output logic [63:0]          beats_o      // taken
+    output logic [63:0]          words_o      // taken
 );
   localparam int unsigned Ptr = $clog2(MaxLatency);
 
   logic [16:0] budget_q;
   logic [Ptr-1:0] write_q, read_q;
-  logic [BeatWidth-1:0] line[MaxLatency];
+  logic [PhyWidth-1:0] line[MaxLatency];
   logic [63:0] due[MaxLatency], now_q;
   logic [Ptr:0] used_q;
   logic serves, takes, gives;
@@ -47,12 +46,12 @@ module consort_paper_wire
       read_q <= '0;
       now_q <= '0;
       used_q <= '0;
-      beats_o <= '0;
+      words_o <= '0;
     end else begin
       // What is once offered stays; beyond that a slot that is not used is lost.
       if (!budget_q[16] || takes) budget_q <= {1'b0, budget_q[15:0]} + {1'b0, rate_i};
       now_q <= now_q + 1'b1;
-      beats_o <= beats_o + 64'(takes);
+      words_o <= words_o + 64'(takes);
       if (latency_i != '0) begin
         write_q <= write_q + Ptr'(takes);
         read_q  <= read_q + Ptr'(gives);

@@ -48,8 +48,11 @@ module consort_cblock
   if (Links < 1 || Links > 4) begin : gen_check_links
     $error("cblock: Links must be 1 to 4");
   end
-  if (AddrWidth < OffsetWidth + $bits(handle_t) || AddrWidth > 44) begin : gen_check_addresses
+  if (AddrWidth < LowWidth + $bits(handle_t) || AddrWidth > 44) begin : gen_check_addresses
     $error("cblock: addresses must be of 36 to 44 bits");
+  end
+  if (OffsetWidth > AddrWidth || OffsetWidth > 38) begin : gen_check_offsets
+    $error("cblock: offsets must be of 38 bits at most, and no wider than addresses");
   end
   if (Credits < 288 || Credits > MaxCredits) begin : gen_check_credits
     $error("cblock: Credits must be 288 to 400");

@@ -2,6 +2,9 @@
 // The cBlock's egress controller and switch of one link: requests of all ports, taken in turn, into frames. A read that finds
 // everything idle goes into its frame at once; while a frame is on its way the next one is gathered.
 //
+// Where offsets have more than 28 bits the upper ones of a frame's requests go into its first unit, if any of them is not 0, or with a
+// lone read into its header.
+//
 // While the link is down everything is taken and dropped: its tags are answered with errors where they are kept.
 // Interface: req_* are sources: reads and writes of each port; unit_* their data; frame_* to the link.
 // Parameters: Ports.
@@ -40,11 +43,11 @@ module consort_request_framer
   localparam logic [5:0] GatherUnits = 6'd16;
 
   // Two banks: one is gathered, one is sent. Requests beside the first lie in pairs, as they go into units.
-  localparam int unsigned Pairs = (MaxRequests + 1) / 2;
-  localparam int unsigned Slots = MaxRequests + 1;
+  localparam int unsigned Pairs = (MostRequests + 1) / 2;
+  localparam int unsigned Slots = MostRequests + 1;
   request_t first_q;
-  request_t even[2*Pairs];
-  request_t odd[2*Pairs];
+  short_t even[2*Pairs];
+  short_t odd[2*Pairs];
   logic [PortWidth-1:0] port_of_write[2*Slots];
 
   // ---- Gathering ----
@@ -136,10 +139,34 @@ module consort_request_framer
   always_ff @(posedge clk_i) begin
     if (takes) begin
       if (!some_q) first_q <= chosen;
-      if (extra[0]) odd[{fill_q, extra[3:1]}] <= chosen;
-      else even[{fill_q, extra[3:1]}] <= chosen;
+      if (extra[0]) odd[{fill_q, extra[3:1]}] <= short_of(chosen);
+      else even[{fill_q, extra[3:1]}] <= short_of(chosen);
       if (takes_write) port_of_write[{fill_q, writes_q}] <= chosen_port;
     end
+  end
+
+  // ---- Upper bits of offsets ----
+
+  logic highs;                            // some of the bank that is closed
+  logic [BeatWidth-1:0] highs_of_frame;   // of the frame that is sent
+
+  if (HighWidth > 0) begin : gen_high
+    logic [BeatWidth-1:0] filled_q, sent_q;
+    logic some_high_q;
+    always_ff @(posedge clk_i) begin
+      if (takes) begin
+        if (!some_q) filled_q <= BeatWidth'(high_of(chosen));
+        else filled_q[HighWidth*count_q+:HighWidth] <= high_of(chosen);
+        some_high_q <= (some_high_q && some_q) || high_of(chosen) != '0;
+      end
+      if (closes) sent_q <= filled_q;
+    end
+    // A read alone in its frame has them in the header.
+    assign highs = some_high_q && (count_q != 5'd1 || data_q != '0);
+    assign highs_of_frame = sent_q;
+  end else begin : gen_low
+    assign highs = 1'b0;
+    assign highs_of_frame = '0;
   end
 
   // ---- The frame ----
@@ -161,14 +188,16 @@ module consort_request_framer
 
   always_ff @(posedge clk_i) begin
     if (!frame_valid_q) begin
-      frame_meta_q  <= some_q ? {extra[3:0], 4'd0, first_q} : {8'd0, chosen};
-      frame_units_q <= some_q ? (count_q >> 1) + data_q : '0;
+      frame_meta_q  <= !some_q ? lone_read(chosen) : HighWidth > 0 && count_q == 5'd1 && data_q == '0 ? lone_read(first_q) :
+          {extra[3:0], 3'd0, highs, short_of(first_q)};
+      frame_units_q <= some_q ? (count_q >> 1) + data_q + 5'(highs) : '0;
     end
   end
 
   // ---- Its units ----
 
   logic unit_push, unit_room, data_valid, pairs_now_q, half_pair_q, last_pair_q, data_last_q, data_some_q;
+  logic highs_now_q, pairs_some_q;
   logic [4:0] pairs_left_q, data_left_q;
   logic [2:0] pair_q;
   logic [3:0] slot_q;
@@ -178,7 +207,7 @@ module consort_request_framer
 
   assign port = Ports > 1 ? port_of_write[{~fill_q, slot_q}] : '0;
   assign pair = {
-    half_pair_q && last_pair_q ? request_t'('0) : odd[{~fill_q, pair_q}], even[{~fill_q, pair_q}]
+    half_pair_q && last_pair_q ? short_t'('0) : odd[{~fill_q, pair_q}], even[{~fill_q, pair_q}]
   };
 
   always_comb begin
@@ -191,17 +220,19 @@ module consort_request_framer
         data = unit_i[i];
         data_valid = unit_valid_i[i];
         data_ends = unit_last_i[i];
-        unit_ready_o[i] = sending_q && !pairs_now_q && unit_room;
+        unit_ready_o[i] = sending_q && !highs_now_q && !pairs_now_q && unit_room;
       end
     end
   end
-  assign unit = pairs_now_q ? pair : data;
-  assign unit_push = sending_q && (pairs_now_q || data_valid);
+  assign unit = highs_now_q ? highs_of_frame : pairs_now_q ? pair : data;
+  assign unit_push = sending_q && (highs_now_q || pairs_now_q || data_valid);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       sending_q <= 1'b0;
+      highs_now_q <= 1'b0;
       pairs_now_q <= 1'b0;
+      pairs_some_q <= 1'b0;
       pair_q <= '0;
       pairs_left_q <= '0;
       last_pair_q <= 1'b0;
@@ -212,7 +243,9 @@ module consort_request_framer
       slot_q <= '0;
     end else if (closes) begin
       sending_q <= count_q != 5'd1 || data_q != '0;
-      pairs_now_q <= count_q != 5'd1;
+      highs_now_q <= highs;
+      pairs_now_q <= count_q != 5'd1 && !highs;
+      pairs_some_q <= count_q != 5'd1;
       pair_q <= '0;
       pairs_left_q <= count_q >> 1;
       last_pair_q <= count_q >> 1 == 5'd1;
@@ -222,7 +255,10 @@ module consort_request_framer
       data_some_q <= data_q != '0;
       slot_q <= '0;
     end else if (unit_push && unit_room) begin
-      if (pairs_now_q) begin
+      if (highs_now_q) begin
+        highs_now_q <= 1'b0;
+        pairs_now_q <= pairs_some_q;
+      end else if (pairs_now_q) begin
         pair_q <= pair_q + 3'd1;
         pairs_left_q <= pairs_left_q - 5'd1;
         last_pair_q <= pairs_left_q == 5'd2;

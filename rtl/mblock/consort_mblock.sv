@@ -59,6 +59,9 @@ module consort_mblock
   if (Credits < 288 || Credits > MaxCredits) begin : gen_check_credits
     $error("mblock: Credits must be 288 to 400");
   end
+  if (OffsetWidth > AddrWidth || OffsetWidth > 38) begin : gen_check_offsets
+    $error("mblock: offsets must be of 38 bits at most, and no wider than addresses");
+  end
   if (Segments < 1 || Segments > 16) begin : gen_check_segments
     $error("mblock: Segments must be 1 to 16");
   end

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's ingress controller of one link: frames into single requests, each with the segment that it names. The segment is
 // read a cycle before the request shows, and stays what it was then: a request that shows is under way.
+//
+// Where offsets have more than 28 bits, a frame whose first unit has their upper bits is taken together with that unit.
 // Interface: frame_* and unit_* from the link; request_* with its segment and data_* to the issuer.
 // Parameters: Segments.
 // Throughput: a request a cycle; of a pair of requests one in each of two cycles.
@@ -37,34 +39,53 @@ module consort_request_splitter
     input  logic                 data_idle_i       // no request that was taken wants any
 );
   request_meta_t meta, arrives;
-  request_t pushed, queued, looked;
+  request_t pushed, queued, arrived, looked;
   logic [4:0] units_q, pairs_q;  // of the frame at hand, to come; those of requests in pairs come first
   logic at_head, at_pairs, odd_q;
   logic push, queue_ready, queue_empty, queue_valid, direct, free, drops;
+  logic highs;  // the frame that shows brings the upper bits of its offsets in a unit, which shows too
+  logic lone;   // the frame that shows is a read, and all of it
+  logic head_ready;
+  logic [BeatWidth-1:0] highs_q;  // of the requests that are to come, the next one's lowest
 
   assign meta = request_meta_t'(frame_meta_i);
+  if (HighWidth > 0) begin : gen_high
+    assign lone = frame_units_i == '0;
+    assign highs = meta.highs && !lone;
+    always_ff @(posedge clk_i) begin
+      if (at_head) highs_q <= highs ? unit_i >> HighWidth : '0;
+      else if (at_pairs && push && queue_ready) highs_q <= highs_q >> HighWidth;
+    end
+  end else begin : gen_low
+    logic unused;
+    assign unused = &{1'b0, meta.highs};
+    assign lone = 1'b0;
+    assign highs = 1'b0;
+    assign highs_q = '0;
+  end
   assign at_head = units_q == '0;
   assign at_pairs = pairs_q != '0 && !at_head;
-  assign frame_ready_o = at_head && queue_ready;
+  assign head_ready = at_head && queue_ready && (!highs || unit_valid_i);
+  assign frame_ready_o = head_ready;
   // Units that no request of their frame wants: its sender counts wrongly.
   assign drops = !at_head && !at_pairs && queue_empty && !request_valid_o && data_idle_i;
-  assign unit_ready_o = data_taken_i || (odd_q && queue_ready) || drops;
+  assign unit_ready_o = data_taken_i || (odd_q && queue_ready) || drops || (highs && head_ready && frame_valid_i);
   // A write that wants data while requests of a frame wait for room is of a frame before that one: its data do not come.
   assign data_none_o = at_head || (at_pairs && !queue_ready);
   assign data_valid_o = unit_valid_i && !at_head && !at_pairs && !drain_i;
 
   // A frame's first request goes past the queue where nothing waits.
-  assign direct = !request_valid_o && queue_empty && !frame_waited_i;
+  assign direct = !request_valid_o && queue_empty && !frame_waited_i && !highs;
   assign free = !request_valid_o || request_taken_i;
 
   always_comb begin
-    pushed = meta.first;
-    push = at_head && frame_valid_i && !direct;
+    pushed = lone ? lone_read_of(meta) : request_from(meta.first, highs ? unit_i[HighBits-1:0] : '0);
+    push = at_head && frame_valid_i && !direct && (!highs || unit_valid_i);
     if (odd_q) begin
-      pushed = request_t'(unit_i[127:64]);
+      pushed = request_from(short_t'(unit_i[127:64]), highs_q[HighBits-1:0]);
       push = pushed.op != OpNone;
     end else if (at_pairs) begin
-      pushed = request_t'(unit_i[63:0]);
+      pushed = request_from(short_t'(unit_i[63:0]), highs_q[HighBits-1:0]);
       push = unit_valid_i;
     end
   end
@@ -86,7 +107,8 @@ module consort_request_splitter
   );
 
   assign arrives = request_meta_t'(arriving_meta_i);
-  assign looked = queue_valid ? queued : arrives.first;
+  assign arrived = lone ? lone_read_of(arrives) : request_from(arrives.first, '0);
+  assign looked = queue_valid ? queued : arrived;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) request_valid_o <= 1'b0;
@@ -97,7 +119,7 @@ module consort_request_splitter
   always_ff @(posedge clk_i) begin
     if (free) begin
       request_o <= looked;
-      legal_o <= queue_valid ? legal(queued) : legal(arrives.first);
+      legal_o <= queue_valid ? legal(queued) : legal(arrived);
       segment_o <= segments_i[looked.handle.index];
     end
   end
@@ -112,8 +134,8 @@ module consort_request_splitter
       pairs_q <= '0;
       odd_q   <= 1'b0;
     end else if (at_head) begin
-      if (frame_valid_i && queue_ready) begin
-        units_q <= frame_units_i;
+      if (frame_valid_i && head_ready) begin
+        units_q <= frame_units_i - 5'(highs);
         pairs_q <= ({1'b0, meta.extra} + 5'd1) >> 1;
       end
     end else begin

@@ -174,7 +174,14 @@ package consort_remote_pkg;
   // A frame of U units of 128 bits is U + 1 beats: header (64 bits), units, tail (64 bits), one after the other. So every
   // unit lies half a beat further up, whatever the frame holds.
 
-  localparam int unsigned MaxUnits = consort_config_pkg::MaxUnits;
+  // Of an offset 28 bits have a place in a request of 64 bits. The bits above them, where a build has such, go beside the requests
+  // (request_meta_t).
+  localparam int unsigned OffsetWidth = consort_config_pkg::OffsetWidth;
+  localparam int unsigned LowWidth = OffsetWidth < 28 ? OffsetWidth : 28;
+  localparam int unsigned HighWidth = OffsetWidth - LowWidth;
+  localparam int unsigned HighBits = HighWidth > 0 ? HighWidth : 1;
+
+  localparam int unsigned MaxUnits = consort_config_pkg::MaxUnits + (HighWidth > 0 ? 1 : 0);
   localparam int unsigned MetaWidth = 72;  // of the frame's content: 40 bits in the header, 32 in the tail
 
   typedef enum logic [2:0] {
@@ -219,7 +226,8 @@ package consort_remote_pkg;
   endfunction
 
   // What a control frame after a ResyncBeat tells the other end.
-  localparam logic [7:0] LinkVersion = 8'd2;  // of what is on the wire
+  // Of what is on the wire. Ends whose offsets have unlike widths do not come up with each other.
+  localparam logic [7:0] LinkVersion = 8'd2 + 8'(16 * HighWidth);
   typedef struct packed {
     logic [39:0] zero;
     logic [7:0]  version;
@@ -282,7 +290,6 @@ package consort_remote_pkg;
   localparam int unsigned TagWidth = consort_config_pkg::TagWidth;
   localparam int unsigned PortWidth = 2;  // upper bits of a tag: the port of the cBlock
   localparam int unsigned IndexWidth = TagWidth - PortWidth;
-  localparam int unsigned OffsetWidth = consort_config_pkg::OffsetWidth;
 
   typedef enum logic [1:0] {
     OpNone        = 2'd0,
@@ -296,7 +303,6 @@ package consort_remote_pkg;
     logic [3:0] index;
   } handle_t;
 
-  // 64 bits.
   typedef struct packed {
     logic                   modifiable;  // AxCACHE[1]: normal memory, or a device
     logic [2:0]             prot;
@@ -309,6 +315,54 @@ package consort_remote_pkg;
     logic [TagWidth-1:0]    tag;
     op_e                    op;
   } request_t;
+
+  // Its 64 bits on the link.
+  typedef struct packed {
+    logic                modifiable;
+    logic [2:0]          prot;
+    logic                more;
+    logic [1:0]          burst;
+    logic [2:0]          size;
+    logic [7:0]          len;
+    logic [LowWidth-1:0] offset;
+    handle_t             handle;
+    logic [TagWidth-1:0] tag;
+    op_e                 op;
+  } short_t;
+
+  function automatic short_t short_of(request_t of);
+    return '{
+        modifiable: of.modifiable,
+        prot: of.prot,
+        more: of.more,
+        burst: of.burst,
+        size: of.size,
+        len: of.len,
+        offset: of.offset[LowWidth-1:0],
+        handle: of.handle,
+        tag: of.tag,
+        op: of.op
+    };
+  endfunction
+
+  function automatic logic [HighBits-1:0] high_of(request_t of);
+    return HighBits'({1'b0, of.offset} >> LowWidth);
+  endfunction
+
+  function automatic request_t request_from(short_t of, logic [HighBits-1:0] high);
+    return '{
+        modifiable: of.modifiable,
+        prot: of.prot,
+        more: of.more,
+        burst: of.burst,
+        size: of.size,
+        len: of.len,
+        offset: OffsetWidth'({high, of.offset}),
+        handle: of.handle,
+        tag: of.tag,
+        op: of.op
+    };
+  endfunction
 
   // What a port asks for with an address.
   function automatic request_t request_of(axi_a_t a, op_e op, logic [TagWidth-1:0] tag, handle_t handle,
@@ -349,13 +403,33 @@ package consort_remote_pkg;
     return legal && of.size <= 3'd4 && of.op != OpNone;
   endfunction
 
-  localparam int unsigned MaxRequests = 15;  // in a frame
+  localparam int unsigned MostRequests = 15;  // in a frame, of any build
+  localparam int unsigned MaxRequests = HighWidth * MostRequests > BeatWidth ? BeatWidth / HighBits : MostRequests;
 
   typedef struct packed {
     logic [3:0] extra;  // requests in the frame beside this one
-    logic [3:0] zero;
-    request_t   first;
+    logic [2:0] zero;
+    logic       highs;  // the frame's first unit has the upper bits of its requests' offsets, in their order; else they are 0
+    short_t     first;
   } request_meta_t;
+
+  // A frame without units has one request, a read. Where offsets have upper bits, those are in place of what such a frame need not say.
+  localparam int unsigned LoneWidth = 10;
+  function automatic logic [MetaWidth-1:0] lone_read(request_t of);
+    short_t read;
+    logic [LoneWidth-1:0] high;
+    read = short_of(of);
+    high = LoneWidth'(high_of(of));
+    if (HighWidth > 0) read.op = op_e'(high[1:0]);
+    return MetaWidth'({high[9:2], read});
+  endfunction
+
+  function automatic request_t lone_read_of(request_meta_t of);
+    short_t read;
+    read = of.first;
+    read.op = OpRead;
+    return request_from(read, HighBits'({of.extra, of.zero, of.highs, of.first.op}));
+  endfunction
 
   typedef enum logic [1:0] {
     RspNone  = 2'd0,
@@ -408,7 +482,10 @@ package consort_remote_pkg;
 
   // Units of them, where the messages share frames as well; with what a receiver keeps free.
   function automatic int unsigned request_units(int unsigned ports, int unsigned credits);
-    return ports * credits + (ports * 2 ** IndexWidth + messages_of(ports, credits) + 1) / 2 + 3 * MaxUnits;
+    int unsigned requests, highs;
+    requests = ports * 2 ** IndexWidth + messages_of(ports, credits);
+    highs = HighWidth > 0 ? requests : 0;  // each of them in a frame of its own
+    return ports * credits + (requests + 1) / 2 + highs + 3 * MaxUnits;
   endfunction
 
   // Frames of answers without data: each tag has one.

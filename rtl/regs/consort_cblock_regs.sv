@@ -201,7 +201,7 @@ module consort_cblock_regs
 
   assign values[0] = CblockIdReset;
   assign places[0] = CblockId;
-  assign values[1] = {8'd0, 8'(Windows), 8'(Links), 8'(Ports)};
+  assign values[1] = {8'(HighWidth), 8'(Windows), 8'(Links), 8'(Ports)};
   assign places[1] = CblockShape;
   assign values[2] = 32'(enable_o);
   assign places[2] = CblockEnable;

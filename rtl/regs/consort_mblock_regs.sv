@@ -176,7 +176,7 @@ module consort_mblock_regs
 
   assign values[0] = MblockIdReset;
   assign places[0] = MblockId;
-  assign values[1] = {8'd0, 8'(Segments), 8'(Links), 8'(Memories)};
+  assign values[1] = {8'(HighWidth), 8'(Segments), 8'(Links), 8'(Memories)};
   assign places[1] = MblockShape;
   assign values[2] = 32'(enable_o);
   assign places[2] = MblockEnable;

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps a top module to the cells of UltraScale+ with Yosys, in the environment of the hardware tools.
+"""Maps a top module to the cells of a device with Yosys, in the environment of the hardware tools.
 
 synthesize.py FLOW TOP OUT.json NAME=VALUE... FILE.sv...
 
-FLOW is `fewest-levels`, which makes every path as short in LUTs as it can, or `default`: synth_xilinx as it is.
-Beside OUT.json it writes OUT.json.sta, the slowest path by the cells' delays alone.
+FLOW is `fewest-levels`, which makes every path as short in LUTs as it can, or `default`: synth_xilinx as it is, both for
+UltraScale+; or `ecp5`: synth_ecp5 as it is. Beside OUT.json it writes OUT.json.sta, the slowest path by the cells' delays alone
+(none for `ecp5`, whose cells' delays Yosys does not have).
 """
 
 import sys
@@ -43,6 +44,7 @@ fewest_levels = (
     "flatten",
     "opt_clean",
 )
-flows = {"fewest-levels": fewest_levels, "default": (mapped,)}
-for command in (*read, *flows[flow], f"tee -q -o {out}.sta sta", f"write_json {out}"):
+flows = {"fewest-levels": fewest_levels, "default": (mapped,), "ecp5": (f"synth_ecp5 -noiopad -top {top}",)}
+timing = (f"tee -q -o {out}.sta sta",) if flow != "ecp5" else ()
+for command in (*read, *flows[flow], *timing, f"write_json {out}"):
     libyosys.run_pass(command, design)

@@ -23,11 +23,15 @@
 #ifndef ID_WIDTH
 #define ID_WIDTH 16
 #endif
+#ifndef OFFSET_WIDTH
+#define OFFSET_WIDTH 28
+#endif
 
 namespace sim {
 
 constexpr unsigned kAddrWidth = ADDR_WIDTH;
 constexpr unsigned kIdWidth = ID_WIDTH;
+constexpr unsigned kOffsetWidth = OFFSET_WIDTH;
 
 // xorshift: the same stream on every machine for a seed.
 class Random {

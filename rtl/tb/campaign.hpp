@@ -27,13 +27,18 @@ class Campaign {
 
   private:
     static constexpr unsigned kFaults = 12;  // of a mode in a round
-    static constexpr unsigned kDownAfter = 4096, kAnswerAfter = 3000;
+    // Registers of times. Most cycles of a fault that ends accesses pass with waiting for these, so most
+    // rounds have short ones then. What the link mends needs those that let a frame be lost several times.
+    struct Times {
+        unsigned ack_timeout, down_after, answer_after;
+    };
+    static constexpr Times kLong{1024, 4096, 3000}, kShort{256, 1200, 1500};
     struct Mode {
         const char* name;
         Phy phy{};
         // Begins and ends a fault that ends accesses with errors; null where the link mends what happens.
         void (*fault)(Pair& pair, bool on) = nullptr;
-        void (*reset)(Pair& pair) = nullptr;  // of one block, while nothing is under way
+        void (*reset)(Pair& pair, const Times& times) = nullptr;  // of one block, while nothing is under way
         std::uint64_t finished = 0, errors = 0, faults = 0;
     };
     static unsigned long long say(std::uint64_t value) { return value; }
@@ -47,30 +52,35 @@ class Campaign {
     static void stuck_back(Pair& pair, bool on) { pair.top().stuck_i[1] = on ? 77 : 0; }
     static void no_answers(Pair& pair, bool on) { pair.memories[0].answers = !on; }
     static void takes_nothing(Pair& pair, bool on) { pair.memories[0].takes = !on; }
-    static void reset(Pair& pair, bool cblock) {
+    static void reset(Pair& pair, bool cblock, const Times& times) {
         (cblock ? pair.top().c_reset_i : pair.top().m_reset_i) = 1;
         for (unsigned i = 0; i < 3; ++i) pair.cycle();
         (cblock ? pair.top().c_reset_i : pair.top().m_reset_i) = 0;
         for (unsigned l = 0; l < kLinks; ++l)
             for (unsigned p = 0; p < kPorts; ++p) pair.open(p, l, p, 0, true, true);
-        set_times(pair);
+        set_times(pair, times);
         pair.write_all(cblock, 0x008, (1U << kLinks) - 1);
         // The end that was not reset finds out in its time.
-        for (unsigned i = 0; i < 4 * kDownAfter; ++i) pair.cycle();
+        for (unsigned i = 0; i < 4 * times.down_after; ++i) pair.cycle();
     }
-    static void set_times(Pair& pair) {
-        pair.write_all(true, 0x014, kDownAfter);
-        pair.write_all(false, 0x014, kDownAfter);
-        pair.write_all(false, 0x018, kAnswerAfter);
+    static void set_times(Pair& pair, const Times& times) {
+        for (const bool cblock : {true, false}) {
+            pair.write_all(cblock, 0x010, times.ack_timeout);
+            pair.write_all(cblock, 0x014, times.down_after);
+        }
+        pair.write_all(false, 0x018, times.answer_after);
     }
 
     void round(std::uint64_t seed) {
-        const unsigned pause = rounds_ % 3 * 10;
+        const unsigned pause = random_.below(3) * 10;
+        const Times& times = random_.chance(75) ? kShort : kLong;
         Pair pair({.latency = 17}, {.latency = 12, .spread = 30, .pause_percent = pause}, pause, seed);
         pair.bring_up();
-        set_times(pair);
         Traffic traffic(pair, seed);
+        traffic.short_bursts = random_.chance(70);
         for (Mode& mode : modes_) {
+            const bool mends = mode.fault == nullptr && mode.reset == nullptr;
+            set_times(pair, mends ? kLong : times);
             const auto finished = traffic.finished;
             const auto errors = traffic.errors;
             Phy phy = mode.phy;
@@ -78,7 +88,7 @@ class Campaign {
             pair.set(phy);
             const auto corrupted = pair.corrupted();
             for (unsigned i = 0; i < kFaults; ++i) {
-                feed(pair, traffic, 1500 + random_.below(1500));
+                feed(pair, traffic, 6000 + random_.below(6000));
                 if (mode.fault != nullptr) {
                     traffic.errors_allowed = true;
                     mode.fault(pair, true);
@@ -90,7 +100,7 @@ class Campaign {
                     traffic.renew();
                 } else if (mode.reset != nullptr) {
                     traffic.rest();
-                    mode.reset(pair);
+                    mode.reset(pair, times);
                     restored(pair);
                 }
                 mode.faults += mode.fault != nullptr || mode.reset != nullptr;
@@ -138,8 +148,8 @@ class Campaign {
         {.name = "bit stuck, back", .fault = stuck_back},
         {.name = "memory without answers", .fault = no_answers},
         {.name = "memory that takes nothing", .fault = takes_nothing},
-        {.name = "cBlock reset", .reset = [](Pair& pair) { reset(pair, true); }},
-        {.name = "mBlock reset", .reset = [](Pair& pair) { reset(pair, false); }},
+        {.name = "cBlock reset", .reset = [](Pair& pair, const Times& times) { reset(pair, true, times); }},
+        {.name = "mBlock reset", .reset = [](Pair& pair, const Times& times) { reset(pair, false, times); }},
     };
 };
 

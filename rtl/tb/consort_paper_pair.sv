@@ -6,7 +6,8 @@ module consort_paper_pair
 #(
     parameter int unsigned Ports    = 1,
     parameter int unsigned Links    = 1,
-    parameter int unsigned Memories = 1
+    parameter int unsigned Memories = 1,
+    parameter int unsigned PhyWidth = 128
 ) (
     input logic clk_i,
     input logic rst_ni,
@@ -53,7 +54,7 @@ module consort_paper_pair
 
     input  logic [15:0] rate_i,
     input  logic [ 9:0] latency_i,
-    output logic [63:0] request_words_o [Links],  // beats
+    output logic [63:0] request_words_o [Links],
     output logic [63:0] response_words_o[Links]
 );
   axi_req_t s_req[Ports];
@@ -103,13 +104,14 @@ module consort_paper_pair
     );
   end
 
-  logic [BeatWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
+  logic [PhyWidth-1:0] c_tx[Links], c_rx[Links], m_tx[Links], m_rx[Links];
   logic c_tx_valid[Links], c_tx_ready[Links], c_rx_valid[Links], c_rx_ready[Links];
   logic m_tx_valid[Links], m_tx_ready[Links], m_rx_valid[Links], m_rx_ready[Links];
 
   consort_paper_cblock #(
       .Ports(Ports),
-      .Links(Links)
+      .Links(Links),
+      .PhyWidth(PhyWidth)
   ) i_cblock (
       .clk_i,
       .rst_ni,
@@ -130,7 +132,8 @@ module consort_paper_pair
   consort_paper_mblock #(
       .Ports(Ports),
       .Links(Links),
-      .Memories(Memories)
+      .Memories(Memories),
+      .PhyWidth(PhyWidth)
   ) i_mblock (
       .clk_i,
       .rst_ni,
@@ -149,7 +152,9 @@ module consort_paper_pair
   );
 
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    consort_paper_wire i_out (
+    consort_paper_wire #(
+        .PhyWidth(PhyWidth)
+    ) i_out (
         .clk_i,
         .rst_ni,
         .rate_i,
@@ -160,9 +165,11 @@ module consort_paper_pair
         .rx_o(m_rx[l]),
         .rx_valid_o(m_rx_valid[l]),
         .rx_ready_i(m_rx_ready[l]),
-        .beats_o(request_words_o[l])
+        .words_o(request_words_o[l])
     );
-    consort_paper_wire i_back (
+    consort_paper_wire #(
+        .PhyWidth(PhyWidth)
+    ) i_back (
         .clk_i,
         .rst_ni,
         .rate_i,
@@ -173,7 +180,7 @@ module consort_paper_pair
         .rx_o(c_rx[l]),
         .rx_valid_o(c_rx_valid[l]),
         .rx_ready_i(c_rx_ready[l]),
-        .beats_o(response_words_o[l])
+        .words_o(response_words_o[l])
     );
   end
 endmodule

@@ -161,7 +161,7 @@ module consort_remote_figure10
           .rx_o(m_rx[i]),
           .rx_valid_o(m_rx_valid[i]),
           .rx_ready_i(m_rx_ready[i]),
-          .beats_o(request_words_o[i])
+          .words_o(request_words_o[i])
       );
       consort_paper_wire i_back (
           .clk_i,
@@ -174,7 +174,7 @@ module consort_remote_figure10
           .rx_o(c_rx[i]),
           .rx_valid_o(c_rx_valid[i]),
           .rx_ready_i(c_rx_ready[i]),
-          .beats_o(response_words_o[i])
+          .words_o(response_words_o[i])
       );
     end
   end else begin : gen_compact

@@ -16,6 +16,7 @@ using sim::Random;
 constexpr std::uint64_t kBase[] = {0x10'0000, 0x80'0000};  // of the links' segments, in the memory
 constexpr unsigned kPages = 3;                             // of each
 constexpr unsigned kMetaWidth = 72;
+constexpr bool kWide = sim::kOffsetWidth > 28;
 enum Op : unsigned { kNone, kRead, kWrite, kWriteStrobe };
 
 // As consort_remote_pkg's request_t.
@@ -37,6 +38,9 @@ struct Frame {
     Request first;
     unsigned extra = 0;
     std::vector<Data> units;
+    // Of the header, above the first request: whether the first unit has the upper bits of offsets, where a
+    // build has such, and what is said to be 0.
+    unsigned above = 0;
 };
 
 class World {
@@ -81,8 +85,10 @@ class World {
     }
 
     // One access of the honest link; the data that it read.
-    Data honest(const Request& request, const Data* data) {
+    Data honest(Request request, const Data* data) {
         answered_ = false;
+        // A read alone in its frame says no operation where offsets have upper bits, and these instead.
+        if (kWide && data == nullptr) request.op = 0;
         Frame frame{request, 0, {}};
         if (data != nullptr) frame.units.push_back(*data);
         send(1, frame);
@@ -111,9 +117,9 @@ class World {
         top_->tx_valid_i[l] = shows;
         if (shows) {
             const Frame& frame = source.frames.front();
-            // extra, five zeros, the first request.
-            sim::put(top_->tx_meta_i[l], 0, 63, frame.first.bits());
-            sim::put(top_->tx_meta_i[l], 63, 5, 0);
+            // extra, what is above the first request, that one.
+            sim::put(top_->tx_meta_i[l], 0, 64, frame.first.bits());
+            sim::put(top_->tx_meta_i[l], 64, 4, frame.above);
             sim::put(top_->tx_meta_i[l], 68, 4, frame.extra);
             top_->tx_units_i[l] = static_cast<std::uint8_t>(frame.units.size());
             if (!frame.units.empty()) sim::put_data(top_->tx_unit_i[l], 0, frame.units.front());
@@ -223,6 +229,7 @@ int main(int argc, char** argv) {
         while (world.waiting(0) < 4) {
             Frame frame{any_request(random), 0, {}};
             frame.extra = random.chance(30) ? random.below(15) : 0;
+            if (kWide && random.chance(30)) frame.above = random.below(16);
             // As many units as it takes, or any.
             const bool counts = random.chance(60);
             const unsigned beats = frame.first.len % 16 + 1;
@@ -230,7 +237,18 @@ int main(int argc, char** argv) {
                              : frame.first.op == kWriteStrobe ? beats + (beats > 8 ? 2 : 1)
                                                               : 0;
             units += (frame.extra + 1) / 2;
+            const unsigned highs = frame.above & 1 & (counts && units > 0 ? 1U : 0U);
             if (!counts || units > 18) units = random.below(19);
+            if (highs != 0) {
+                // Some of the requests within the segment all the same.
+                Data unit{};
+                if (random.chance(50))
+                    for (auto& byte : unit)
+                        byte = random.chance(20) ? static_cast<std::uint8_t>(random.bits()) : 0;
+                frame.units.push_back(unit);
+            }
+            // A lone read that is not far beyond the segment.
+            if (kWide && units == 0 && random.chance(50)) frame.extra = frame.above = frame.first.op = 0;
             for (unsigned i = 0; i < units; ++i) {
                 Data unit;
                 const std::uint64_t two[] = {any_request(random).bits(), any_request(random).bits()};

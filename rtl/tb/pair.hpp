@@ -166,8 +166,14 @@ class Pair {
         ++now;
     }
 
+    // Of wider offsets each window is of the 228 GB that a port of the paper reaches.
+    static constexpr bool kWide = kOffsetWidth > 28;
+    static constexpr std::uint32_t kPages = kWide ? 228'000'000'000 / 4096 : 0x1'0000;  // of a window
+    static constexpr std::uint64_t kSegment = 1ULL << (kWide ? 38 : 28);
+
     // Links on, one window for each port and link: port p sees link l at kLpa + p * 4 GiB + l * 256 MiB, and
-    // it lies in memory (p + l) % memories at p * 256 MiB.
+    // it lies in memory (p + l) % memories at p * 256 MiB. Of wide windows all ports see link l at kLpa + l *
+    // 256 GiB, and they lie at p * 256 GiB.
     void bring_up(unsigned down_after = 65536, unsigned ack_timeout = 1024) {
         for (const bool cblock : {true, false}) {
             write_all(cblock, 0x010, ack_timeout);
@@ -201,24 +207,30 @@ class Pair {
              .memory = memory,
              .generation = generation,
              .at = at(p, l),
-             .base = kBase + p * 0x1000'0000U,
+             .base = kBase + p * kSegment,
              .rights = (readable ? 2U : 0U) | (writable ? 4U : 0U)});
     }
-    // 256 MiB.
     void map(const Mapping& of) {
         const std::uint32_t segment = 0x400 + of.mblock_link * 0x100 + of.segment * 0x10;
         write(false, segment, static_cast<std::uint32_t>(of.base >> 12), of.mblock);
-        write(false, segment + 4, 0xFFFF, of.mblock);
+        write(false, segment + 4, kPages - 1, of.mblock);
         write(false, segment + 8, of.generation << 5 | of.memory << 3 | 7U, of.mblock);
         const std::uint64_t first = of.at >> 12;
         const std::uint32_t window = 0x400 + of.port * 0x200 + of.window * 0x20;
         write(true, window, static_cast<std::uint32_t>(first), of.cblock);
-        write(true, window + 4, static_cast<std::uint32_t>(first + 0xFFFF), of.cblock);
+        write(true, window + 4, static_cast<std::uint32_t>(first + kPages - 1), of.cblock);
         write(true, window + 8, of.generation << 9 | of.segment << 5 | of.link << 3 | of.rights | 1U,
               of.cblock);
     }
     static std::uint64_t at(unsigned p, unsigned l) {
-        return kLpa + p * 0x1'0000'0000ULL + l * 0x1000'0000ULL;
+        return kLpa + (kWide ? 0 : p * 0x1'0000'0000ULL) + l * kSegment;
+    }
+    // The first page of `count` that lie all over a window: the last one is its last.
+    static std::uint64_t page(unsigned number, unsigned count) {
+        return (kWide ? number * ((kPages - 1ULL) / (count - 1)) +
+                            (number == count - 1) * ((kPages - 1ULL) % (count - 1))
+                      : number) *
+               4096ULL;
     }
 
     void wait_up() {

@@ -8,6 +8,14 @@
 
 namespace {
 
+// Words of the PHY: beats, where it is of 128 bits.
+std::uint64_t request_words(sim::Pair& pair) {
+    return pair.top().request_words_o[0];
+}
+std::uint64_t words(sim::Pair& pair) {
+    return request_words(pair) + pair.top().response_words_o[0];
+}
+
 // One write and one read of each burst length.
 void beats() {
     sim::Pair pair({});
@@ -18,18 +26,18 @@ void beats() {
         const sim::Address address{.addr = sim::Pair::kLpa + 0x4000ULL * burst,
                                    .id = static_cast<std::uint16_t>(burst),
                                    .len = static_cast<std::uint8_t>(burst - 1)};
-        const auto start = pair.beats();
-        const auto sent_before = pair.request_beats();
+        const auto start = words(pair);
+        const auto sent_before = request_words(pair);
         master.write(address, false);
         pair.finish();
-        const auto written = pair.beats();
-        const auto sent = pair.request_beats() - sent_before;
+        const auto written = words(pair);
+        const auto sent = request_words(pair) - sent_before;
         master.read(address);
         pair.finish();
         std::printf(
             "%s\n{\"burst\": %u, \"write_beats\": %llu, \"read_beats\": %llu, \"request_beats\": %llu}",
             burst == 1 ? "" : ",", burst, static_cast<unsigned long long>(written - start),
-            static_cast<unsigned long long>(pair.beats() - written), static_cast<unsigned long long>(sent));
+            static_cast<unsigned long long>(words(pair) - written), static_cast<unsigned long long>(sent));
     }
     std::printf("]\n");
 }

@@ -52,6 +52,7 @@ class Traffic {
             if (!spoilt_[p][page]) pair_.masters[p].read(address);
         });
     }
+    bool short_bursts = false;  // few of more than 8 beats
     std::uint64_t finished = 0, errors = 0;
     std::uint64_t bursts[3] = {}, sizes[5] = {}, lengths[3] = {}, unaligned = 0, strobed = 0;
 
@@ -65,7 +66,7 @@ class Traffic {
     void every_page(Use use) {
         for (unsigned p = 0; p < kPorts; ++p) {
             for (unsigned page = 0; page < kPages; ++page)
-                use(p, page, {.addr = Pair::at(p, page % kLinks) + page * 4096ULL, .len = 255});
+                use(p, page, {.addr = Pair::at(p, page % kLinks) + Pair::page(page, kPages), .len = 255});
         }
         pair_.finish();
         for (auto& master : pair_.masters) {
@@ -110,9 +111,9 @@ class Traffic {
         else if (address.burst == 0)
             length = 1 + random_.below(16);
         else
-            length = random_.chance(50)   ? 4
-                     : random_.chance(80) ? 1 + random_.below(32)
-                                          : 1 + random_.below(256);
+            length = random_.chance(50)                       ? 4
+                     : random_.chance(short_bursts ? 95 : 80) ? 1 + random_.below(short_bursts ? 8 : 32)
+                                                              : 1 + random_.below(256);
         std::uint64_t offset = random_.below(4096);
         if (address.burst == 2)
             offset &= ~(bytes - 1ULL);
@@ -124,7 +125,7 @@ class Traffic {
             length = static_cast<unsigned>((4096 - start) / bytes);
         address.len = static_cast<std::uint8_t>(length - 1);
         const unsigned link = random_.below(kLinks);
-        address.addr = Pair::at(p, link) + page * 4096ULL + offset;
+        address.addr = Pair::at(p, link) + Pair::page(page, kPages) + offset;
         // A page belongs to one link, so that both views of a master are of the same bytes.
         if (page % kLinks != link) return;
         ++bursts[address.burst];

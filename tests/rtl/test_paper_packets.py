@@ -27,6 +27,22 @@ def test_every_burst_takes_the_beats_of_the_formula(name, beats):
     assert not wrong
 
 
+@pytest.mark.slow
+def test_over_a_phy_of_64_bits_each_databeat_is_a_word():
+    # An address is two databeats, a beat of data three, an acknowledgement one, in each packetization.
+    for row in paper_beats(phy_width=64):
+        assert (row.write_beats, row.read_beats) == (2 + 3 * row.burst + 1, 2 + 3 * row.burst), row
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("shape", [1, 2])
+def test_random_traffic_comes_through_a_phy_of_64_bits(name, shape):
+    result = paper_soak(name, Soak(beats=120_000, pause_percent=10, seed=shape, shape=shape, phy_width=64))
+    assert result["beats"] >= 120_000
+    assert all(count > 20 for count in result["covered"].values()), result["covered"]
+
+
 @pytest.mark.parametrize("name", FORMULAS)
 def test_what_is_refused_is_answered_and_never_on_the_link(name):
     ends = paper_refused(name)

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 # Sizes of the proofs: of addresses and offsets the solver has no grip on the comparisons of 40 bits.
 SMALL = {"AddrWidth": 18, "OffsetWidth": 16}
+# The longer form of requests on the link; nothing is compared in it.
+WIDE = {"AddrWidth": 40, "OffsetWidth": 38}
 # What is only handed on needs no width.
 NARROW = {"IdWidth": 4, "DataWidth": 16}
 NARROW_IN = ("axi_gate", "axi_inflight", "burst_store", "order")
@@ -52,7 +54,8 @@ SHALLOW = dict.fromkeys(("response_framer", "request_splitter"), (".Depth(32)", 
 
 
 def proof(source: Path, module: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    sizes = SMALL | (NARROW if module in NARROW_IN else {})
+    sizes = WIDE if "wide" in words else SMALL | (NARROW if module in NARROW_IN else {})
+    words = tuple(word for word in words if word != "wide")
     packages = [
         build.configuration(ROOT, folder, **sizes),
         build.source(ROOT, "consort_remote_pkg.sv"),
@@ -99,6 +102,7 @@ PROVEN = [
     ("write_acks", ()),
     ("response_framer", ()),
     ("request_splitter", ()),
+    ("request_splitter", ("wide",)),
     ("request_issuer", ()),
     ("write_lanes", ()),
     ("axi_inflight", ()),
@@ -347,14 +351,14 @@ WRONG_VERSIONS = [
     ("request_splitter", "!request_valid_o && queue_empty && ", "!request_valid_o && "),
     (
         "request_splitter",
-        "push = at_head && frame_valid_i && !direct;",
-        "push = at_head && frame_valid_i;",
+        "push = at_head && frame_valid_i && !direct && ",
+        "push = at_head && frame_valid_i && ",
     ),
     ("request_splitter", "push = pushed.op != OpNone;", "push = 1'b1;"),
     ("request_splitter", "!at_head && !at_pairs && !drain_i", "!at_head && !drain_i"),
     ("request_splitter", "data_taken_i || (odd_q && queue_ready)", "data_taken_i || odd_q"),
     ("request_splitter", "segments_i[looked.handle.index]", "segments_i[arrives.first.handle.index]"),
-    ("request_splitter", "queue_valid ? legal(queued) : legal(arrives.first)", "legal(arrives.first)"),
+    ("request_splitter", "queue_valid ? legal(queued) : legal(arrived)", "legal(arrived)"),
     ("request_splitter", "pairs_q != '0 && !at_head", "pairs_q != '0"),
     ("request_splitter", "|| (odd_q && queue_ready) || drops", "|| (odd_q && queue_ready)"),
     ("request_splitter", "data_none_o = at_head", "data_none_o = 1'b0"),
@@ -369,6 +373,14 @@ WRONG_VERSIONS = [
         "    end else if (drain_i) begin\n      units_q <= units_q;",
     ),
     ("request_splitter", ".clear_i(drain_i)", ".clear_i(1'b0)"),
+    # Of the upper bits of wide offsets, and the unit that they come in.
+    ("request_splitter wide", "highs ? unit_i >> HighWidth : '0;", "highs ? unit_i : '0;"),
+    ("request_splitter wide", "if (at_pairs && push && queue_ready) highs_q", "if (1'b0) highs_q"),
+    ("request_splitter wide", "frame_units_i - 5'(highs)", "frame_units_i"),
+    ("request_splitter wide", "queue_ready && (!highs || unit_valid_i);", "queue_ready;"),
+    ("request_splitter wide", "!frame_waited_i && !highs;", "!frame_waited_i;"),
+    ("request_splitter wide", "lone ? lone_read_of(arrives) : ", ""),
+    ("request_splitter wide", "meta.highs && !lone", "meta.highs"),
     ("request_issuer", "segment_i.generation == request_i.handle.generation &&", ""),
     ("request_issuer", "request_i.offset[OffsetWidth-1:12] <= segment_i.last", "1'b1"),
     ("request_issuer", "(is_write ? segment_i.writable : segment_i.readable)", "segment_i.readable"),

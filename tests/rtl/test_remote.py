@@ -106,6 +106,24 @@ def test_other_widths_of_addresses_and_ids(addresses, ids):
 
 
 @pytest.mark.slow
+def test_windows_of_228_gb_in_longer_requests():
+    # 38 bits: the 228 GB that a port of the paper reaches, with pages from the window's first to its last.
+    load = run.Soak(
+        beats=1_000_000,
+        bit_error_rate=1e-5,
+        drop=1e-4,
+        repeat=1e-4,
+        pause_percent=10,
+        seed=39,
+        offsets=38,
+    )
+    result = run.soak(load)
+    assert result["corrupted"] > 800
+    assert result["downs"] == 0
+    assert all(count > 100 for count in result["covered"].values()), result["covered"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("pause", [0, 30])
 def test_three_cblocks_and_two_mblocks(pause):
     load = run.Soak(

@@ -12,6 +12,7 @@ from consort.remote import build, run
 from effort import PATIENCE
 
 HOSTILE = Path(__file__).parent / "hostile_top.sv"
+ROOT = Path(__file__).parents[2]
 
 
 def test_accesses_of_one_id_keep_their_order_at_a_memory_that_does_them_in_another():
@@ -102,8 +103,20 @@ def hostile() -> Path:
     return build.simulation("hostile_top", run.harness("hostile.cpp"), None, options, (HOSTILE,))
 
 
+@pytest.mark.slow
+def test_a_hostile_cblock_reaches_nothing_with_wide_offsets_either(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wide")
+    more = (HOSTILE, build.configuration(ROOT, folder, OffsetWidth=38))
+    options = ("-Wno-PINCONNECTEMPTY", "-CFLAGS", "-DOFFSET_WIDTH=38")
+    stops_nobody(build.simulation("hostile_top", run.harness("hostile.cpp"), None, options, more), 4)
+
+
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_a_hostile_cblock_reaches_nothing_but_its_segment_and_stops_nobody(hostile, seed):
+    stops_nobody(hostile, seed)
+
+
+def stops_nobody(hostile: Path, seed: int) -> None:
     # The harness fails if the memory is asked for anything else; the checkers fail if it is no burst of AXI4.
     result = subprocess.run(
         [str(hostile), "20000", str(seed)], capture_output=True, text=True, timeout=PATIENCE

@@ -21,6 +21,7 @@ LOCKS = [
     "requirements.lock",
     "rtl/requirements.lock",
     "bench/peers/simso/requirements.txt",
+    "rtl/synth/place.lock",
 ]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 

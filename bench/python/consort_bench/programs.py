@@ -51,11 +51,15 @@ def python_peer(name: str) -> tuple[Path, Path]:
 
     `EnvironmentLacks` where the packages that it is made of cannot be had.
     """
+    folder = need_source_tree("measuring peers") / "bench" / "peers" / name
+    return locked_environment(name, folder / "requirements.txt"), folder / "simulate.py"
+
+
+def locked_environment(name: str, requirements: Path) -> Path:
+    """The interpreter of build/peers/NAME, with the packages of this lock, made if need be."""
     root = need_source_tree("measuring peers")
-    folder = root / "bench" / "peers" / name
     environment = root / "build" / "peers" / name
     python = environment / "bin" / "python"
-    requirements = folder / "requirements.txt"
     wanted = requirements.read_text(encoding="utf-8")
     stamp = environment / "installed.txt"
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
@@ -70,6 +74,6 @@ def python_peer(name: str) -> tuple[Path, Path]:
             result = subprocess.run(step, capture_output=True, text=True)
             if result.returncode != 0:
                 words = " ".join(result.stderr.split())[-400:]
-                raise EnvironmentLacks(f"the peer {name} cannot be had: {words}", "check the network")
+                raise EnvironmentLacks(f"{name} cannot be had: {words}", "check the network")
         stamp.write_text(wanted, encoding="utf-8")
-    return python, folder / "simulate.py"
+    return python

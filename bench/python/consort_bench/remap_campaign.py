@@ -97,13 +97,14 @@ def run(options: Options) -> BenchResult:
 def parts(asked: int, options: Options) -> list[dict[str, Any]]:
     """Simulations with seeds 1, 2, ... until so many transactions are done, or the time is over."""
     over = time.monotonic() + (options.seconds or float("inf"))
+    cpus = len(os.sched_getaffinity(0))
     done: list[dict[str, Any]] = []
     begun = finished = 0
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(cpus) as pool:
         running: set[Future[dict[str, Any]]] = set()
         while True:
             while finished + PART * len(running) < asked and time.monotonic() < over:
-                if len(running) == (os.cpu_count() or 1):
+                if len(running) == cpus:
                     break
                 begun += 1
                 running.add(pool.submit(counted, min(PART, asked), begun))

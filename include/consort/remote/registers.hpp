@@ -42,6 +42,8 @@ struct Shape {
     [[nodiscard]] constexpr std::uint32_t links() const { return (bits >> 8) & 0xFF; }
     // windows of each port
     [[nodiscard]] constexpr std::uint32_t windows() const { return (bits >> 16) & 0xFF; }
+    // bits of an offset in a segment beyond 28: 0 where segments are of 256 MiB at most, 10 where they are of 256 GiB
+    [[nodiscard]] constexpr std::uint32_t wide() const { return (bits >> 24) & 0xFF; }
 };
 static_assert(sizeof(Shape) == 4);
 static_assert(Shape::at() == 0x4);
@@ -377,7 +379,7 @@ struct PortWindowLast {
 static_assert(sizeof(PortWindowLast) == 4);
 static_assert(PortWindowLast::at(3, 7) == 0xAE4);
 
-// What the window is; written last when a window is opened, first when it is closed. Of windows that overlap the first counts. One of more than 256 MiB, more than an offset on the link can say, is as if it were closed.
+// What the window is; written last when a window is opened, first when it is closed. Of windows that overlap the first counts. One of more than an offset on the link can say (256 MiB, see `shape`) is as if it were closed.
 struct PortWindowControl {
     static constexpr bool kWritable = true;
     static constexpr std::uint32_t kReset = 0x0;
@@ -490,6 +492,8 @@ struct Shape {
     [[nodiscard]] constexpr std::uint32_t links() const { return (bits >> 8) & 0xFF; }
     // segments of each link
     [[nodiscard]] constexpr std::uint32_t segments() const { return (bits >> 16) & 0xFF; }
+    // bits of an offset in a segment beyond 28: 0 where segments are of 256 MiB at most, 10 where they are of 256 GiB
+    [[nodiscard]] constexpr std::uint32_t wide() const { return (bits >> 24) & 0xFF; }
 };
 static_assert(sizeof(Shape) == 4);
 static_assert(Shape::at() == 0x4);
@@ -815,12 +819,12 @@ struct LinkTableSegmentLast {
 
     std::uint32_t bits = kReset;
 
-    // its last page, counted from its first
-    [[nodiscard]] constexpr std::uint32_t page() const { return bits & 0xFFFF; }
+    // its last page, counted from its first; of 16 bits, and `wide` of `shape` more
+    [[nodiscard]] constexpr std::uint32_t page() const { return bits & 0x3FFFFFF; }
     constexpr void set_page(std::uint32_t value) {
-        bits = (bits & ~0xFFFFU) | ((value) & 0xFFFFU);
+        bits = (bits & ~0x3FFFFFFU) | ((value) & 0x3FFFFFFU);
     }
-    static constexpr std::uint32_t kPageMax = 0xFFFF;
+    static constexpr std::uint32_t kPageMax = 0x3FFFFFF;
 };
 static_assert(sizeof(LinkTableSegmentLast) == 4);
 static_assert(LinkTableSegmentLast::at(3, 15) == 0x7F4);

@@ -19,7 +19,7 @@ enum class WindowStatus : std::uint8_t {
     Ok,
     BusError,    // a register access ended with an error
     NotABlock,   // what answers is no cBlock and mBlock with this register map
-    BadSize,     // not a positive multiple of 4 KiB, or over 256 MiB
+    BadSize,     // not a positive multiple of 4 KiB, or more than the blocks' offsets can say
     BadAddress,  // window or segment not on a page, or beyond 40 bits
     BadRights,   // neither readable nor writable
     BadPort,
@@ -42,7 +42,8 @@ enum class WindowStatus : std::uint8_t {
         case WindowStatus::NotABlock:
             return "no cBlock and mBlock with this register map answer";
         case WindowStatus::BadSize:
-            return "the size has to be a multiple of 4 KiB, up to 256 MiB";
+            return "the size has to be a multiple of 4 KiB, up to 256 MiB, or as many as the blocks were "
+                   "built for";
         case WindowStatus::BadAddress:
             return "window and segment have to begin on 4 KiB and lie below 2^40";
         case WindowStatus::BadRights:
@@ -89,8 +90,9 @@ template <class Bus>
 class Windows {
   public:
     static constexpr std::uint64_t kPage = 4096;
-    static constexpr std::uint32_t kPolls = 1'000'000;     // of detach, each three register accesses
-    static constexpr std::uint64_t kMaxSize = 1ULL << 28;  // of a segment: what an offset on the link can say
+    static constexpr std::uint32_t kPolls = 1'000'000;  // of detach, each three register accesses
+    // Of a segment: what an offset on the link can say in any build; each block's shape says what in its own.
+    static constexpr std::uint64_t kMaxSize = 1ULL << 38;
     static constexpr std::uint64_t kAddresses = 1ULL << 40;
     static_assert((kMaxSize / kPage) - 1 == mblock::LinkTableSegmentLast::kPageMax);
     static_assert((kAddresses / kPage) - 1 == cblock::PortWindowFirst::kPageMax);
@@ -106,6 +108,7 @@ class Windows {
             return WindowStatus::BadAddress;
         if (!want.readable && !want.writable) return WindowStatus::BadRights;
         if (const auto status = shape(); status != WindowStatus::Ok) return status;
+        if (want.size > max_size()) return WindowStatus::BadSize;
         if (want.port >= cshape_.ports()) return WindowStatus::BadPort;
         if (want.link >= cshape_.links() || want.link >= mshape_.links()) return WindowStatus::BadLink;
         if (want.memory >= mshape_.memories()) return WindowStatus::BadMemory;
@@ -192,6 +195,13 @@ class Windows {
     }
 
   private:
+    // By the shapes that were read last.
+    [[nodiscard]] std::uint64_t max_size() const {
+        const auto cwide = cshape_.wide();
+        const auto mwide = mshape_.wide();
+        return 1ULL << (28 + (cwide < mwide ? cwide : mwide));
+    }
+
     static constexpr bool place_good(std::uint64_t at, std::uint64_t size) {
         return at % kPage == 0 && at < kAddresses && size <= kAddresses - at;
     }

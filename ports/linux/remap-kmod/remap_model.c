@@ -66,6 +66,8 @@ static void lay_out(struct remap_model *model, enum remap_block block, const str
 
 void remap_model_reset(struct remap_model *model, const struct remap_shape *shape)
 {
+	u32 i, j;
+
 	memset(model, 0, sizeof(*model));
 	model->shape = *shape;
 	lay_out(model, REMAP_CBLOCK, cblock_rows, sizeof(cblock_rows) / sizeof(cblock_rows[0]));
@@ -81,6 +83,15 @@ void remap_model_reset(struct remap_model *model, const struct remap_shape *shap
 	/* Bits of links that a block lacks ignore what is written. */
 	model->mask[REMAP_CBLOCK][REMAP_CB_ENABLE / 4] &= (1U << shape->cblock_links) - 1;
 	model->mask[REMAP_MBLOCK][REMAP_MB_ENABLE / 4] &= (1U << shape->mblock_links) - 1;
+	/* So do bits of a segment's last page that no offset of 28 bits reaches. */
+	for (i = 0; i < shape->mblock_links; i++) {
+		for (j = 0; j < shape->segments; j++) {
+			u32 at = REMAP_MB_LINK_TABLE_SEGMENT_LAST(i, j);
+
+			model->mask[REMAP_MBLOCK][at / 4] &=
+				(u32)(REMAP_PART_BYTES >> REMAP_PAGE_SHIFT) - 1;
+		}
+	}
 }
 
 static bool there(const struct remap_model *model, enum remap_block block, u32 at, u8 right)

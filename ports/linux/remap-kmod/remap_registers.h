@@ -23,6 +23,8 @@
 #define REMAP_CB_SHAPE_LINKS_SHIFT 8
 #define REMAP_CB_SHAPE_WINDOWS_MASK 0xff0000U
 #define REMAP_CB_SHAPE_WINDOWS_SHIFT 16
+#define REMAP_CB_SHAPE_WIDE_MASK 0xff000000U
+#define REMAP_CB_SHAPE_WIDE_SHIFT 24
 
 /* Which links work; a link comes up when both ends are enabled. */
 #define REMAP_CB_ENABLE 0x008U
@@ -151,7 +153,7 @@
 #define REMAP_CB_PORT_WINDOW_LAST_PAGE_MASK 0xfffffffU
 #define REMAP_CB_PORT_WINDOW_LAST_PAGE_SHIFT 0
 
-/* What the window is; written last when a window is opened, first when it is closed. Of windows that overlap the first counts. One of more than 256 MiB, more than an offset on the link can say, is as if it were closed. */
+/* What the window is; written last when a window is opened, first when it is closed. Of windows that overlap the first counts. One of more than an offset on the link can say (256 MiB, see `shape`) is as if it were closed. */
 #define REMAP_CB_PORT_WINDOW_CONTROL(port, window) (0x408U + (port) * 0x200U + (window) * 0x20U)
 #define REMAP_CB_PORT_WINDOW_CONTROL_RESET 0x0U
 #define REMAP_CB_PORT_WINDOW_CONTROL_VALID_MASK 0x1U
@@ -183,7 +185,7 @@
    repeated: the array's name and stride, the outer one first. */
 #define REMAP_CB_REGISTERS(X) \
 	X(0x000, 0xffffffffU, 0x43420001U, 0, NONE, 0x0, NONE, 0x0) \
-	X(0x004, 0xffffffU, 0x0U, 0, NONE, 0x0, NONE, 0x0) \
+	X(0x004, 0xffffffffU, 0x0U, 0, NONE, 0x0, NONE, 0x0) \
 	X(0x008, 0xfU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x00c, 0xfU, 0x0U, 0, NONE, 0x0, NONE, 0x0) \
 	X(0x010, 0xffffU, 0x400U, 1, NONE, 0x0, NONE, 0x0) \
@@ -227,6 +229,8 @@
 #define REMAP_MB_SHAPE_LINKS_SHIFT 8
 #define REMAP_MB_SHAPE_SEGMENTS_MASK 0xff0000U
 #define REMAP_MB_SHAPE_SEGMENTS_SHIFT 16
+#define REMAP_MB_SHAPE_WIDE_MASK 0xff000000U
+#define REMAP_MB_SHAPE_WIDE_SHIFT 24
 
 /* Which links work; a link comes up when both ends are enabled. */
 #define REMAP_MB_ENABLE 0x008U
@@ -356,7 +360,7 @@
 /* Where the segment ends. */
 #define REMAP_MB_LINK_TABLE_SEGMENT_LAST(link_table, segment) (0x404U + (link_table) * 0x100U + (segment) * 0x10U)
 #define REMAP_MB_LINK_TABLE_SEGMENT_LAST_RESET 0x0U
-#define REMAP_MB_LINK_TABLE_SEGMENT_LAST_PAGE_MASK 0xffffU
+#define REMAP_MB_LINK_TABLE_SEGMENT_LAST_PAGE_MASK 0x3ffffffU
 #define REMAP_MB_LINK_TABLE_SEGMENT_LAST_PAGE_SHIFT 0
 
 /* What the segment is; written last when a segment is opened, first when it is closed. */
@@ -377,7 +381,7 @@
    repeated: the array's name and stride, the outer one first. */
 #define REMAP_MB_REGISTERS(X) \
 	X(0x000, 0xffffffffU, 0x4d420001U, 0, NONE, 0x0, NONE, 0x0) \
-	X(0x004, 0xffffffU, 0x0U, 0, NONE, 0x0, NONE, 0x0) \
+	X(0x004, 0xffffffffU, 0x0U, 0, NONE, 0x0, NONE, 0x0) \
 	X(0x008, 0xfU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x00c, 0xfU, 0x0U, 0, NONE, 0x0, NONE, 0x0) \
 	X(0x010, 0xffffU, 0x400U, 1, NONE, 0x0, NONE, 0x0) \
@@ -397,7 +401,7 @@
 	X(0x10c, 0xffffffffU, 0x0U, 0, LINK, 0x20, NONE, 0x0) \
 	X(0x110, 0xffffffU, 0x0U, 0, LINK, 0x20, NONE, 0x0) \
 	X(0x400, 0xfffffffU, 0x0U, 1, LINK_TABLE, 0x100, SEGMENT, 0x10) \
-	X(0x404, 0xffffU, 0x0U, 1, LINK_TABLE, 0x100, SEGMENT, 0x10) \
+	X(0x404, 0x3ffffffU, 0x0U, 1, LINK_TABLE, 0x100, SEGMENT, 0x10) \
 	X(0x408, 0x1ffU, 0x0U, 1, LINK_TABLE, 0x100, SEGMENT, 0x10)
 
 #endif

@@ -13,9 +13,8 @@
 
 #define REMAP_PAGE_SHIFT 12
 #define REMAP_PAGE_BYTES (1ULL << REMAP_PAGE_SHIFT)
-/* One segment: as far as an offset on the link can say. */
-#define REMAP_PART_BYTES \
-	((REMAP_MB_LINK_TABLE_SEGMENT_LAST_PAGE_MASK + 1ULL) << REMAP_PAGE_SHIFT)
+/* One segment: as far as an offset on the link can say, whatever the blocks were built for. */
+#define REMAP_PART_BYTES (1ULL << 28)
 /* Addresses of the processor and of the remote memory. */
 #define REMAP_ADDRESSES \
 	((REMAP_CB_PORT_WINDOW_FIRST_PAGE_MASK + 1ULL) << REMAP_PAGE_SHIFT)

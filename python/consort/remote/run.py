@@ -47,6 +47,8 @@ class Soak:
     # Bits of an address, 36 to 44, and of an id, 10 to 16.
     addresses: int = 40
     ids: int = 16
+    # Of an address within a segment: 28 to 38.
+    offsets: int = 28
 
 
 def soak(load: Soak) -> dict[str, Any]:
@@ -86,9 +88,12 @@ def faults(shape: int = 1) -> dict[str, Any]:
 PAPER = {"b2b": "b2b", "pipelined": "pipelined", "pipelined without the fill beat": "pipelined-without-fill"}
 
 
-def paper_beats() -> list[Beats]:
-    """One write and one read of each burst length 1 to 256 in the packetizations of the paper."""
-    program = _pair(paper=True)
+def paper_beats(phy_width: int = 128) -> list[Beats]:
+    """One write and one read of each burst length 1 to 256 in the packetizations of the paper.
+
+    Of a PHY of 64 bits beats are its words, of 64 bits too.
+    """
+    program = _pair(paper=True, phy_width=phy_width)
     return [Beats(name, **row) for name, word in PAPER.items() for row in _run(program, [word, "beats"])]
 
 
@@ -112,7 +117,7 @@ def compact_beats(phy_width: int = 128) -> list[dict[str, Any]]:
 
 
 def _of(load: Soak, paper: bool = False) -> Path:
-    return _pair(load.shape, load.phy_width, paper, load.addresses, load.ids)
+    return _pair(load.shape, load.phy_width, paper, load.addresses, load.ids, offsets=load.offsets)
 
 
 def _pair(
@@ -122,6 +127,7 @@ def _pair(
     addresses: int = 40,
     ids: int = 16,
     more: tuple[Path, ...] = (),
+    offsets: int = 28,
 ) -> Path:
     top, source = ("consort_paper_pair", "paper.cpp") if paper else ("consort_remote_pair", "remote.cpp")
     parameters: dict[str, int | str] = {}
@@ -134,11 +140,11 @@ def _pair(
         parameters["PhyWidth"] = phy_width
         defines += f" -DPHY_WIDTH={phy_width}"
     options: list[str] = []
-    if (addresses, ids) != (40, 16):
+    if (addresses, ids, offsets) != (40, 16, 28):
         root = need_source_tree("simulating the hardware")
-        folder = root / "build" / "rtl" / f"widths-{addresses}-{ids}"
-        more += (configuration(root, folder, AddrWidth=addresses, IdWidth=ids),)
-        defines += f" -DADDR_WIDTH={addresses} -DID_WIDTH={ids}"
+        folder = root / "build" / "rtl" / f"widths-{addresses}-{ids}-{offsets}"
+        more += (configuration(root, folder, AddrWidth=addresses, IdWidth=ids, OffsetWidth=offsets),)
+        defines += f" -DADDR_WIDTH={addresses} -DID_WIDTH={ids} -DOFFSET_WIDTH={offsets}"
     if defines:
         options += ["-CFLAGS", defines.strip()]
     return simulation(top, harness(source), parameters, tuple(options), more)

