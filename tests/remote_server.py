@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,10 +44,10 @@ class RemoteServer:
 
 
 @contextmanager
-def serving(place: Path) -> Iterator[RemoteServer]:
-    """256 MiB while the block runs; `place` becomes a folder of this user alone."""
+def serving(place: Path, size: str = "256MiB", more: Sequence[str] = ()) -> Iterator[RemoteServer]:
+    """So much memory while the block runs; `place` becomes a folder of this user alone."""
     place.chmod(0o700)
-    command = [str(CONSORT), "remote", "serve", "--size", "256MiB", "--listen", "127.0.0.1:0"]
+    command = [str(CONSORT), "remote", "serve", "--size", size, "--listen", "127.0.0.1:0", *more]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=os.environ | {"XDG_RUNTIME_DIR": str(place)}
     )

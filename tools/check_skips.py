@@ -86,6 +86,18 @@ def no_page_scan(_: Skip) -> bool:
     return (int(numbers[0]), int(numbers[1].split("-")[0])) < (6, 7) or os.geteuid() != 0
 
 
+def no_huge_pages(_: Skip) -> bool:
+    """Whether fewer than 64 huge pages can be reserved beside those that are."""
+    setting = Path("/proc/sys/vm/nr_hugepages")
+    if os.geteuid() != 0 or not os.access(setting, os.W_OK):
+        return True
+    before = int(setting.read_text(encoding="ascii"))
+    setting.write_text(str(before + 64), encoding="ascii")
+    short = int(setting.read_text(encoding="ascii")) < before + 64
+    setting.write_text(str(before), encoding="ascii")
+    return short
+
+
 def no_crate(_: Skip) -> bool:
     sys.path.insert(0, str(ROOT / "bench/python"))
     from consort.errors import EnvironmentLacks
@@ -107,6 +119,7 @@ CONDITIONS: dict[str, Callable[[Skip], bool]] = {
     "no-headers": no_headers,
     "no-crate": no_crate,
     "no-page-scan": no_page_scan,
+    "no-huge-pages": no_huge_pages,
     "no-realtime": no_realtime,
     "no-timer-migration": no_timer_migration,
     "no-waters": lambda _: not any((p / "shared/data/amalthea").is_dir() for p in (ROOT, *ROOT.parents)),

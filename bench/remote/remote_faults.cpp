@@ -4,8 +4,9 @@
 // blocks, so that what the machine does meanwhile meets both. Prints one JSON object.
 //
 // Floors: a bare handler of SIGBUS that does one UFFDIO_COPY and nothing else, no checksum, no eviction; the
-// same with 64 pages a fault; one that maps 64 shared pages by UFFDIO_CONTINUE; and a TCP round trip of 48
-// bytes there and a page back, both sides spinning.
+// same with 64 pages a fault, and with one of 2 MiB, where the machine has huge pages reserved; one that maps
+// 64 shared pages by UFFDIO_CONTINUE; and a TCP round trip of 48 bytes there and a page back, both sides
+// spinning.
 #include <linux/userfaultfd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -34,6 +35,7 @@
 #include "consort/linux/program.hpp"
 #include "consort/linux/remote_segment.hpp"
 #include "consort/linux/shared_memory.hpp"
+#include "huge_pages.hpp"
 #include "server.hpp"
 #include "userfault.hpp"
 
@@ -53,11 +55,12 @@ std::int64_t since(Steady::time_point begun) {
 const UserFault* bare = nullptr;
 const std::byte* bare_source = nullptr;
 std::size_t bare_batch = 1;
+std::size_t bare_page = small_page;
 
 void bare_fault(int, siginfo_t* info, void*) {
-    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr) & ~(page_bytes - 1);
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr) & ~(bare_page - 1);
     const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(bare->base());
-    const std::size_t length = std::min(bare_batch * page_bytes, set_bytes - offset);
+    const std::size_t length = std::min(bare_batch * bare_page, set_bytes - offset);
     if ((bare_source != nullptr ? bare->copy(offset, bare_source + offset, length, false)
                                 : bare->resume(offset, length)) != 0) {
         std::abort();
@@ -114,8 +117,10 @@ double stream(const std::byte* base) {
 // Runs `body(range)` with the bare handler for its faults: it copies from `source`, or maps pages of
 // `memory`.
 template <class Body>
-auto with_bare(const std::byte* source, std::size_t batch, Body body, int memory = -1) {
-    const UserFault range(set_bytes, Faults::in_thread, memory);
+auto with_bare(const std::byte* source, std::size_t batch, Body body, int memory = -1,
+               std::size_t page = small_page) {
+    const UserFault range(set_bytes, Faults::in_thread, memory, page);
+    bare_page = page;
     bare = &range;
     bare_source = source;
     bare_batch = batch;
@@ -235,8 +240,8 @@ Served serve(const std::string& key, const std::string& path) {
 class Prepared {
   public:
     Prepared(const std::string& server, const std::string& key, std::size_t cache, std::uint32_t prefetch,
-             Pages pages = Pages::copied, bool encrypt = false)
-        : segment_(options(server, key, cache, prefetch, pages, encrypt)) {
+             Pages pages = Pages::copied, bool encrypt = false, std::size_t page = small_page)
+        : segment_(options(server, key, cache, prefetch, pages, encrypt, page)) {
         auto* bytes = static_cast<std::byte*>(segment_.data());
         std::memset(bytes, 'x', segment_.bytes());
         evicted_ = segment_.counters().evicted;
@@ -248,7 +253,7 @@ class Prepared {
 
   private:
     static SegmentOptions options(const std::string& server, const std::string& key, std::size_t cache,
-                                  std::uint32_t prefetch, Pages pages, bool encrypt) {
+                                  std::uint32_t prefetch, Pages pages, bool encrypt, std::size_t page) {
         SegmentOptions made;
         made.server = server;
         made.key_file = key;
@@ -257,6 +262,7 @@ class Prepared {
         made.prefetch = prefetch;
         made.pages = pages;
         made.encrypt = encrypt;
+        made.page = page;
         return made;
     }
     Segment segment_;
@@ -281,6 +287,13 @@ int run(int argc, char** argv) {
     std::memset(source.get(), 'x', set_bytes);
     const auto memory = consort::linux_port::SharedMemory::anonymous("consort-bench", set_bytes);
     std::memset(memory.base(), 'x', set_bytes);
+    bool has_huge = true;
+    try {
+        expect_huge_pages((set_bytes + set_bytes / 2) / huge_page);
+    } catch (const std::system_error& lacking) {
+        has_huge = false;
+        result["no_huge_pages"] = lacking.what();
+    }
     for (int round = 0; round < rounds; ++round) {
         nlohmann::json row = {{"set_pages", set_pages}};
         const auto note = [&](const std::string& name, const std::vector<std::int64_t>& times) {
@@ -312,6 +325,12 @@ int run(int argc, char** argv) {
             Prepared ours(path, key, set_bytes + (set_bytes / 2), most_pages, Pages::mapped);
             ours.make_room();
             row["stream_continue"] = stream(ours.base());
+        }
+        if (has_huge) {
+            row["floor_stream_huge"] = with_bare(source.get(), 1, stream, -1, huge_page);
+            Prepared ours(path, key, set_bytes + (set_bytes / 2), 1, Pages::copied, false, huge_page);
+            ours.make_room();
+            row["stream_huge"] = stream(ours.base());
         }
         {
             TcpFloor floor;

@@ -55,10 +55,13 @@ def tool(name: str) -> Path:
 REMOTE_PARTS: dict[str, tuple[str, ...]] = {
     "serve": (),
     "measure": (),
+    "lend": (),
     "preload": ("-shared",),
     "state": ("-shared",),
 }
 REMOTE_FLAGS = ("-fPIC", "-fvisibility=hidden")
+# Where it is, pages can go through a fabric.
+FABRIC_HEADER = Path("/usr/include/rdma/fi_rma.h")
 # The Debian package of a header that a compiler may not find.
 PACKAGES = {
     "nlohmann/json.hpp": "nlohmann-json3-dev",
@@ -69,9 +72,9 @@ PACKAGES = {
 
 @lru_cache
 def remote_part(name: str) -> Path:
-    """Of remote memory: the server (`serve`), what times faults (`measure`), what programs preload
-    (`preload`), or what those of runs are linked with whose states lie there (`state`), built if it is not
-    cached.
+    """Of remote memory: the server (`serve`), what times faults (`measure`), what attaches for a virtual
+    machine (`lend`), what programs preload (`preload`), or what those of runs are linked with whose states
+    lie there (`state`), built if it is not cached.
 
     Raises EnvironmentLacks where it cannot be built.
     """
@@ -84,9 +87,12 @@ def remote_part(name: str) -> Path:
         if file.stem != name and not any(re.match(rf"{other}(_|$)", file.stem) for other in others)
     )
     libraries = (*link, "-lsodium", "-lisal")
+    fabric = ("-DCONSORT_LIBFABRIC",) if FABRIC_HEADER.exists() else ()
     source = folder / f"{name}.cpp"
     folders = (folder, folder.parent / "tools")
-    return own_program(f"remote-{name}", source, folders, (*TOOL_FLAGS, *REMOTE_FLAGS), more, libraries)
+    return own_program(
+        f"remote-{name}", source, folders, (*TOOL_FLAGS, *REMOTE_FLAGS, *fabric), more, libraries
+    )
 
 
 def own_program(

@@ -92,7 +92,8 @@ def on_this_machine(workload: Workload) -> tuple[list[Row], list[bool], Row]:
         with server(2 * size) as (places, key):
             for way, place in places.items():
                 for share in SHARES:
-                    cache = max(pager.LEAST_CACHE, here["set"] * share // 100 // pager.PAGE * pager.PAGE)
+                    cache = here["set"] * share // 100 // pager.PAGE * pager.PAGE
+                    cache = max(pager.LEAST_CACHE[pager.PAGE], cache)
                     segment = pager.Attachment((place,), key, size, cache)
                     variables = pager.environment(
                         [segment],

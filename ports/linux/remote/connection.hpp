@@ -60,6 +60,8 @@ class Connection {
     // Why the last request was refused.
     void refuse(Refusal why) noexcept { refusal_ = why; }
     [[nodiscard]] Refusal refusal() const noexcept { return refusal_; }
+    // The key that its headers are signed with, after `secure`.
+    [[nodiscard]] const std::array<std::uint8_t, 16>& header_key() const noexcept { return key_; }
     [[nodiscard]] int socket() const noexcept { return socket_; }
 
   private:

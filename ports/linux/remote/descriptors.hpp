@@ -46,6 +46,20 @@ inline int own_table() noexcept {
     return table_of_thread;
 }
 
+// Whether what the calling thread allocates is this machine's memory, however large: of a thread that pages
+// wait for, none can lie in a segment.
+__attribute__((tls_model("initial-exec"))) inline thread_local bool allocates_here = false;
+class AllocatesHere {
+  public:
+    AllocatesHere() noexcept : before_(allocates_here) { allocates_here = true; }
+    AllocatesHere(const AllocatesHere&) = delete;
+    AllocatesHere& operator=(const AllocatesHere&) = delete;
+    ~AllocatesHere() { allocates_here = before_; }
+
+  private:
+    bool before_;
+};
+
 // Gives the calling thread a table of its own that holds standard error and the high numbers: the program's
 // other files close when the program closes them. Kernels before 5.9 cannot: the table stays the program's.
 inline void keep_own_descriptors() noexcept {

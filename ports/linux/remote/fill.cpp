@@ -2,6 +2,7 @@
 //
 // How absent pages come: those of a fault, and those that come ahead of one.
 #include <algorithm>
+#include <cstring>
 
 #include "pager.hpp"
 #include "waiting.hpp"
@@ -26,7 +27,8 @@ bool Pager::bring(std::uint32_t page, std::uint32_t word, bool write) noexcept {
     claim_more(run, homed);
     const Outcome why = fill(run, homed, write);
     if (why != Outcome::good) {
-        complain(reinterpret_cast<std::uintptr_t>(base()) + page * page_bytes, why);
+        counted_.failed.fetch_add(1, relaxed);
+        complain(reinterpret_cast<std::uintptr_t>(base()) + place_of(page), why);
         return false;
     }
     sequences_.brought(run);
@@ -80,7 +82,7 @@ Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
     if (why != Outcome::good) {
         // Some of them may be there: nobody may take them for what they are not.
         for (std::uint32_t i = 0; i < claimed; ++i) {
-            memory_.drop(run.page(i) * page_bytes, page_bytes);
+            memory_.drop(place_of(run.page(i)), page_size());
         }
         run.count = 0;
     }
@@ -106,12 +108,13 @@ Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
 
 int Pager::place(const Run& run, const Fetched& found, bool write) noexcept {
     const bool mapped = options_.pages == Pages::mapped;
-    const bool together = run.stride == 1 && (mapped || found.step == std::ptrdiff_t{page_bytes});
+    const bool together =
+        run.stride == 1 && (mapped || found.step == static_cast<std::ptrdiff_t>(page_size()));
     const std::uint32_t pages = together ? run.count : 1;
     for (std::uint32_t i = 0; i < run.count; i += pages) {
-        const std::size_t at = run.page(i) * page_bytes;
-        const int error = mapped ? memory_.resume(at, pages * page_bytes)
-                                 : memory_.copy(at, found.data + i * found.step, pages * page_bytes, !write);
+        const std::size_t at = place_of(run.page(i));
+        const int error = mapped ? memory_.resume(at, place_of(pages))
+                                 : memory_.copy(at, found.data + i * found.step, place_of(pages), !write);
         if (error != 0) {
             return error;
         }
@@ -125,20 +128,29 @@ bool Pager::came_back_soon(std::uint32_t page) const noexcept {
     return evictions - table_[page].evicted_at < static_cast<std::uint32_t>(cache_pages_);
 }
 
+Outcome Pager::fetch(const Run& run, std::byte* bounce, Fetched& found) noexcept {
+    const Outcome why = lost() ? why_lost_.load(relaxed) : transport_->fetch(run, bounce, found);
+    if (why != Outcome::good) {
+        lose(why);
+    }
+    return why;
+}
+
 // Where the pages' content is. The run shrinks to the pages before the first prefetched one that is not
 // whole.
 Outcome Pager::source_of(Run& run, bool homed, bool& write, Fetched& found) noexcept {
     if (!homed) {
-        found = {zeros.data(), static_cast<std::ptrdiff_t>(page_bytes)};
+        found = {parts_ == 1 ? zeros.data() : memory_.huge_zeros(), static_cast<std::ptrdiff_t>(page_size())};
         return Outcome::good;
     }
-    const Outcome why = lost() ? why_lost_.load(relaxed) : transport_->fetch(run, bounce_.get(), found);
-    if (why != Outcome::good) {
-        lose(why);
+    if (parts_ != 1) {
+        return gather(run.first, write, found);
+    }
+    if (const Outcome why = fetch(run, bounce_.get(), found); why != Outcome::good) {
         return why;
     }
     const auto whole = [&](std::uint32_t i) {
-        return page_crc(found.data + i * found.step) == table_[run.page(i)].crc;
+        return page_crc(found.data + i * found.step) == crc_of(run.page(i));
     };
     for (std::uint32_t i = 0; i < run.count; ++i) {
         if (whole(i)) {
@@ -149,19 +161,53 @@ Outcome Pager::source_of(Run& run, bool homed, bool& write, Fetched& found) noex
             return Outcome::good;
         }
         run.count = 1;
-        for (std::uint32_t attempt = 1;; ++attempt) {
-            const Outcome other = transport_->fetch_elsewhere(run.first, attempt, bounce_.get(), found);
-            if (other == Outcome::corrupted) {
-                return other;
+        return correct(run.first, bounce_.get(), write, found);
+    }
+    return Outcome::good;
+}
+
+Outcome Pager::correct(std::uint32_t small, std::byte* bounce, bool& write, Fetched& found) noexcept {
+    for (std::uint32_t attempt = 1;; ++attempt) {
+        const Outcome other = transport_->fetch_elsewhere(small, attempt, bounce, found);
+        if (other == Outcome::corrupted) {
+            return other;
+        }
+        if (other == Outcome::good && page_crc(found.data) == crc_of(small)) {
+            // It counts as written to: so it goes to all of its homes again.
+            write = true;
+            counted_.corrected.fetch_add(1, relaxed);
+            return other;
+        }
+    }
+}
+
+// In messages of small pages. Memory of this machine is looked at where it is, once all of it is known to be
+// what was stored.
+Outcome Pager::gather(std::uint32_t page, bool& write, Fetched& found) noexcept {
+    const std::byte* home = transport_->home();
+    const std::uint32_t begin = page * parts_;
+    for (std::uint32_t done = 0; done < parts_; done += most_pages) {
+        std::byte* to = bounce_.get() + std::size_t{done} * page_bytes;
+        Fetched piece{};
+        if (const Outcome why = fetch({begin + done, most_pages}, to, piece); why != Outcome::good) {
+            return why;
+        }
+        for (std::uint32_t i = 0; i < most_pages; ++i) {
+            const std::uint32_t small = begin + done + i;
+            Fetched part{piece.data + i * piece.step, 0};
+            std::byte* here = to + std::size_t{i} * page_bytes;
+            if (page_crc(part.data) != crc_of(small)) {
+                if (const Outcome other = correct(small, here, write, part); other != Outcome::good) {
+                    return other;
+                }
             }
-            if (other == Outcome::good && whole(0)) {
-                // It counts as written to: so it goes to all of its homes again.
-                write = true;
-                counted_.corrected.fetch_add(1, relaxed);
-                return other;
+            if (home == nullptr && part.data != here) {
+                std::memcpy(here, part.data, page_bytes);
             }
         }
     }
+    found = {home == nullptr ? bounce_.get() : home + place_of(page),
+             static_cast<std::ptrdiff_t>(page_size())};
     return Outcome::good;
 }
 
@@ -196,7 +242,7 @@ void Pager::prefetch_some(const std::vector<std::uint32_t>& pages) noexcept {
         }
         const std::uint32_t first = pages[i];
         std::size_t end = i + 1;
-        while (end < pages.size() && end - i < most_pages && pages[end] == pages[end - 1] + 1) {
+        while (end < pages.size() && end - i < batch_ && pages[end] == pages[end - 1] + 1) {
             ++end;
         }
         std::uint32_t word = first < pages_ ? table_[first].word.load(acquire) : 0;

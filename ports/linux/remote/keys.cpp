@@ -139,6 +139,41 @@ bool session_keys(const Key& key, const Transcript& transcript, const Ephemeral&
     return true;
 }
 
+namespace {
+
+struct NoteKey {
+    std::array<std::uint8_t, crypto_secretbox_KEYBYTES> key{};
+    std::array<std::uint8_t, crypto_secretbox_NONCEBYTES> nonce{};
+
+    NoteKey(const std::array<std::uint8_t, 16>& of, std::uint64_t number) noexcept {
+        static constexpr std::array<std::uint8_t, 4> purpose{'n', 'o', 't', 'e'};
+        ::crypto_generichash(key.data(), key.size(), purpose.data(), purpose.size(), of.data(), of.size());
+        std::memcpy(nonce.data(), &number, sizeof number);
+    }
+    NoteKey(const NoteKey&) = delete;
+    NoteKey& operator=(const NoteKey&) = delete;
+    ~NoteKey() { ::sodium_memzero(key.data(), key.size()); }
+};
+
+}  // namespace
+
+static_assert(crypto_secretbox_MACBYTES == note_overhead && crypto_generichash_KEYBYTES_MIN <= 16);
+
+void seal_note(const std::array<std::uint8_t, 16>& key, std::uint64_t number, const void* from,
+               std::size_t bytes, std::byte* to) noexcept {
+    const NoteKey with(key, number);
+    ::crypto_secretbox_easy(reinterpret_cast<unsigned char*>(to), static_cast<const unsigned char*>(from),
+                            bytes, with.nonce.data(), with.key.data());
+}
+
+bool open_note(const std::array<std::uint8_t, 16>& key, std::uint64_t number, const std::byte* from,
+               std::size_t bytes, void* to) noexcept {
+    const NoteKey with(key, number);
+    return ::crypto_secretbox_open_easy(static_cast<unsigned char*>(to),
+                                        reinterpret_cast<const unsigned char*>(from), bytes + note_overhead,
+                                        with.nonce.data(), with.key.data()) == 0;
+}
+
 std::uint64_t header_tag(const Header& header, const std::array<std::uint8_t, 16>& key) noexcept {
     std::uint64_t tag = 0;
     ::crypto_shorthash(reinterpret_cast<unsigned char*>(&tag),

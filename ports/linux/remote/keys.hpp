@@ -66,6 +66,14 @@ struct SessionKeys {
 bool session_keys(const Key& key, const Transcript& transcript, const Ephemeral& own, bool is_server,
                   SessionKeys& keys) noexcept;
 
+// A short note under the key of a connection's headers: encrypted and signed, with a number that is used for
+// one note only.
+inline constexpr std::size_t note_overhead = 16;
+void seal_note(const std::array<std::uint8_t, 16>& key, std::uint64_t number, const void* from,
+               std::size_t bytes, std::byte* to) noexcept;
+bool open_note(const std::array<std::uint8_t, 16>& key, std::uint64_t number, const std::byte* from,
+               std::size_t bytes, void* to) noexcept;
+
 std::uint64_t header_tag(const Header& header, const std::array<std::uint8_t, 16>& key) noexcept;
 
 // Encrypts and signs what one side sends, and opens what comes. Each box has the next number of its

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -22,6 +23,7 @@
 
 #include "consort/port.hpp"
 #include "descriptors.hpp"
+#include "huge_pages.hpp"
 #include "waiting.hpp"
 
 namespace consort::remote {
@@ -37,17 +39,30 @@ int shared_memory(const PagerOptions& options, const Transport& transport) {
     if (options.pages == Pages::mapped && transport.descriptor() < 0) {
         throw std::invalid_argument("only the pages of a server on this machine can be mapped");
     }
+    if (options.pages == Pages::mapped &&
+        is_of_huge_pages(transport.descriptor()) != (options.page == huge_page)) {
+        throw std::invalid_argument(options.page == huge_page
+                                        ? "the server's memory is not of huge pages: consort remote serve "
+                                          "--huge-pages, or copied pages"
+                                        : "the server's memory is of huge pages: page=2MiB, or copied pages");
+    }
     return options.pages == Pages::mapped ? transport.descriptor() : -1;
 }
 
 }  // namespace
 
 void Pager::check(const PagerOptions& options) {
-    if (options.bytes == 0 || options.bytes % page_bytes != 0 || options.bytes / page_bytes >= UINT32_MAX) {
-        throw std::invalid_argument("a segment has a multiple of 4 KiB, below 16 TiB");
+    if (options.page != small_page && options.page != huge_page) {
+        throw std::invalid_argument("a page has 4 KiB or 2 MiB");
     }
-    if (options.cache_bytes < 256 * page_bytes) {
-        throw std::invalid_argument("the cache must have at least 1 MiB");
+    const bool huge = options.page == huge_page;
+    if (options.bytes == 0 || options.bytes % options.page != 0 || options.bytes / page_bytes >= UINT32_MAX) {
+        throw std::invalid_argument(huge ? "a segment of huge pages has a multiple of 2 MiB, below 16 TiB"
+                                         : "a segment has a multiple of 4 KiB, below 16 TiB");
+    }
+    if (options.cache_bytes < (huge ? 8 * huge_page : 256 * small_page)) {
+        throw std::invalid_argument(huge ? "the cache of huge pages must have at least 16 MiB"
+                                         : "the cache must have at least 1 MiB");
     }
     if (options.prefetch < 1 || options.prefetch > most_pages) {
         throw std::invalid_argument("prefetch: 1 to 64 pages");
@@ -58,18 +73,26 @@ Pager::Pager(const PagerOptions& options, std::unique_ptr<Transport> transport, 
     : options_((check(options), options)),
       name_(std::move(name)),
       transport_(std::move(transport)),
-      memory_(options.bytes, options.faults, shared_memory(options, *transport_)),
-      pages_(static_cast<std::uint32_t>(options.bytes / page_bytes)),
+      memory_(options.bytes, options.faults, shared_memory(options, *transport_), options.page),
+      shift_(static_cast<std::uint32_t>(std::countr_zero(options.page))),
+      parts_(static_cast<std::uint32_t>(options.page / page_bytes)),
+      batch_(parts_ == 1 ? most_pages : 1),
+      pages_(static_cast<std::uint32_t>(options.bytes >> shift_)),
       table_(new PageEntry[pages_]),
+      huge_crcs_(parts_ == 1 ? nullptr : new std::uint32_t[std::size_t{pages_} * parts_]()),
       queue_(table_.get(), pages_),
-      cache_pages_(static_cast<std::int64_t>(options.cache_bytes / page_bytes)),
-      low_(std::min<std::int64_t>(std::max<std::int64_t>(128, cache_pages_ / 32), cache_pages_ / 4)),
+      cache_pages_(static_cast<std::int64_t>(options.cache_bytes >> shift_)),
+      low_(std::min(std::max<std::int64_t>(2 * batch_, cache_pages_ / 32), cache_pages_ / 4)),
       high_(2 * low_),
       free_(cache_pages_),
-      bounce_(new std::byte[most_pages * page_bytes]),
+      bounce_(new std::byte[std::max<std::size_t>(most_pages, parts_) * page_bytes]),
       recorder_(options.record ? pages_ : 0) {
-    clean_.reserve(most_pages);
-    dirty_.reserve(most_pages);
+    if (options_.page == huge_page && options_.pages == Pages::copied) {
+        expect_huge_pages(options_.cache_bytes >> shift_);
+    }
+    options_.prefetch = std::min(options_.prefetch, batch_);
+    clean_.reserve(batch_);
+    dirty_.reserve(batch_);
     made_by_ = ::getpid();
     stop_ = out_of_the_way(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     process_ = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0));
@@ -129,7 +152,7 @@ void Pager::stop() noexcept {
 
 bool Pager::serve(std::uintptr_t address, bool write) noexcept {
     const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(base());
-    const auto page = static_cast<std::uint32_t>(offset / page_bytes);
+    const auto page = static_cast<std::uint32_t>(offset >> shift_);
     std::atomic<std::uint32_t>& at = table_[page].word;
     Patience patience;
     for (;;) {
@@ -140,12 +163,14 @@ bool Pager::serve(std::uintptr_t address, bool write) noexcept {
                 break;
             case PageState::away: {
                 Outcome why = why_lost_.load(relaxed);
+                if ((word & Page::homed) != 0) {
+                    transport_->expect(page * parts_);
+                }
                 if (!take_frame()) {
                     complain(address, why);
                     return false;
                 }
                 if (at.compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
-                    counted_.faults.fetch_add(1, relaxed);
                     return bring(page, word, write);
                 }
                 give_frames(1);
@@ -156,7 +181,7 @@ bool Pager::serve(std::uintptr_t address, bool write) noexcept {
                 // A mapped page is never protected.
                 if (!write || ((word & Page::dirty) != 0 && options_.pages == Pages::mapped)) {
                     // Another thread was first; the access finds the page as it must be.
-                    memory_.wake(offset & ~(page_bytes - 1));
+                    memory_.wake(place_of(page));
                     return true;
                 }
                 if (at.compare_exchange_strong(word, Page::with(word, PageState::busy), both)) {
@@ -191,7 +216,7 @@ bool Pager::serve_timed(std::uintptr_t address, bool write) noexcept {
 
 // The page is busy. What it was before is in `word`.
 void Pager::make_writable(std::uint32_t page, std::uint32_t word) noexcept {
-    if (const int error = memory_.write_protect(page * page_bytes, page_bytes, false);
+    if (const int error = memory_.write_protect(place_of(page), page_size(), false);
         error != 0 && !settled_.load(acquire)) {
         lose(Outcome::out_of_memory);
     }
@@ -243,7 +268,9 @@ std::uint32_t Pager::take_spare_frames(std::uint32_t wanted) noexcept {
 }
 
 void Pager::give_frames(std::uint32_t count) noexcept {
-    free_.fetch_add(count, release);
+    if (count != 0) {
+        free_.fetch_add(count, release);
+    }
 }
 
 void Pager::lose(Outcome why) noexcept {
@@ -254,8 +281,8 @@ void Pager::lose(Outcome why) noexcept {
 }
 
 bool Pager::protect(std::size_t offset, std::size_t length, bool writable) noexcept {
-    return offset % page_bytes == 0 && offset <= bytes() && length <= bytes() - offset &&
-           memory_.protect(offset, length, writable) == 0;
+    return offset % page_size() == 0 && offset <= bytes() && length <= bytes() - offset &&
+           (parts_ == 1 || length % page_size() == 0) && memory_.protect(offset, length, writable) == 0;
 }
 
 void Pager::abandon() noexcept {
@@ -299,7 +326,7 @@ void Pager::serve_in_handler() noexcept {
             poisoned_.store(true, release);
             const std::uintptr_t offset = fault.address - reinterpret_cast<std::uintptr_t>(base());
             // A signal that is sent does not reach a thread that blocks it.
-            if (!memory_.poison(offset & ~(page_bytes - 1))) {
+            if (!memory_.poison(offset & ~(page_size() - 1))) {
                 ::syscall(SYS_tgkill, ::getpid(), fault.thread, SIGBUS);
             }
         }
@@ -307,8 +334,37 @@ void Pager::serve_in_handler() noexcept {
 }
 
 void Pager::discard(std::size_t offset, std::size_t length) noexcept {
-    const auto first = static_cast<std::uint32_t>((offset + page_bytes - 1) / page_bytes);
-    const auto last = static_cast<std::uint32_t>((offset + length) / page_bytes);
+    // Small pages are what programs know, and what they give back: huge ones may be of several blocks.
+    const std::size_t begin = (offset + page_bytes - 1) & ~(page_bytes - 1);
+    const std::size_t end = (offset + length) & ~(page_bytes - 1);
+    if (begin >= end) {
+        return;
+    }
+    const std::size_t first = (begin + page_size() - 1) & ~(page_size() - 1);
+    const std::size_t last = end & ~(page_size() - 1);
+    if (first > last) {
+        clear(begin, end - begin);
+        return;
+    }
+    clear(begin, first - begin);
+    clear(last, end - last);
+    discard_pages(static_cast<std::uint32_t>(first >> shift_), static_cast<std::uint32_t>(last >> shift_));
+}
+
+// Zeros to part of a huge page, which is in use beside it.
+void Pager::clear(std::size_t offset, std::size_t length) noexcept {
+    if (length == 0) {
+        return;
+    }
+    const std::uint32_t word = table_[offset >> shift_].word.load(acquire);
+    const bool is_zeros = (word & Page::homed) == 0;
+    if (Page::state(word) == PageState::away && (is_zeros || lost())) {
+        return;  // what cannot be had need not be forgotten
+    }
+    std::memset(base() + offset, 0, length);
+}
+
+void Pager::discard_pages(std::uint32_t first, std::uint32_t last) noexcept {
     // A handler that touched a claimed page would wait for ever for the thread that it interrupted.
     const Quiet quiet;
     std::uint32_t claimed = 0;  // pages before `page` that are busy and resident
@@ -316,7 +372,7 @@ void Pager::discard(std::size_t offset, std::size_t length) noexcept {
         if (claimed == 0) {
             return;
         }
-        memory_.drop((end - claimed) * page_bytes, claimed * page_bytes);
+        memory_.drop(place_of(end - claimed), place_of(claimed));
         clear_home(end - claimed, claimed);
         for (std::uint32_t i = end - claimed; i < end; ++i) {
             table_[i].word.store(static_cast<std::uint32_t>(PageState::away), release);
@@ -339,7 +395,7 @@ void Pager::discard(std::size_t offset, std::size_t length) noexcept {
                     clear_home(page, 1);
                 }
                 if (poisoned_.load(acquire)) {
-                    memory_.drop(page * page_bytes, page_bytes);
+                    memory_.drop(place_of(page), page_size());
                 }
                 ++page;
             }
@@ -355,13 +411,12 @@ void Pager::discard(std::size_t offset, std::size_t length) noexcept {
 // them.
 void Pager::clear_home(std::uint32_t page, std::uint32_t count) noexcept {
     if (options_.pages == Pages::mapped) {
-        std::memset(transport_->home() + page * page_bytes, 0, count * page_bytes);
+        std::memset(transport_->home() + place_of(page), 0, place_of(count));
     }
 }
 
 Counters Pager::counters() const noexcept {
     Counters made;
-    made.faults = counted_.faults.load(relaxed);
     made.write_faults = counted_.write_faults.load(relaxed);
     made.fetched = counted_.fetched.load(relaxed);
     made.zeroed = counted_.zeroed.load(relaxed);
@@ -370,6 +425,8 @@ Counters Pager::counters() const noexcept {
     made.rescued = counted_.rescued.load(relaxed);
     made.waits = counted_.waits.load(relaxed);
     made.prefetched = counted_.prefetched.load(relaxed);
+    // Every page came by a fault of its own or ahead of one.
+    made.faults = counted_.failed.load(relaxed) + made.fetched + made.zeroed - made.prefetched;
     made.corrected = counted_.corrected.load(relaxed);
     made.fault_ns = counted_.fault_ns.load(relaxed);
     if (transport_ != nullptr) {

@@ -31,6 +31,7 @@ struct PagerOptions {
     Pages pages = Pages::copied;
     bool record = false;
     bool timed = false;
+    std::size_t page = small_page;
 };
 
 class Pager {
@@ -55,7 +56,9 @@ class Pager {
     // The same, counting how long it takes where that was asked for.
     bool serve_timed(std::uintptr_t address, bool write) noexcept;
 
-    // Forgets what whole pages of the range hold: they read as zeros.
+    [[nodiscard]] std::size_t page_size() const noexcept { return std::size_t{1} << shift_; }
+
+    // Forgets what whole pages of 4 KiB of the range hold: they read as zeros.
     void discard(std::size_t offset, std::size_t length) noexcept;
 
     // Gives or takes the right to write to whole pages; see Segment::protect.
@@ -96,7 +99,23 @@ class Pager {
     void claim_more(Run& run, bool homed) noexcept;
     // Fills claimed pages, as many as can be had: `run.count` of them.
     Outcome fill(Run& run, bool homed, bool write) noexcept;
+    // From home, of small pages; the segment is lost where they cannot be had.
+    Outcome fetch(const Run& run, std::byte* bounce, Fetched& found) noexcept;
     Outcome source_of(Run& run, bool homed, bool& write, Fetched& found) noexcept;
+    // Where all of a huge page's content is, that its home has.
+    Outcome gather(std::uint32_t page, bool& write, Fetched& found) noexcept;
+    // Of a small page that came with other content than was stored: from another of its homes.
+    Outcome correct(std::uint32_t small, std::byte* bounce, bool& write, Fetched& found) noexcept;
+    Outcome store(std::uint32_t page, StoredPage* pages, const std::byte** sources) noexcept;
+    void discard_pages(std::uint32_t first, std::uint32_t last) noexcept;
+    void clear(std::size_t offset, std::size_t length) noexcept;
+    [[nodiscard]] std::size_t place_of(std::uint32_t page) const noexcept {
+        return std::size_t{page} << shift_;
+    }
+    // Of small page number `small` as its home has it.
+    [[nodiscard]] std::uint32_t& crc_of(std::uint32_t small) noexcept {
+        return huge_crcs_ ? huge_crcs_[small] : table_[small].crc;
+    }
     int place(const Run& run, const Fetched& found, bool write) noexcept;
     void prefetch_until_told() noexcept;
     void prefetch_some(const std::vector<std::uint32_t>& pages) noexcept;
@@ -123,8 +142,12 @@ class Pager {
     std::string name_;
     std::unique_ptr<Transport> transport_;
     UserFault memory_;
+    std::uint32_t shift_;  // a page has 1 << shift_ bytes
+    std::uint32_t parts_;  // and so many small ones, in which it travels
+    std::uint32_t batch_;  // most pages at a time
     std::uint32_t pages_;
     std::unique_ptr<PageEntry[]> table_;
+    std::unique_ptr<std::uint32_t[]> huge_crcs_;  // of each small page, where pages are huge
     ResidentQueue queue_;
     std::int64_t cache_pages_;
     std::int64_t low_;   // free pages below which the evicting thread works
@@ -144,7 +167,7 @@ class Pager {
     Sequences sequences_;
     Recorder recorder_;
     struct {
-        std::atomic<std::uint64_t> faults{0}, write_faults{0}, fetched{0}, zeroed{0}, evicted{0}, stored{0},
+        std::atomic<std::uint64_t> failed{0}, write_faults{0}, fetched{0}, zeroed{0}, evicted{0}, stored{0},
             rescued{0}, waits{0}, prefetched{0}, corrected{0}, fault_ns{0};
     } counted_;
     // Of the evicting thread, made beforehand: it allocates nothing.

@@ -5,11 +5,12 @@
 // over.
 //
 // CONSORT_REMOTE_SEGMENTS holds a line for each segment: key, bytes, bytes of cache, `copied` or `mapped`,
-// replicas, `plain` or `encrypted`, and servers, with tabs between. CONSORT_REMOTE_THRESHOLD [bytes],
-// CONSORT_REMOTE_FAULTS (in-thread, handler, polling), CONSORT_REMOTE_PREFETCH [pages],
-// CONSORT_REMOTE_PATIENCE_MS, CONSORT_REMOTE_RECONNECT_MS; and files: CONSORT_REMOTE_REPORT,
-// CONSORT_REMOTE_RECORD_SET, CONSORT_REMOTE_PREFETCH_SET, and the socket CONSORT_REMOTE_CONTROL, by which
-// segments are attached and detached while the program runs (preload_control.cpp).
+// replicas, `plain` or `encrypted`, a provider of libfabric or nothing, bytes of a page, and servers, with
+// tabs between. CONSORT_REMOTE_THRESHOLD [bytes], CONSORT_REMOTE_FAULTS (in-thread, handler, polling),
+// CONSORT_REMOTE_PREFETCH [pages], CONSORT_REMOTE_PATIENCE_MS, CONSORT_REMOTE_RECONNECT_MS; and files:
+// CONSORT_REMOTE_REPORT, CONSORT_REMOTE_RECORD_SET, CONSORT_REMOTE_PREFETCH_SET, and the socket
+// CONSORT_REMOTE_CONTROL, by which segments are attached and detached while the program runs
+// (preload_control.cpp).
 #include <pthread.h>
 #include <unistd.h>
 

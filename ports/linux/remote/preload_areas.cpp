@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+#include "descriptors.hpp"
+
 namespace consort::remote::preloaded {
 
 __attribute__((tls_model("initial-exec"))) thread_local bool inside = false;
@@ -30,7 +32,9 @@ void* first_fit(std::size_t bytes, std::size_t alignment) {
         if (each == nullptr || each->closing) {
             continue;
         }
-        const std::size_t at = each->blocks.allocate(bytes, std::max(alignment, page_bytes), each->base);
+        // Large blocks have huge pages of their own.
+        const std::size_t page = bytes < each->segment->page() ? page_bytes : each->segment->page();
+        const std::size_t at = each->blocks.allocate(bytes, std::max(alignment, page), each->base);
         if (at != Blocks::none) {
             return reinterpret_cast<void*>(each->base + at);  // NOLINT: an address in a mapping
         }
@@ -77,7 +81,7 @@ Area* area_of(const void* pointer) {
 }
 
 bool wanted(std::size_t bytes) {
-    return bytes >= threshold.load(std::memory_order_relaxed) && !inside;
+    return bytes >= threshold.load(std::memory_order_relaxed) && !inside && !allocates_here;
 }
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -147,8 +151,13 @@ void release(Area& area, const void* pointer, std::size_t bytes) {
     }
     // Before another thread can get the block: it reads as zeros again, and can be written to.
     area.segment->discard(at, bytes);
-    if (area.has_rights && !area.segment->protect(at, bytes, Rights::read_write)) {
-        return;  // nobody could write to it: nobody gets it
+    if (area.has_rights) {
+        const std::size_t page = area.segment->page();
+        const std::size_t from = at / page * page;
+        const std::size_t to = (at + bytes + page - 1) / page * page;
+        if (!area.segment->protect(from, to - from, Rights::read_write)) {
+            return;  // nobody could write to it: nobody gets it
+        }
     }
     const Held held;
     area.blocks.release(at, bytes);

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -98,6 +99,8 @@ class Held {
 Area* area_of(const void* pointer);
 // Whether an allocation of so many bytes is to be remote.
 bool wanted(std::size_t bytes);
+// How a working set names a segment: by the size of its pages.
+std::string heading(const Segment& segment);
 // What is remote from now on: allocations of `bytes` and more, where there is a segment for them.
 void use_threshold(std::size_t bytes);
 void set_threshold();

@@ -117,9 +117,16 @@ CONSORT_EXPORT int mprotect(void* address, std::size_t bytes, int protection) no
                  "refused (EACCES)\n");
         return fail(EACCES);
     }
+    if (const std::size_t page = area->segment->page();
+        at % page != 0 || Blocks::rounded(bytes) % page != 0) {
+        static std::atomic_flag said;
+        say_once(said, "consort remote: rights to part of a page of 2 MiB are refused (EINVAL)\n");
+        return fail(EINVAL);
+    }
     const Held held;
     area->has_rights = true;
-    return area->segment->protect(at, bytes, protection == PROT_READ ? Rights::read : Rights::read_write)
+    return area->segment->protect(at, Blocks::rounded(bytes),
+                                  protection == PROT_READ ? Rights::read : Rights::read_write)
                ? 0
                : fail(ENOMEM);
 }

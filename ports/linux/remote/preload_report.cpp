@@ -46,7 +46,7 @@ void write_record(const char* path) {
     std::ofstream file(beside, std::ios::trunc);
     areas.each([&](std::size_t, const Area& each) {
         if (each.segment != nullptr && !each.ordinary) {
-            file << "segment\n" << write_pages(each.segment->recorded());
+            file << heading(*each.segment) << "\n" << write_pages(each.segment->recorded());
         }
     });
     file.close();

@@ -41,6 +41,8 @@ SegmentOptions options_of(const std::string& line) {
     options.pages = next() == "mapped" ? Pages::mapped : Pages::copied;
     options.replicas = static_cast<std::uint32_t>(std::stoul(next()));
     options.encrypt = next() == "encrypted";
+    options.fabric = next();
+    options.page = std::stoull(next());
     options.server = next();
     for (std::string server = next(); !server.empty(); server = next()) {
         options.more_servers.push_back(server);
@@ -63,6 +65,10 @@ Area& area_numbered(std::size_t place) {
 
 }  // namespace
 
+std::string heading(const Segment& segment) {
+    return segment.page() == small_page ? "segment" : "segment of huge pages";
+}
+
 std::string setting(const char* name, const char* otherwise) {
     const char* found = std::getenv(name);
     return found == nullptr ? otherwise : found;
@@ -79,7 +85,14 @@ void prefetch_set(const char* path) {
     }
     std::vector<std::string> texts;
     for (std::string line; std::getline(file, line);) {
-        if (line == "segment") {
+        if (line.rfind("segment", 0) == 0) {
+            // Pages of another size have other numbers.
+            const Area* area = areas.at(texts.size());
+            if (area != nullptr && line != heading(*area->segment)) {
+                throw std::invalid_argument(
+                    std::string(path) + ": '" + line + "' is of other pages than the " +
+                    "segment attached, whose heading is '" + heading(*area->segment) + "'");
+            }
             texts.emplace_back();
         } else if (!texts.empty()) {
             texts.back() += line + "\n";
@@ -93,7 +106,8 @@ void prefetch_set(const char* path) {
     }
     for (std::size_t i = 0; i < texts.size(); ++i) {
         Area& area = *areas.at(i);
-        area.segment->prefetch(read_pages(texts[i], static_cast<std::uint32_t>(area.bytes / page_bytes)));
+        area.segment->prefetch(
+            read_pages(texts[i], static_cast<std::uint32_t>(area.bytes / area.segment->page())));
     }
 }
 

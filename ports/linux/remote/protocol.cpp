@@ -53,6 +53,12 @@ const char* describe(Refusal refusal) noexcept {
             return "the two sides have no way of encryption in common, or one demands it";
         case Refusal::superseded:
             return "a newer connection took the place of this one";
+        case Refusal::no_fabric:
+            return "the server offers no fabric of this provider; consort remote serve --fabric offers one";
+        case Refusal::fabric_fails:
+            return "the server's provider of the fabric could not register the segment";
+        case Refusal::huge_pages:
+            return "the server's memory is of huge pages: the size has to be a multiple of 2 MiB";
     }
     return "unknown";
 }

@@ -29,7 +29,9 @@ enum class Operation : std::uint16_t {
     stored,
     refused,
     detach,
-    detached
+    detached,
+    reach,     // where the segment's memory is in a fabric; its payload is a FabricName
+    reachable  // a FabricTarget, sealed
 };
 
 // Why a server refuses; in Header::detail of a `refused`.
@@ -44,7 +46,10 @@ enum class Refusal : std::uint32_t {
     malformed,
     unknown_segment,
     not_encrypted,
-    superseded
+    superseded,
+    no_fabric,
+    fabric_fails,
+    huge_pages
 };
 
 struct Header {
@@ -100,6 +105,19 @@ struct Attached {
     Cipher cipher;
     std::uint32_t reserved;
     Proof proof;
+};
+
+// The name of a provider of libfabric, filled up with zeros.
+using FabricName = std::array<char, 32>;
+
+// How a client reaches its segment in a fabric: what to connect to, and the key of that memory alone.
+struct FabricTarget {
+    FabricName provider;
+    std::uint32_t format;  // of the address, as libfabric numbers them
+    std::uint32_t address_bytes;
+    std::array<std::byte, 128> address;
+    std::uint64_t key;
+    std::uint64_t base;  // what the segment's first byte is called there
 };
 
 // Before the pages of a store: which page each is, and its CRC-32C.

@@ -9,7 +9,7 @@ namespace consort::remote {
 
 Segment::Segment(const SegmentOptions& options) {
     const PagerOptions wanted{options.bytes, options.cache_bytes, options.faults, options.prefetch,
-                              options.pages, options.record,      options.timed};
+                              options.pages, options.record,      options.timed,  options.page};
     Pager::check(wanted);
     if (options.reconnect.count() < 0 || options.reconnect > std::chrono::hours(1)) {
         throw std::invalid_argument("reconnect: 0 to 1 h");
@@ -23,6 +23,7 @@ Segment::Segment(const SegmentOptions& options) {
     Attachment asked{options.server, options.key_file, options.bytes, options.patience};
     asked.reconnect = options.reconnect;
     asked.encrypt = options.encrypt;
+    asked.fabric = options.fabric;
     pager_ = std::make_unique<Pager>(wanted, attach(asked, servers, options.replicas), name);
     fault_signal::add(pager_.get(), options.faults == Faults::in_thread);
 }
@@ -40,6 +41,9 @@ void* Segment::data() const noexcept {
 }
 std::size_t Segment::bytes() const noexcept {
     return pager_->bytes();
+}
+std::size_t Segment::page() const noexcept {
+    return pager_->page_size();
 }
 void Segment::discard(std::size_t offset, std::size_t length) noexcept {
     pager_->discard(offset, length);

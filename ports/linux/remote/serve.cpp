@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "consort/linux/program.hpp"
+#include "huge_pages.hpp"
 #include "server.hpp"
 
 namespace {
@@ -17,7 +18,7 @@ using namespace consort;
 
 constexpr const char* help =
     R"(usage: consort-remote-serve --bytes N --key FILE --socket PATH [--listen HOST:PORT] [--spin-us N]
-       [--encrypt 1]
+       [--encrypt 1] [--huge-pages 1] [--fabric PROVIDER]...
 
 Offers N bytes of memory until it is interrupted. Prints "ready PORT" once it listens (PORT 0: not over TCP).
 
@@ -26,6 +27,8 @@ Offers N bytes of memory until it is interrupted. Prints "ready PORT" once it li
   --listen          where those of others attach (TCP); port 0: a free one
   --spin-us N       how long a wait for the next request polls before it sleeps (default 0)
   --encrypt 1       refuse connections over TCP that are not encrypted
+  --huge-pages 1    segments lie in the huge pages of 2 MiB that this machine has reserved
+  --fabric NAME     a provider of libfabric (tcp, shm, ...) through which clients may reach their pages
 )";
 
 std::uint64_t number(const std::string& name, const std::string& text) {
@@ -56,6 +59,10 @@ int run(int argc, char** argv) {
             options.spin = std::chrono::microseconds(number(name, value));
         } else if (name == "--encrypt") {
             options.must_encrypt = number(name, value) != 0;
+        } else if (name == "--huge-pages") {
+            options.huge_pages = number(name, value) != 0;
+        } else if (name == "--fabric") {
+            options.fabrics.push_back(value);
         } else if (name == "--key") {
             key = value;
         } else if (name == "--socket") {
@@ -68,6 +75,9 @@ int run(int argc, char** argv) {
     }
     if (options.bytes == 0 || key.empty() || (options.path.empty() && options.listen.empty())) {
         throw std::invalid_argument("--bytes, --key, and --socket or --listen are needed; see --help");
+    }
+    if (options.huge_pages) {
+        remote::expect_huge_pages(1);
     }
     options.key = remote::read_key(key);
     sigset_t ends;

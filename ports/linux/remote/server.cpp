@@ -42,6 +42,13 @@ void prepare(int socket) {
 }  // namespace
 
 Server::Server(const ServerOptions& options) : options_(options) {
+    for (const std::string& each : options_.fabrics) {
+        if (options_.must_encrypt) {
+            throw std::invalid_argument(
+                "fabric " + each + ": the server demands encryption, and pages cross a fabric as they are");
+        }
+        fabric::expect(each);
+    }
     if (!options_.path.empty()) {
         listening_[0] = listen_local();
     }

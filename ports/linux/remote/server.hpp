@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "connection.hpp"
 #include "consort/linux/shared_memory.hpp"
@@ -27,6 +28,10 @@ struct ServerOptions {
     std::chrono::microseconds spin{0};
     std::chrono::milliseconds patience{5000};
     bool must_encrypt = false;  // refuse connections over TCP that are not encrypted
+    // Providers of libfabric through which clients may reach their segments, besides.
+    std::vector<std::string> fabrics{};
+    // Segments lie in huge pages of 2 MiB, of which their sizes are multiples.
+    bool huge_pages = false;
     // The longest that a segment is kept for a client whose connections were cut.
     std::chrono::milliseconds most_keep{600'000};
 };
@@ -70,8 +75,9 @@ class Server {
     std::uint64_t publish(const std::shared_ptr<Segment>& segment, Client& client, Role role);
     static Refusal store(Segment& segment, const Client& client, std::uint64_t turn, const Header& header,
                          const std::byte* payload) noexcept;
-    static bool serve_one(Connection& connection, Segment& segment, const Client& client, std::uint64_t turn,
-                          std::byte* payload) noexcept;
+    bool serve_one(Connection& connection, Segment& segment, const Client& client, std::uint64_t turn,
+                   std::byte* payload) noexcept;
+    bool serve_reach(Connection& connection, Segment& segment, const FabricName& name);
     void keep(Segment& segment, const Client& client, std::uint64_t turn) noexcept;
     void release_kept();
     void reap();

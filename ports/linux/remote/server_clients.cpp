@@ -10,6 +10,7 @@
 #include <exception>
 #include <vector>
 
+#include "consort/linux/remote_segment.hpp"
 #include "consort/linux/runtime_folder.hpp"
 #include "server_segment.hpp"
 
@@ -35,6 +36,10 @@ std::shared_ptr<Server::Segment> Server::found_segment(const Attach& attach) {
 std::shared_ptr<Server::Segment> Server::new_segment(const Attach& attach, Refusal& why) {
     if (attach.bytes == 0 || attach.bytes % page_bytes != 0 || attach.bytes / page_bytes > UINT32_MAX) {
         why = Refusal::malformed;
+        return nullptr;
+    }
+    if (options_.huge_pages && attach.bytes % huge_page != 0) {
+        why = Refusal::huge_pages;
         return nullptr;
     }
     why = Refusal::no_room;
@@ -220,6 +225,10 @@ bool Server::serve_one(Connection& connection, Segment& segment, const Client& c
         if (why == Refusal::none) {
             return answer(Operation::stored, nullptr, 0);
         }
+    } else if (header.operation == Operation::reach && header.length == sizeof(FabricName)) {
+        FabricName name{};
+        std::memcpy(name.data(), payload, sizeof name);
+        return serve_reach(connection, segment, name);
     } else if (header.operation == Operation::detach && header.length == 0) {
         {
             const std::lock_guard lock(segment.mutex);

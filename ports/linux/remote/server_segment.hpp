@@ -9,13 +9,15 @@
 #include <cstdint>
 #include <mutex>
 
+#include "fabric.hpp"
 #include "server.hpp"
 
 namespace consort::remote {
 
 struct Server::Segment {
     Segment(Server& owner, std::uint64_t size)
-        : server(owner), memory(linux_port::SharedMemory::anonymous("consort-segment", size)) {}
+        : server(owner),
+          memory(linux_port::SharedMemory::anonymous("consort-segment", size, owner.options_.huge_pages)) {}
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
     ~Segment() {
@@ -35,6 +37,8 @@ struct Server::Segment {
     Secret secret{};
     linux_port::SharedMemory memory;
     std::chrono::milliseconds keep{0};
+    // Where its memory is in a fabric, once its client asked; closed before the memory goes.
+    std::unique_ptr<fabric::Exposed> exposed;
 
     // The rest is under this lock.
     std::mutex mutex;

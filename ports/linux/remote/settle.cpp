@@ -11,6 +11,7 @@ namespace consort::remote {
 
 namespace {
 
+constexpr auto relaxed = std::memory_order_relaxed;
 constexpr auto acquire = std::memory_order_acquire;
 constexpr auto release = std::memory_order_release;
 constexpr auto both = std::memory_order_acq_rel;
@@ -23,8 +24,8 @@ bool Pager::settle(const std::vector<Range>& ranges) noexcept {
     free_.fetch_add(pages_, both);
     bool all = true;
     for (const Range& range : ranges) {
-        const auto end = static_cast<std::uint32_t>((range.offset + range.bytes) / page_bytes);
-        for (auto page = static_cast<std::uint32_t>(range.offset / page_bytes); all && page < end; ++page) {
+        const auto end = static_cast<std::uint32_t>((range.offset + range.bytes + page_size() - 1) >> shift_);
+        for (auto page = static_cast<std::uint32_t>(range.offset >> shift_); all && page < end; ++page) {
             all = bring_to_stay(page, end);
         }
     }
@@ -67,11 +68,13 @@ bool Pager::bring_to_stay(std::uint32_t page, std::uint32_t end) noexcept {
         }
         free_.fetch_sub(1, both);
         const bool homed = (word & Page::homed) != 0;
-        Run run{page, std::min(most_pages, end - page)};
+        Run run{page, std::min(batch_, end - page)};
         claim_more(run, homed);
         if (fill(run, homed, false) != Outcome::good) {
             return false;
         }
+        // Nobody waited for them: they are no faults.
+        counted_.prefetched.fetch_add(run.count, relaxed);
         return true;
     }
 }

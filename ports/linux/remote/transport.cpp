@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "connection.hpp"
-#include "consort/linux/shared_memory.hpp"
+#include "fabric_transport.hpp"
+#include "shared_attach.hpp"
 #include "tcp_transport.hpp"
 
 namespace consort::remote {
@@ -25,6 +25,11 @@ class SharedTransport final : public Home {
     SharedTransport(std::unique_ptr<Connection> connection, linux_port::SharedMemory memory)
         : connection_(std::move(connection)), memory_(std::move(memory)) {}
 
+    void expect(std::uint32_t page) const noexcept override {
+        for (std::size_t line = 0; line < page_bytes; line += 64) {
+            __builtin_prefetch(at(page) + line);
+        }
+    }
     Outcome fetch(const Run& run, std::byte*, Fetched& found) noexcept override {
         found = {at(run.first), run.stride * static_cast<std::ptrdiff_t>(page_bytes)};
         return Outcome::good;
@@ -61,32 +66,8 @@ class SharedTransport final : public Home {
 };
 
 std::unique_ptr<Home> attach_here(const Attachment& wanted) {
-    if (wanted.encrypt) {
-        throw std::invalid_argument(
-            wanted.server + ": a server of this machine shares its memory: there is nothing to encrypt");
-    }
-    const std::chrono::seconds zeroing(wanted.bytes >> 28U);
-    const Key key = read_key(wanted.key_file);
-    auto connection =
-        std::make_unique<Connection>(connect_to(wanted.server), wanted.spin, wanted.patience + zeroing);
-    ClientAttach asked;
-    asked.bytes = wanted.bytes;
-    int descriptor = -1;
-    const Outcome outcome = client_handshake(*connection, key, asked, &descriptor);
-    if (outcome == Outcome::refused) {
-        throw std::invalid_argument(wanted.server + ": " + describe(connection->refusal()));
-    }
-    if (outcome != Outcome::good || descriptor < 0) {
-        throw std::system_error(
-            EPROTO, std::generic_category(),
-            wanted.server + ": " + (outcome == Outcome::good ? "no memory came" : describe(outcome)));
-    }
-    auto memory = linux_port::SharedMemory::adopt(descriptor);
-    if (memory.bytes() != wanted.bytes || !memory.size_is_sealed()) {
-        throw std::system_error(EPROTO, std::generic_category(),
-                                wanted.server + ": the memory has another size, or one that can change");
-    }
-    return std::make_unique<SharedTransport>(std::move(connection), std::move(memory));
+    SharedSegment segment = attach_shared(wanted);
+    return std::make_unique<SharedTransport>(std::move(segment.connection), std::move(segment.memory));
 }
 
 }  // namespace
@@ -110,6 +91,9 @@ void say(std::initializer_list<const char*> parts) noexcept {
 }
 
 std::unique_ptr<Home> attach(const Attachment& wanted) {
+    if (!wanted.fabric.empty()) {
+        return std::make_unique<FabricTransport>(wanted);
+    }
     if (on_this_machine(wanted.server)) {
         return attach_here(wanted);
     }

@@ -38,6 +38,9 @@ class Transport {
   public:
     virtual ~Transport() = default;
 
+    // A fetch of this page follows at once: what makes it quicker may begin. Nothing is claimed yet.
+    virtual void expect(std::uint32_t /*page*/) const noexcept {}
+
     // Into `bounce` (`most_pages` pages), or found elsewhere. One call at a time where `serial()`.
     virtual Outcome fetch(const Run& run, std::byte* bounce, Fetched& found) noexcept = 0;
 
@@ -99,6 +102,7 @@ struct Attachment {
     // How long a connection that was cut is tried again, and the server keeps the segment; 0: not at all.
     std::chrono::milliseconds reconnect{0};
     bool encrypt = false;
+    std::string fabric{};  // the provider of libfabric that pages go through; empty: none
 };
 
 // Attaches a new segment: over TCP for HOST:PORT, through shared memory for a path. Throws

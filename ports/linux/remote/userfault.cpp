@@ -25,8 +25,6 @@ namespace consort::remote {
 
 namespace {
 
-constexpr std::size_t page = 4096;
-
 // Faults of system calls need more rights than those of the program itself.
 int open_descriptor(bool in_thread) {
     const int flags = O_CLOEXEC | O_NONBLOCK;
@@ -48,6 +46,8 @@ int open_descriptor(bool in_thread) {
     return out_of_the_way(made);
 }
 
+constexpr int huge_mapping = MAP_HUGETLB | (21 << MAP_HUGE_SHIFT);
+
 // Of Linux 6.6, whose headers may be missing.
 struct PoisonOrder {
     uffdio_range range;
@@ -58,8 +58,9 @@ constexpr unsigned long poison_request = _IOWR(UFFDIO, 0x08, PoisonOrder);
 
 }  // namespace
 
-UserFault::UserFault(std::size_t bytes, Faults faults, int memory)
+UserFault::UserFault(std::size_t bytes, Faults faults, int memory, std::size_t page)
     : bytes_(bytes),
+      page_(page),
       process_(::getpid()),
       descriptor_(open_descriptor(faults == Faults::in_thread)),
       in_thread_(faults == Faults::in_thread) {
@@ -68,22 +69,42 @@ UserFault::UserFault(std::size_t bytes, Faults faults, int memory)
         if (base_ != nullptr) {
             ::munmap(base_, bytes_);
         }
+        if (zeros_ != nullptr) {
+            ::munmap(zeros_, page_);
+        }
         ::close(descriptor_);
         throw std::system_error(error, std::generic_category(), what);
     };
     uffdio_api api{};
     api.api = UFFD_API;
-    api.features = (memory >= 0 ? UFFD_FEATURE_MINOR_SHMEM : UFFD_FEATURE_PAGEFAULT_FLAG_WP) |
+    const bool huge = page == huge_page;
+    api.features = (memory < 0 ? UFFD_FEATURE_PAGEFAULT_FLAG_WP
+                    : huge     ? UFFD_FEATURE_MINOR_HUGETLBFS
+                               : UFFD_FEATURE_MINOR_SHMEM) |
                    (in_thread_ ? UFFD_FEATURE_SIGBUS : UFFD_FEATURE_THREAD_ID);
+    if (huge && memory < 0) {
+        api.features |= UFFD_FEATURE_MISSING_HUGETLBFS | UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
+    }
     if (::ioctl(descriptor_, UFFDIO_API, &api) != 0) {
-        fail(memory >= 0 ? "userfaultfd cannot map shared pages (Linux 5.14 and later can)"
-                         : "userfaultfd lacks write protection, or SIGBUS (Linux 5.7 and later have both)");
+        fail(huge          ? "userfaultfd does not serve huge pages (Linux 5.19 and later can)"
+             : memory >= 0 ? "userfaultfd cannot map shared pages (Linux 5.14 and later can)"
+                           : "userfaultfd lacks write protection, or SIGBUS (Linux 5.7 and later have both)");
     }
     // Without rights at first: a program that locks what it maps (mlockall) gets no page of it.
-    const int kind = memory >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    const int kind = memory >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | (huge ? huge_mapping : 0);
     void* mapped = ::mmap(nullptr, bytes, PROT_NONE, kind | MAP_NORESERVE, memory, 0);
     if (mapped == MAP_FAILED) {
-        fail("mmap");
+        fail(huge ? "mmap of huge pages" : "mmap");
+    }
+    if (huge) {
+        // Reading it takes no memory: each of its small pages is the kernel's page of zeros.
+        void* zeros = ::mmap(nullptr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (zeros == MAP_FAILED) {
+            ::munmap(mapped, bytes);
+            fail("mmap");
+        }
+        ::madvise(zeros, page, MADV_NOHUGEPAGE);
+        zeros_ = static_cast<std::byte*>(zeros);
     }
     base_ = static_cast<std::byte*>(mapped);
     ::munlock(base_, bytes);
@@ -108,6 +129,9 @@ UserFault::~UserFault() {
     if (::getpid() == process_ && !left_) {
         ::munmap(base_, bytes_);
     }
+    if (zeros_ != nullptr) {
+        ::munmap(zeros_, page_);
+    }
     ::close(descriptor_);
 }
 
@@ -124,11 +148,11 @@ int UserFault::copy(std::size_t offset, const void* source, std::size_t length,
         if (::ioctl(descriptor_, UFFDIO_COPY, &order) == 0) {
             return 0;
         }
-        if (errno == ENOENT && order.len > page) {
+        if (errno == ENOENT && order.len > page_) {
             // The range has pages with other rights, which the kernel holds apart: one by one.
-            for (; done < length; done += page) {
+            for (; done < length; done += page_) {
                 if (const int error =
-                        copy(offset + done, static_cast<const char*>(source) + done, page, write_protected);
+                        copy(offset + done, static_cast<const char*>(source) + done, page_, write_protected);
                     error != 0) {
                     return error;
                 }
@@ -153,10 +177,10 @@ int UserFault::resume(std::size_t offset, std::size_t length) const noexcept {
         if (::ioctl(descriptor_, UFFDIO_CONTINUE, &order) == 0) {
             return 0;
         }
-        if (errno == ENOENT && order.range.len > page) {
+        if (errno == ENOENT && order.range.len > page_) {
             // Pages with other rights, as in `copy`.
-            for (; done < length; done += page) {
-                if (const int error = resume(offset + done, page); error != 0) {
+            for (; done < length; done += page_) {
+                if (const int error = resume(offset + done, page_); error != 0) {
                     return error;
                 }
             }
@@ -199,7 +223,7 @@ void UserFault::drop(std::size_t offset, std::size_t length) const noexcept {
 }
 
 bool UserFault::poison(std::size_t offset) const noexcept {
-    PoisonOrder order{{reinterpret_cast<std::uintptr_t>(base_) + offset, 4096}, 0, 0};
+    PoisonOrder order{{reinterpret_cast<std::uintptr_t>(base_) + offset, page_}, 0, 0};
     return ::ioctl(descriptor_, poison_request, &order) == 0;
 }
 
@@ -224,7 +248,7 @@ void UserFault::abandon() const noexcept {
 
 void UserFault::wake(std::size_t offset) const noexcept {
     if (!in_thread_) {
-        uffdio_range range{reinterpret_cast<std::uintptr_t>(base_) + offset, 4096};
+        uffdio_range range{reinterpret_cast<std::uintptr_t>(base_) + offset, page_};
         ::ioctl(descriptor_, UFFDIO_WAKE, &range);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Linux's userfaultfd over one anonymous mapping. Errors are the kernel's numbers: the functions run in
-// signal handlers.
+// Linux's userfaultfd over one mapping, of small pages or of huge ones. Errors are the kernel's numbers: the
+// functions run in signal handlers.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,9 @@ class UserFault {
     // userfaultfd or what this needs of it, or does not permit it.
     // `memory`: a file of that size, whose pages are mapped by `resume`; -1: pages of its own, filled by
     // `copy`.
-    UserFault(std::size_t bytes, Faults faults, int memory = -1);
+    // `page`: `small_page` or `huge_page`, of which offsets and lengths are multiples; huge ones come from
+    // those that the machine has reserved.
+    UserFault(std::size_t bytes, Faults faults, int memory = -1, std::size_t page = small_page);
     UserFault(const UserFault&) = delete;
     UserFault& operator=(const UserFault&) = delete;
     ~UserFault();
@@ -31,6 +33,8 @@ class UserFault {
     [[nodiscard]] std::byte* base() const noexcept { return base_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+    // A huge page of zeros; null where pages are small.
+    [[nodiscard]] const std::byte* huge_zeros() const noexcept { return zeros_; }
 
     // Each answers 0 or an errno. `copy` fills absent pages, write-protected where asked.
     [[nodiscard]] int copy(std::size_t offset, const void* source, std::size_t length,
@@ -57,6 +61,8 @@ class UserFault {
   private:
     std::byte* base_ = nullptr;
     std::size_t bytes_;
+    std::size_t page_;
+    std::byte* zeros_ = nullptr;
     int process_;  // that made it: a child after fork() has no such range
     int descriptor_ = -1;
     bool in_thread_;

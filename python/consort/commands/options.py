@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have."""
+"""Options that several commands have, and what their texts mean."""
 
 from __future__ import annotations
 
@@ -8,6 +8,24 @@ from pathlib import Path
 import click
 
 from consort.errors import BadInput
+from consort.model.quantities import Duration, Size
+from consort.model.textvalue import WrongValue
+
+
+def size_of(field: str, text: str) -> int:
+    """Bytes; `BadInput` that names the option where it is no size."""
+    try:
+        return Size.parse(text).value
+    except WrongValue as error:
+        raise BadInput(str(error), field=field) from error
+
+
+def nanoseconds_of(field: str, text: str) -> int:
+    """A duration; `BadInput` that names the option where it is none."""
+    try:
+        return int(Duration.parse(text).nanoseconds)
+    except WrongValue as error:
+        raise BadInput(str(error), field=field) from error
 
 
 def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -21,10 +22,12 @@ from consort.runtime import checked_name, runtime_folder, socket_path
 from consort.toolchain import remote_part
 
 PAGE = 4096
-LEAST_CACHE = 1 << 20
+HUGE_PAGE = 2 << 20
+# The smallest cache [bytes], by the bytes of a page.
+LEAST_CACHE = {PAGE: 1 << 20, HUGE_PAGE: 8 * HUGE_PAGE}
 PAGES = ("copied", "mapped")
 FAULTS = ("handler", "polling", "in-thread")
-SETTINGS = ("size", "cache", "key", "pages", "replicas", "encrypt")
+SETTINGS = ("size", "cache", "key", "pages", "page", "replicas", "encrypt", "fabric")
 
 
 def socket_of(name: str) -> Path:
@@ -60,10 +63,13 @@ class Attachment:
     pages: str = PAGES[0]
     replicas: int = 1
     encrypt: bool = False
+    fabric: str = ""  # a provider of libfabric
+    page: int = PAGE  # or HUGE_PAGE
 
     @classmethod
     def parse(cls, text: str) -> Attachment:
-        """`WHERE[+WHERE]...,size=SIZE[,cache=SIZE][,key=FILE][,pages=copied|mapped][,replicas=N][,encrypt=yes]`.
+        """`WHERE[+WHERE]...,size=SIZE[,cache=SIZE][,key=FILE][,pages=copied|mapped][,replicas=N][,encrypt=yes]
+        [,fabric=PROVIDER][,page=4KiB|2MiB]`.
 
         WHERE is a server's name or HOST:PORT. `BadInput` where it is none of that.
         """
@@ -77,11 +83,18 @@ class Attachment:
         if "size" not in given:
             raise BadInput(f"{text!r} lacks its size: {where},size=2GiB", field="--attach")
         size = _bytes(given["size"])
-        cache = _bytes(given["cache"]) if "cache" in given else max(LEAST_CACHE, size // 2 // PAGE * PAGE)
-        if size % PAGE or size == 0:
-            raise BadInput(f"{given['size']} is no multiple of 4KiB", field="--attach: size")
-        if cache < LEAST_CACHE:
-            raise BadInput(f"{given['cache']} is below 1MiB", field="--attach: cache")
+        page = _bytes(given.get("page", "4KiB"))
+        if page not in LEAST_CACHE:
+            raise BadInput(f"{given['page']} is none of 4KiB, 2MiB", field="--attach: page")
+        least = LEAST_CACHE[page]
+        cache = _bytes(given["cache"]) if "cache" in given else max(least, size // 2 // page * page)
+        if size % page or size == 0:
+            raise BadInput(f"{given['size']} is no multiple of {page >> 10}KiB", field="--attach: size")
+        if cache < least:
+            raise BadInput(
+                f"{given['cache']} is below {least >> 20}MiB, for pages of {page >> 10}KiB",
+                field="--attach: cache",
+            )
         servers = where.split("+")
         over_tcp = [":" in each for each in servers]
         pages = given.get("pages", PAGES[0])
@@ -98,6 +111,7 @@ class Attachment:
                 f"{encrypt} is not yes or no, or the server is on this machine and shares its memory",
                 field="--attach: encrypt",
             )
+        fabric = _fabric(given.get("fabric"), all(over_tcp), encrypt == "yes")
         if "key" not in given and (any(over_tcp) or len(servers) > 1):
             raise BadInput("over TCP the servers' key is needed: key=FILE", field="--attach")
         return cls(
@@ -108,12 +122,28 @@ class Attachment:
             pages,
             replicas,
             encrypt == "yes",
+            fabric,
+            page,
         )
 
     def row(self) -> str:
         """As the preloaded library takes it."""
         sizes = (str(self.key), str(self.size), str(self.cache), self.pages, str(self.replicas))
-        return "\t".join([*sizes, "encrypted" if self.encrypt else "plain", *self.servers])
+        encryption = "encrypted" if self.encrypt else "plain"
+        return "\t".join([*sizes, encryption, self.fabric, str(self.page), *self.servers])
+
+
+def _fabric(provider: str | None, over_tcp: bool, encrypt: bool) -> str:
+    if provider is None:
+        return ""
+    field = "--attach: fabric"
+    if not re.fullmatch(r"[a-z0-9_;]{1,31}", provider):
+        raise BadInput(f"{provider!r} is no name of a provider: tcp, shm, 'verbs;ofi_rxm'", field=field)
+    if not over_tcp:
+        raise BadInput("a server of this machine, by its name, shares its memory: HOST:PORT", field=field)
+    if encrypt:
+        raise BadInput("encrypt=yes: pages cross a fabric as they are", field=field)
+    return provider
 
 
 def _replicas(text: str, servers: Sequence[str]) -> int:
@@ -144,7 +174,15 @@ def _file(text: str) -> Path:
 
 
 def serve_command(
-    size: int, socket: Path, key: Path, listen: str | None, spin_us: int, encrypt: bool
+    size: int,
+    socket: Path,
+    key: Path,
+    listen: str | None,
+    spin_us: int,
+    encrypt: bool,
+    fabrics: Sequence[str] = (),
+    *,
+    huge_pages: bool = False,
 ) -> list[str]:
     """The command that offers `size` bytes until it is interrupted."""
     command = [str(remote_part("serve")), "--bytes", str(size), "--socket", str(socket), "--key", str(key)]
@@ -152,6 +190,10 @@ def serve_command(
         command += ["--listen", listen]
     if encrypt:
         command += ["--encrypt", "1"]
+    if huge_pages:
+        command += ["--huge-pages", "1"]
+    for each in fabrics:
+        command += ["--fabric", each]
     return [*command, "--spin-us", str(spin_us)]
 
 

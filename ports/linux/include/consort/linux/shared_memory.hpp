@@ -26,9 +26,12 @@ namespace consort::linux_port {
 class SharedMemory {
   public:
     // New anonymous memory of `bytes`, zero-filled, its size sealed. `label` is shown in /proc/PID/maps.
-    static SharedMemory anonymous(const std::string& label, std::size_t bytes) {
+    // `huge`: of pages of 2 MiB, of which `bytes` is a multiple, reserved until the memory goes.
+    static SharedMemory anonymous(const std::string& label, std::size_t bytes, bool huge = false) {
+        constexpr unsigned huge_pages = MFD_HUGETLB | (21U << MAP_HUGE_SHIFT);  // as mmap has it
         const int fd =
-            sized(::memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING), bytes, "memfd_create");
+            sized(::memfd_create(label.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING | (huge ? huge_pages : 0)),
+                  bytes, "memfd_create");
         // And no further seals: a peer could forbid writing to whoever attaches later.
         if (::fcntl(fd, F_ADD_SEALS, size_seals | F_SEAL_SEAL) != 0) {
             const int error = errno;
