@@ -117,10 +117,14 @@ inline constexpr std::size_t sync_points = static_cast<std::size_t>(SyncPoint::c
                                                 "link_word_write",
                                                 "link_word_observe",
                                                 "link_word_publish",
-                                                "link_word_read"};
+                                                "link_word_read",
+                                                "vring_post",
+                                                "vring_fetch",
+                                                "vring_complete",
+                                                "vring_reap"};
     return names[static_cast<std::size_t>(point)];
 }
-static_assert(static_cast<std::size_t>(SyncPoint::link_word_read) + 1 == sync_points,
+static_assert(static_cast<std::size_t>(SyncPoint::vring_reap) + 1 == sync_points,
               "a new point needs a name and a mutation");
 
 // The order that each point has in the present run.

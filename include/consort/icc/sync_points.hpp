@@ -142,6 +142,16 @@ enum class SyncPoint : std::uint8_t {
     link_word_publish,
     link_word_read,
 
+    // E24 vring_post -> vring_fetch: a driver's descriptors and the contents of its buffers happen before the
+    //     device reads the one and uses the others. Between two processors the driver is another program's
+    //     (Linux): it has the barriers that VIRTIO 1.2, 2.7.13 asks for.
+    vring_post,
+    vring_fetch,
+    // E25 vring_complete -> vring_reap: the device's reads and writes of a buffer, and the entry that gives
+    //     it back, happen before the driver uses either again.
+    vring_complete,
+    vring_reap,
+
     count,
 };
 
@@ -175,6 +185,8 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::handover_report:
         case SyncPoint::link_word_write:
         case SyncPoint::link_word_publish:
+        case SyncPoint::vring_post:
+        case SyncPoint::vring_complete:
             return Order::release;
         case SyncPoint::mailbox_observe:
         case SyncPoint::mailbox_observe_acknowledge:
@@ -198,6 +210,8 @@ enum class SyncPoint : std::uint8_t {
         case SyncPoint::handover_collect:
         case SyncPoint::link_word_observe:
         case SyncPoint::link_word_read:
+        case SyncPoint::vring_fetch:
+        case SyncPoint::vring_reap:
             return Order::acquire;
         case SyncPoint::snapshot_announce:
         case SyncPoint::snapshot_slot_read:
