@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The executive for periodic tasks does what the general one does: the same jobs, instants and preemptions of
-// random task sets, overloaded ones too, under each policy.
+// random task sets, overloaded ones too, under each policy; also where jobs leave the core for a worker.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -21,6 +23,13 @@ struct Planned {
     std::vector<Time> lengths;  // of its jobs, in turn
     Time extra_gap = 0;         // sporadic: up to so much more than the period between two releases
     Time jitter = 0;            // released up to so much later than due
+    // Of one whose jobs leave the core: its parts, and for how long they are away, in turn. What is given up
+    // is computed here.
+    Time send = 1, receive = 1, fallback = 1;
+    std::vector<Time> delays;
+
+    [[nodiscard]] Time delay(std::uint32_t seq) const { return delays[seq % delays.size()]; }
+    [[nodiscard]] Time patience() const { return plan.deadline - plan.deadline / 5; }
 };
 
 struct Case {
@@ -55,9 +64,16 @@ class Core {
     void enable() noexcept {}
     void disable() noexcept {}
     void settle() noexcept {
-        while (armed_ <= now_) {
-            host().due();
+        while (event() <= now_) {
+            deliver();
+            if (armed_ <= now_) {
+                host().due();
+            }
         }
+    }
+    // The answer to a job that has left the core now.
+    void expect(std::uint32_t task, std::uint32_t seq) {
+        answers_.push_back({now_ + of_.tasks[task].delay(seq), task, seq});
     }
 
     [[nodiscard]] Time length(std::uint32_t task, std::uint32_t seq) const {
@@ -69,12 +85,12 @@ class Core {
     }
     void compute(Time length) {
         while (length != 0) {
-            if (armed_ <= now_) {
+            if (event() <= now_) {
                 settle();
                 host().preempt();
                 continue;
             }
-            const Time step = armed_ - now_ < length ? armed_ - now_ : length;
+            const Time step = event() - now_ < length ? event() - now_ : length;
             now_ += step;
             length -= step;
         }
@@ -82,10 +98,10 @@ class Core {
     void run() {
         for (;;) {
             host().dispatch_all();
-            if (armed_ == never) {
+            if (event() == never) {
                 return;
             }
-            now_ = armed_ > now_ ? armed_ : now_;
+            now_ = event() > now_ ? event() : now_;
             settle();
         }
     }
@@ -96,9 +112,38 @@ class Core {
     const Case& of_;
 
   private:
+    struct Answer {
+        Time at;
+        std::uint32_t task;
+        std::uint32_t seq;
+    };
+    // The next instant at which anything happens.
+    [[nodiscard]] Time event() const noexcept {
+        Time next = armed_;
+        for (const Answer& answer : answers_) {
+            next = std::min(next, answer.at);
+        }
+        return next;
+    }
+    // What has come, in the order of tasks.
+    void deliver() {
+        std::vector<Answer> here;
+        std::copy_if(answers_.begin(), answers_.end(), std::back_inserter(here),
+                     [this](const Answer& answer) { return answer.at <= now_; });
+        answers_.erase(std::remove_if(answers_.begin(), answers_.end(),
+                                      [this](const Answer& answer) { return answer.at <= now_; }),
+                       answers_.end());
+        std::stable_sort(here.begin(), here.end(),
+                         [](const Answer& a, const Answer& b) { return a.task < b.task; });
+        for (const Answer& answer : here) {
+            host().answered(answer.task, answer.seq);
+        }
+    }
+
     Time now_ = 0;
     Time armed_ = never;
     bool stopped_ = false;
+    std::vector<Answer> answers_;
 };
 
 class General : public Core<General> {
@@ -119,6 +164,11 @@ class General : public Core<General> {
             plans_[t].execution.given_count = from.lengths.size();
             plans_[t].skips = true;
             plans_[t].id = t;
+            plans_[t].offloaded = from.plan.leaves;
+            plans_[t].on_miss = consort::OnMiss::local_fallback;
+            plans_[t].send = from.send;
+            plans_[t].receive = from.receive;
+            plans_[t].fallback = from.fallback;
         }
         states_.resize(n);
         frames_.resize(n);
@@ -130,6 +180,7 @@ class General : public Core<General> {
                          {states_.data(), frames_.data(), ready_.data(), releases_.data(), waits_.data()});
     }
     void due() { executive_.timer(); }
+    void answered(std::uint32_t task, std::uint32_t seq) { executive_.answer(task, seq); }
     void preempt() {
         if (executive_.dispatcher().preempts()) {
             executive_.preempted(*executive_.dispatcher().top());
@@ -139,19 +190,26 @@ class General : public Core<General> {
     void dispatch_all() { executive_.dispatcher().dispatch(); }
 
     void begin(Frame&) noexcept {}
-    void execute(Frame& frame, Phase, Time length) noexcept {
+    void execute(Frame& frame, Phase phase, Time length) noexcept {
         compute(length);
-        if (ends_run(frame.part, executive_.job(frame.part).seq)) {
+        const bool last = phase != Phase::first || !of_.tasks[frame.part].plan.leaves;
+        if (last && ends_run(frame.part, executive_.job(frame.part).seq)) {
             stop();
         }
     }
     void wait(Frame&) noexcept {}
-    void send(std::uint32_t, const JobTimes&) noexcept {}
+    void send(std::uint32_t task, const JobTimes& job) noexcept { expect(task, job.seq); }
     void begun(std::uint32_t, const JobTimes&) noexcept {}
     void finished(std::uint32_t task, const JobTimes& job) noexcept {
         log.rows.emplace_back(task, job.seq, job.start, job.finish);
         log.preemptions += job.preemptions;
+        const bool fell_back = (job.status & consort::job_status::fallback) != 0;
+        fallbacks += fell_back ? 1 : 0;
+        abandons = abandons || (fell_back && job.sent == absent);
     }
+    std::uint64_t fallbacks = 0;
+    // A job was given up before its first part had ended. What is on a core's one stack cannot leave it.
+    bool abandons = false;
 
   private:
     Executive<General> executive_;
@@ -165,29 +223,62 @@ class General : public Core<General> {
 struct Numbered : PeriodicTask {
     std::uint32_t number = 0;
     Time ready = 0;
+    Time began = 0;
+    bool here = false;             // the answer to the job in hand
+    std::uint32_t answered = ~0U;  // the last job that an answer came to
 };
 
-class Periodic : public Core<Periodic>, public PeriodicExecutive<Periodic, Numbered> {
+// `parts`: whether jobs may leave the core.
+template <bool parts>
+class Periodic : public Core<Periodic<parts>>, public PeriodicExecutive<Periodic<parts>, Numbered> {
+    using Base = Core<Periodic>;
+    using Base::of_;
+    friend PeriodicExecutive<Periodic, Numbered>;
+
   public:
-    explicit Periodic(const Case& of) : Core(of), tasks_(of.tasks.size()) {
+    using Base::compute;
+    using Base::log;
+    using Base::now;
+
+    explicit Periodic(const Case& of) : Base(of), tasks_(of.tasks.size()) {
         for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
             tasks_[t].number = t;
             tasks_[t].plan = of.tasks[t].plan;
         }
-        start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()), of.policy, 0);
+        this->start(tasks_.data(), static_cast<std::uint32_t>(tasks_.size()), of.policy, 0);
     }
-    void due() { timer(); }
-    void preempt() { dispatch(); }
-    void dispatch_all() { dispatch(); }
-    void end() { log.preemptions = preemptions(); }
+    void due() { this->timer(); }
+    void answered(std::uint32_t task, std::uint32_t seq) { tasks_[task].answered = seq; }
+    void preempt() { this->dispatch(); }
+    void dispatch_all() { this->dispatch(); }
+    void end() { log.preemptions = this->preemptions(); }
 
     [[nodiscard]] Time begin() const noexcept { return now(); }
-    void disarm() noexcept { arm(never); }
+    void disarm() noexcept { this->arm(never); }
     void prepare(Numbered&) noexcept {}
     bool execute(Numbered& task, Time begin) noexcept {
-        compute(length(task.number, task.seq));
+        const Planned& plan = of_.tasks[task.number];
+        if (!plan.plan.leaves) {
+            compute(this->length(task.number, task.seq));
+        } else {
+            compute(task.here ? plan.receive : plan.fallback);
+            begin = task.began;
+        }
         log.rows.emplace_back(task.number, task.seq, begin, now());
-        return !ends_run(task.number, task.seq);
+        return !this->ends_run(task.number, task.seq);
+    }
+    void depart(Numbered& task, Time begin) noexcept requires(parts) {
+        task.began = begin;
+        task.here = false;
+        compute(of_.tasks[task.number].send);
+        this->expect(task.number, task.seq);
+    }
+    void left() noexcept requires(parts) { this->settle(); }
+    [[nodiscard]] bool answered(Numbered& task) const noexcept requires(parts) {
+        return task.here = task.answered == task.seq;
+    }
+    [[nodiscard]] Time give_up(const Numbered& task) const noexcept requires(parts) {
+        return after(task.release, of_.tasks[task.number].patience());
     }
     [[nodiscard]] Time gap(const Numbered& task) const noexcept {
         const Time most = of_.tasks[task.number].extra_gap;
@@ -204,12 +295,12 @@ class Periodic : public Core<Periodic>, public PeriodicExecutive<Periodic, Numbe
     void skip(Numbered& task) noexcept { log.rows.emplace_back(task.number, task.seq, absent, absent); }
 
   private:
-    using Core<Periodic>::arm;
-    friend PeriodicExecutive<Periodic, Numbered>;
+    using Base::arm;
     std::vector<Numbered> tasks_;
 };
 
-Case random_case(std::uint64_t seed) {
+// `leave`: jobs of some tasks leave the core.
+Case random_case(std::uint64_t seed, bool leave) {
     std::mt19937_64 random(seed);
     const auto between = [&](Time low, Time high) {
         return std::uniform_int_distribution<Time>(low, high)(random);
@@ -235,6 +326,16 @@ Case random_case(std::uint64_t seed) {
         for (Time n = between(1, 5); n != 0; --n) {
             one.lengths.push_back(between(1, one.plan.period / 2 + between(0, 3)));
         }
+        if (leave && between(0, 1) == 0) {
+            one.plan.leaves = true;
+            one.send = between(1, 3);
+            one.receive = between(1, 3);
+            one.fallback = between(1, 4);
+            one.plan.deadline += between(0, 3 * one.plan.period);
+            for (Time n = between(1, 5); n != 0; --n) {
+                one.delays.push_back(between(0, 1) * between(0, one.plan.deadline));
+            }
+        }
         made.tasks.push_back(one);
     }
     made.stops = static_cast<std::uint32_t>(between(0, 3 * tasks));
@@ -242,24 +343,50 @@ Case random_case(std::uint64_t seed) {
     return made;
 }
 
-TEST(Periodic, EqualsTheGeneralExecutive) {
-    std::uint64_t unserved = 0, preempted = 0;
-    for (std::uint64_t seed = 0; seed < 20'000; ++seed) {
-        const Case of = random_case(seed);
+// What was compared.
+struct Seen {
+    std::uint64_t unserved = 0, preempted = 0, fallbacks = 0, left = 0, abandoned = 0;
+};
+
+template <bool parts>
+void compare(std::uint64_t seeds, Seen& seen) {
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+        const Case of = random_case(seed, parts);
         General general(of);
         general.run();
-        Periodic periodic(of);
+        if (general.abandons) {
+            ++seen.abandoned;
+            continue;
+        }
+        Periodic<parts> periodic(of);
         periodic.run();
         periodic.end();
         ASSERT_EQ(general.log, periodic.log) << "seed " << seed;
         for (const Row& row : general.log.rows) {
-            unserved += std::get<2>(row) == absent ? 1 : 0;
+            seen.unserved += std::get<2>(row) == absent ? 1 : 0;
+            seen.left += of.tasks[std::get<0>(row)].plan.leaves ? 1 : 0;
         }
-        preempted += general.log.preemptions;
+        seen.preempted += general.log.preemptions;
+        seen.fallbacks += general.fallbacks;
     }
+}
+
+TEST(Periodic, EqualsTheGeneralExecutive) {
+    Seen seen;
+    compare<false>(20'000, seen);
     // What is to be compared did happen.
-    EXPECT_GT(unserved, 10'000U);
-    EXPECT_GT(preempted, 10'000U);
+    EXPECT_GT(seen.unserved, 10'000U);
+    EXPECT_GT(seen.preempted, 10'000U);
+}
+
+TEST(Periodic, EqualsTheGeneralExecutiveWhereJobsLeaveTheCore) {
+    Seen seen;
+    compare<true>(30'000, seen);
+    EXPECT_GT(seen.unserved, 10'000U);
+    EXPECT_GT(seen.preempted, 10'000U);
+    EXPECT_GT(seen.left, 50'000U);
+    EXPECT_GT(seen.fallbacks, 10'000U);
+    EXPECT_LT(seen.abandoned, 20'000U);
 }
 
 }  // namespace

@@ -5,8 +5,11 @@
 // the instructions. What a release needs is computed when the job before it ends; the interrupt moves the
 // task from one list to another.
 //
-// A job may spin on its core for an answer. Ties, policies and the conditions for jobs that are not begun any
-// more are those of dispatch.hpp and executive.hpp. Insertion into a list takes a step for each task in it.
+// A job may spin on its core for an answer, or leave the core while it waits: then it is two parts, which run
+// to their ends each, and in between its task is in a list of those whose answers are looked for whenever the
+// core chooses what it executes. Ties, policies and the conditions for jobs that are not begun any more are
+// those of dispatch.hpp and executive.hpp, but that a first part which has begun runs to its end whatever has
+// become of its answer. Insertion into a list takes a step for each task in it.
 //
 // How a port uses it, interrupts disabled:
 //
@@ -16,87 +19,13 @@
 //     while (busy()) { dispatch(); idle(); }    // the loop of the core
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include "consort/app/dispatch.hpp"
+#include "consort/app/periodic_task.hpp"
 #include "consort/app/release.hpp"
 
 namespace consort::app {
-
-struct PeriodicPlan {
-    Time period = 1;
-    Time offset = 0;
-    Time deadline = 1;
-    // Of no account under earliest deadline first. The smaller key is the more urgent; a job that has begun
-    // is preempted only by keys below `level`: that of its task, of its preemption threshold or, where no job
-    // is preempted, the least of all.
-    std::uint32_t key = 0;
-    std::uint32_t level = 0;
-    // Whether a job is not begun any more after release + max(period, deadline).
-    bool skips = true;
-};
-
-// A task; a port derives its own from it. `release` and `due` are of the job in hand or, between two jobs, of
-// the next one, whose number is `seq`.
-struct PeriodicTask {
-    Time release = 0;
-    Time due = 0;
-    Time last_begin = never;
-    Time key = 0;    // the smaller is the more urgent
-    Time level = 0;  // what a key must be below to go before its job
-    Time at = 0;     // when the timer is to look at it: the release, or at once where that has passed
-    PeriodicTask* next = nullptr;
-    std::uint32_t seq = 0;
-    bool late = false;
-    PeriodicPlan plan{};
-};
-
-// What is asked of a port; all but `execute` and `enable` are called with interrupts disabled.
-//
-//   now      the instant, in ticks
-//   begin    the instant at which a job begins; any value where no task skips jobs
-//   arm      call timer() at this instant, or at once where it has passed; replaces the instant armed before
-//   disarm   no longer call timer()
-//   prepare  release, due and seq are now those of the next job
-//   execute  the job, which begins now, to its end, with interrupts enabled; false: `stop`
-//   skip     the job is not executed: record it
-//   until    no job that is due then or later is released
-//   stopped  the same as `until() <= now`, if a job has said so
-//   settle   called after a job has ended, before the next is chosen
-//   gap      optional: by how much more than the period the task's job `seq` comes after the one before it
-//   delay    optional, with `ready`: chooses when the job that is due at `release` is released; called before
-//            prepare
-//   ready    that instant, never before that of the job before it
-template <class P, class T>
-concept PeriodicPort = std::derived_from<T, PeriodicTask> && requires(P& port, T& task, Time time) {
-    { port.now() }
-    noexcept->std::same_as<Time>;
-    { port.begin() }
-    noexcept->std::same_as<Time>;
-    { port.arm(time) }
-    noexcept;
-    { port.disarm() }
-    noexcept;
-    { port.prepare(task) }
-    noexcept;
-    { port.execute(task, time) }
-    noexcept->std::same_as<bool>;
-    { port.skip(task) }
-    noexcept;
-    { port.until() }
-    noexcept->std::same_as<Time>;
-    { port.stopped() }
-    noexcept->std::same_as<bool>;
-    { port.stop() }
-    noexcept;
-    { port.settle() }
-    noexcept;
-    { port.enable() }
-    noexcept;
-    { port.disable() }
-    noexcept;
-};
 
 // A port derives from it: so nothing has to be looked up on the way from the interrupt to the job.
 template <class Port, class Task>
@@ -110,7 +39,7 @@ class PeriodicExecutive {
     // the order of the description, and outlive the run.
     [[gnu::cold]] void start(Task* tasks, std::uint32_t count, Dispatch policy, Time begin) noexcept {
         earliest_first_ = policy == Dispatch::edf;
-        waiting_ = ready_ = nullptr;
+        waiting_ = ready_ = away_ = nullptr;
         running_ = never;
         for (std::uint32_t i = 0; i < count; ++i) {
             Task& task = tasks[i];
@@ -121,9 +50,17 @@ class PeriodicExecutive {
         arm();
     }
 
-    // Everything that is due at the instant for which the timer was armed, in the order of tasks.
+    // Everything that is due at the instant for which the timer was armed, in the order of tasks: first jobs
+    // that wait no longer, then releases.
     void timer() noexcept {
-        release_due();
+        if constexpr (parts()) {
+            wake();
+            if (waiting_ != nullptr && waiting_->at <= port().now()) {
+                release_due();
+            }
+        } else {
+            release_due();
+        }
         arm();
     }
     // The same, and the caller arms the timer for next_release().
@@ -144,7 +81,17 @@ class PeriodicExecutive {
     }
 
     // Whether a job is ready or will be.
-    [[nodiscard]] bool busy() const noexcept { return waiting_ != nullptr || ready_ != nullptr; }
+    [[nodiscard]] bool busy() const noexcept {
+        return waiting_ != nullptr || ready_ != nullptr || away_ != nullptr;
+    }
+    // How many jobs wait off the core.
+    [[nodiscard]] std::uint32_t away() const noexcept {
+        std::uint32_t found = 0;
+        for (const PeriodicTask* task = away_; task != nullptr; task = task->next) {
+            ++found;
+        }
+        return found;
+    }
     // Whether a release is left, and when the next one is.
     [[nodiscard]] bool awaits() const noexcept { return waiting_ != nullptr; }
     [[nodiscard]] Time next_release() const noexcept { return waiting_->at; }
@@ -164,9 +111,7 @@ class PeriodicExecutive {
             }
             running_ = task.level;
             port().enable();
-            const bool goes_on = port().execute(task, now);
-            port().disable();
-            end(task, goes_on);
+            execute(task, now);
             running_ = below;
             ran = true;
         }
@@ -177,8 +122,34 @@ class PeriodicExecutive {
 
   private:
     [[nodiscard]] Port& port() noexcept { return static_cast<Port&>(*this); }
+    // Whether jobs may leave the core and wait.
+    [[nodiscard]] static constexpr bool parts() noexcept {
+        return requires(Port & port, Task & task) {
+            port.answered(task);
+        };
+    }
+
     // Whether a ready task goes before what the core executes.
-    [[nodiscard]] bool urgent() const noexcept { return ready_ != nullptr && ready_->key < running_; }
+    [[nodiscard]] bool urgent() noexcept {
+        if constexpr (parts()) {
+            wake();
+        }
+        return ready_ != nullptr && ready_->key < running_;
+    }
+    // The job, or the part of it that is to come; called with interrupts enabled, which it disables.
+    void execute(Task& task, Time now) noexcept {
+        if constexpr (parts()) {
+            if (task.plan.leaves && !task.away) {
+                port().depart(task, now);
+                port().disable();
+                leave(task);
+                return;
+            }
+        }
+        const bool goes_on = port().execute(task, now);
+        port().disable();
+        end(task, goes_on);
+    }
     static Task& of(PeriodicTask& task) noexcept { return static_cast<Task&>(task); }
     // When the job at hand is released: as it is due, or later by its jitter.
     [[nodiscard]] Time released(PeriodicTask& task) noexcept {
@@ -198,7 +169,17 @@ class PeriodicExecutive {
     }
 
     void arm() noexcept {
-        if (awaits()) {
+        if constexpr (parts()) {
+            Time at = awaits() ? next_release() : never;
+            for (const PeriodicTask* task = away_; task != nullptr; task = task->next) {
+                at = task->at < at ? task->at : at;
+            }
+            if (at != never) {
+                port().arm(at);
+            } else {
+                port().disarm();
+            }
+        } else if (awaits()) {
             port().arm(next_release());
         } else {
             port().disarm();
@@ -209,11 +190,53 @@ class PeriodicExecutive {
         if (!goes_on) {
             port().stop();
         }
+        if constexpr (parts()) {
+            task.away = false;
+        }
         next(task);
         await_release(task, port().now());
         arm();
         // What it preempted goes on only when what has become due in between is ready.
         port().settle();
+    }
+    // The job's first part is over.
+    [[gnu::noinline]] void leave(Task& task) noexcept {
+        task.away = true;
+        task.at = port().give_up(task);
+        task.last_begin = never;
+        PeriodicTask** link = &away_;
+        while (*link != nullptr && *link < &task) {
+            link = &(*link)->next;
+        }
+        task.next = *link;
+        *link = &task;
+        arm();
+        port().left();
+    }
+    // Jobs whose answers are there become ready, and then those that wait no longer, each in the order of
+    // tasks.
+    void wake() noexcept {
+        if (away_ != nullptr) [[unlikely]] {
+            wake_all();
+        }
+    }
+    [[gnu::noinline]] void wake_all() noexcept {
+        wake_if([this](Task& task) { return port().answered(task); });
+        const Time now = port().now();
+        wake_if([now](const Task& task) { return task.at <= now; });
+    }
+    template <class Which>
+    void wake_if(const Which& which) noexcept {
+        PeriodicTask** link = &away_;
+        while (*link != nullptr) {
+            PeriodicTask& task = **link;
+            if (which(of(task))) {
+                *link = task.next;
+                make_ready(task);
+            } else {
+                link = &task.next;
+            }
+        }
     }
 
     // The job at hand is the one that is released then.
@@ -301,6 +324,7 @@ class PeriodicExecutive {
 
     PeriodicTask* waiting_ = nullptr;  // for their releases, the earliest first
     PeriodicTask* ready_ = nullptr;    // the most urgent first
+    PeriodicTask* away_ = nullptr;     // their jobs wait off the core; in the order of tasks
     Time running_ = never;             // what a key must be below to go before what the core executes
     bool earliest_first_ = false;
     std::uint32_t preemptions_ = 0;

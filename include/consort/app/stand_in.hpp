@@ -11,6 +11,7 @@
 
 #include "consort/app/channel_ends.hpp"
 #include "consort/app/release.hpp"
+#include "consort/port.hpp"
 #include "consort/task.hpp"
 
 namespace consort::app {
@@ -80,6 +81,14 @@ struct consort::DeclaredMembers<consort::app::StandInBlock<Words>> {
 
 namespace consort::app {
 
+// At each word of a block, and now and then in fact: an emulator's other cores would wait for all of a long
+// one.
+inline void give_turn(std::uint32_t word) noexcept {
+    if (word % 256 == 255) {
+        isa::relax();
+    }
+}
+
 // Reads all blocks that are there, and checks them. `as_of`, and `visible` below: see ReadEnd and WriteEnd.
 template <class C>
 struct StandInReader {
@@ -110,6 +119,7 @@ struct StandInReader {
 
     [[nodiscard]] bool whole() const noexcept {
         for (std::uint32_t i = 0; i < C::Block::count; ++i) {
+            give_turn(i);
             if (block.value.words[i] != C::Block::word(block.sequence, i)) {
                 return false;
             }
@@ -131,6 +141,7 @@ struct StandInWriter : ChannelWriter<Clock, C> {
         auto& block = this->block;
         const auto fill = [&block] {
             for (std::uint32_t i = 0; i < C::Block::count; ++i) {
+                give_turn(i);
                 block.value.words[i] = C::Block::word(block.sequence, i);
             }
         };

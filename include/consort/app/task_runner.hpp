@@ -173,18 +173,24 @@ class TaskRunner {
         if (job_.start > released && job_.start - released > setup_.period / 10) {
             job_.status |= job_status::late_release;
         }
-        for (std::uint32_t i = 0; i < setup_.write_count; ++i) {
-            const WriteEnd& end = setup_.writes[i];
-            Transferred moved = end.write(end.self, setup_.out + end.offset, end.logical ? visible : finish);
-            if (end.logical && finish > visible && moved.kind == Operation::write) {
-                moved.kind = Operation::write_late;
-            }
-            note(end.channel, moved);
-        }
+        write_outputs(finish);
         // The compiler may not move an output's store behind the time stamp.
         asm volatile("" ::"r"(setup_.out) : "memory");
         job_.finish = setup_.write_count != 0 ? P::now() : finish;
         if ((job_.status & job_status::held) != 0 || job_.finish > visible) {
+            job_.status |= job_status::missed;
+        }
+        put_job();
+        record_->release();
+        ++executed_;
+    }
+
+    // The same of a job that an I/O core moves: it ended at `finish`, whatever its writes take afterwards.
+    [[gnu::noinline]] void unloaded(Ticks finish) noexcept {
+        record_->hold();
+        write_outputs(finish);
+        job_.finish = finish;
+        if (finish > due_) {
             job_.status |= job_status::missed;
         }
         put_job();
@@ -231,6 +237,18 @@ class TaskRunner {
                  end.read(end.self, setup_.in + end.offset, end.logical ? job_.release : job_.start));
         }
         return reset;
+    }
+
+    void write_outputs(Ticks finish) noexcept {
+        const Ticks visible = due_;
+        for (std::uint32_t i = 0; i < setup_.write_count; ++i) {
+            const WriteEnd& end = setup_.writes[i];
+            Transferred moved = end.write(end.self, setup_.out + end.offset, end.logical ? visible : finish);
+            if (end.logical && finish > visible && moved.kind == Operation::write) {
+                moved.kind = Operation::write_late;
+            }
+            note(end.channel, moved);
+        }
     }
 
     void put_job() noexcept {

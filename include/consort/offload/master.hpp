@@ -91,17 +91,36 @@ class Master {
         }
     }
 
+    // In place of waiting, for a master that does something else meanwhile: whether the job's answer is
+    // there, or none is awaited. If so, finish_answered() ends the job; finish() where the answer is given
+    // up.
+    [[nodiscard]] bool answered() noexcept {
+        if (!waiting_) {
+            return true;
+        }
+        if (mail_.try_read(response_) != Status::ok) {
+            return false;
+        }
+        note_reset();
+        if (response_.sequence != sequence_) {
+            count_late();
+            return false;
+        }
+        report_.received = P::now();
+        return true;
+    }
+    // Ends the job that was begun; answered() was true.
+    template <class Alive>
+    [[nodiscard]] const JobReport& finish_answered(typename T::Out& out, Alive&& alive) noexcept {
+        return waiting_ ? accept(out) : finish(out, 0, alive);
+    }
+
     // Ends the job that was begun: waits for its answer until `deadline` [ticks], then applies the policy.
     // `alive` is asked when no answer came; false = the platform knows that the worker is dead.
     template <class Alive>
     [[nodiscard]] const JobReport& finish(typename T::Out& out, Ticks deadline, Alive&& alive) noexcept {
         if (waiting_ && await(deadline)) {
-            last_ = response_.out;
-            out = last_;
-            report_.compute_ticks = response_.compute_ticks;
-            local_valid_ = false;
-            silent_ = 0;
-            return report_;
+            return accept(out);
         }
         report_.received = P::now();
         judge(alive);
@@ -197,6 +216,15 @@ class Master {
         }
         // A worker publishes the checkpoint of one job before it takes up the next.
         reset_ = reset_ == Reset::asked ? Reset::answered : Reset::saved;
+    }
+
+    [[nodiscard]] const JobReport& accept(typename T::Out& out) noexcept {
+        last_ = response_.out;
+        out = last_;
+        report_.compute_ticks = response_.compute_ticks;
+        local_valid_ = false;
+        silent_ = 0;
+        return report_;
     }
 
     [[nodiscard]] bool await(Ticks deadline) noexcept {

@@ -39,6 +39,8 @@ concept IoBoard = requires(B& board, const Transfer& transfer, std::uint32_t n, 
     // Stops the transfer under way; false: it goes on.
     { board.dma_abort() }
     noexcept->std::same_as<bool>;
+    // Optional, loads(core, task, job, release): called before inputs(), for which job it is.
+    //
     // Where the inputs of this core's task are, and will stay until its load has ended; where its outputs go.
     // Called once an operation. Null only for a task without inputs (outputs).
     { board.inputs(n, n) }
@@ -329,6 +331,9 @@ class IoCore {
             core.transfer.count = 0;
             core.transfer.add(task.code, base, task.size.code);
             core.transfer.add(task.data, base + layout.data, task.size.data);
+            if constexpr (requires { board_->loads(c, t, next.job, next.release); }) {
+                board_->loads(c, t, next.job, next.release);
+            }
             core.transfer.add(board_->inputs(c, t), base + layout.inputs, task.size.inputs);
             begin(c, Doing::load, now, t, next.job);
             return true;

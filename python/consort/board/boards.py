@@ -129,6 +129,11 @@ class _Rules:
                 yield from self._file(source, *here, "sources", number, folder=core.folder)
             yield from self._file(core.linker_script, *here, "linker_script", folder=core.folder)
             yield from self._file("consort/bare/this_core.hpp", *here, "folder", folder=core.folder)
+            if core.scratchpad is not None:
+                yield from self._known(
+                    core.scratchpad, list(self.spec.memory), "memory range", *here, "scratchpad"
+                )
+                yield from self._file("consort/bare/core_dma.hpp", *here, "folder", folder=core.folder)
             for region, target in core.regions.items():
                 yield from self._known(
                     target, list(self.spec.memory), "memory range", *here, "regions", region

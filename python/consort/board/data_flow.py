@@ -77,12 +77,17 @@ class DataFlow:
     def releases(self) -> dict[str, Any]:
         """Which random choices releases make, and where their extra numbers begin: the seed, and the longest
         gap and delay of each task."""
-        limits = 1 + 2 * len(self.stand_ins) if self.stand_ins else 0
         return {
             "sporadic": any(task.sporadic for task in self.tasks),
             "jitter": any(task.jitter_ps for task in self.tasks),
-            "at": len(self.plants) + 2 * len(self.rows) + limits,
+            "at": self.slots,
         }
+
+    @property
+    def slots(self) -> int:
+        """Where the extra numbers of a three-phase core begin: the length of its slot, and how many jobs each
+        task has."""
+        return len(self.plants) + 2 * len(self.rows) + (1 + 2 * len(self.stand_ins) if self.stand_ins else 0)
 
     def channel(self, channel: PlannedChannel) -> dict[str, Any]:
         """A channel as a template has it."""

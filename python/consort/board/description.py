@@ -71,6 +71,12 @@ class CoreSpec(Described):
         description="The linker script's memories, and the ranges of the map that they are.",
         examples=["{ddr: r5f_image}"],
     )
+    scratchpad: Identifier | None = Field(
+        default=None,
+        description="The range of the map that is its scratchpad: two partitions of a three-phase core, which"
+        " its consort/bare/core_dma.hpp fills and empties.",
+        examples=["r5f_1_scratchpad"],
+    )
     compiler_library: bool = Field(
         default=True,
         description="Whether the compiler brings its library (libgcc) for this core; else its sources define"

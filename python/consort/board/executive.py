@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from consort.board import clocks, device_process, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
-from consort.board.data_flow import DataFlow
 from consort.board.exchange import LINUX_SECONDS
+from consort.board.extras import extra_numbers
 from consort.board.placement import POLICIES, Placement, Side
+from consort.board.policies import THREE_PHASE
 from consort.board.programs import CORE_VALUES, ON_MISS, TASK_VALUES, Programs
 from consort.board.recorded import Recorded, numbered
 from consort.board.rings import by_the_workers_clock, in_nanoseconds, read_ring
@@ -31,7 +32,6 @@ from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedCore, PlannedTask
 from consort.progress import Progress, silent
 from consort.run.collect import output_dtype
-from consort.run.config import execution_limits
 
 # From a core's start to its first release [ns].
 LEAD_NS = 1_000_000
@@ -132,12 +132,12 @@ def _layout(request: Request, duration_ps: int | None = None) -> Layout:
             core = where.played[name]
             numbers["until"] = -(-duration * core.hertz // 10**12)
             numbers["lead"] = LEAD_NS * core.hertz // 10**9 if request.counted else 0
-            numbers["policy"] = list(POLICIES).index(planned.policy)
+            numbers["policy"] = 0 if planned.policy == THREE_PHASE else list(POLICIES).index(planned.policy)
             for task in (plan.tasks[t] for t in planned.tasks):
                 of_task = _task_values(request, core, task, duration, window)
                 rings[task.name] = (of_task["ring"], of_task["ring_bytes"])
                 values += [of_task[key] for key in TASK_VALUES]
-            values += _extras(request, name, duration, window)
+            values += extra_numbers(request, name, duration, window)
         values = [*(numbers[key] for key in CORE_VALUES), *values]
         words = _words(values)
         if len(words) > ARGUMENTS + MORE_ARGUMENTS:
@@ -172,26 +172,6 @@ def _in_time(where: Placement) -> list[int]:
     return found if where.device_place is None else [*found, len(where.plan.cores)]
 
 
-def _extras(request: Request, core: str, duration_ps: int, window: Window) -> list[int]:
-    """The numbers of a core's devices, stand-ins and sporadic tasks, as in its program (data_flow.py)."""
-    flow = DataFlow(request.where.plan, core)
-    values = [(plant.period_ps or 0) // 1000 for plant in flow.plants]
-    for task, binding in flow.rows:
-        rows = request.members[task.name][binding.member][: max(1, task.releases_until(duration_ps))]
-        values += [len(rows), window.put(rows.tobytes())]
-    if flow.stand_ins:
-        values.append(request.seed)
-    for task in flow.stand_ins:
-        limits = execution_limits(task)
-        values += [limits["bcet_ns"], limits["wcet_ns"]]
-    if flow.releases["sporadic"] or flow.releases["jitter"]:
-        values.append(request.seed)
-        clock = request.where.played[core].hertz
-        for task in flow.tasks:
-            values += [most * clock // 10**12 for most in (task.extra_gap_ps, task.jitter_ps)]
-    return values
-
-
 def _urgency(core: PlannedCore, task: PlannedTask) -> int:
     """The task's key, the smaller the more urgent; above it what a key must be below to preempt its job."""
     released = len(core.tasks)
@@ -216,6 +196,9 @@ def _task_values(
     each += channels * (2 * head + record["operation"]["bytes"] + record["event"]["bytes"])
     if task.worker is not None and request.counted:
         # A worker is lost, back or restarted at most once a job; never where no answer is given up.
+        each += head + record["event"]["bytes"]
+    if plan.cores[task.core].policy == THREE_PHASE:
+        # A slot may be missed.
         each += head + record["event"]["bytes"]
     # A power of two, and never more than half full where a record would wrap.
     capacity = 1 << max(12, (jobs * each + 1024).bit_length())

@@ -7,3 +7,5 @@ POLICIES = {
     "fixed-priority-non-preemptive": "fixed_priority_non_preemptive",
     "edf": "edf",
 }
+# Not a way to dispatch: the core has an executive of its own (consort/bare/three_phase.hpp).
+THREE_PHASE = "three-phase"

@@ -12,6 +12,7 @@ from consort.board import device_process, rtlinux
 from consort.board.data_flow import DataFlow, object_name
 from consort.board.image import build_image, call_graph_of
 from consort.board.placement import POLICIES, Placement
+from consort.board.policies import THREE_PHASE
 from consort.board.process import PROCESSES, build_process
 from consort.board.stack import StackBound, stack_bound
 from consort.board.synchronized import LOOK_NS, computed_on, look_ns, time_on
@@ -67,7 +68,8 @@ def program_source(where: Placement, core: str) -> str:
             worker=_worker(where, core),
             stand_ins=any(task.step == STAND_IN for task in tasks),
             synchronizer=_synchronizes(where, core),
-            turns=_turns(where, core),
+            # Whether a stand-in hands the processor to other cores while it executes, which processes need.
+            turns=where.synchronized,
         )
     # The first core that releases tasks makes the region, and knows the types of all that lies in it.
     maker = core == where.masters[0]
@@ -107,8 +109,11 @@ def program_source(where: Placement, core: str) -> str:
         all_workers=[_worker(where, worker) for worker in plan.workers],
         stand_ins=bool(flow.stand_ins),
         releases=flow.releases,
+        slots=flow.slots,
+        three_phase=plan.cores[core].policy == THREE_PHASE,
+        sleeps=bool(_sleepers(where, core)),
         synchronizer=_synchronizes(where, core),
-        turns=_turns(where, core),
+        turns=where.synchronized,
     )
 
 
@@ -137,14 +142,12 @@ def _headers(where: Placement, tasks: list[PlannedTask]) -> list[str]:
     )
 
 
-def _turns(where: Placement, core: str) -> dict[str, Any]:
-    """Whether a stand-in hands the processor to the other cores while it executes, as processes beside the
-    board need; and how many of these take a turn when they have nothing to do."""
-    others = [name for name in where.bare if name != core]
-    polling = [
-        name for name in others if where.plan.cores[name].serves or not where.bare[name].timer_interrupt
-    ]
-    return {"given": where.synchronized, "polling": len(polling)}
+def _sleepers(where: Placement, core: str) -> list[str]:
+    """The tasks whose jobs leave it while they are at a worker."""
+    plan = where.plan
+    if plan.cores[core].wait != "sleep":
+        return []
+    return [task for task in plan.cores[core].tasks if plan.tasks[task].worker is not None]
 
 
 def _synchronizes(where: Placement, core: str) -> bool:
@@ -167,6 +170,9 @@ def _task(where: Placement, task: PlannedTask, core: str | None = None) -> dict[
         "takes": None if takes is None else -(-takes // 1000),
         "object": object_name("t", list(plan.tasks).index(task.name), task.name),
         "number": list(plan.tasks).index(task.name),
+        # Of a three-phase task: what is moved, as it was described.
+        "code": (task.footprint and task.footprint.code) or 0,
+        "data": (task.footprint and task.footprint.data) or 0,
         "worker": None if task.worker is None else list(plan.cores).index(task.worker),
     }
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from consort.board import synchronized
 from consort.board.description import CONTROL_BLOCKS, FIRST_PROCESS
-from consort.board.policies import POLICIES
+from consort.board.policies import POLICIES, THREE_PHASE
 from consort.board.process import PROCESSES
+from consort.board.window import up
 from consort.errors import BadInput
+from consort.generate.kernel import PARTITIONS
 from consort.model.kinds import STAND_IN
 from consort.model.platform import find_platform
 from consort.plan import PlannedCore, PlannedDevice
@@ -81,7 +83,9 @@ class Refusals:
             )
             return
         side = self.where.played[core.name]
-        if core.policy not in POLICIES:
+        if core.policy == THREE_PHASE:
+            yield from self._three_phase(core)
+        elif core.policy not in POLICIES:
             yield self._at(
                 f"scheduling.{core.name}.policy",
                 f"a board's core does not schedule by {core.policy}; write {', '.join(POLICIES)}",
@@ -94,11 +98,59 @@ class Refusals:
                     f"the {side.title} has no timer interrupt here, so a job of {steps[0]!r} is not"
                     " preempted; write policy: fixed-priority-non-preemptive",
                 )
-        if core.wait == "sleep":
+        if core.wait == "sleep" and side.preempts:
             yield self._at(
                 f"scheduling.{core.name}.wait",
-                "a board's core spins while a job of its is at a worker; write spin, or remove it",
+                f"the {side.title} is interrupted by its timer and by no answer, so that one that comes while"
+                " it sleeps is found late; write spin, or remove it",
             )
+
+    def _three_phase(self, core: PlannedCore) -> Iterator[BadInput]:
+        """A core that moves its own jobs, with a DMA channel and a scratchpad of the board's."""
+        board, bare = self.where.board, self.where.bare.get(core.name)
+        scratchpad = None if bare is None else bare.scratchpad
+        policy = f"scheduling.{core.name}.policy"
+        if bare is None or scratchpad is None:
+            able = [name for name, one in board.named_cores.items() if one.scratchpad is not None]
+            which = f"{' and '.join(able)} of {board.name} has one" if able else f"none of {board.name} has"
+            yield self._at(
+                policy,
+                f"{core.name!r} has no scratchpad with a DMA channel there ({which}); write"
+                f" {', '.join(POLICIES)}",
+            )
+            return
+        tasks = [self.plan.tasks[name] for name in core.tasks]
+        for task in tasks:
+            if task.step != STAND_IN:
+                yield self._at(
+                    f"tasks.{task.name}.step",
+                    f"while a step executes nothing moves the next one, as {core.name!r} is its own I/O core;"
+                    f" run it on a scratchpad kernel (--board), or without the step as a stand-in",
+                )
+        slot = core.slot
+        if slot is not None and slot.arbitration != "tdma":
+            yield self._at(
+                f"scheduling.{core.name}.arbitration",
+                "a board's core knows when its own slots are and no other's; write tdma",
+            )
+        elif slot is not None and slot.length_ps * bare.clock.hertz % 10**12:
+            yield self._at(
+                f"scheduling.{core.name}.slot",
+                f"the slot is no whole number of ticks of the {bare.title}, {bare.clock.hertz} a second",
+            )
+        elif slot is not None and slot.round_ps != slot.length_ps:
+            yield self._at(policy, "one core of a board is three-phase at most; write another one")
+        half = board.memory[scratchpad].size.bytes // PARTITIONS
+        for task in tasks:
+            footprint = task.footprint
+            # Each part begins on a line of its own; a stand-in's inputs and outputs have one each.
+            parts = (0, 0) if footprint is None else (footprint.code or 0, max(footprint.data or 0, 1))
+            needed = sum(up(part, 64) for part in (*parts, 1, 1))
+            if needed > half:
+                yield self._at(
+                    f"tasks.{task.name}.footprint",
+                    f"{needed} bytes do not fit into a partition of the {bare.title}'s scratchpad, {half}",
+                )
 
     def _places(self) -> Iterator[BadInput]:
         """Each core and process has a control block of its own; the last one is Linux's."""

@@ -18,6 +18,7 @@ from typing import Any
 
 from consort.board.call_graph import BOTTOM, FRAME, POINTER, TOP, CallGraph, Function
 from consort.board.description import CoreSpec
+from consort.board.policies import THREE_PHASE
 from consort.errors import BadInput
 from consort.plan import Plan, PlannedTask
 
@@ -26,12 +27,14 @@ MAIN = "consort_main"
 END = {"consort_exception", "consort_stack_overflow"}
 # Where the job of a core without interrupts is preempted (consort/bare/stand_in.hpp).
 POINT = "consort_preemption_point"
-# A job's computation: functions of LocalTask and OffloadedTask, with the task's number
-# (consort/bare/tasks.hpp).
-_COMPUTATION = re.compile(r"(?:Local|Offloaded)Task.*Lj(\d+)EE11computation")
+# A job's computation: functions of LocalTask, OffloadedTask, SleepingTask and ThreePhaseTask, with the task's
+# number (consort/bare/tasks.hpp, three_phase.hpp).
+_COMPUTATION = re.compile(
+    r"(?:Local|Offloaded|Sleeping|ThreePhase)Task.*Lj(\d+)E(?:Lj\d+ELj\d+E)?E(?:11computation|9departure)"
+)
 # What reads and writes a job's channels and devices, by pointers to their ends and to nothing else
 # (consort/app/task_runner.hpp).
-_ENDS = re.compile(r"app10TaskRunner.*(?:take_inputs|complete)E")
+_ENDS = re.compile(r"app10TaskRunner.*(?:take_inputs|complete|unloaded)E")
 
 
 class Unbounded(Exception):
@@ -164,7 +167,10 @@ def stack_bound(
 
     interrupts = sorted(graph.entered - {MAIN, *END})
     points = [POINT] if POINT in graph.functions and tasks and not core.timer_interrupt else []
-    if points:
+    if points and planned.policy == THREE_PHASE:
+        # Called by the core's loop; only what moves them comes on top.
+        found = StackBound(_given(graph), needs(tasks, [MAIN]), (), needs([], points))
+    elif points:
         levels = _counted(
             plan,
             tasks,

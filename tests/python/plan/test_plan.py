@@ -306,4 +306,4 @@ def test_what_is_shown_breaks_no_policy_and_says_how_many_jobs_of_which_task() -
     text = text_of(plan(load_system(VEHICLE), "linux", stand_ins=True))
     assert "fixed-priority-non- " in text and max(map(len, text.splitlines())) <= 80
     # The others have other periods, and another number of jobs.
-    assert "100000 jobs of camera (4000s), the others for as long, in local-off," in text
+    assert "5 jobs of camera (200ms), the others for as long, in local-off," in text

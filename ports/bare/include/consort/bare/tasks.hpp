@@ -80,11 +80,42 @@ class OffloadedTask {
     [[nodiscard]] std::byte* in() noexcept { return reinterpret_cast<std::byte*>(&in_); }
     [[nodiscard]] std::byte* out() noexcept { return reinterpret_cast<std::byte*>(&out_); }
 
-  private:
+  protected:
     offload::Master<T, ThisPort, Access> master_;
     std::uint32_t worker_;
     alignas(8) typename T::In in_{};
     alignas(8) typename T::Out out_{};
+};
+
+// The same, of a master that sleeps: its job is two parts, and the core executes other jobs in between.
+template <class T, unsigned number>
+class SleepingTask : public OffloadedTask<T, number> {
+  public:
+    using OffloadedTask<T, number>::OffloadedTask;
+
+    // The first part: the request is on its way.
+    static void departure(void* self, Runner& runner) noexcept {
+        auto& task = *static_cast<SleepingTask*>(self);
+        task.here_ = false;
+        task.master_.begin(task.in_, runner.start());
+    }
+    // Whether the answer is there, or none is awaited.
+    static bool answered(void* self) noexcept {
+        auto& task = *static_cast<SleepingTask*>(self);
+        task.here_ = task.master_.answered();
+        return task.here_;
+    }
+    // The second part. The answer is there, or is given up.
+    static bool computation(void* self, Runner& runner) noexcept {
+        auto& task = *static_cast<SleepingTask*>(self);
+        constexpr auto alive = [] { return true; };
+        const auto report = task.here_ ? task.master_.finish_answered(task.out_, alive)
+                                       : task.master_.finish(task.out_, runner.give_up(), alive);
+        return runner.ended(runner.answered(report, task.worker_, Event::worker_silent));
+    }
+
+  private:
+    bool here_ = false;
 };
 
 }  // namespace consort::bare

@@ -59,6 +59,8 @@ using ThisPort = SynchronizedProcess;
 using CoreTimer = SynchronizedProcess::Timer;
 #else
 using ThisPort = HostProcess;
+// It releases nothing, and nothing preempts what it computes.
+struct CoreTimer {};
 #endif
 inline constexpr const char* this_core = CONSORT_CORE_NAME;
 // Given on the command line.

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that a core's program has beside those of each core and task (data_flow.py says where)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from consort.board.data_flow import DataFlow
+from consort.board.policies import THREE_PHASE
+from consort.board.window import Window
+from consort.run.config import execution_limits
+
+if TYPE_CHECKING:
+    from consort.board.executive import Request
+
+
+def extra_numbers(request: Request, core: str, duration_ps: int, window: Window) -> list[int]:
+    """The numbers of a core's devices, stand-ins and sporadic tasks, as in its program (data_flow.py)."""
+    flow = DataFlow(request.where.plan, core)
+    values = [(plant.period_ps or 0) // 1000 for plant in flow.plants]
+    for task, binding in flow.rows:
+        rows = request.members[task.name][binding.member][: max(1, task.releases_until(duration_ps))]
+        values += [len(rows), window.put(rows.tobytes())]
+    if flow.stand_ins:
+        values.append(request.seed)
+    for task in flow.stand_ins:
+        limits = execution_limits(task)
+        values += [limits["bcet_ns"], limits["wcet_ns"]]
+    planned = request.where.plan.cores[core]
+    if planned.policy == THREE_PHASE:
+        assert planned.slot is not None, "the plan refuses three-phase cores without a slot"
+        clock = request.where.played[core].hertz
+        values.append(planned.slot.length_ps * clock // 10**12)
+        values += [task.releases_until(duration_ps) for task in flow.tasks]
+    if flow.releases["sporadic"] or flow.releases["jitter"]:
+        values.append(request.seed)
+        clock = request.where.played[core].hertz
+        for task in flow.tasks:
+            values += [most * clock // 10**12 for most in (task.extra_gap_ps, task.jitter_ps)]
+    return values
