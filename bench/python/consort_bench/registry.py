@@ -25,6 +25,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "models of what messages cost, against published points that they were not fitted to",
     ),
     "controller": ("consort_bench.controller", "the servo controller's step against a hand-unrolled loop"),
+    "cross-isa-architectures": (
+        "consort_bench.architectures",
+        "what software architectures for unlike processors have to move, over the model of the link",
+    ),
     "cross-isa-figure2": (
         "consort_bench.cross_isa",
         "Neef et al., Figure 2: a link's throughput over packet size, modelled and measured",

@@ -56,19 +56,19 @@ def divided(text: str) -> str:
     above = reaching({name: set(callees) for name, callees in called.items()}, SAFEPOINT)
     times = Counter(callee for callees in called.values() for callee in callees)
     fixed = set(re.findall(r"^attributes #(\d+) = \{[^\n]*\b(?:noinline|alwaysinline)\b", text, re.M))
+    attributes: dict[str, list[str]] = {name: ["minsize", "optsize"] for name in above & found.keys()}
     for name in {callee for each in above for callee in called[each]} & found.keys():
         if name in above and times[name] == 1:
-            attribute = "alwaysinline"
+            attributes[name].append("alwaysinline")
         elif name not in above and ("!llvm.loop" in found[name] or found[name].count("\n") > SHORT):
-            attribute = "noinline"
-        else:
-            continue
+            attributes[name] = ["noinline"]
+    for name, more in attributes.items():
         head = found[name].split("\n", 1)[0]
         group = re.search(r" #(\d+)", head)
         # Its author has said otherwise.
         if group is None or fixed & {group[1]}:
             continue
-        text = text.replace(head, re.sub(r"( #\d+)", rf" {attribute}\1", head, count=1), 1)
+        text = text.replace(head, re.sub(r"( #\d+)", rf" {' '.join(more)}\1", head, count=1), 1)
     return text
 
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.builds import digest, kept
-from consort.errors import BadInput, ConsortError
+from consort.errors import BadInput
+from consort.migrate.c_code import own_memory, own_phase
 from consort.migrate.check import Checker
 from consort.migrate.describe import PARTS, TEMPLATES, Described, describe, owner_of
 from consort.migrate.disassembly import Module, module_of
@@ -269,6 +270,7 @@ class _Pipeline:
         return found
 
     def _as_c(self, said: dict[str, object], memory: int, ranges: dict[str, Range]) -> None:
+        phase = ""
         for name in ("job", "plain"):
             made = self.scratch / f"{name}.c"
             self._run(
@@ -276,7 +278,9 @@ class _Pipeline:
                 "wasm2c",
             )
             for file in (made, made.with_suffix(".h")):
-                text = _own_memory(file.read_text(encoding="utf-8"), memory, strict=file.suffix == ".c")
+                text = own_memory(file.read_text(encoding="utf-8"), memory, strict=file.suffix == ".c")
+                if file.name == "job.c":
+                    text, phase = own_phase(text)
                 (self.target / file.name).write_text(text, encoding="utf-8")
         table = re.search(r"allocate_funcref_table\([^,]*, (\d+)", (self.target / "job.c").read_text())
         text = TEMPLATES.render(
@@ -286,43 +290,10 @@ class _Pipeline:
             memory=memory,
             ranges=ranges,
             table=int(table[1]) if table else 0,
+            phase=phase,
             module_hash=said["module_hash"],
             layout_hash=said["layout_hash"],
         )
         (self.target / CODE_FILE).write_text(text, encoding="utf-8")
         shutil.copy(self.tools.header / "wasm-rt.h", self.target / "wasm-rt.h")
         (self.target / LAYOUT_FILE).write_text(json.dumps(said, indent=1), encoding="utf-8")
-
-
-# What is replaced in the C of wasm2c: its text, what stands there instead, and how often at least.
-# - The size of the memory is a constant.
-# - A load need not be kept where nothing uses it: none is there to trap a page.
-# - Blocks lie in reverse on big-endian processors.
-# - What was kept apart from what is instrumented stays so, and the latter is optimized for size: the compiler
-#   would thread the instrumentation's branches through all of it.
-# - All functions are the unit's own.
-_CHANGES = (
-    (r"mem->size", "{memory}u", 1),
-    (r"(?<![\w.])m\.size", "{memory}u", 1),
-    (r"(dest|src)->size(?= *\))", "{memory}u", 0),
-    (r"#define wasm_asm __asm__", "#define wasm_asm(X)", 1),
-    (r"memset\(mem->data \+ d, val, n\)", "memset(CONSORT_MEMORY_AT(mem, d, n), val, n)", 1),
-    (
-        r"memmove\(dest->data \+ dest_addr, src->data \+ src_addr, n\)",
-        "memmove(CONSORT_MEMORY_AT(dest, dest_addr, n), CONSORT_MEMORY_AT(src, src_addr, n), n)",
-        1,
-    ),
-    (r"(?m)^static (?=\w+ w2c_(?!asyncify|consort)\w+\([^{;]*\);$)", "static __attribute__((noinline)) ", 0),
-    (r"(?m)^static (?=void w2c_consort_step\()", 'static __attribute__((optimize("Os"))) ', 1),
-    (r"(?m)^(?=(?:void|u32|u64|f32|f64|u32\*|wasm_rt_memory_t\*) Z_)", "static ", 1),
-)
-
-
-def _own_memory(text: str, memory: int, *, strict: bool) -> str:
-    for pattern, instead, least in _CHANGES:
-        text, times = re.subn(pattern, instead.format(memory=memory), text)
-        if strict and times < least:
-            raise ConsortError(
-                f"wasm2c wrote C without {pattern!r}: it is of a version that is not known here"
-            )
-    return text

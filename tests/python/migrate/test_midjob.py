@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import struct
 from collections.abc import Iterator
@@ -13,11 +14,13 @@ import pytest
 from click.testing import CliRunner
 from consort.board.process import PROCESSES
 from consort.commands.migrate import command
-from consort.errors import BadInput, SystemFails
+from consort.errors import BadInput, ConsortError, SystemFails
+from consort.migrate.c_code import own_phase
 from consort.migrate.hop import hop
 from consort.migrate.module import Step, build_module
-from consort.migrate.programs import Done, Refused, Server
+from consort.migrate.programs import Done, Refused, Server, compile_step, target_of
 from consort.migrate.tools import NAMES
+from consort_bench.migrate import code_bytes
 from effort import THOROUGH
 
 ROOT = Path(__file__).parents[3]
@@ -62,6 +65,33 @@ def test_a_job_that_moves_at_every_kth_safepoint_ends_alike(name: str, images: b
             done = server.hops(SAMPLES[name], step.fresh, k - 1, images=images)
             assert (done.state, done.out) == (expected.state, expected.out), k
             assert done.moves == safepoints // k
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_what_moves_costs_little_code(name: str) -> None:
+    step = sample(name)
+    spec = target_of("x86-64")
+    sizes = [code_bytes(compile_step(step, spec, *more)) for more in ((), ("-DCONSORT_MIGRATE_PLAIN",))]
+    assert sizes[0] <= 1.3 * sizes[1]
+
+
+def test_a_loop_with_a_safepoint_is_not_unrolled(spectrum: Step) -> None:
+    # Of windows and of stages: each safepoint more is a call, a number and a way back.
+    code = (spectrum.folder / "job.c").read_text(encoding="utf-8")
+    assert code.count("(*Z_consortZ_safepoint)(") == 2
+
+
+def test_the_buffer_is_read_and_written_once_for_each_frame(spectrum: Step) -> None:
+    code = (spectrum.folder / "job.c").read_text(encoding="utf-8")
+    (step,) = re.findall(r"^static [^;\n]* w2c_consort_step\([^;{]*\{\n.*?^\}", code, re.M | re.S)
+    assert step.count("i32_load(&instance->w2c_memory, CONSORT_DESCRIPTION)") == 2
+    assert step.count("i32_store(&instance->w2c_memory, CONSORT_DESCRIPTION, consort_end)") == 2
+    assert "CONSORT_DESCRIPTION;" not in step
+
+
+def test_another_asyncify_is_refused() -> None:
+    with pytest.raises(ConsortError, match="wasm-opt is of another version"):
+        own_phase("static u32 w2c_asyncify_get_state(Z_job_instance_t* instance) {\n  return 0;\n}\n")
 
 
 @pytest.mark.parametrize("other", OTHERS)

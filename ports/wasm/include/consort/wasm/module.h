@@ -5,11 +5,12 @@
 // CONSORT_FRAMES_AT: the address alone; CONSORT_MODULE_HASH, CONSORT_LAYOUT_HASH.
 #pragma once
 
+// What asyncify knows of a job, in the variable CONSORT_PHASE of the step's C. A job that was left, or has
+// arrived, returns when it is run.
 enum consort_migrate_phase {
     consort_migrate_running = 0,
     consort_migrate_leaving = 1,
-    consort_migrate_standing = 2,  // left, or arrived
-    consort_migrate_returning = 3,
+    consort_migrate_returning = 2,
 };
 
 struct Z_consort_instance_t {
@@ -20,18 +21,16 @@ struct Z_consort_instance_t {
     uint32_t served;
     uint32_t served_before;  // while a job returns, which `served` then calls for
     uint32_t passed;         // safepoints since the request
-    uint32_t phase;
     Z_job_instance_t job;
 };
 
-// Asyncify's description of the buffer lies before it: where it is filled up to, and where it ends.
-#define CONSORT_DESCRIPTION (CONSORT_FRAMES_AT - 8U)
+// Once for each job or less: small rather than fast. Not "cold": what only such functions call would be so
+// too.
+#define CONSORT_SELDOM __attribute__((noinline, optimize("Os")))
 
-static __attribute__((noinline, cold)) void consort_migrate_at_safepoint(struct Z_consort_instance_t* all,
-                                                                         uint32_t request) {
-    if (all->phase == consort_migrate_returning) {
-        Z_jobZ_asyncify_stop_rewind(&all->job);
-        all->phase = consort_migrate_running;
+static CONSORT_SELDOM void consort_migrate_at_safepoint(struct Z_consort_instance_t* all, uint32_t request) {
+    if (all->job.CONSORT_PHASE == consort_migrate_returning) {
+        all->job.CONSORT_PHASE = consort_migrate_running;
         all->served = all->served_before;
         return;
     }
@@ -41,12 +40,11 @@ static __attribute__((noinline, cold)) void consort_migrate_at_safepoint(struct 
     }
     all->passed = 0;
     all->served = request;
-    all->phase = consort_migrate_leaving;
     i32_store(&all->job.w2c_memory, CONSORT_DESCRIPTION, CONSORT_FRAMES_AT);
-    Z_jobZ_asyncify_start_unwind(&all->job, CONSORT_DESCRIPTION);
+    all->job.CONSORT_PHASE = consort_migrate_leaving;
 }
 
-static inline void Z_consortZ_safepoint(struct Z_consort_instance_t* all) {
+static __attribute__((optimize("Os"))) void Z_consortZ_safepoint(struct Z_consort_instance_t* all) {
     const uint32_t request = __atomic_load_n(&all->request, __ATOMIC_ACQUIRE);
     if (LIKELY(request == all->served)) {
         return;
@@ -54,39 +52,37 @@ static inline void Z_consortZ_safepoint(struct Z_consort_instance_t* all) {
     consort_migrate_at_safepoint(all, request);
 }
 
-static void consort_migrate_reset(void* instance) {
+static CONSORT_SELDOM void consort_migrate_reset(void* instance) {
     struct Z_consort_instance_t* all = instance;
-    const struct consort_migrate_range frames = CONSORT_FRAMES;
     memset(all, 0, sizeof *all);
     if (consort_migrate_types == 0) {
         Z_job_init_module();
     }
     Z_job_instantiate(&all->job, all);
     i32_store(&all->job.w2c_memory, CONSORT_DESCRIPTION, CONSORT_FRAMES_AT);
-    i32_store(&all->job.w2c_memory, CONSORT_DESCRIPTION + 4, frames.at + frames.bytes);
 }
 
-static uint32_t consort_migrate_run(void* instance) {
+static CONSORT_SELDOM uint32_t consort_migrate_run(void* instance) {
     struct Z_consort_instance_t* all = instance;
-    if (all->phase == consort_migrate_standing) {
-        all->phase = consort_migrate_returning;
+    const struct consort_migrate_range frames = CONSORT_FRAMES;
+    if (all->job.CONSORT_PHASE != consort_migrate_running) {
         all->served_before = all->served;
         all->served = __atomic_load_n(&all->request, __ATOMIC_RELAXED) + 0x80000000U;
-        Z_jobZ_asyncify_start_rewind(&all->job, CONSORT_DESCRIPTION);
     }
     Z_jobZ_consort_step(&all->job);
-    if (all->phase == consort_migrate_running) {
+    if (all->job.CONSORT_PHASE == consort_migrate_running) {
         // A request that came too late is not for the next job.
         all->served = __atomic_load_n(&all->request, __ATOMIC_RELAXED);
         all->passed = 0;
         return consort_migrate_done;
     }
-    if (all->phase == consort_migrate_returning) {
-        // No safepoint was reached: no step has left such frames.
+    if (all->job.CONSORT_PHASE == consort_migrate_returning ||
+        i32_load(&all->job.w2c_memory, CONSORT_DESCRIPTION) > frames.at + frames.bytes) {
+        // No safepoint was reached: no step has left such frames. Or the step has written over what says how
+        // long they are.
         consort_migrate_trap(WASM_RT_TRAP_UNREACHABLE);
     }
-    Z_jobZ_asyncify_stop_unwind(&all->job);
-    all->phase = consort_migrate_standing;
+    all->job.CONSORT_PHASE = consort_migrate_returning;
     return consort_migrate_left;
 }
 
@@ -96,11 +92,11 @@ static void consort_migrate_ask(void* instance, uint32_t others) {
     __atomic_store_n(&all->request, all->request + 1, __ATOMIC_RELEASE);
 }
 
-static void consort_migrate_drop(void* instance) {
+static CONSORT_SELDOM void consort_migrate_drop(void* instance) {
     struct Z_consort_instance_t* all = instance;
     const struct consort_migrate_range stack = CONSORT_STACK;
     all->job.w2c___stack_pointer = stack.at + stack.bytes;
-    all->phase = consort_migrate_running;
+    all->job.CONSORT_PHASE = consort_migrate_running;
 }
 
 static uint8_t* consort_migrate_memory_of(void* instance, uint32_t at, uint32_t bytes) {
@@ -118,7 +114,7 @@ static void consort_migrate_stand(void* instance, uint32_t stack_pointer, uint32
     struct Z_consort_instance_t* all = instance;
     all->job.w2c___stack_pointer = stack_pointer;
     i32_store(&all->job.w2c_memory, CONSORT_DESCRIPTION, frames_end);
-    all->phase = consort_migrate_standing;
+    all->job.CONSORT_PHASE = consort_migrate_returning;
 }
 
 const struct consort_migrate_module consort_migrate_job = {

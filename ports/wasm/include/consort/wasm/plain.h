@@ -11,7 +11,10 @@ static inline void Z_consortZ_safepoint(struct Z_consort_instance_t* all) {
     (void)all;
 }
 
-static void consort_migrate_reset(void* instance) {
+// As in module.h.
+#define CONSORT_SELDOM __attribute__((noinline, optimize("Os")))
+
+static CONSORT_SELDOM void consort_migrate_reset(void* instance) {
     struct Z_consort_instance_t* all = instance;
     memset(all, 0, sizeof *all);
     if (consort_migrate_types == 0) {
@@ -20,13 +23,13 @@ static void consort_migrate_reset(void* instance) {
     Z_job_instantiate(&all->job, all);
 }
 
-static uint32_t consort_migrate_run(void* instance) {
+static CONSORT_SELDOM uint32_t consort_migrate_run(void* instance) {
     struct Z_consort_instance_t* all = instance;
     Z_jobZ_consort_step(&all->job);
     return consort_migrate_done;
 }
 
-static void consort_migrate_drop(void* instance) {
+static CONSORT_SELDOM void consort_migrate_drop(void* instance) {
     (void)instance;
 }
 

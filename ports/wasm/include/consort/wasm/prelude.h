@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Before the C that wasm2c makes of a step: the linear memory is part of the instance and has a constant
-// size, so that the compiler knows both. CONSORT_MEMORY_BYTES: that size.
+// size, so that the compiler knows both. CONSORT_MEMORY_BYTES: that size; CONSORT_FRAMES_AT: see module.h.
 #pragma once
 
 #if defined(CONSORT_MIGRATE_GUARDED)
@@ -37,6 +37,9 @@ typedef struct {
 #define wasm_rt_free_memory(memory) ((void)(memory))
 #define wasm_rt_is_initialized() true
 #define wasm_rt_trap(code) consort_migrate_trap(code)
+
+// Asyncify's description of the buffer lies before it: where it is filled up to, and where it ends.
+#define CONSORT_DESCRIPTION (CONSORT_FRAMES_AT - 8U)
 
 #include "consort/migrate/module.h"
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is changed in the C that wasm2c makes of a step: its memory, and how it knows that it is leaving."""
+
+from __future__ import annotations
+
+import re
+
+from consort.errors import ConsortError
+
+# What is replaced in the C of wasm2c: its text, what stands there instead, and how often at least.
+# - The size of the memory is a constant.
+# - A load need not be kept where nothing uses it: none is there to trap a page.
+# - Blocks lie in reverse on big-endian processors.
+# - What was kept apart from what is instrumented stays so, and the latter is optimized for size: the compiler
+#   would thread the instrumentation's branches through all of it.
+# - All functions are the unit's own.
+_CHANGES = (
+    (r"mem->size", "{memory}u", 1),
+    (r"(?<![\w.])m\.size", "{memory}u", 1),
+    (r"(dest|src)->size(?= *\))", "{memory}u", 0),
+    (r"#define wasm_asm __asm__", "#define wasm_asm(X)", 1),
+    (r"memset\(mem->data \+ d, val, n\)", "memset(CONSORT_MEMORY_AT(mem, d, n), val, n)", 1),
+    (
+        r"memmove\(dest->data \+ dest_addr, src->data \+ src_addr, n\)",
+        "memmove(CONSORT_MEMORY_AT(dest, dest_addr, n), CONSORT_MEMORY_AT(src, src_addr, n), n)",
+        1,
+    ),
+    (r"(?m)^static (?=\w+ w2c_(?!asyncify|consort)\w+\([^{;]*\);$)", "static __attribute__((noinline)) ", 0),
+    (r"(?m)^static (?=void w2c_consort_step\()", 'static __attribute__((noinline, optimize("Os"))) ', 1),
+    (r"(?m)^(?=(?:void|u32|u64|f32|f64|u32\*|wasm_rt_memory_t\*) Z_)", "static ", 1),
+)
+
+
+def own_memory(text: str, memory: int, *, strict: bool) -> str:
+    for pattern, instead, least in _CHANGES:
+        text, times = re.subn(pattern, instead.format(memory=memory), text)
+        if strict and times < least:
+            raise ConsortError(
+                f"wasm2c wrote C without {pattern!r}: it is of a version that is not known here"
+            )
+    return text
+
+
+_FUNCTION = re.compile(r"^static [^;{}\n]*\bw2c_(\w+)\([^;{}\n]*\{\n.*?^\}$", re.M | re.S)
+# A call, alone in its line or with its result used: of the step's own functions, of those outside.
+_CALL = re.compile(r"^( *)(?:\w+ = )?(?:w2c_(\w+)\(instance\b.*\);|\(\*Z_\w+\)\(.*\);)$", re.M)
+
+
+def own_phase(text: str) -> tuple[str, str]:
+    """Of the instrumented step: asyncify's two globals become what a compiler can reason about.
+
+    Whether a job runs, leaves or returns changes at a safepoint alone. So a function that can stand above one
+    keeps it in a variable, and reads it again after the calls that can lead there. No job leaves while a
+    function begins, and none returns any more behind a safepoint: the port's own functions see to that. (But
+    behind another function it may: the frames of an image choose what is called.) The buffer is always the
+    same one, so its address is a constant. Returns the C, and the name of the variable in the instance.
+    """
+    phase = re.search(r"u32 w2c_asyncify_get_state\([^{;]*\{[^}]*?instance->(w2c_g\d+);", text)
+    buffer = re.search(
+        r"void w2c_asyncify_start_unwind\([^{;]*\{[^}]*?instance->(w2c_g\d+) = w2c_i0;\s*w2c_i0 = w2c_p0;"
+        r"\s*instance->(w2c_g\d+) = ",
+        text,
+    )
+    if phase is None or buffer is None or buffer[1] != phase[1]:
+        raise ConsortError("asyncify's functions are not as known here: wasm-opt is of another version")
+    state = f"instance->{phase[1]}"
+    above = {
+        found[1]
+        for found in _FUNCTION.finditer(text)
+        if state in found[0] and not found[1].startswith("asyncify_")
+    }
+
+    def call(found: re.Match[str]) -> str:
+        if found[2] is None:
+            return f"{found[0]}\n{found[1]}consort_phase = {state} != 0u;"
+        return f"{found[0]}\n{found[1]}consort_phase = {state};" if found[2] in above else found[0]
+
+    def changed(found: re.Match[str]) -> str:
+        body = found[0].replace(f"instance->{buffer[2]}", "CONSORT_DESCRIPTION")
+        if found[1] not in above:
+            return body
+        body = _CALL.sub(call, body.replace(state, "consort_phase"))
+        body = _own_end(body)
+        begin = f"  u32 consort_phase = {state} != 0u ? 2u : 0u;\n"
+        return body.replace("  FUNC_PROLOGUE;\n", f"  FUNC_PROLOGUE;\n{begin}", 1)
+
+    # What asyncify's own functions store as the buffer's address is read no more.
+    text = re.sub(r"^ *CONSORT_DESCRIPTION = .*\n", "", _FUNCTION.sub(changed, text), flags=re.M)
+    return text, phase[1]
+
+
+_END = r"CONSORT_DESCRIPTION;\n *w2c_i\d = i32_load\(&instance->w2c_memory, \(u64\)\(w2c_i\d\)\);"
+_MOVED = re.compile(
+    rf"w2c_i(\d) = CONSORT_DESCRIPTION;\n *w2c_i(\d) = {_END}\n"
+    r" *w2c_i\d = (\d+)u;\n *w2c_i\2 ([+-])= w2c_i\d;\n"
+    r"( *)i32_store\(&instance->w2c_memory, \(u64\)\(w2c_i\1\), w2c_i\2\);"
+)
+
+
+def _own_end(body: str) -> str:
+    """Of one function: how far the buffer is filled lies in a variable while its frame is taken back or left.
+
+    Its memory is written when both parts of the frame are taken, and read before the first one is left. A
+    function that moves it otherwise stays as it is.
+    """
+    moves = list(_MOVED.finditer(body))
+    if [each[4] for each in moves] != ["-", "-", "+", "+"]:
+        return body
+    ends = [each.end() for each in moves]
+    memory = "i32_load(&instance->w2c_memory, CONSORT_DESCRIPTION)"
+    store = "i32_store(&instance->w2c_memory, CONSORT_DESCRIPTION, consort_end);"
+    # The index of the call is read as soon as the frame is taken, and left before it.
+    reads = list(re.finditer(_END, body[ends[1] : moves[2].start()]))
+    if len(reads) != 2:
+        return body
+    instead = [
+        f"consort_end = {memory} - {moves[0][3]}u;",
+        f"consort_end -= {moves[1][3]}u;\n{moves[1][5]}{store}",
+        f"consort_end += {moves[2][3]}u;",
+        f"consort_end += {moves[3][3]}u;\n{moves[3][5]}{store}",
+    ]
+    made = [body[: moves[0].start()]]
+    for at, text in enumerate(instead):
+        between = body[ends[at] : moves[at + 1].start()] if at < 3 else body[ends[3] :]
+        if at == 1:
+            between = f"{between[: reads[1].start()]}consort_end = {memory};{between[reads[1].end() :]}"
+        made += [text, re.sub(_END, "consort_end;", between)]
+    return "".join(made).replace("  FUNC_PROLOGUE;\n", "  FUNC_PROLOGUE;\n  u32 consort_end;\n", 1)
