@@ -37,6 +37,10 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "consort_bench.cross_isa",
         "Neef et al., Figure 3: blocking transfers, descriptors of 4 KiB and 2 MiB",
     ),
+    "drive": (
+        "consort_bench.drive",
+        "examples/drive at 20 kHz: ten million jobs held to their bounds",
+    ),
     "edge-figure3": ("consort_bench.edge", "Orciari et al. 2024, Figure 3: the controller here and there"),
     "edge-figure4": ("consort_bench.edge", "Orciari et al. 2024, Figure 4: the same, with quiet caches"),
     "executive": ("consort_bench.executive", "the executive against cyclictest and a hand-written loop"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import lcm
 
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.result import UNSOURCED, Bound, Step, Steps, Used, in_words, joined
@@ -94,11 +95,14 @@ def load_of(
     Each count of a window is at least its rate times the window's length. Above 1 no window ends before its
     task's next job comes: the search would take all of its steps to say so.
     """
-    asked = sum((Fraction(task.accesses, task.period) for task in tasks), Fraction(0))
-    stalls = min(asked / own.budget, Fraction(1, own.period_ps))
-    rates = (asked if k is None else min(asked, Fraction(k.budget, k.period_ps)) for k in others)
-    executed = sum((Fraction(task.execution, task.period) for task in tasks), Fraction(0))
-    return executed + stalls * own.stall_ps + sum(rates, Fraction(0)) * own.longest_ps
+    regulators = (own, *(k for k in others if k is not None))
+    # So long a time that all of its counts are whole.
+    span = lcm(*(task.period for task in tasks), *(k.period_ps for k in regulators)) * own.budget
+    asked = sum(task.accesses * (span // task.period) for task in tasks)
+    stalls = min(asked // own.budget, span // own.period_ps)
+    waits = sum(asked if k is None else min(asked, k.budget * (span // k.period_ps)) for k in others)
+    executed = sum(task.execution * (span // task.period) for task in tasks)
+    return Fraction(executed + stalls * own.stall_ps + waits * own.longest_ps, span)
 
 
 def regulated(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from consort.analysis.unitask import Matrix
 
@@ -58,10 +57,6 @@ def _below(i: int, j: int, blockers: Blockers) -> list[int]:
     return [*range(j + 1, i + 1), *sorted(blockers[i] if blockers else ())]
 
 
-# A number of jobs, or how many there are in a unit of time.
-Count = int | Fraction
-
-
 @dataclass(frozen=True)
 class Lost:
     """What the jobs of one task, j, make others load again in a window of task i."""
@@ -83,9 +78,9 @@ def lost_to(tasks: Sequence[Blocks], i: int, j: int, blockers: Blockers = ()) ->
     )
 
 
-def ecb_multiset(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+def ecb_multiset(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
     """Sets loaded again because of so many jobs of j: the largest, each as often as it may happen."""
-    total: Count = 0
+    total = 0
     for g, size in lost.sizes:
         count = min(jobs, preempted(g))
         total += count * size
@@ -93,9 +88,9 @@ def ecb_multiset(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> 
     return total
 
 
-def ucb_multiset(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+def ucb_multiset(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
     """The same counted by set: each as often as jobs to which it is useful may be preempted by one of j."""
-    total: Count = 0
+    total = 0
     for users, sets in lost.shared:
         total += sets * min(jobs, sum(preempted(g) for g in users))
     return total

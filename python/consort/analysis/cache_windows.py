@@ -8,11 +8,10 @@ for those that make use of offsets.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 from math import lcm
 
-from consort.analysis.cache_sets import Blockers, Blocks, Count, Lost, ecb_multiset, lost_to, ucb_multiset
+from consort.analysis.cache_sets import Blockers, Blocks, Lost, ecb_multiset, lost_to, ucb_multiset
 from consort.analysis.result import Bound, Step, Steps, in_words
 from consort.analysis.uniprocessor import FP_PREEMPTIVE, RELEASES, reloaded
 from consort.analysis.unitask import HasSets, UniTask
@@ -55,13 +54,13 @@ class _Search:
         }
         self.steps = _STEPS
 
-    def _reloaded(self, jobs: Sequence[Count]) -> Count:
-        """What is loaded again in a window, or a unit of time, of so many jobs of each more urgent task."""
-        by_ecb: Count = 0
-        by_ucb: Count = 0
+    def _reloaded(self, jobs: Sequence[int]) -> int:
+        """What is loaded again where there are so many jobs of each more urgent task."""
+        by_ecb = 0
+        by_ucb = 0
         for j, (lost, count) in enumerate(zip(self._lost, jobs, strict=True)):
 
-            def preempted(g: int, j: int = j, count: Count = count) -> Count:
+            def preempted(g: int, j: int = j, count: int = count) -> int:
                 most = self._while.get((g, j))
                 return count if most is None else jobs[g] * most
 
@@ -72,12 +71,15 @@ class _Search:
     def jobs_to_look_at(self) -> int | None:
         """After so many jobs of a window none responds later; 0: windows need not end; None: not known."""
         tasks = self._tasks[: self._index + 1]
-        rates = [Fraction(1, task.period) for task in tasks[:-1]]
-        load = sum(Fraction(task.execution, task.period) for task in tasks) + self._reloaded(rates)
-        if load < 1:
+        common = lcm(*(task.period for task in tasks))
+        # What is loaded again grows in proportion to the jobs: there are so many in a common period.
+        jobs = [common // task.period for task in tasks]
+        load = sum(n * task.execution for n, task in zip(jobs, tasks, strict=True))
+        load += self._reloaded(jobs[:-1])
+        if load < common:
             return None
         # As in theorem 1: what is loaded again in a window and a common period is no more than in both.
-        return lcm(*(task.period for task in tasks)) // tasks[-1].period if load == 1 else 0
+        return jobs[-1] if load == common else 0
 
     def window(self, earlier: int, length: int) -> _Window | None:
         """The window up to the end of the job after so many of its own; it has at least that length."""
@@ -88,7 +90,7 @@ class _Search:
         while self.steps > 0 and length < _LONGEST:
             self.steps -= 1
             jobs = tuple(-(-(length + k.jitter) // k.period) for k in before)
-            reload = int(self._reloaded(jobs))
+            reload = self._reloaded(jobs)
             after = own + reload + sum(n * k.execution for n, k in zip(jobs, before, strict=True))
             if after == length:
                 return _Window(length, jobs, reload)
@@ -112,11 +114,7 @@ def by_windows(
     if any(task.level not in (None, index) for index, task in enumerate(tasks)):
         raise ValueError("tasks of equal priority have no bounds by sets of a cache")
     charged = [
-        replace(
-            task,
-            execution=task.execution + 2 * context_switch,
-            blocking=task.blocking + (context_switch if index < len(tasks) - 1 else 0),
-        )
+        task.with_cost(2 * context_switch, context_switch if index < len(tasks) - 1 else 0)
         for index, task in enumerate(tasks)
     ]
     found: list[Bound] = []

@@ -52,9 +52,10 @@ class Link:
 
 
 def _goes_before(first: Link, second: Link) -> bool:
-    """Whether no job of `second` begins while one of `first` is pending."""
+    """Whether no job of `second` begins from the release of one of `first` until that one's data is there."""
     return (
-        first.by_priority
+        not first.delivery
+        and first.by_priority
         and second.by_priority
         and first.core == second.core != ""
         and first.level < second.level

@@ -65,10 +65,29 @@ def _delivery(figures: Figures, channel: PlannedChannel, bounds: Mapping[str, Bo
     own = costs.pop(channel.name).ps
     wait = sum(cost.ps for cost in costs.values())
     writer, bound = figures.plan.tasks[channel.writer], bounds[channel.writer]
-    if bound.response is None or not bound.schedulable:
-        why = f"{channel.writer} has no response time that is guaranteed"
-        return Delivery(link, None, own, used, why, bound.missing)
-    least = writer.period_ps - bound.response
+    held = bound.response if bound.schedulable else None
+    lacks = bound.missing if held is None else ()
+    return delivery_of(link, channel.writer, writer.period_ps, held, own, wait, used, lacks)
+
+
+def delivery_of(
+    link: str,
+    writer: str,
+    period: int,
+    response: int | None,
+    own: int,
+    wait: int,
+    used: tuple[Used, ...] = (),
+    missing: tuple[str, ...] = (),
+) -> Delivery:
+    """Of a channel whose block takes `own` to transfer, and one of each of the link's others together `wait`.
+
+    `response` bounds the writer's response time, where it meets its deadline. All times in ps.
+    """
+    if response is None:
+        why = f"{writer} has no response time that is guaranteed"
+        return Delivery(link, None, own, used, why, missing)
+    least = period - response
     if wait + own > least:
         why = (
             f"{link} may take {in_words(wait + own)} for a block, and the next one may come"

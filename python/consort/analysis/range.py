@@ -15,7 +15,7 @@ NOTE = "its busy window, or a time of it, leaves 63 bits of picoseconds (106 day
 def within_range(analysis: Callable[..., dict[str, Any]], **arguments: Any) -> dict[str, Any]:
     """What an analysis of the engine finds; without a bound, and this verdict, where a sum is too large."""
     for value in arguments.values():
-        if isinstance(value, list) and any(number > LARGEST for number in value if isinstance(number, int)):
+        if isinstance(value, list) and value and isinstance(value[0], int) and max(value) > LARGEST:
             return {"verdict": OUT_OF_RANGE, "bound": None}
     try:
         return analysis(**arguments)

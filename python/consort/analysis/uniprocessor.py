@@ -70,9 +70,7 @@ def fixed_priority(
     charged = []
     for task, level in zip(tasks, levels, strict=True):
         switch = context_switch if preemptive and any(other > level for other in levels) else 0
-        charged.append(
-            replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
-        )
+        charged.append(task.with_cost(2 * context_switch, switch))
     arrays, tick = ticks_of(charged, *times_of(supply))
     assumptions = [
         "one core, "
@@ -140,10 +138,7 @@ def edf(
     """
     switch = context_switch if preemptive and len(tasks) > 1 else 0
     reload = cache_reload if len(tasks) > 1 else 0
-    charged = [
-        replace(task, execution=task.execution + 2 * context_switch + reload, blocking=task.blocking + switch)
-        for task in tasks
-    ]
+    charged = [task.with_cost(2 * context_switch + reload, switch) for task in tasks]
     arrays, tick = ticks_of(charged, *times_of(supply))
     assumptions = [
         "one core, earliest deadline first, "
@@ -200,10 +195,7 @@ class Demand:
 def edf_demand(tasks: Sequence[UniTask], *, preemptive: bool = True, context_switch: int = 0) -> Demand:
     """The processor-demand test for EDF: exact, and it looks at few points (theorem 5)."""
     switch = context_switch if preemptive and len(tasks) > 1 else 0
-    charged = [
-        replace(task, execution=task.execution + 2 * context_switch, blocking=task.blocking + switch)
-        for task in tasks
-    ]
+    charged = [task.with_cost(2 * context_switch, switch) for task in tasks]
     arrays, tick = ticks_of(charged)
     raw = within_range(
         _engine.edf_feasible,
@@ -226,7 +218,7 @@ def contention_baseline(tasks: Sequence[UniTask], *, context_switch: int, core: 
     Its execution times were measured under contention (the SRAM column of Table V), and each job is charged
     two context switches. Preemptive fixed priorities.
     """
-    charged = [replace(task, execution=task.execution + 2 * context_switch) for task in tasks]
+    charged = [task.with_cost(2 * context_switch) for task in tasks]
     note = "execution times include the contention for memory, as in Table V; they are measured, not proved"
     return [
         replace(

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
+from operator import attrgetter
 from typing import Protocol
 
 from consort.model.spacing import kept_without_jitter, long_run
@@ -14,6 +15,7 @@ from consort.plan.types import PlannedTask
 
 _DOC = "docs/explanation/analyses.md"
 TIMES = ("execution", "period", "deadline", "jitter", "blocking")
+_times = attrgetter(*TIMES)
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,29 @@ class UniTask:
     late: int = 0
 
     def __post_init__(self) -> None:
-        for what, least in (("execution", 1), ("period", 1), ("deadline", 1), ("jitter", 0), ("blocking", 0)):
-            value = getattr(self, what)
-            if value < least:
-                raise ValueError(f"{self.name}: {what} is {value} ps; at least {least} ps is needed")
+        if self.execution < 1 or self.period < 1 or self.deadline < 1 or self.jitter < 0 or self.blocking < 0:
+            for what, least in zip(TIMES, (1, 1, 1, 0, 0), strict=True):
+                value = getattr(self, what)
+                if value < least:
+                    raise ValueError(f"{self.name}: {what} is {value} ps; at least {least} ps is needed")
         if self.offset is not None and self.offset < 0:
             raise ValueError(f"{self.name}: offset is {self.offset} ps; at least 0 ps is needed")
+
+    def with_cost(self, execution: int, blocking: int = 0) -> UniTask:
+        """The same task, each job of which executes and is blocked for so much longer."""
+        return UniTask(
+            self.name,
+            self.execution + execution,
+            self.period,
+            self.deadline,
+            self.jitter,
+            self.blocking + blocking,
+            self.level,
+            self.offset,
+            self.threshold,
+            self.distances,
+            self.late,
+        )
 
 
 # Of each task the charge for each job of each other one [ps].
@@ -74,7 +93,7 @@ def reloading(tasks: Sequence[UniTask], index: int, reload: int | Reloads) -> Se
     if not reload:
         return tasks
     charges = [reload] * len(tasks) if isinstance(reload, int) else reload.charges[index]
-    return [t if k == index else replace(t, execution=t.execution + charges[k]) for k, t in enumerate(tasks)]
+    return [t.with_cost(charges[k]) if k != index and charges[k] else t for k, t in enumerate(tasks)]
 
 
 def utilization(tasks: Sequence[UniTask]) -> Fraction:
@@ -85,8 +104,11 @@ def utilization(tasks: Sequence[UniTask]) -> Fraction:
 def ticks_of(tasks: Sequence[UniTask], *others: int) -> tuple[dict[str, list[int]], int]:
     """The tasks' times in the largest unit that they and others are multiples of, and that unit in ps."""
     spaced = (time for task in tasks if task.distances for time in (*task.distances, task.late))
-    tick = gcd(*(getattr(task, field) for task in tasks for field in TIMES), *spaced, *others) or 1
-    return {field: [getattr(task, field) // tick for task in tasks] for field in TIMES}, tick
+    columns = list(zip(*map(_times, tasks), strict=True)) or [()] * len(TIMES)
+    tick = gcd(*(time for column in columns for time in column), *spaced, *others) or 1
+    return {
+        field: [time // tick for time in column] for field, column in zip(TIMES, columns, strict=True)
+    }, tick
 
 
 class Spaced(Protocol):

@@ -4,14 +4,18 @@
 
 `tests/python/analysis/campaign.py supply 1000000` simulates a million systems for the theorem of supplies, by
 the same generator and the same check as the test of that name, from the first seed that no line of the record
-has. It stops where a bound is exceeded, and names the seed. Without a term it prints the record as a table.
+has. It stops where a bound is exceeded, and names the seed. A signal ends it early, what it did is recorded.
+A call that goes on where one of the same day and commit ended adds to its line. Without a term it prints the
+record as a table.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import fcntl
 import importlib
+import signal
 import subprocess
 import sys
 import time
@@ -73,6 +77,8 @@ TERMS = {
     "accelerators-tdma": Term(34, "accelerated", "attack", ENGINE, options=(("rule", "tdma"),)),
     "accelerators-budget": Term(35, "accelerated", "attack", ENGINE, options=(("rule", "budget"),)),
     "channels": Term(15, "channelled", "attack", BUFFER),
+    "chains": Term(11, "chained", "attack", ENGINE),
+    "chains-let": Term(13, "chained", "attack_let", "its moments"),
     "jitter-three-phase": Term(0, "test_three_phase_jitter", "hold", ENGINE, 100_000),
 }
 
@@ -97,6 +103,8 @@ WHAT = {
     "accelerators-tdma": "accelerators, TDMA",
     "accelerators-budget": "accelerators, budgets",
     "channels": "channels: whole reads, ages",
+    "chains": "chains over channels and links",
+    "chains-let": "chains, logical execution time",
     "jitter-three-phase": "three-phase tasks with jitter",
 }
 
@@ -147,22 +155,48 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def run(name: str, systems: int, seconds: float) -> list[str]:
+def run(name: str, systems: int, seconds: float) -> dict[str, str]:
     """Simulates, and returns the line of the record."""
     # That of the code which is about to be loaded, whatever is committed meanwhile.
     first, tried = next_seed(name), commit()
     begin, done, counts = time.monotonic(), 0, [0, 0, 0]
+    ended = False
+
+    def end(*_: object) -> None:
+        nonlocal ended
+        ended = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
     for so_far in totals(TERMS[name], range(first, first + systems)):
         done, counts = done + 1, so_far
-        if time.monotonic() - begin > seconds:
+        if ended or time.monotonic() - begin > seconds:
             break
     spent = round(time.monotonic() - begin)
-    return [
-        time.strftime("%Y-%m-%d", time.gmtime()),
-        tried,
-        name,
-        *map(str, (first, done, *counts, spent)),
-    ]
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    return dict(zip(COLUMNS, (day, tried, name, *map(str, (first, done, *counts, spent))), strict=True))
+
+
+def added(rows: list[dict[str, str]], row: dict[str, str]) -> list[dict[str, str]]:
+    """The record with a line more, or with a longer one where that goes on."""
+    for known in rows:
+        end = int(known["first"]) + int(known["systems"])
+        if all(known[key] == row[key] for key in ("date", "commit", "term")) and end == int(row["first"]):
+            sums = {key: str(int(known[key]) + int(row[key])) for key in COLUMNS[4:]}
+            return [one | sums if one is known else one for one in rows]
+    return [*rows, row]
+
+
+def record(row: dict[str, str]) -> None:
+    """Two campaigns may end at once."""
+    with RECORD.open("a+", encoding="utf-8", newline="") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        rows = added(recorded(), row)
+        file.seek(0)
+        file.truncate()
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def main() -> None:
@@ -175,11 +209,9 @@ def main() -> None:
         print(table(), end="")
         return
     sys.path[:0] = [str(HERE), str(HERE.parents[1])]
-    line = run(arguments.term, arguments.systems, arguments.seconds)
-    new = not RECORD.exists()
-    with RECORD.open("a", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, line] if new else [line])
-    print(", ".join(f"{key} {value}" for key, value in zip(COLUMNS, line, strict=True)))
+    row = run(arguments.term, arguments.systems, arguments.seconds)
+    record(row)
+    print(", ".join(f"{key} {value}" for key, value in row.items()))
 
 
 if __name__ == "__main__":

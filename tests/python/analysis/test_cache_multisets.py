@@ -7,28 +7,28 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from consort.analysis import cache_windows
-from consort.analysis.cache_sets import Blocks, Count, Lost, ecb_multiset, ucb_multiset
+from consort.analysis.cache_sets import Blocks, Lost, ecb_multiset, ucb_multiset
 from consort.analysis.cache_windows import CachedCore, by_windows
 from consort.analysis.uniprocessor import UniTask
 from test_cache_sets import attack, by_multisets, unlimited
 
-Multiset = Callable[[Lost, Count, Callable[[int], Count]], Count]
+Multiset = Callable[[Lost, int, Callable[[int], int]], int]
 
 
-def once_each(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+def once_each(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
     """ECB-multiset with each preempted task once, however often its jobs are preempted."""
     return ecb_multiset(lost, jobs, lambda g: min(1, preempted(g)))
 
 
-def smallest_first(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+def smallest_first(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
     return ecb_multiset(Lost(lost.sizes[::-1], lost.shared), jobs, preempted)
 
 
-def one_job_less(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+def one_job_less(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
     return ecb_multiset(lost, max(0, jobs - 1), preempted)
 
 
-def one_user(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+def one_user(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
     """UCB-multiset that counts each set for one of the tasks to which it is useful only."""
     return ucb_multiset(Lost(lost.sizes, tuple((u[:1], n) for u, n in lost.shared)), jobs, preempted)
 

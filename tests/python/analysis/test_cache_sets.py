@@ -13,7 +13,7 @@ import pytest
 import ticks
 from consort import _engine
 from consort.analysis import cache_windows
-from consort.analysis.cache_sets import Blocks, Count, Lost, ecb_union, ucb_union
+from consort.analysis.cache_sets import Blocks, Lost, ecb_union, ucb_union
 from consort.analysis.cache_windows import CachedCore, by_windows
 from consort.analysis.result import least
 from consort.analysis.system import response_times
@@ -44,7 +44,7 @@ def bounds_by(
     return [least(bounds).response for bounds in zip(*found, strict=True)]
 
 
-def unlimited(lost: Lost, jobs: Count, preempted: Callable[[int], Count]) -> Count:
+def unlimited(lost: Lost, jobs: int, preempted: Callable[[int], int]) -> int:
     """More than any other way counts: in place of the one that is left out."""
     return 10**6 * jobs
 
@@ -104,7 +104,7 @@ def attack_with_a_cache(seed: int, bounds_of: Bounds = all_ways, runs: int = 6) 
     ]
     tasks = []
     for i, program in enumerate(programs):
-        wcet = caches.alone(program, caches.Cache(sets, lines), block)
+        wcet = ticks.alone(program, caches.Cache(sets, lines), block)
         tasks.append(UniTask(str(i), wcet, wcet * random.randint(2, 10), 10_000))
     bounds = bounds_of(tasks, blocks, block * lines, 0)
     seen = [0] * len(tasks)

@@ -40,3 +40,14 @@ def test_the_page_has_the_record() -> None:
     assert campaign.WHAT.keys() == campaign.TERMS.keys()
     assert all(row["exceeded"] == "0" for row in campaign.recorded())
     assert campaign.table() in PAGE.read_text(encoding="utf-8")
+
+
+def test_what_goes_on_adds_to_its_line() -> None:
+    def row(first: int, systems: int, commit: str = "a") -> dict[str, str]:
+        values = ("2026-01-01", commit, "supply", *map(str, (first, systems, 3, 2, 0, 5)))
+        return dict(zip(campaign.COLUMNS, values, strict=True))
+
+    rows = campaign.added([row(10, 5)], row(15, 7))
+    assert [(r["first"], r["systems"], r["bounds"], r["seconds"]) for r in rows] == [("10", "12", "6", "10")]
+    assert len(campaign.added(rows, row(23, 1))) == 2  # a gap
+    assert len(campaign.added(rows, row(22, 1, "b"))) == 2

@@ -129,6 +129,14 @@ def test_a_more_urgent_writer_on_the_same_core_costs_no_response_time() -> None:
     assert "at most 19ps old" in age.notes[0]
 
 
+def test_what_comes_over_a_link_may_come_after_the_reader_of_its_core_has_begun() -> None:
+    """The writer's priority says nothing of when its block is there."""
+    first = Link("a", 20, 9, jitter=1, core="c", by_priority=True, level=0, delivery=3)
+    second = Link("b", 12, 9, core="c", by_priority=True, level=1)
+    reaction, age = implicit("chain", [first, second])
+    assert reaction.response == age.response == 20 + 9 + 3 + 12 + 9
+
+
 @st.composite
 def implicit_systems(draw: st.DrawFn) -> tuple[list[tuple[int, int, int, int, int]], list[int]]:
     """Tasks of (c, t, jitter, offset, core) in priority order, and a chain through them."""

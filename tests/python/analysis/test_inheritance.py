@@ -130,21 +130,20 @@ def attack(
     for run in range(runs):
         found = _engine.sim_run(system, 1_000, seed + run, ("worst", "edges")[run % 2], "edges")["tasks"]
         seen = [max(a, b["max_response"] or -1) for a, b in zip(seen, found, strict=True)]
+    given = {
+        "c": [task.wcet + 2 * switch * (1 + waits_of(held, str(k))) for k, task in enumerate(tasks)],
+        "t": [task.period for task in tasks],
+        "offsets": [-1 if task.extra_gap else task.offset for task in tasks],
+        "jitter": [task.jitter for task in tasks],
+        "blocking": [
+            blocking(held, -levels[k]) + (switch if levels[k] < max(levels) else 0) for k in range(count)
+        ],
+        "level": levels,
+        "supply": gap,
+    }
     numbers = [0, 0, 0]
     for i in range(count):
-        raw = _engine.fp_offset_response(
-            c=[task.wcet + 2 * switch * (1 + waits_of(held, str(k))) for k, task in enumerate(tasks)],
-            t=[task.period for task in tasks],
-            offsets=[-1 if task.extra_gap else task.offset for task in tasks],
-            jitter=[task.jitter for task in tasks],
-            blocking=[
-                blocking(held, -levels[k]) + (switch if levels[k] < max(levels) else 0) for k in range(count)
-            ],
-            level=levels,
-            task=i,
-            preemptive=True,
-            supply=gap,
-        )
+        raw = _engine.fp_offset_response(**given, task=i, preemptive=True)
         if raw["bound"] is not None:
             numbers[0] += 1
             numbers[1] += seen[i] == raw["bound"]

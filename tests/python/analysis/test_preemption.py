@@ -81,7 +81,7 @@ def attack_with_a_cache(seed: int, runs: int = 6, less: int = 0) -> Counts:
     reload = max(0, max(lost, default=0) - less) * block
     tasks = []
     for i, program in enumerate(programs):
-        wcet = caches.alone(program, caches.Cache(sets, ways), block)
+        wcet = ticks.alone(program, caches.Cache(sets, ways), block)
         tasks.append(UniTask(str(i), wcet, wcet * random.randint(2, 8), 10_000))
     bounds = fixed_priority(tasks, cache_reload=reload)
     seen = [0] * len(tasks)

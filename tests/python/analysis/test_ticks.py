@@ -37,6 +37,8 @@ def test_caches_are_the_same() -> None:
         programs = [caches.a_program(random, sets) for _ in range(random.randint(1, 4))]
         for program in programs:
             assert ticks.useful(program, sets, ways) == caches.useful(program, sets, ways)
+            alone = caches.alone(program, caches.Cache(sets, ways), reload)
+            assert ticks.alone(program, caches.Cache(sets, ways), reload) == alone
         periods = [random.randint(40, 300) for _ in programs]
         offsets = [random.randint(0, period) for period in periods]
         given = (programs, periods, offsets, 400)

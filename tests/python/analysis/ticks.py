@@ -102,6 +102,11 @@ def with_a_cache(
     return longest.tolist()
 
 
+def alone(program: Sequence[int], cache: caches.Cache, reload: int) -> int:
+    """As `caches.alone`."""
+    return with_a_cache([program], [1], [0], 1, cache, reload)[0]
+
+
 def useful(program: Sequence[int], sets: int, ways: int) -> list[dict[int, int]]:
     """As `caches.useful`."""
     points = len(program) - 1
