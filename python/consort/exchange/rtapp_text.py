@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""rt-app's JSON: with comments, with trailing commas, and with the same key standing several times."""
+"""rt-app's JSON: with comments, with trailing commas, and with the same key standing several times.
+
+Events may have no value, as in `"suspend",`: rt-app's own tool completes them.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from consort.errors import BadInput
 from consort.limits import LARGEST_DESCRIPTION, read_bytes
+
+# An event without a value, as one can stand in an object: after its brace or a comma, and before one of them.
+_VALUELESS = re.compile(r'([{,]\s*)("(?:suspend|yield)\d*")(?=\s*[,}])')
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -22,7 +29,7 @@ def read_rtapp_text(path: Path) -> Pairs:
         raise BadInput(f"cannot be read: {error.strerror}", file=path) from None
     except UnicodeDecodeError as error:
         raise BadInput(f"is no UTF-8 text: byte {error.start}", file=path) from None
-    plain = without_comments(text, path)
+    plain = _VALUELESS.sub(r'\1\2: ""', without_comments(text, path))
     try:
         data = json.loads(plain, object_pairs_hook=Pairs)
     except json.JSONDecodeError as error:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,34 @@ class Phase:
     # What it resumes, and what it is resumed by.
     resumes: list[str] = field(default_factory=list)
     suspends: list[str] = field(default_factory=list)
+    # How many turns it has before the next phase; -1: the thread stays in it.
+    loop: int = 1
+
+    @property
+    def waits(self) -> bool:
+        return bool(self.period or self.sleep or self.suspends)
+
+
+def joined(phases: list[Phase]) -> list[Phase]:
+    """The phases of a thread, each that never waits joined with the one that comes after it.
+
+    They come in turn, the first one after the last: what executes between two waits is one job. Without a
+    phase that waits, or where a thread stays in one that does not, there is nothing to join.
+    """
+    last = max((place for place, phase in enumerate(phases) if phase.waits), default=-1)
+    if last < 0 or any(phase.loop < 0 and not phase.waits for phase in phases):
+        return phases
+    found, before, resumes = [], 0, list[str]()
+    for phase in (*phases[last + 1 :], *phases[: last + 1]):
+        if not phase.waits:
+            before += phase.loop * phase.run
+            resumes += phase.loop * phase.resumes
+            continue
+        found.append(replace(phase, run=before + phase.run, resumes=resumes + phase.resumes))
+        if before and phase.loop != 1:
+            found.append(phase)
+        before, resumes = 0, []
+    return found
 
 
 @dataclass
@@ -123,11 +151,16 @@ class Reader:
             for title, phase in self.pairs(phases, f"{place}.phases"):
                 here = f"{place}.phases.{title}"
                 inner = self.pairs(phase, here)
-                thread.phases.append(self._phase(inner, here, name))
+                made = self._phase(inner, here, name)
+                turns = self.one(inner, "loop")
+                if turns is not None:
+                    made.loop = self.integer(turns, f"{here}.loop", -1)
+                thread.phases.append(made)
                 cpus = self.one(inner, "cpus")
                 if cpus is not None and not thread.cpus:
                     thread.cpus = self._cpus(cpus, f"{here}.cpus")
                     self.report.change("CPUs of a phase", name, "those of the first phase that names some")
+        thread.phases = joined(thread.phases)
         return thread
 
     def _old_form(self, pairs: Pairs, thread: Thread, place: str) -> Phase:
@@ -192,7 +225,9 @@ class Reader:
                 phase.sleep += self.integer(value, here) * MICROSECOND
                 phase.stops += 1
             elif event in ("suspend", "resume"):
-                if not isinstance(value, str):
+                if value == "" and event == "suspend":
+                    value = name  # as rt-app's own tool completes it
+                if not isinstance(value, str) or not value:
                     raise self.bad(here, f"{value!r} is no name of a thread")
                 (phase.suspends if event == "suspend" else phase.resumes).append(value)
             else:

@@ -158,6 +158,51 @@ def test_a_thread_that_suspends_beside_its_timer_keeps_the_timer(tmp_path: Path)
     assert {("event suspend", "mid"), ("event resume", "mid by tick")} <= left
 
 
+PHASES = """\
+{"tasks": {"a": {"policy": "SCHED_FIFO", "priority": 9, "cpus": [0], "phases": {
+  "sleeping": {"loop": 1, "timer": {"ref": "t", "period": 12000}},
+  "running": {"loop": %d, "run": 300}%s}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "more", "task"),
+    [
+        (1, "", {"period": "12ms", "wcet": "300us"}),
+        (3, "", {"period": "12ms", "wcet": "900us"}),
+        # The last phase is before the first one: what both execute is one job.
+        (2, ', "more": {"run": 50}', {"period": "12ms", "wcet": "650us"}),
+        # Of three turns of the phase that waits, one is after the others' execution.
+        (
+            1,
+            ', "often": {"loop": 3, "run": 10, "timer": {"ref": "t", "period": 12000}}',
+            {"period": "12ms", "wcet": "310us", "bcet": "0ns"},
+        ),
+        (1, ', "pause": {"sleep": 500}', {"min_interarrival": "800us", "wcet": "300us", "bcet": "0ns"}),
+    ],
+)
+def test_phases_that_never_wait_are_of_the_job_of_the_next(
+    tmp_path: Path, loop: int, more: str, task: dict[str, str]
+) -> None:
+    imported = read(tmp_path, PHASES % (loop, more))
+    assert imported.system is not None
+    found = imported.system["tasks"]["a"]
+    assert {key: found.get(key) for key in ("period", "min_interarrival", "wcet", "bcet")} == {
+        key: task.get(key) for key in ("period", "min_interarrival", "wcet", "bcet")
+    }
+
+
+def test_a_thread_that_stays_in_a_phase_without_a_wait_runs_without_a_pause(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"tasks\.a: runs without a pause"):
+        read(tmp_path, PHASES % (-1, ""))
+
+
+def test_an_event_without_a_value_is_of_the_thread_itself(tmp_path: Path) -> None:
+    text = (RESUMED % "").replace('"suspend": "mid", ', '"suspend", ')
+    assert text != RESUMED % ""
+    assert read(tmp_path, text).system == read(tmp_path, RESUMED % "").system
+
+
 def test_the_form_without_events(tmp_path: Path) -> None:
     text = '{"tasks": {"a": {"exec": 1000, "period": 20000, "deadline": 8000, "sleep": false, "cpus": [0]}}}'
     imported = read(tmp_path, text)
@@ -202,6 +247,9 @@ def test_what_is_json_already_stays(data: dict[str, Any]) -> None:
             "tasks.a: runs without a pause under SCHED_FIFO: no thread of a lower priority would ever run",
         ),
         ('{"tasks": {"a": {"run": 1, "policy": "SCHED_DEADLINE"}}}', "give it a 'dl-period', or a timer"),
+        ('{"tasks": {"a": {"run": 1, "resume"}}}', "is no JSON"),
+        ('{"tasks": {"a": {"run": 1, "resume": ""}}}', "tasks.a.resume: '' is no name of a thread"),
+        ('{"tasks": {"a": {"phases": {"p": {"run": 1, "loop": "x"}}}}}', "phases.p.loop: 'x' is no whole"),
         ('{"tasks": {"a": {"run": 1, "suspend": 5}}}', "tasks.a.suspend: 5 is no name of a thread"),
         ('{"tasks": {"a": {"exec": 5}}}', "tasks.a.exec: needs a 'period'"),
         ('{"tasks": {"a": {"exec": 0, "period": 9}}}', "tasks.a.exec: 0 is outside 1 to"),
