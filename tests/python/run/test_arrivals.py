@@ -99,7 +99,12 @@ def test_each_block_releases_one_job(tmp_path: Path, policy: str) -> None:
     assert np.all(served["start"] >= served["release"])
     # Each release lies behind its block's write: the reader takes the blocks in turn, one a job.
     taken = reads[reads["count"] > 0]
-    assert set(taken["sequence"].tolist()) <= set((served["seq"].astype(np.int64) + 1).tolist())
+    sequence = taken["sequence"].astype(np.int64)
+    assert np.all(np.diff(sequence) > 0)
+    assert np.all(sequence <= taken["seq"].astype(np.int64) + 1)
+    # A job that a late machine skips leaves its block to the next one.
+    if len(served) == len(jobs):
+        assert set(sequence.tolist()) <= set((served["seq"].astype(np.int64) + 1).tolist())
     assert len(taken) >= len(served) - 1
     distance = np.diff(jobs["release"].astype(np.int64))
     assert distance.min() >= ticks(found, 5e6) - 1
