@@ -162,6 +162,10 @@ Rules rules_of(Arbitration rule, bool unprotected) {
 
 [[noreturn]] void behave(Arbitration rule) {
     Box::Client side(shared->boxes[behaves]);
+    // What is asked before a server is there is void, and this client would wait for its answer for ever.
+    while (side.peer_epoch() == 0 && !shared->stop.load(std::memory_order_relaxed)) {
+        let_others_run();
+    }
     for (std::uint32_t n = 1; !shared->stop.load(std::memory_order_relaxed); ++n) {
         Request<Block> request{n, 0, sizeof(Block), {}};
         request.in.words[0] = n * 2654435761U;
@@ -273,11 +277,21 @@ int main(int argc, char** argv) {
     }
     shared = new (memory) Shared{};
 
-    const pid_t server = start([&] { serve(rules); });
     const pid_t victim = start([&] { behave(rule); });
     const pid_t flood = start([] { misbehave(floods); });
     const pid_t too_much = start([] { misbehave(asks_too_much); });
     pid_t mortal = start([] { misbehave(dies); });
+    // The server comes last, as it does where the machine has much else to do: each client is there, and
+    // those that do not wait for it have asked.
+    for (const std::uint32_t client : {dies, asks_too_much, floods}) {
+        while (shared->boxes[client].client.sequence.load() == 0) {
+            let_others_run();
+        }
+    }
+    while (shared->boxes[behaves].client_epoch().load() == 0) {
+        let_others_run();
+    }
+    const pid_t server = start([&] { serve(rules); });
     long killed = 0;
     const auto enough = [&] { return shared->requests >= static_cast<std::uint32_t>(deaths); };
     // Of a wrong answer, and of a client that is starved, the end is not waited for.

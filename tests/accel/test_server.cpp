@@ -169,6 +169,20 @@ TEST_F(Accel, AClientThatDamagesItsWordsIsCutOff) {
     EXPECT_FALSE(s.counts(0).cut_off);
 }
 
+TEST_F(Accel, WhatIsAskedBeforeTheServerIsThereIsVoid) {
+    Server::Box::Client side(boxes[0]);
+    EXPECT_EQ(side.peer_epoch(), 0U);
+    write_raw(side, 1, 0, 4);
+    Server s = server(Arbitration::fixed_priority);
+    EXPECT_NE(side.peer_epoch(), 0U) << "by which a client knows when to ask";
+    EXPECT_EQ(poll(s), nobody);
+    write_raw(side, 2, 0, 4);
+    EXPECT_EQ(poll(s), 0U);
+    Response<Block> response{};
+    EXPECT_EQ(side.try_read(response), Status::ok);
+    EXPECT_EQ(response.sequence, 2U);
+}
+
 TEST_F(Accel, AClientThatFollowsADeadOneGetsItsOwnAnswers) {
     Server s = server(Arbitration::fixed_priority);
     {

@@ -51,7 +51,8 @@ class Server {
   public:
     using Box = Mail<In, Out, A>;
 
-    // `round`: of TDMA slots. Times count from `start`. What clients asked a former server for is void.
+    // `round`: of TDMA slots. Times count from `start`. What clients asked for before is void, of a former
+    // server or of none: a client that waits without a deadline asks when its side's peer_epoch() is not 0.
     Server(Arbitration rule, Ticks round, Ticks start, const Operation (&operations)[Operations],
            const ClientRule (&rules)[Clients], typename Box::Shared* const (&boxes)[Clients]) noexcept
         : Server(rule, round, start, operations, rules, boxes, std::make_index_sequence<Clients>{}) {}
