@@ -7,18 +7,18 @@ which tests/relacy does.
 
 from __future__ import annotations
 
-import os
+import functools
 import platform
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from _pytest.mark.structures import ParameterSet
 from effort import PATIENCE, examples
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,29 +28,23 @@ from cores import CORES, HERE, ROOT, Core, agreed, compile_probe, symbols
 FREESTANDING_NEEDS = {"memcpy", "memmove", "memset", "memcmp"}
 # Division and floating point that a core has no instruction for: the compiler's own library, always linked.
 COMPILER_ARITHMETIC = re.compile(r"__aeabi_(uidiv|uidivmod|fadd|fmul)$")
-OPTIMISATIONS = ["-O0", "-O2"]
+OPTIMISATIONS = [pytest.param("-O0", marks=pytest.mark.slow), "-O2"]
 
 Probe = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def probe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Probe]:
-    """The probe's object file for a core and an optimisation; all are compiled side by side."""
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
+    """The probe's object file for a core and an optimisation, compiled once and where a test asks for it."""
     folder = tmp_path_factory.mktemp("probe")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        made = {
-            (core.name, optimisation): pool.submit(compile_probe, core, optimisation, folder)
-            for core in CORES
-            if core.missing() is None
-            for optimisation in OPTIMISATIONS
-        }
 
-        def compiled(core: Core, optimisation: str = "-O2") -> Path:
-            if (lack := core.missing()) is not None:
-                pytest.skip(lack)
-            return made[core.name, optimisation].result()
+    @functools.cache
+    def compiled(core: Core, optimisation: str = "-O2") -> Path:
+        if (lack := core.missing()) is not None:
+            pytest.skip(lack)
+        return compile_probe(core, optimisation, folder)
 
-        yield compiled
+    return compiled
 
 
 def instructions(core: Core, objects: Path) -> dict[str, list[str]]:
@@ -135,13 +129,27 @@ class Machine:
 
 
 NATIVE = Machine("native", "g++", None, "g++")
+BIG_ENDIAN = Machine("ppc64", "powerpc64-linux-gnu-g++", "qemu-ppc64", "g++-powerpc64-linux-gnu qemu-user")
 FOREIGN = [
     Machine("aarch64", "aarch64-linux-gnu-g++", "qemu-aarch64", "g++-aarch64-linux-gnu qemu-user"),
     Machine("armhf", "arm-linux-gnueabihf-g++", "qemu-arm", "g++-arm-linux-gnueabihf qemu-user"),
     Machine("riscv64", "riscv64-linux-gnu-g++", "qemu-riscv64", "g++-riscv64-linux-gnu qemu-user"),
-    # The only one that is big-endian.
-    Machine("ppc64", "powerpc64-linux-gnu-g++", "qemu-ppc64", "g++-powerpc64-linux-gnu qemu-user"),
+    BIG_ENDIAN,
 ]
+
+
+def pairs(sides: list[str], *whole: Machine) -> list[ParameterSet]:
+    """Each machine on each side; in the ordinary tier the first side, of `whole` or, without it, of all."""
+    return [
+        pytest.param(
+            machine,
+            first,
+            id=f"{machine.name}-{side}",
+            marks=() if first and machine in (whole or FOREIGN) else pytest.mark.slow,
+        )
+        for machine in FOREIGN
+        for first, side in zip((True, False), sides, strict=True)
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -188,14 +196,17 @@ def exchange(
     assert (other.returncode, errors) == (0, "")
 
 
-@pytest.mark.parametrize("native_makes", [True, False], ids=["native makes it", "it makes it"])
-@pytest.mark.parametrize("machine", FOREIGN, ids=lambda machine: machine.name)
+@pytest.mark.parametrize(("machine", "native_makes"), pairs(["native makes it", "it makes it"]))
 def test_exchanges_with_this_machine(machine: Machine, native_makes: bool, peer, tmp_path: Path) -> None:
     sides = peer(NATIVE), peer(machine)
     exchange(*(sides if native_makes else sides[::-1]), tmp_path / "region")
 
 
-@pytest.mark.parametrize("machine", [FOREIGN[0], FOREIGN[-1]], ids=lambda machine: machine.name)
+@pytest.mark.parametrize(
+    "machine",
+    [pytest.param(FOREIGN[0], marks=pytest.mark.slow), BIG_ENDIAN],
+    ids=lambda machine: machine.name,
+)
 @pytest.mark.parametrize(
     "policies",
     [
@@ -222,13 +233,14 @@ def test_sides_that_lay_lines_out_differently_refuse_one_another(peer, tmp_path:
     assert "the other kind of access policy" in refused.stderr
 
 
-@pytest.mark.parametrize("other", [1, -1])
-def test_unlike_foreign_machines_exchange_with_one_another(other: int, peer, tmp_path: Path) -> None:
-    exchange(peer(FOREIGN[0]), peer(FOREIGN[other]), tmp_path / "region")
+@pytest.mark.parametrize(
+    "other", [pytest.param(FOREIGN[1], marks=pytest.mark.slow), BIG_ENDIAN], ids=lambda machine: machine.name
+)
+def test_unlike_foreign_machines_exchange_with_one_another(other: Machine, peer, tmp_path: Path) -> None:
+    exchange(peer(FOREIGN[0]), peer(other), tmp_path / "region")
 
 
-@pytest.mark.parametrize("native_serves", [True, False], ids=["native serves", "it serves"])
-@pytest.mark.parametrize("machine", FOREIGN, ids=lambda machine: machine.name)
+@pytest.mark.parametrize(("machine", "native_serves"), pairs(["native serves", "it serves"], BIG_ENDIAN))
 def test_a_link_joins_unlike_machines(machine: Machine, native_serves: bool, peer, tmp_path: Path) -> None:
     here, there = (peer(side, "link_peer.cpp") for side in (NATIVE, machine))
     engine, host = (here, there) if native_serves else (there, here)
@@ -246,8 +258,7 @@ def test_a_link_joins_unlike_machines(machine: Machine, native_serves: bool, pee
     assert (served.returncode, errors) == (0, "")
 
 
-@pytest.mark.parametrize("native_hosts", [True, False], ids=["native hosts", "it hosts"])
-@pytest.mark.parametrize("machine", FOREIGN, ids=lambda machine: machine.name)
+@pytest.mark.parametrize(("machine", "native_hosts"), pairs(["native hosts", "it hosts"], BIG_ENDIAN))
 def test_unlike_machines_share_a_region(machine: Machine, native_hosts: bool, peer, tmp_path: Path) -> None:
     here, there = (peer(side, "shared_peer.cpp") for side in (NATIVE, machine))
     host, other = (here, there) if native_hosts else (there, here)
