@@ -140,10 +140,8 @@ def _latest(
     # Between its accesses the reader may be preempted, but no longer than its job takes.
     if channel.implementation == "double-buffer" and writes is not None and span is not None:
         results.append(whole(label, writer_period=writer.period_ps, writer_response=writes, read=span))
-    if span is None and there is not None:
-        span = read_time("snapshot" if channel.implementation == "snapshot" else "double-buffer", there)
-    age = age_when_read(label, writer_period=period, writer_response=writes, read=span or 0)
-    return [*results, age] if age.response is not None and span is not None else results
+    age = age_when_read(label, writer_period=period, writer_response=writes, read=span)
+    return [*results, age] if age.response is not None else results
 
 
 def _side(figures: Figures, channel: str, core: str) -> Side | None:

@@ -168,10 +168,13 @@ def age_when_read(
     *,
     writer_period: int | None,
     writer_response: int | None,
-    read: int,
+    read: int | None,
     allowed: int | None = None,
 ) -> Bound:
-    """How long before the end of a read the job was due that made the value [ps], for a periodic writer."""
+    """How long before the end of a read the job was due that made the value [ps], for a periodic writer.
+
+    `read` is the longest from a read's first access to its last, preemption included; None has no bound.
+    """
     response: int | None = None
     steps: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
@@ -179,6 +182,8 @@ def age_when_read(
         notes = ("its writer is sporadic: the latest value may be any time old",)
     elif writer_response is None:
         notes = ("the response time of its writer has no bound",)
+    elif read is None:
+        notes = ("the response time of its reader has no bound",)
     else:
         response = writer_period + writer_response + read
         steps = (

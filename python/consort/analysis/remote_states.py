@@ -23,7 +23,10 @@ def faults_of(figures: Figures, task: str, switch: Cost) -> Cost:
     """What the faults of a job add to its execution, with the switches of the core that they may give up."""
     state = figures.plan.tasks[task].remote_state
     waits = figures.faults(task)
-    return waits if state is None else waits + switch.times(SWITCHES * (state.faults or 0))
+    if state is None:
+        return waits
+    assert state.faults is not None  # `faults` raises without it
+    return waits + switch.times(SWITCHES * state.faults)
 
 
 def with_faults(plan: Plan, bound: Bound) -> Bound:

@@ -17,6 +17,8 @@ from consort.analysis.channels import (
     whole,
     write_time,
 )
+from consort.analysis.system import analyze_system
+from consort.model import platform_from_data, system_from_data
 from consort.model.memories import Memory
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,3 +157,42 @@ def test_no_age_without_a_periodic_bounded_writer(
 ) -> None:
     bound = age_when_read("gains", writer_period=period, writer_response=response, read=1)
     assert bound.response is None and text in bound.notes[0]
+
+
+@pytest.mark.parametrize("implementation", ["snapshot", "double-buffer"])
+def test_the_age_of_what_a_reader_without_a_bound_reads_has_none(implementation: str) -> None:
+    """It would be lower than that of a reader with a bound: 1.012 ms, where 6.52 ms is right."""
+
+    def ages(hog: str) -> list[int | None]:
+        cores = {"processor": "p", "count": 1, "context_switch": "1us"}
+        platform = platform_from_data(
+            {
+                "consort": 1,
+                "name": "two",
+                "processors": {"p": {"isa": "x86_64"}},
+                "cores": {"a": cores, "b": cores},
+                "memories": {"shm": {"kind": "sram", "access": {"base": "10ns", "per_byte": "1ns"}}},
+            }
+        )
+        tasks = {
+            "w": {"period": "1ms", "wcet": "10us", "on": "a-0"},
+            "hog": {"period": "2ms", "wcet": hog, "on": "b-0", "priority": 9},
+            "r": {"period": "10ms", "wcet": "1ms", "on": "b-0", "priority": 1},
+        }
+        channel = {
+            "kind": "sporadic",
+            "implementation": implementation,
+            "from": "w",
+            "to": ["r"],
+            "memory": "shm",
+            "size": "64B",
+        }
+        described = {"consort": 1, "platform": "two.yaml", "assumed": "a test", "tasks": tasks}
+        described |= {"channels": {"k": channel}, "run": {"time_base": "spin"}}
+        system = system_from_data(described, file=Path("s.yaml"), platform=platform)
+        return [bound.response for bound in analyze_system(system) if bound.kind == "age when read"]
+
+    assert ages("1500us") == [6520 * 1000 * NS]
+    assert ages("2ms") == []
+    unread = age_when_read("k", writer_period=10, writer_response=2, read=None)
+    assert unread.response is None and unread.notes == ("the response time of its reader has no bound",)
