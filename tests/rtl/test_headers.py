@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from consort.remote import build
+from loops import for_each
 
 ROOT = Path(__file__).parents[2]
 SAID = ("Interface", "Parameters", "Throughput", "Latency", "Assumes", "Held by")
@@ -32,7 +32,7 @@ def head(path: Path) -> dict[str, str]:
     return said
 
 
-@pytest.mark.parametrize("path", MODULES, ids=build.short)
+@for_each("path", MODULES, ids=build.short)
 def test_a_module_says_what_it_does_and_what_holds_it(path: Path) -> None:
     said = head(path)
     assert [name for name in said if name] == list(SAID)
@@ -47,7 +47,7 @@ def test_a_module_says_what_it_does_and_what_holds_it(path: Path) -> None:
         assert said["Parameters"].strip() == "none."
 
 
-@pytest.mark.parametrize("path", MODULES, ids=build.short)
+@for_each("path", MODULES, ids=build.short)
 def test_what_holds_a_module_is_there(path: Path) -> None:
     held = head(path)["Held by"]
     named = re.findall(r"tests/rtl/[\w/]+\.\w+", held)
@@ -59,7 +59,7 @@ def test_what_holds_a_module_is_there(path: Path) -> None:
     assert (ROOT / proof).is_file() == (proof in held)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=build.short)
+@for_each("path", MODULES, ids=build.short)
 def test_a_module_has_one_purpose(path: Path) -> None:
     if build.short(path) not in WIRES:
         assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST

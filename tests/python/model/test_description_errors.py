@@ -14,6 +14,7 @@ from consort.model import BadDescription, load_platform, load_system
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from loops import for_each
 from ruamel.yaml import YAML
 
 HERE = Path(__file__).parent
@@ -34,7 +35,7 @@ def errors(path: str | Path) -> list[str]:
     return str(caught.value).split("\n")
 
 
-@pytest.mark.parametrize("case", CORPUS, ids=[case["name"] for case in CORPUS])
+@for_each("case", CORPUS, ids=[case["name"] for case in CORPUS])
 def test_corpus(case: dict[str, Any], folder: Path) -> None:
     text = case.get("text", BASE)
     for old, new in case.get("change", {}).items():
@@ -44,7 +45,7 @@ def test_corpus(case: dict[str, Any], folder: Path) -> None:
     assert errors("system.yaml") == case["says"]
 
 
-@pytest.mark.parametrize("case", DESIGNS, ids=[case["name"] for case in DESIGNS])
+@for_each("case", DESIGNS, ids=[case["name"] for case in DESIGNS])
 def test_designs_and_platforms(case: dict[str, Any], folder: Path) -> None:
     files = dict(DESIGN)
     file = case.get("file", "system.yaml")
@@ -78,7 +79,7 @@ def test_the_corpus_is_no_smaller_than_it_was() -> None:
     assert sum("file" in case for case in DESIGNS) >= 30
 
 
-@pytest.mark.parametrize("case", CORPUS + DESIGNS, ids=[case["name"] for case in CORPUS + DESIGNS])
+@for_each("case", CORPUS + DESIGNS, ids=[case["name"] for case in CORPUS + DESIGNS])
 def test_every_message_says_where_and_what_would_be_right(case: dict[str, Any]) -> None:
     for line in case["says"]:
         file, row, column, message = line.split(":", 3)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from consort.model import BadDescription, System, platform_from_data, system_fro
 from consort.place.goals import Goal
 from consort.place.problem import Problem, problem_of
 from consort.place.settings import parsed
+from loops import for_each
 from placements import every, optimum, searched
 
 PLATFORM: dict[str, Any] = {
@@ -144,8 +146,7 @@ def agree(kind: str, seed: int) -> None:
         assert choice is None or asked.allows(choice)
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("kind", MAKERS)
+@for_each("kind, seed", product(MAKERS, range(2)))
 def test_the_optimum_is_that_of_exhaustive_search(kind: str, seed: int) -> None:
     agree(kind, seed)
 

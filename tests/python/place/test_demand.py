@@ -7,7 +7,6 @@ import random
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
 from consort.analysis.uniprocessor import fixed_priority
 from consort.analysis.unitask import UniTask
@@ -16,6 +15,7 @@ from consort.place.demand import SETS, STRETCHES, Asked, levels, stretches
 from consort.place.problem import problem_of
 from consort.place.search import Search
 from consort.place.settings import parsed
+from loops import for_each
 from placements import PLATFORM
 
 SWITCH = 3
@@ -42,7 +42,7 @@ def allowed(tasks: list[UniTask], deadline: int, slack: float) -> bool:
     return False
 
 
-@pytest.mark.parametrize("seed", range(400))
+@for_each("seed", range(400))
 def test_no_order_leaves_more_slack_than_the_stretches_allow(seed: int) -> None:
     rng = random.Random(seed)
     tasks = random_tasks(rng)
@@ -68,7 +68,7 @@ def test_many_releases_are_taken_together_and_many_deadlines_left_out() -> None:
     assert levels(range(1, 100))[-1] == 99 and len(levels(range(1, 100))) == SETS
 
 
-@pytest.mark.parametrize("seed", range(200))
+@for_each("seed", range(200))
 def test_three_phase_tasks_have_no_more_slack_than_rounds_and_slots_leave(seed: int) -> None:
     rng = random.Random(seed)
     tasks = []

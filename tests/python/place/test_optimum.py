@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from consort.place.goals import Goal, chains_of
 from consort.place.problem import problem_of
+from loops import for_each
 from placements import every, optimum, random_system, searched
 
 # Of the 200 descriptions some that have few placements.
@@ -27,7 +28,7 @@ def agree(seed: int) -> None:
         assert status == ("infeasible" if best is None else "optimal"), (seed, goal)
 
 
-@pytest.mark.parametrize("seed", FEW)
+@for_each("seed", FEW)
 def test_the_optimum_is_that_of_exhaustive_search(seed: int) -> None:
     agree(seed)
 

@@ -25,6 +25,7 @@ import pytest
 from consort.model import BadDescription, Platform, load_platform, system_from_data, system_schema
 from consort.plan import plan
 from consort.plan.show import text_of
+from loops import for_each
 from ruamel.yaml import YAML
 
 WALK = Path(__file__).parent / "walk"
@@ -304,7 +305,7 @@ def test_the_descriptions_are_planned(planned: dict[str, list[Any]]) -> None:
         assert any(found.startswith("{") for found in planned[name]), name
 
 
-@pytest.mark.parametrize(("name", "place", "key", "schema"), CASES)
+@for_each(("name", "place", "key", "schema"), CASES)
 def test_a_change_changes_the_plan(
     name: str, place: Place, key: str, schema: dict[str, Any], folder: Path, planned: dict[str, list[Any]]
 ) -> None:
@@ -332,7 +333,7 @@ def planned_differently(
     return outcome(variant, folder, modes=modes) != planned[f"{name} in its modes" if modes else name]
 
 
-@pytest.mark.parametrize(("name", "place", "key", "schema"), CASES)
+@for_each(("name", "place", "key", "schema"), CASES)
 def test_a_key_that_is_taken_out_changes_the_plan(
     name: str, place: Place, key: str, schema: dict[str, Any], folder: Path, planned: dict[str, list[Any]]
 ) -> None:
