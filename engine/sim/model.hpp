@@ -43,8 +43,8 @@ struct Core {
     Time set_reload = 0;
     // The resources whose holders inherit priorities; those of all others have a ceiling.
     std::vector<std::uint32_t> inherits{};
-    // While a job waits (for a worker, or suspended) its core is kept from what is less urgent: the master
-    // keeps looking for the answer.
+    // While a job waits for an answer, of a worker or an accelerator, its core is kept from what is less
+    // urgent: it keeps looking. A job that suspends itself always gives the core up.
     bool keeps = false;
     // Of a worker: it serves the most urgent request it finds, not the oldest one.
     bool by_priority = false;

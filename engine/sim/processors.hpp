@@ -147,7 +147,7 @@ class Processors {
         Time context_switch = 0;
         Time cache_reload = 0;
         Time set_reload = 0;
-        bool keeps = false;  // while a job waits, nothing less urgent runs
+        bool keeps = false;  // while a job waits for an answer, nothing less urgent runs
         bool by_priority = false;
         bool look = false;  // whether something changed that a decision may depend on
         bool busy = false;
@@ -522,7 +522,13 @@ class Processors {
         }
     }
 
-    // What takes no time needs no core, but for those that are kept from a job's first part to its last.
+    // Whether a job has its core while it waits after a part: for an answer, where the core is kept for that.
+    // One that suspends itself always gives it up.
+    [[nodiscard]] static bool kept(const CoreState& core, const Part& part) {
+        return core.keeps && (part.asks || part.demand != nullptr);
+    }
+
+    // What takes no time needs no core, but before a wait for which the core is kept.
     void begin_part(std::uint32_t t, Time length, Time now) {
         TaskState& s = tasks_[t];
         CoreState& core = cores_[s.core];
@@ -532,11 +538,12 @@ class Processors {
             go_on(core, now);
             return;
         }
-        if (core.keeps && s.at != 0 && s.phase != Phase::fallback) {
+        if (s.at != 0 && s.phase != Phase::fallback && kept(core, s.parts[s.at - 1])) {
             return;  // preempted while it waited: it still stands among the ready ones
         }
         ++s.part;
-        if (length == 0 && !core.keeps) {
+        const bool spins = s.phase == Phase::fallback ? core.keeps : !last_part(s) && kept(core, s.parts[s.at]);
+        if (length == 0 && !spins) {
             begins(s, now);
             end_part(t, now);
             return;
@@ -779,7 +786,7 @@ class Processors {
             next_part(core, now);
             return;
         }
-        if (!core.keeps || last_part(tasks_[t])) {
+        if (last_part(tasks_[t]) || !kept(core, tasks_[t].parts[tasks_[t].at])) {
             halt(core, now);
         }
         end_part(t, now);

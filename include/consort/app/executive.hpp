@@ -113,7 +113,7 @@ concept ExecutivePort = requires(P& port, Frame& frame, Time time, std::uint32_t
 
 struct ExecutiveSettings {
     Dispatch policy = Dispatch::fixed_priority;
-    // While a job waits, its core is kept from what is less urgent.
+    // While a job waits for an answer, its core is kept from what is less urgent.
     bool spins = false;
     std::uint64_t seed = 0;
     Spread execution = Spread::uniform;
@@ -331,7 +331,7 @@ class Executive {
             port_->disable();
             end_part(frame.part);
             port_->enable();
-            if (s.phase != Phase::away || !settings_.spins) {
+            if (s.phase != Phase::away || !keeps(s)) {
                 return;
             }
         }
@@ -423,18 +423,21 @@ class Executive {
         begin_part(t, first);
     }
 
-    // What takes no time needs no core: whoever makes it ready does it. On a core whose jobs spin it does
-    // need the core.
+    // A job that suspends itself gives its core up, whatever the core does for those that wait for an answer.
+    [[nodiscard]] bool keeps(const State& s) const noexcept { return settings_.spins && s.plan->offloaded; }
+
+    // What takes no time needs no core: whoever makes it ready does it. Of a job that keeps its core while it
+    // waits it does need the core.
     void begin_part(std::uint32_t t, Time length) noexcept {
         State& s = states_[t];
         s.remaining = length;
         Frame* frame = dispatcher_.frame(t);
-        if (frame != nullptr && settings_.spins) {
+        if (frame != nullptr && keeps(s)) {
             // It goes on where it waits, or will when it is no longer preempted.
             frame->signal = Frame::Signal::changed;
             return;
         }
-        if (length == 0 && !settings_.spins) {
+        if (length == 0 && !keeps(s)) {
             begins(t);
             end_part(t);
             return;

@@ -138,6 +138,8 @@ class _Search:
             execution=task.execution + sum(ask.times * (ask.send + ask.receive) for ask in asks),
             suspension=task.suspension + away,
             stretches=(task.stretches if task.suspension else 0) + sum(ask.times for ask in asks),
+            asked=away,
+            asks=sum(ask.times for ask in asks),
         )
 
     def goes_on(self, found: Bounds) -> bool:

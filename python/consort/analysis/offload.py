@@ -40,6 +40,7 @@ _DISCIPLINE = {
     "either": "a worker serves the most urgent or the oldest request it finds, without preemption",
 }
 _WAIT = {"priority": "theorem 9", "fifo": "theorem 10", "either": "theorems 9 and 10, the larger"}
+_KEPT = "the master's core is kept while a job waits for an answer: that wait counts as execution"
 # Rounds in which response times and waits at workers may grow before the search gives up.
 ROUNDS = 1000
 
@@ -75,6 +76,9 @@ class MasterTask:
     # Besides the wait for a worker: all of it, and in how many stretches at most.
     suspension: int = 0
     stretches: int = 1
+    # What of that it waits for answers of accelerators; a core that spins is kept meanwhile.
+    asked: int = 0
+    asks: int = 0
     remote: Remote | None = None
     # As of a UniTask; made use of where no job gives the core up while it waits.
     offset: int | None = None
@@ -271,10 +275,9 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
     if any(suspensions) and any(task.threshold is not None for task in master.tasks):
         raise ValueError("jobs wait on a core with preemption thresholds")
     if master.waiting == "suspend" and any(suspensions):
-        if master.policy == "edf":
-            return _suspending_under_edf(master.tasks, suspensions, master.context_switch, core)
-        preemptive = master.policy == "fixed-priority"
-        return _self_suspending(master.tasks, suspensions, master.context_switch, core, preemptive=preemptive)
+        return _suspending(master, master.tasks, suspensions, core)
+    if any(task.suspension > task.asked for task in master.tasks):
+        return _suspending_and_spinning(master, suspensions, core)
     # The wait counts as execution: exact if the core keeps looking for the answer, safe if it does not.
     tasks = [
         UniTask(
@@ -320,15 +323,63 @@ def _bounds_of_master(core: str, master: Master, waits: Mapping[tuple[str, str],
             found = [least(bounds) for bounds in zip(found, counted, strict=True)]
     if not any(suspensions):
         return found
-    note = "the master's core is kept while a job waits: the wait counts as execution"
     return [
         replace(
             bound,
-            assumptions=tuple(a for a in (*bound.assumptions, note) if not a.startswith("no job suspends")),
+            assumptions=tuple(a for a in (*bound.assumptions, _KEPT) if not a.startswith("no job suspends")),
             explanation=_split_own(bound.explanation, suspension, task.name),
         )
         for bound, suspension, task in zip(found, suspensions, master.tasks, strict=True)
     ]
+
+
+def _suspending(
+    master: Master, tasks: Sequence[MasterTask], suspensions: Sequence[int], core: str
+) -> list[Bound]:
+    if master.policy == "edf":
+        return _suspending_under_edf(tasks, suspensions, master.context_switch, core)
+    preemptive = master.policy == "fixed-priority"
+    return _self_suspending(tasks, suspensions, master.context_switch, core, preemptive=preemptive)
+
+
+def _suspending_and_spinning(master: Master, suspensions: Sequence[int], core: str) -> list[Bound]:
+    """Of a core that is kept while a job waits for an answer, and given up by one that suspends itself."""
+    own = [task.suspension - task.asked for task in master.tasks]
+    kept = [whole - part for whole, part in zip(suspensions, own, strict=True)]
+    tasks = [
+        replace(
+            task,
+            execution=task.execution + spun,
+            suspension=part,
+            stretches=task.stretches - task.asks,
+            remote=None,
+        )
+        for task, spun, part in zip(master.tasks, kept, own, strict=True)
+    ]
+    found = _suspending(master, tasks, own, core)
+    if not any(kept):
+        return found
+    return [
+        replace(
+            bound,
+            assumptions=(*bound.assumptions, _KEPT),
+            explanation=_waiting_more(bound.explanation, spun, task.name),
+        )
+        for bound, spun, task in zip(found, kept, master.tasks, strict=True)
+    ]
+
+
+def _waiting_more(steps: Sequence[Step], spun: int, name: str) -> tuple[Step, ...]:
+    """What a job waits in all in one step, which the last one has as its own."""
+    *before, own = steps or (None,)
+    if own is None or not spun:
+        return tuple(steps)
+    if not before or before[-1] is None or before[-1].kind != "suspension":
+        return _split_own(steps, spun, name)
+    wait = before.pop()
+    assert wait is not None
+    rest = replace(own, start=own.start + spun, length=own.length - spun)
+    return (*(step for step in before if step is not None), replace(wait, length=wait.length + spun), rest)
 
 
 def _split_own(steps: Sequence[Step], suspension: int, name: str) -> tuple[Step, ...]:

@@ -58,6 +58,10 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
         task = plan.tasks[name]
         if task.execution != "three-phase":
             raise NotAnalysable(f"{core} executes three-phase tasks, and {name} is {task.execution}")
+        if task.self_suspension_ps:
+            raise NotAnalysable(
+                f"tasks.{name}.self_suspension: a three-phase task executes without a stop; remove it"
+            )
         wcet = figures.wcet(name)
         used.append(wcet.used)
         if task.deadline_ps > task.period_ps:

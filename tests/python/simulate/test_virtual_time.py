@@ -265,7 +265,7 @@ MUTANTS = {
     ),
     "waiting costs nothing where cores spin": (
         "include/consort/app/executive.hpp",
-        "if (s.phase != Phase::away || !settings_.spins) {",
+        "if (s.phase != Phase::away || !keeps(s)) {",
         "if (true) {",
     ),
     "the worker takes the last of equals": (
