@@ -22,7 +22,7 @@ from consort.record.store import default_root
 if TYPE_CHECKING:
     from consort.analysis.result import Bound
     from consort.record.store import Run
-    from consort.simulate.chains import ChainFigures
+    from consort.simulate.chains import Chains
     from consort.simulate.engine import Report, Simulation
     from consort.simulate.modes import ModesSimulation
 
@@ -61,8 +61,8 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Runs with this and the following seeds; the one closest to a deadline, or furthest past it, is"
-    " recorded.",
+    help="Runs with this and the following seeds; the one closest to what a deadline or a chain allows, or"
+    " furthest past it, is recorded.",
 )
 @click.option(
     "--execution",
@@ -91,7 +91,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
 @click.option(
     "--csv", "csv_folder", type=click.Path(path_type=Path), help="Write jobs.csv and slices.csv here."
 )
-@click.option("--no-record", is_flag=True, help="Write no run folder: only the largest responses and misses.")
+@click.option("--no-record", is_flag=True, help="Write no run folder: only the figures.")
 @click.option("--name", help="Name of the run; without it the description's folder.")
 @root_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
@@ -123,7 +123,7 @@ def command(
     from consort.plan import plan
     from consort.simulate.build import prepare
     from consort.simulate.call import check_size, run_with_changes, worst_seed
-    from consort.simulate.chains import measure_chains
+    from consort.simulate.chains import measure_chains, simulate_with_chains
     from consort.simulate.check import BoundExceeded, above_bounds
     from consort.simulate.engine import simulate
 
@@ -158,21 +158,24 @@ def command(
     system = planned.system
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     record_it = not no_record
-    if record_it:
-        check_size(system, duration, "shorten --duration, or add --no-record")
+    if record_it or planned.chains:
+        # What is seen of a chain is seen of recorded jobs.
+        remedy = "" if planned.chains else ", or add --no-record"
+        check_size(system, duration, f"shorten --duration{remedy}")
     bounds = analyze_system(planned, waiting=master_waits, serving=worker_serves)
-    chains: dict[str, ChainFigures] = {}
+    chains: Chains = {}
     run: Run | None = None
     with _bar(as_json) as report:
-        several = (
-            simulate(prepared, duration, seed, runs=runs, choice=execution, report=report)
-            if (runs > 1 or no_record)
-            else None
-        )
+        several = None
+        if runs > 1 or no_record:
+            several, chains = simulate_with_chains(
+                prepared, duration, seed, runs=runs, choice=execution, report=report
+            )
         if record_it:
-            chosen = seed if several is None else worst_seed(several)
+            chosen = seed if several is None else worst_seed(several, chains)
             one = simulate(prepared, duration, chosen, choice=execution, trace=True, report=report)
-            chains = measure_chains(one)
+            if several is None:
+                chains = measure_chains(one)
             run = _record(one, several, bounds, system, name, root, trace, csv_folder)
             found = several or one
         else:
@@ -195,7 +198,7 @@ def command(
         sys.exit(1)
 
 
-def chains_above(chains: dict[str, ChainFigures], bounds: list[Bound]) -> list[str]:
+def chains_above(chains: Chains, bounds: list[Bound]) -> list[str]:
     """The chains that took longer than their bounds."""
     lines = []
     for bound in bounds:
@@ -266,7 +269,7 @@ def json_head(found: Simulation | ModesSimulation, run: Run | None, ok: bool) ->
 
 def _json(
     found: Simulation,
-    chains: dict[str, ChainFigures],
+    chains: Chains,
     bounds: list[Bound],
     exceeded: list[str],
     run: Run | None,
@@ -284,9 +287,7 @@ def _json(
     }
 
 
-def _print(
-    found: Simulation, chains: dict[str, ChainFigures], bounds: list[Bound], run: Run | None, ok: bool
-) -> None:
+def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | None, ok: bool) -> None:
     from consort.simulate.show import simulated_lines
 
     for line in simulated_lines(found, chains, bounds):

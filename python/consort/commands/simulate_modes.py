@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from consort.analysis.result import in_words
 from consort.commands.simulate import chains_above, json_head
 from consort.record.store import Run
 from consort.simulate.call import Changed
-from consort.simulate.chains import ChainFigures, measure_chains
+from consort.simulate.chains import Chains
 from consort.simulate.check import excesses_of
 from consort.simulate.modes import ModesSimulation
 from consort.simulate.show import simulated_lines
@@ -22,7 +23,7 @@ from consort.simulate.show import simulated_lines
 def show_changes(changed: Changed, as_json: bool) -> bool:
     """Prints what was simulated; whether every deadline, chain and bound held."""
     found, bounds, run = changed.found, changed.bounds, changed.run
-    chains = {} if changed.one is None else _chains(changed.one)
+    chains = changed.chains
     wrong = _above(found, bounds, chains)
     ok = not (found.misses or wrong or any(not c.kept for of in chains.values() for c in of.values()))
     if as_json:
@@ -34,22 +35,7 @@ def show_changes(changed: Changed, as_json: bool) -> bool:
     return ok
 
 
-def _chains(one: ModesSimulation) -> dict[str, dict[str, ChainFigures]]:
-    """By mode, the longest that was seen of its chains; a chain that spans a change is of no mode."""
-    found: dict[str, dict[str, ChainFigures]] = {}
-    for segment in one.segments:
-        jobs = segment.simulation.jobs
-        if jobs is None or not jobs.size:
-            continue
-        for name, seen in measure_chains(segment.simulation).items():
-            of_mode = found.setdefault(segment.mode, {})
-            of_mode[name] = seen if name not in of_mode else of_mode[name].with_more(seen)
-    return found
-
-
-def _above(
-    found: ModesSimulation, bounds: ModeBounds, chains: dict[str, dict[str, ChainFigures]]
-) -> list[str]:
+def _above(found: ModesSimulation, bounds: ModeBounds, chains: Mapping[str, Chains]) -> list[str]:
     """What took longer than its bound: a defect of Consort, or a figure that is wrong."""
     lines = []
     for mode, simulation in found.modes.items():
@@ -61,7 +47,7 @@ def _above(
 
 def _json(
     found: ModesSimulation,
-    chains: dict[str, dict[str, ChainFigures]],
+    chains: Mapping[str, Chains],
     wrong: list[str],
     run: Run | None,
     ok: bool,
@@ -84,7 +70,7 @@ def _json(
 def _print(
     found: ModesSimulation,
     bounds: ModeBounds,
-    chains: dict[str, dict[str, ChainFigures]],
+    chains: Mapping[str, Chains],
     run: Run | None,
     ok: bool,
 ) -> None:

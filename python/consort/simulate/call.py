@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from consort.analysis.mode_changes import ModeBounds, analyze_modes
@@ -17,7 +18,9 @@ from consort.plan import Plan, plan_of
 from consort.record.store import Run, default_root
 from consort.simulate import engine
 from consort.simulate.build import Discipline, Waiting, prepare
+from consort.simulate.chains import Chains, simulate_with_chains
 from consort.simulate.engine import Choice, Report, Simulation
+from consort.simulate.mode_chains import chains_of_modes, simulate_modes_with_chains
 from consort.simulate.mode_record import record_modes
 from consort.simulate.modes import ModesSimulation, prepare_modes, simulate_modes
 from consort.simulate.record import record
@@ -42,9 +45,10 @@ def simulate(
     """Simulates a system in exact time, records and judges it, as `consort simulate` does.
 
     Jobs are released for `duration`. Of several `runs`, which have this seed and the following ones, the one
-    that came closest to a deadline is recorded. The parameters are those of the command. A plan in place of
-    a system says which mode: `consort.plan(system, "analysis", mode="limp-home")`. A system with
-    `mode_changes` goes from mode to mode. The same arguments give the same run everywhere.
+    that came closest to what a deadline or a chain allows is recorded. The parameters are those of the
+    command. A plan in place of a system says which mode: `consort.plan(system, "analysis",
+    mode="limp-home")`. A system with `mode_changes` goes from mode to mode. The same arguments give the same
+    run everywhere.
 
     Whether everything held is in the run's verdict. `BadDescription` names the figures that a simulation
     needs and the description lacks.
@@ -74,10 +78,12 @@ def simulate(
     planned = plan_of(system)
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     check_size(planned.system, length.picoseconds, "shorten 'duration'")
-    several = (
-        engine.simulate(prepared, length.picoseconds, seed, runs=runs, choice=execution) if runs > 1 else None
-    )
-    chosen = seed if several is None else worst_seed(several)
+    several, chosen = None, seed
+    if runs > 1:
+        several, chains = simulate_with_chains(
+            prepared, length.picoseconds, seed, runs=runs, choice=execution
+        )
+        chosen = worst_seed(several, chains)
     one = engine.simulate(prepared, length.picoseconds, chosen, choice=execution, trace=True)
     return record(
         one,
@@ -96,9 +102,10 @@ class Changed:
     found: ModesSimulation
     """All runs taken together."""
     bounds: ModeBounds
-    one: ModesSimulation | None = None
-    """The run that was recorded, and where."""
+    chains: Mapping[str, Chains]
+    """What was seen of the chains in each mode."""
     run: Run | None = None
+    """Of the one that was recorded."""
 
 
 def run_with_changes(
@@ -123,16 +130,18 @@ def run_with_changes(
     `remedy`: what to do where too many jobs would be recorded.
     """
     prepared = prepare_modes(system, dense=dense, discipline=worker_serves, waiting=master_waits)
-    if record_it:
-        for made in prepared.modes.values():
+    for made in prepared.modes.values():
+        if record_it or made.plan.chains:
             check_size(made.system, duration, remedy)
     bounds = analyze_modes(system, waiting=master_waits, serving=worker_serves)
     several = None
     if runs > 1 or not record_it:
-        several = simulate_modes(prepared, bounds, duration, seed, runs=runs, choice=execution, report=report)
+        several, chains = simulate_modes_with_chains(
+            prepared, bounds, duration, seed, runs=runs, choice=execution, report=report
+        )
         if not record_it:
-            return Changed(several, bounds)
-        seed = worst_seed_of_modes(several)
+            return Changed(several, bounds, chains)
+        seed = worst_seed_of_modes(several, chains)
     one = simulate_modes(prepared, bounds, duration, seed, choice=execution, trace=True, report=report)
     run = record_modes(
         one,
@@ -142,17 +151,15 @@ def run_with_changes(
         command=list(command),
         all_runs=several,
     )
-    return Changed(several or one, bounds, one, run)
+    if several is None:
+        return Changed(one, bounds, chains_of_modes(one), run)
+    return Changed(several, bounds, chains, run)
 
 
-def worst_seed_of_modes(several: ModesSimulation) -> int:
-    """The seed of the run that came closest to a deadline in any mode, or furthest past one."""
-
-    def closest(simulation: Simulation) -> float:
-        seen = ((f.max_response or 0) / f.deadline for f in simulation.figures.values())
-        return max(seen, default=0.0)
-
-    return worst_seed(max(several.modes.values(), key=closest))
+def worst_seed_of_modes(several: ModesSimulation, chains: Mapping[str, Chains]) -> int:
+    """The same of the run that did so in any mode."""
+    seen = (share for mode, one in several.modes.items() for share in _shares(one, chains.get(mode, {})))
+    return max(seen, key=lambda one: one[0], default=(None, several.seed))[1]
 
 
 def run_name(system: System) -> str:
@@ -168,8 +175,15 @@ def check_size(system: System, duration: int, remedy: str) -> None:
         raise BadInput(f"about {jobs} jobs would be recorded, more than {RECORDED_JOBS}; {remedy}")
 
 
-def worst_seed(several: Simulation) -> int:
-    """The seed of the run that came closest to a deadline, or furthest past one."""
-    seen = [f for f in several.figures.values() if f.max_response is not None]
-    worst = max(seen, key=lambda f: (f.held > 0, (f.max_response or 0) / f.deadline), default=None)
-    return several.seed if worst is None else worst.seed
+def worst_seed(several: Simulation, chains: Chains) -> int:
+    """The seed of the run that came closest to what a deadline or a chain allows, or furthest past it."""
+    return max(_shares(several, chains), key=lambda one: one[0], default=(None, several.seed))[1]
+
+
+def _shares(several: Simulation, chains: Chains) -> Iterator[tuple[tuple[bool, Fraction], int]]:
+    """How near the runs came to each limit, and the seed of the run that came nearest."""
+    for task in several.figures.values():
+        if task.max_response is not None:
+            yield (task.held > 0, Fraction(task.max_response, task.deadline)), task.seed
+    for chain in chains.values():
+        yield (False, chain.share), chain.seed

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from consort.judge.chains import chain_times, hops_of
 from consort.record.description import Described
-from consort.simulate.engine import Simulation
+from consort.simulate.build import Prepared
+from consort.simulate.engine import Choice, Report, Simulation, joined, repeated, simulate
 from consort.simulate.recording import TICKS_PER_NS, jobs_of, operations_of, system_of
 
 
@@ -19,7 +21,8 @@ from consort.simulate.recording import TICKS_PER_NS, jobs_of, operations_of, sys
 class ChainFigures:
     """What was seen of a chain; times in ps, None where it was never seen whole (consort.judge.chains).
 
-    `age_at_output` is the reduced age: to when an output is written, not to when it is replaced.
+    `age_at_output` is the reduced age: to when an output is written, not to when it is replaced. `seed` is
+    that of the run which took the largest share of what is allowed.
     """
 
     chain: str
@@ -29,20 +32,28 @@ class ChainFigures:
     reactions: int
     allowed_reaction: int | None = None
     allowed_age: int | None = None
+    seed: int = 1
 
     @property
     def kept(self) -> bool:
+        return self.share <= 1
+
+    @property
+    def share(self) -> Fraction:
+        """The largest share of what is allowed; 0 where nothing was seen, or all is allowed."""
         pairs = ((self.reaction, self.allowed_reaction), (self.age, self.allowed_age))
-        return all(seen is None or allowed is None or seen <= allowed for seen, allowed in pairs)
+        shares = (Fraction(seen, allowed) for seen, allowed in pairs if seen is not None and allowed)
+        return max(shares, default=Fraction(0))
 
     def with_more(self, other: ChainFigures) -> ChainFigures:
-        """What was seen of the chain in two stretches of time."""
+        """What was seen of the chain in two stretches of time, or in two runs."""
 
         def longest(a: int | None, b: int | None) -> int | None:
             return max((time for time in (a, b) if time is not None), default=None)
 
         return replace(
             self,
+            seed=other.seed if other.share > self.share else self.seed,
             reaction=longest(self.reaction, other.reaction),
             age=longest(self.age, other.age),
             age_at_output=longest(self.age_at_output, other.age_at_output),
@@ -63,7 +74,36 @@ class ChainFigures:
         }
 
 
-def measure_chains(simulation: Simulation) -> dict[str, ChainFigures]:
+Chains = dict[str, ChainFigures]
+
+
+def simulate_with_chains(
+    prepared: Prepared,
+    duration: int,
+    seed: int = 1,
+    *,
+    runs: int = 1,
+    choice: Choice = "uniform",
+    report: Report | None = None,
+) -> tuple[Simulation, Chains]:
+    """As `simulate`, without a trace, with what was seen of the chains in all of the runs.
+
+    The jobs of one run at a time are kept, of a description that has chains.
+    """
+    if not prepared.plan.chains:
+        return simulate(prepared, duration, seed, runs=runs, choice=choice, report=report), {}
+
+    def single(seed: int, share: Report | None) -> tuple[Simulation, Chains]:
+        one = simulate(prepared, duration, seed, choice=choice, trace=True, report=share)
+        return replace(one, jobs=None, slices=None), measure_chains(one)
+
+    def together(a: tuple[Simulation, Chains], b: tuple[Simulation, Chains]) -> tuple[Simulation, Chains]:
+        return joined(a[0], b[0]), {name: seen.with_more(b[1][name]) for name, seen in a[1].items()}
+
+    return repeated(single, together, seed, runs=runs, trace=False, report=report)
+
+
+def measure_chains(simulation: Simulation) -> Chains:
     """All chains of the description, from a run with a trace."""
     described = simulation.prepared.plan.chains
     if not described:
@@ -83,6 +123,7 @@ def measure_chains(simulation: Simulation) -> dict[str, ChainFigures]:
             times.reactions.size,
             allowed.reaction_ps,
             allowed.age_ps,
+            simulation.seed,
         )
     return found
 

@@ -154,7 +154,7 @@ def simulate_modes(
     def single(seed: int, share: Report | None) -> ModesSimulation:
         return _single(prepared, bounds, duration, seed, choice, trace, share)
 
-    return repeated(single, _together, seed, runs=runs, trace=trace, report=report)
+    return repeated(single, together, seed, runs=runs, trace=trace, report=report)
 
 
 def _single(
@@ -235,7 +235,8 @@ def _places(all_names: list[str], names: list[str]) -> NDArray[np.uint32]:
     return np.array(places, dtype=np.uint32)
 
 
-def _together(a: ModesSimulation, b: ModesSimulation) -> ModesSimulation:
+def together(a: ModesSimulation, b: ModesSimulation) -> ModesSimulation:
+    """Two runs taken together, the second one after the others; without segments."""
     slowest: dict[tuple[str, str], Change] = {}
     for change in (*a.changes, *b.changes):
         kind = (change.old, change.new)

@@ -21,7 +21,7 @@ def simulated_lines(
 ) -> list[str]:
     """The lines that `consort simulate` prints; none is longer than 80 columns.
 
-    `chains`: of the run that was recorded. A mark says where a time is above its bound or its deadline.
+    A mark says where a time is above its bound or its deadline.
     """
     return [line.replace(THIN_SPACE, ",") for line in _lines(found, chains, bounds)]
 

@@ -53,9 +53,9 @@ def bounds(system: System) -> list[Row]:
 
 def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
     from consort.simulate.build import prepare
-    from consort.simulate.engine import simulate
+    from consort.simulate.chains import simulate_with_chains
 
-    found = simulate(
+    found, chains = simulate_with_chains(
         prepare(system, dense=how["dense"]),
         how["duration"],
         seed,
@@ -66,7 +66,7 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
         _row(
             name="",
             kind="system",
-            holds=found.misses == 0,
+            holds=found.misses == 0 and not found.early and all(chain.kept for chain in chains.values()),
             jobs=sum(f.jobs for f in found.figures.values()),
             misses=found.misses,
         )
@@ -84,6 +84,17 @@ def simulation(system: System, how: dict[str, Any], seed: int) -> list[Row]:
                 misses=one.misses,
             )
         )
+    for chain in chains.values():
+        for kind, seen, allowed in (
+            ("reaction time", chain.reaction, chain.allowed_reaction),
+            ("data age", chain.age, chain.allowed_age),
+        ):
+            if seen is None and allowed is None:
+                continue
+            late = seen is not None and allowed is not None and seen > allowed
+            rows.append(
+                _row(name=chain.chain, kind=kind, allowed_ps=allowed, holds=not late, simulated_ps=seen)
+            )
     return rows
 
 

@@ -439,6 +439,16 @@ class TestCommands:
         status, out, _ = consort(capsys, "simulate", file, "--no-record", "--runs", "3")
         assert status == 0 and "m -> n" in out and "every deadline was met" in out
 
+    def test_without_a_record_chains_are_looked_at_as_well(
+        self, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file.write_text(file.read_text() + "chains: {x: {path: [a, b], reaction: 1us}}\n")
+        status, out, _ = consort(capsys, "simulate", file, "--no-record", "--json")
+        recorded = consort(capsys, "simulate", file, "--json", "--root", file.parent / "runs")
+        chains = [mode["chains"] for mode in json.loads(out)["modes"]]
+        assert chains == [mode["chains"] for mode in json.loads(recorded[1])["modes"]]
+        assert status == recorded[0] == 1 and any(not one["kept"] for mode in chains for one in mode)
+
     def test_a_change_that_may_take_too_long_fails_the_analysis(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -479,6 +479,35 @@ class TestCommand:
         assert figures[0] == figures[1] != figures[2]
         assert not (tmp_path / "runs").exists()
 
+    def test_without_a_record_chains_are_looked_at_as_well(self, tmp_path):
+        """What the record has shown all along: 11 ms of 5 ms allowed."""
+        tasks = {
+            "pedal": {"period": 4000, "wcet": 1000, "priority": 1},
+            "brake": {"period": 6000, "wcet": 1000, "priority": 2},
+        }
+        system = small.system(tasks, chains={"stop": {"path": ["pedal", "brake"], "reaction": "5ms"}})
+        for options in (["--no-record"], [], ["--no-record", "--runs", "3"], ["--runs", "3"]):
+            found, data = run_command(tmp_path, system, "--duration", "1s", "--execution", "worst", *options)
+            assert (found.exit_code, data["ok"]) == (1, False)
+            (chain,) = data["chains"]
+            assert (chain["max_reaction_ps"], chain["kept"]) == (11 * 10**9, False)
+
+    def test_the_worst_chain_of_several_runs_is_found_and_recorded(self, tmp_path):
+        tasks = {
+            "a": {"period": 1000, "wcet": 900, "bcet": 1, "on": "m-0"},
+            "b": {"period": 1000, "offset": 950, "wcet": 1, "jitter": 40, "on": "m-1"},
+        }
+        system = small.system(tasks, chains={"x": {"path": ["a", "b"], "age": "1ms"}})
+        _, data = run_command(tmp_path, system, "--runs", "6", "--duration", "5ms")
+        each = [
+            run_command(tmp_path, system, "--no-record", "--duration", "5ms", "--seed", str(seed))[1]
+            for seed in range(1, 7)
+        ]
+        longest = [one["chains"][0]["max_age_ps"] for one in each]
+        assert len(set(longest)) > 1 and data["chains"][0]["max_age_ps"] == max(longest)
+        worst = load_run("latest", tmp_path / "runs").configuration("simulated")["config"]["seed"]
+        assert longest[int(worst) - 1] == max(longest)
+
     def test_mode(self, tmp_path):
         system = small.local((3, 7), (2, 20), modes={"half": {"tasks": ["t0"]}})
         _, data = run_command(tmp_path, system, "--no-record", "--mode", "half")

@@ -184,15 +184,16 @@ analyses: [bounds, simulation]
     assert system == {1.0: True, 50.0: False}
     # As `consort analyze` has it; the link's rate is in no response time of this mode.
     found = analyze_system(plan(load_system(VEHICLE), "analysis", mode="limp-home"))
-    expected = {b.task: b.response for b in found if b.kind == "response time"}
+    expected = {(b.task, b.kind): b.response for b in found}
+    responses = [name for name, kind in expected if kind == "response time"]
     seen = [row for row in bounds if row["scale.wcet"] == 1 and row["kind"] == "response time"]
-    assert len(seen) == 2 * len(expected)
-    assert all(row["bound_ps"] == expected[row["name"]] for row in seen)
+    assert len(seen) == 2 * len(responses)
+    assert all(row["bound_ps"] == expected[row["name"], row["kind"]] for row in seen)
     assert {row["allowed_ps"] for row in seen if row["name"] == "logger"} == {20 * 10**9, 30 * 10**9}
     simulated = [row for row in rows if row["analysis"] == "simulation" and row["scale.wcet"] == 1]
     for row in simulated:
         assert row["provenance"] == "simulated"
-        assert row["simulated_ps"] is None or row["simulated_ps"] <= expected[row["name"]]
+        assert row["simulated_ps"] is None or row["simulated_ps"] <= expected[row["name"], row["kind"]]
     assert any(row["simulated_ps"] for row in simulated)
 
 
@@ -210,3 +211,31 @@ analyses: [bounds]
     good, bad = ([row for row in rows if row["tasks.logger.wcet"] == wcet] for wcet in ("300us", "200us"))
     assert len(good) > 1 and len(bad) == 1
     assert bad[0]["holds"] is False and "tasks.logger.bcet" in bad[0]["note"]
+
+
+def test_a_simulation_of_a_sweep_looks_at_chains(tmp_path):
+    """Its verdict is that of `simulate`: a chain that takes too long does not hold."""
+    description = """\
+consort: 1
+assumed: x
+platform: linux-host
+scheduling: {master: {context_switch: 10us}}
+run: {time_base: spin}
+tasks:
+  a: {period: 10ms, wcet: 1ms, on: master-0}
+  d: {period: 40ms, wcet: 3ms, on: master-1}
+channels: {ab: {kind: sporadic, from: a, to: [d], memory: shm, size: 64B}}
+chains: {ch: {path: [a, d], reaction: 4ms, age: 400ms}}
+"""
+    (tmp_path / "s.yaml").write_text(description)
+    text = """\
+sweep: 1
+description: {file: s.yaml, change: {scale.wcet: [1, 2]}, simulate: {duration: 400ms, runs: 2}}
+analyses: [simulation]
+"""
+    rows = swept(written(tmp_path, text), tmp_path / "out")
+    assert [row["holds"] for row in rows if row["kind"] == "system"] == [False, False]
+    chains = {row["kind"]: row for row in rows if row["name"] == "ch" and row["scale.wcet"] == 1}
+    reaction, age = chains["reaction time"], chains["data age"]
+    assert (reaction["allowed_ps"], reaction["holds"], age["holds"]) == (4 * 10**9, False, True)
+    assert reaction["simulated_ps"] > 4 * 10**9 and reaction["provenance"] == "simulated"
