@@ -18,14 +18,15 @@ FUZZ_TARGETS ?=
 # How many random systems the campaign compares.
 SYSTEMS ?= 100000
 
-.PHONY: help setup packages demo demo-boards demo-remote test test-slow bench soundness campaign fuzz lint format size clean lock sbom
+.PHONY: help setup packages demo demo-boards demo-remote check test test-slow bench soundness campaign fuzz lint format size clean lock sbom
 
 help:
 	@echo 'make demo       an electric drive on this machine: profiled, analysed, run and held to its bounds'
 	@echo 'make demo-boards  unlike processors, emulated, sharing memory with this machine: one table, one report'
 	@echo 'make demo-remote  a sort with half of its memory elsewhere: its result against one that has all of it here'
-	@echo 'make test       all tests of up to a few minutes'
-	@echo 'make test-slow  the long ones'
+	@echo 'make check      what to run before each commit: lint, tests without heavy families (3 minutes)'
+	@echo 'make test       what CI runs: all that is quick, a sample of what is heavy (10 minutes)'
+	@echo 'make test-slow  every test, with every compiler and sanitizer, and those of real time under load (hours)'
 	@echo 'make bench      benchmarks against floors and peers'
 	@echo 'make soundness  ten million task sets against the bounds of three-phase tasks (an hour)'
 	@echo 'make campaign   the executive in virtual time against the simulator on SYSTEMS ($(SYSTEMS)) random systems'
@@ -52,13 +53,14 @@ demo-remote: setup
 	@tools/install-packages.sh remote
 	@tools/demo-remote.sh
 
-test: setup
-	@tools/install-packages.sh test
-	tools/test.sh
+check: packages
+	@python3 tools/run_tests.py check
 
-test-slow: setup
-	@tools/install-packages.sh test
-	tools/test.sh slow
+test: packages
+	@python3 tools/run_tests.py test
+
+test-slow: packages
+	@python3 tools/run_tests.py slow
 
 bench: setup
 	@tools/install-packages.sh bench

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compiles through ccache where it is installed: what was compiled once, in any build folder, is not compiled again.
+# What is compiled in one clone counts in another: paths below the source tree are hashed relative to it.
 # A launcher that the caller gives (CMAKE_CXX_COMPILER_LAUNCHER, empty for none) stays.
 find_program(CONSORT_CCACHE ccache)
 mark_as_advanced(CONSORT_CCACHE)
 if(CONSORT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CMAKE_CXX_COMPILER_LAUNCHER})
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CONSORT_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CONSORT_CCACHE})
 endif()

@@ -1,18 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of all Python tests."""
+"""Settings of all Python tests: tiers, samples, tests of real time, and tests that hang (tests/README.md)."""
 
 from __future__ import annotations
 
+import faulthandler
+import fcntl
+import hashlib
+import os
 import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from effort import examples
+import stacks
+from effort import THOROUGH, Time, examples
 from hypothesis import HealthCheck, settings
 
-# What is right does not depend on how fast the machine is: neither an example nor its making is timed.
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+
+# One profile, named: what is tested of a commit is the same everywhere. `make test-slow` draws at random, and
+# prints what reproduces a failure.
 settings.register_profile(
-    "consort", deadline=None, max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow]
+    "consort",
+    # What is right does not depend on how fast the machine is: neither an example nor its making is timed.
+    deadline=None,
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
+    database=None,
+    derandomize=not THOROUGH,
+    print_blob=True,
 )
 settings.load_profile("consort")
 
@@ -22,31 +42,160 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, default)
 
-# Tests that start real-time processes or time something: side by side they would only wait for each other.
-# tools/test.sh runs them one by one, and all others on every processor.
-ALONE = ("python/bench", "python/prepare", "python/probe", "python/run")
-# Of these folders, what builds and refuses more than it runs, or runs with long periods.
-BESIDE = tuple(
-    f"python/run/test_{name}.py"
-    for name in (
-        "arrivals",
-        "broken_steps",
-        "debug",
-        "recorded_inputs",
-        "run_errors",
-        "run_record",
-        "three_phase_runs",
-        "virtual_time_runs",
-        "watch",
-    )
+# Families whose tests compile, emulate or simulate hardware. Of these `make test` runs the tests marked
+# `representative` and a tenth of the others; of all other folders it runs every test.
+HEAVY = (
+    "board",
+    "cross",
+    "migrate",
+    "python/bench",
+    "python/experiments",
+    "python/migrate",
+    "python/probe",
+    "python/remote",
+    "python/run",
+    "rtl",
 )
-HERE = Path(__file__).parent
+TENTH = 10
+# A test hangs when it has run so long [s] and used no CPU time in the last third of it, or more than this in
+# all: a machine that does much else makes neither true.
+HANGS_S = 300.0
+MOST_CPU_S = HANGS_S if not THOROUGH else float("inf")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--tier",
+        choices=("check", "test", "slow"),
+        default="slow",
+        help="check: no heavy families; test: representatives and a sample of these; slow: all tests",
+    )
+
+
+def family(item: pytest.Item) -> str | None:
+    """The heavy family that a test belongs to; None where it belongs to none."""
+    place = item.path.relative_to(HERE)
+    return next((folder for folder in HEAVY if place.is_relative_to(folder)), None)
+
+
+def sampled(item: pytest.Item, number: str) -> bool:
+    """Says whether a test belongs to the tenth that `number` (of tests/sample) chooses."""
+    name = item.nodeid.partition("[")[0]
+    return hashlib.sha256(f"{number}:{name}".encode()).digest()[0] * TENTH < 256
+
+
+def runs_in(tier: str, item: pytest.Item, number: str) -> bool:
+    if tier == "slow":
+        return True
+    if item.get_closest_marker("slow") is not None:
+        return False
+    heavy = family(item) is not None or item.get_closest_marker("realtime") is not None
+    if tier == "check":
+        return not heavy and item.path.is_relative_to(HERE / "python")
+    if not heavy:
+        return True
+    return item.get_closest_marker("representative") is not None or sampled(item, number)
 
 
 # Before pytest selects by markers.
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    tier = config.getoption("--tier")
+    number = (HERE / "sample").read_text(encoding="ascii").strip()
+    chosen = [item for item in items if runs_in(tier, item, number)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    # Tests of real time come last: each waits until it is alone, and others are not held up by them.
+    items[:] = sorted(chosen, key=lambda item: item.get_closest_marker("realtime") is not None)
     for item in items:
-        place = item.path.relative_to(HERE)
-        if any(place.is_relative_to(folder) for folder in ALONE) and str(place) not in BESIDE:
-            item.add_marker("alone")
+        if item.get_closest_marker("realtime") is not None:
+            item.add_marker(pytest.mark.flaky(reruns=2))
+
+
+class Hang:
+    """Ends a test that hangs: writes where every process of it stands, ends its children, and then itself."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.over = threading.Event()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _cpu_s(self) -> float:
+        own = stacks.process(os.getpid())
+        return (own.cpu_s if own else 0.0) + sum(each.cpu_s for each in stacks.below(os.getpid()))
+
+    def _watch(self) -> None:
+        begun = time.monotonic()
+        used = [self._cpu_s()]
+        while not self.over.wait(HANGS_S / 3):
+            used.append(self._cpu_s())
+            took = time.monotonic() - begun
+            stands = used[-1] - used[-2] < 1.0
+            if took >= HANGS_S and (stands or used[-1] - used[0] > MOST_CPU_S):
+                break
+        else:
+            return
+        print(f"\n{self.name} hangs after {took:.0f} s:\n{stacks.all_standing(os.getpid())}", file=sys.stderr)
+        faulthandler.dump_traceback(file=sys.__stderr__)
+        for each in stacks.below(os.getpid()):
+            try:
+                os.kill(each.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        if not self.over.wait(HANGS_S / 3):
+            os._exit(70)
+
+
+def alone(exclusive: bool) -> int:
+    """A lock that tests of real time have alone, and all others share; closing the file gives it back."""
+    folder = ROOT / "build" / "tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = os.open(folder / "realtime.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+    return file
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    Time.own = item.get_closest_marker("realtime") is not None
+    lock = alone(Time.own)
+    hang = Hang(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        hang.over.set()
+        os.close(lock)
+
+
+class Unsteady:
+    """Tests of real time that passed only when they were run again."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.failed: set[str] = set()
+        self.found: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.outcome == "rerun":
+            self.failed.add(report.nodeid)
+        elif report.when == "call" and report.passed and report.nodeid in self.failed:
+            self.found.append(report.nodeid)
+
+    def pytest_sessionfinish(self) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_text("".join(f"{name}\n" for name in self.found), encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Of the processes that share the tests the one that collects their results.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Unsteady(ROOT / "build" / "tests" / "unsteady.txt"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    tier = config.getoption("--tier")
+    if tier == "test":
+        number = (HERE / "sample").read_text(encoding="ascii").strip()
+        terminalreporter.line(
+            f"heavy families: representatives and sample {number} of tests/sample; the same again: "
+            f".venv/bin/pytest --tier test"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 
-# tools/test.sh sets it; `CONSORT_THOROUGH=1 pytest FILE` tries everything of one file.
+# tools/run_tests.py sets it; `CONSORT_THOROUGH=1 pytest FILE` tries everything of one file.
 THOROUGH = os.environ.get("CONSORT_THOROUGH") == "1"
 FEWEST = 20
 # Seconds after which a process is taken to hang: far longer than anything takes on a machine that is busy. No
@@ -16,3 +16,14 @@ PATIENCE = 900.0
 def examples(number: int) -> int:
     """Of `number` examples of a property those that are tried here: a quarter but at least 20, or all."""
     return number if THOROUGH else min(number, max(FEWEST, number // 4))
+
+
+class Time:
+    """Says whether the test that runs now has the machine to itself; tests/conftest.py sets it."""
+
+    own = False
+
+
+def needs_own_time() -> None:
+    """Fails a test that runs in the time of this machine without the marker that gives it the machine."""
+    assert Time.own, "this test runs in the machine's own time: mark it with pytest.mark.realtime"

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Configures and builds one CMake preset quietly; where either fails, shows what the compiler said.
+# build-preset.sh PRESET [TARGET...]: configures and builds one CMake preset quietly; where either fails, shows what
+# the compiler said.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-preset=${1:?usage: build-preset.sh PRESET}
+preset=${1:?usage: build-preset.sh PRESET [TARGET...]}
+targets=("${@:2}")
 mkdir -p build
 log=build/build-$preset.log
-if ! { cmake --preset "$preset" && cmake --build --preset "$preset"; } > "$log" 2>&1; then
+if ! { cmake --preset "$preset" && cmake --build --preset "$preset" ${targets:+--target "${targets[@]}"}; } > "$log" 2>&1; then
     # Each failing step, not the hundreds of lines of those beside it.
     grep -n -A 30 -E '^FAILED:|error:|CMake Error' "$log" | head -n 120 || true
     tail -n 20 "$log"

@@ -7,7 +7,7 @@ set -euo pipefail
 declare -A wanted=(
     [runtime]="g++ ccache make cmake ninja-build python3-venv python3-dev nlohmann-json3-dev stress-ng"
     [remote]="libsodium-dev libisal-dev libfabric-dev"
-    [test]="iverilog liblz4-dev libzydis-dev libsodium-dev libisal-dev libfabric-dev perl clang libgtest-dev relacy-dev qemu-user qemu-system-arm qemu-system-misc qemu-system-x86 libelf1 gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib
+    [test]="iverilog liblz4-dev libzydis-dev libsodium-dev libisal-dev libfabric-dev perl clang libclang-rt-dev libgtest-dev relacy-dev qemu-user qemu-system-arm qemu-system-misc qemu-system-x86 libelf1 gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib
             g++-aarch64-linux-gnu g++-arm-linux-gnueabihf g++-riscv64-linux-gnu g++-i686-linux-gnu
             g++-powerpc64-linux-gnu chromium lld binaryen wabt coq"
     [boards]="qemu-system-arm qemu-system-misc qemu-user gdb-multiarch device-tree-compiler libc6-dev-arm64-cross gcc-arm-none-eabi
@@ -51,6 +51,8 @@ fi
 echo "installing Debian packages ($purpose): ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 # Another installation, for one the system's own upgrade after a boot, holds the locks for a while.
-apt=($sudo apt-get -qq -o DPkg::Lock::Timeout=600)
-"${apt[@]}" update
-"${apt[@]}" install -y --no-install-recommends "${missing[@]}" > /dev/null
+apt=($sudo apt-get -qq -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3)
+if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}" > /dev/null; }; then
+    echo "these Debian packages cannot be installed here: ${missing[*]}; see to the network, or to apt's sources" >&2
+    exit 3
+fi

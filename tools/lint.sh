@@ -1,15 +1,33 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ruff, mypy, clang-format and Verible, and, without `quick`, clang-tidy, which takes minutes.
+# lint.sh [quick|changed]: ruff, mypy, clang-format and Verible, and, without a word, clang-tidy, which takes minutes.
+# `changed`: clang-format and Verible look at the files alone that differ from the last commit on main's remote.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+mode=${1:-}
+# mypy takes as long as all others together, and one processor.
+.venv/bin/mypy &
+types=$!
+trap 'kill $types 2> /dev/null || true' EXIT
 .venv/bin/ruff check python bench tests examples tools
 .venv/bin/ruff format --check python bench tests examples tools
-.venv/bin/mypy
-mapfile -t sources < <(git ls-files '*.hpp' '*.cpp' | grep -v '/generated/')
-clang-format --dry-run --Werror "${sources[@]}"
-tools/lint-rtl.sh
-[ "${1:-}" = quick ] && exit 0
+
+# files PATTERN...: what is looked at.
+files() {
+    if [ "$mode" = changed ]; then
+        { git diff --name-only --diff-filter=d "$(git merge-base HEAD '@{upstream}' 2> /dev/null || echo HEAD)" -- "$@"
+          git ls-files --others --exclude-standard -- "$@"; } | sort -u
+    else
+        git ls-files -- "$@"
+    fi
+}
+mapfile -t sources < <(files '*.hpp' '*.cpp' | grep -v '/generated/')
+[ ${#sources[@]} -eq 0 ] || clang-format --dry-run --Werror "${sources[@]}"
+mapfile -t hardware < <(files 'rtl/*.sv' 'tests/rtl/*.sv')
+[ ${#hardware[@]} -eq 0 ] || tools/lint-rtl.sh "${hardware[@]}"
+trap - EXIT
+wait $types
+[ -z "$mode" ] || exit 0
 cmake --preset clang > /dev/null
 mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'ports/virtual/src/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp' 'tests/link/*.cpp')
 # One at a time they take minutes.

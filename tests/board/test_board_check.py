@@ -31,12 +31,14 @@ def test_the_schema_accepts_each_board(name: str) -> None:
     assert [(file.parent / line.split("=")[1]).resolve() for line in named] == [schema]
 
 
+@pytest.mark.representative
 def test_the_schema_in_the_tree_is_the_models() -> None:
     schema = (ROOT / "schema" / "board.schema.json").read_text(encoding="utf-8")
     assert schema == schema_text(board_schema()), "run: consort schema board > schema/board.schema.json"
     jsonschema.Draft202012Validator.check_schema(board_schema())
 
 
+@pytest.mark.representative
 def test_a_board_that_is_as_described() -> None:
     board("mps2")
     done = consort("board", "check", "mps2", "--json")

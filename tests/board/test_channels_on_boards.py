@@ -100,6 +100,7 @@ def check(record: RawRun, verdict: Verdict) -> None:
         assert np.all(reads["sequence"] > 0) and reads["count"].sum() in (37, 40)
 
 
+@pytest.mark.representative
 def test_each_kind_between_tasks_of_one_core(tmp_path: Path) -> None:
     file = system(tmp_path / "one", "riscv-virt", ("rv64-0",) * 3)
     check(*ran(file, tmp_path / "raw", "riscv-virt", 40))

@@ -57,6 +57,7 @@ def title(value: object) -> str | None:
 ALSO = [("x86-64", "non-coherent"), ("x86-64", "device")]
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     ("name", "who"),
     [

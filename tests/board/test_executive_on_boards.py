@@ -57,6 +57,7 @@ def of(run: executive.Recorded, tasks: list[str], name: str) -> np.ndarray:
     return run.jobs[run.jobs["task"] == tasks.index(name)]
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("platform", "core", "processor"), PREEMPTIVE)
 def test_the_more_urgent_task_preempts(tmp_path: Path, platform: str, core: str, processor: str) -> None:
     run, tasks = recorded(description(tmp_path, platform, core, FIXED), platform)
@@ -125,6 +126,7 @@ def test_outputs_are_the_same_on_every_instruction_set(tmp_path: Path) -> None:
     assert all(outputs == first for outputs in others)
 
 
+@pytest.mark.representative
 def test_a_counted_run_repeats_to_the_tick(tmp_path: Path) -> None:
     file = description(tmp_path, "riscv-virt", "rv64-0", FIXED)
     (first, _), (second, _) = (recorded(file, "riscv-virt") for _ in range(2))

@@ -34,6 +34,7 @@ def test_its_core_runs_and_its_clock_goes() -> None:
         assert "RV64 is done" in up.log("rv64").read_text()
 
 
+@pytest.mark.representative
 def test_a_stray_access_says_where(tmp_path: Path) -> None:
     spec = board("riscv-virt")
     source = tmp_path / "stray.cpp"
@@ -61,6 +62,7 @@ def test_messages_arrive_whole(process: str) -> None:
     assert found.messages == 100
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("offloaded", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_servo_gives_its_golden_outputs(tmp_path: Path, offloaded: bool) -> None:
     board("riscv-virt")

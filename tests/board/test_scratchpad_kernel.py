@@ -80,6 +80,7 @@ def whole(result: KernelResult, name: str, count: int) -> bool:
     return sums(result, name, count) == [n * (n + 1) // 2 for n in range(1, count + 1)]
 
 
+@pytest.mark.representative
 def test_jobs_run_from_whatever_partition_is_free(image: TaskImage):
     result = run([*pair(image, 0), *pair(image, 1)])
     assert kinds(result) == {}
@@ -137,6 +138,7 @@ def test_a_job_that_leaves_its_partition_stops_its_task_only(image: TaskImage, w
     assert whole(result, "a0", 4) and whole(result, "a1", 6) and whole(result, "b1", 4)
 
 
+@pytest.mark.representative
 def test_a_job_that_hangs_is_left_and_its_task_goes_on(image: TaskImage):
     bad = task(image, "b0", 0, 8000, (1,), (2, HANG), (3,), (4,))
     result = run([task(image, "a0", 0, 5000), bad, *pair(image, 1)])

@@ -151,6 +151,7 @@ def test_no_image_fuses_multiply_and_add(tmp_path: Path, platform: str) -> None:
         assert not [op for op in fused_operations(program) if not re.match(r"vn?ml[as]\.", op)]
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(("platform", "on"), [("versal", ""), ("versal", "r5f-0"), ("stm32mp157", "m4-0")])
 def test_counted_runs_repeat_to_the_tick(tmp_path: Path, platform: str, on: str) -> None:
     run = prepared(description(tmp_path, platform, on=on))

@@ -205,6 +205,7 @@ def test_options_that_the_board_does_not_know_are_refused(tmp_path: Path, option
     assert done.returncode == 2 and f"{option[0]}: the board's scratchpad kernel has no such" in done.stderr
 
 
+@pytest.mark.representative
 def test_cores_in_turn_do_what_the_simulator_does_and_stay_within_their_bounds(tmp_path: Path):
     board("versal")
     planned = planned_on(load_system(described(tmp_path, arbitration="round-robin")))

@@ -17,6 +17,7 @@ from consort.model import load_system
 from consort.progress import silent
 
 
+@pytest.mark.representative
 def test_its_core_is_as_described() -> None:
     board("vexpress-r5f")
     done = consort("board", "check", "vexpress-r5f", "--json")
@@ -62,6 +63,7 @@ def test_two_counted_runs_are_the_same() -> None:
     assert len(first.jobs) == 802 and first.jobs.tobytes() == second.jobs.tobytes()
 
 
+@pytest.mark.representative
 def test_the_servo_keeps_its_bounds(tmp_path: Path) -> None:
     file = ROOT / "examples/servo/vexpress-r5f.yaml"
     _, verdict = recorded_and_judged(file, tmp_path / "raw", "vexpress-r5f", jobs=200)

@@ -21,6 +21,8 @@ from consort.model import load_system
 from consort.plan import TARGETS, problems_of
 from consort.record.status import STATUS
 
+pytestmark = pytest.mark.realtime
+
 ROOT = Path(__file__).parents[2]
 DRIVE = ROOT / "examples" / "drive"
 SYSTEM = DRIVE / "system.yaml"

@@ -22,6 +22,8 @@ from consort.record.status import STATUS
 from effort import PATIENCE, examples
 from ruamel.yaml import YAML
 
+pytestmark = pytest.mark.realtime
+
 ROOT = Path(__file__).parents[2]
 DRIVE = ROOT / "examples" / "drive"
 CONSORT = Path(sys.executable).with_name("consort")

@@ -41,11 +41,13 @@ MUTANTS = {
 }
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("name", MUTANTS)
 def test_its_rule_stands_in_one_place(name: str) -> None:
     assert (ROOT / HEADER).read_text().count(MUTANTS[name][0]) == 1
 
 
+@pytest.mark.representative
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_changed_rule_is_found(tmp_path: Path, name: str) -> None:

@@ -6,7 +6,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.representative
 PAGE = (ROOT / "docs" / "explanation" / "axi-rules.md").read_text(encoding="utf-8")
 RULES = dict(re.findall(r"^\| (AXI4_\w+) \| [^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE))
 PROPERTIES = re.findall(r"^\| (?!AXI4_|rule|property|---)[^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE)

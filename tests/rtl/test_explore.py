@@ -121,6 +121,7 @@ def test_one_error_anywhere_on_the_wire(explorer, link):
     assert found["states"] > 10_000
 
 
+@pytest.mark.representative
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("width", "of"),
@@ -239,6 +240,7 @@ WRONG_LINKS = [
 ]
 
 
+@pytest.mark.representative
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "of", "module", "right", "wrong"), WRONG_LINKS)
 def test_a_wrong_link_is_found_out(explorer, tmp_path, width, of, module, right, wrong):
@@ -295,6 +297,7 @@ def test_wrong_credits_are_found_out(explorer, tmp_path, module, right, wrong):
     assert found["verdict"] == "deadlock" or found["verdict"].startswith("bad")
 
 
+@pytest.mark.representative
 def test_what_is_made_wrong_is_in_the_sources():
     # The wrong ones run rarely; that their text has gone out of the sources is known at once.
     changes = [(param.values[2], param.values[3]) for param in WRONG_LINKS]

@@ -6,8 +6,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from consort.remote import build
 from loops import for_each
+
+pytestmark = pytest.mark.representative
 
 ROOT = Path(__file__).parents[2]
 SAID = ("Interface", "Parameters", "Throughput", "Latency", "Assumes", "Held by")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.representative
+
 ROOT = Path(__file__).parents[2]
 RTL = ROOT / "rtl"
 LINT = ROOT / "tools" / "lint-rtl.sh"

@@ -11,6 +11,8 @@ import pytest
 from consort.remote import build
 from effort import PATIENCE
 
+pytestmark = pytest.mark.representative
+
 FORMAL = Path(__file__).parent / "formal"
 ROOT = Path(__file__).parents[2]
 

@@ -10,6 +10,7 @@ from consort_bench import remap_campaign
 from consort_bench.remap_campaign import MENDED
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     ("load", "minimum"),
     [
@@ -212,12 +213,14 @@ def test_what_is_forbidden_is_slverr_within_8_cycles_and_never_on_the_link(fault
     refused_at_once(faults[f"{what}_forbidden"], SLVERR)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("what", ["read", "write"])
 def test_a_detached_segment_is_not_reached_by_a_late_request(faults, what):
     # The harness itself fails if the memory saw a transaction.
     assert faults[f"{what}_detached"]["resp"] == SLVERR
 
 
+@pytest.mark.representative
 def test_on_a_cut_link_everything_outstanding_ends_in_time(faults):
     cut = faults["cut"]
     assert cut["outstanding"] > 100
@@ -225,6 +228,7 @@ def test_on_a_cut_link_everything_outstanding_ends_in_time(faults):
     assert cut["down_after"] / 2 < cut["longest"]
 
 
+@pytest.mark.representative
 @pytest.mark.slow
 def test_of_two_links_one_is_cut():
     # The harness fails if anything is stuck or wrong afterwards.

@@ -12,6 +12,8 @@ import pytest
 from consort.remote import build, window
 from effort import PATIENCE
 
+pytestmark = pytest.mark.representative
+
 ROOT = Path(__file__).parents[2]
 
 

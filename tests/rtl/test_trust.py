@@ -66,6 +66,7 @@ def test_each_fault_is_in_the_log_and_raises_the_interrupt():
     assert found["ended_in_cycles"] < found["down_after"] // 100
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_borrower_cannot_write_frames(seed):
     found = run.attack(40_000, 2e-5, seed)
@@ -90,6 +91,7 @@ def test_a_wire_that_passes_control_frames_alone_ends_every_access_in_time():
         assert found["down_after"] < found["cycles"] <= 2 * found["down_after"] + 2048
 
 
+@pytest.mark.representative
 def test_a_block_that_is_reset_alone_begins_a_new_session_whatever_the_other_end_waits():
     # The harness fails where an access hangs, fails or is wrong.
     found = run.resets()

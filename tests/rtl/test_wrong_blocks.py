@@ -341,6 +341,7 @@ def right(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     return faults
 
 
+@pytest.mark.representative
 def test_with_nothing_wrong_all_checks_pass(program, right, tmp_path):
     in_bounds(right)
     counted, said = tried(program, tmp_path, 0, SOAK)

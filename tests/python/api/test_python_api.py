@@ -160,7 +160,7 @@ def test_the_notebook_is_plain_and_uses_what_there_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.realtime
 def test_a_run_on_this_machine_has_the_same_tables(
     system: System,
     tmp_path: Path,
@@ -174,7 +174,7 @@ def test_a_run_on_this_machine_has_the_same_tables(
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.realtime
 def test_the_whole_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its system lies in no file, and runs all the same."""
     monkeypatch.chdir(tmp_path)

@@ -18,6 +18,8 @@ from consort_bench.executive_rounds import Executive, Round, cyclictest_round, c
 sys.path.insert(0, str(Path(__file__).parents[1] / "record"))
 from system_recording import Recording, steady
 
+pytestmark = pytest.mark.realtime
+
 NAMES = ["wakeup_over_cyclictest", "job_over_loop", "virtual_jobs_per_s", "records_lost"]
 
 

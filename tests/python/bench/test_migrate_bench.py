@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from consort_bench.migrate import shared_streams, stream_goals
+
+pytestmark = pytest.mark.realtime
 
 
 def printed(**other: dict[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from effort import PATIENCE
 from hypothesis import given
 from hypothesis import strategies as st
 
+pytestmark = pytest.mark.realtime
+
 NAMES = [
     "mailbox_8_over_floor",
     "mailbox_48_over_floor",

@@ -11,6 +11,8 @@ from consort.errors import EnvironmentLacks
 from consort_bench import remote
 from consort_bench.registry import Options
 
+pytestmark = pytest.mark.realtime
+
 ROW = {
     "set_pages": 100,
     "floor_fault": 5.0,

@@ -13,6 +13,8 @@ from consort_bench.programs import cpp_program
 from consort_bench.published import experiment_folder, read_published
 from effort import PATIENCE
 
+pytestmark = pytest.mark.realtime
+
 
 def row(kernel, phases, streaming, execution, size=9000):
     return {

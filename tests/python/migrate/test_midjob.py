@@ -53,6 +53,7 @@ def stayed(server: Server, given: bytes) -> Done:
     return done
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("images", [True, False], ids=["images", "live bytes"])
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_job_that_moves_at_every_kth_safepoint_ends_alike(name: str, images: bool) -> None:

@@ -15,6 +15,8 @@ from consort.prepare import left_over, prepared, watchdog
 from consort.prepare.settings import show_mask
 from prepare_support import FILES, WANTED, list_task, until, values
 
+pytestmark = pytest.mark.realtime
+
 
 def test_everything_is_set_and_restored(machine: Path) -> None:
     with prepared([2, 3], [0, 1], root=machine) as result:

@@ -14,6 +14,8 @@ import pytest
 from consort.prepare import prepared, watchdog
 from prepare_support import FILES, until, values
 
+pytestmark = pytest.mark.realtime
+
 RUN = """
 import os, sys, time
 from pathlib import Path

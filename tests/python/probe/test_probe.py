@@ -15,6 +15,8 @@ from consort.model import Platform, load_platform, load_system
 from consort.model.platform import figures_in, platform_from_data
 from consort.probe import measure, platform_data
 
+pytestmark = pytest.mark.realtime
+
 ENVIRONMENT = {"cpu": "A Processor", "kernel": "6.1.0", "hypervisor": False}
 
 

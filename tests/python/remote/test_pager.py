@@ -29,6 +29,7 @@ raise SystemExit(7)
 """
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("way", ["copied", "mapped", "tcp"])
 def test_an_unmodified_program(server: RemoteServer, tmp_path: Path, way: str) -> None:
     where = f"127.0.0.1:{server.port},key={server.key}" if way == "tcp" else f"memory,pages={way}"

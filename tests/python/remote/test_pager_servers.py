@@ -91,6 +91,7 @@ def servers(tmp_path: Path) -> Iterator[Servers]:
         yield made
 
 
+@pytest.mark.representative
 def test_a_program_goes_on_when_one_of_two_servers_is_killed(servers: Servers, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     done = servers.run(
@@ -104,6 +105,7 @@ def test_a_program_goes_on_when_one_of_two_servers_is_killed(servers: Servers, t
     assert counted["replicas_lost"] == 1 and counted["evicted"] > 0
 
 
+@pytest.mark.representative
 def test_without_a_replica_it_ends_with_sigbus(servers: Servers) -> None:
     done = servers.run(
         servers.addresses[0] + ",encrypt=yes",
@@ -185,6 +187,7 @@ def test_lists_of_servers_that_are_none(text: str, words: str) -> None:
         Attachment.parse(text)
 
 
+@pytest.mark.representative
 def test_each_fault_that_the_documentation_names_has_its_test() -> None:
     page = (ROOT / "docs" / "reference" / "remote-faults.md").read_text()
     rows = [line for line in page.splitlines() if re.match(r"\| \d+ ", line)]

@@ -185,6 +185,7 @@ def run(
     return server.remote("run", *attach, "--", *command, FILE=str(server.place / "file"))
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     ("what", "faults", "words"),
     [

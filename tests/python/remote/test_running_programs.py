@@ -82,6 +82,7 @@ class Running:
         return self.process.wait(timeout=PATIENCE)
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("faults", ["handler", "in-thread"])
 def test_segments_come_and_go_while_a_program_runs(server: RemoteServer, faults: str) -> None:
     program = Running(server, "--faults", faults)

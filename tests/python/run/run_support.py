@@ -22,7 +22,7 @@ from consort.record import RawRun, Run, RunWriter
 from consort.record.status import EVENTS, OPERATIONS, STATUS
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
-from effort import PATIENCE
+from effort import PATIENCE, needs_own_time
 
 DIGEST = Path(__file__).parent / "digest"
 CONSORT = Path(sys.executable).with_name("consort")
@@ -98,7 +98,11 @@ def write(folder: Path, described: Mapping[str, Any], **files: str) -> Path:
 def consort(*arguments: Any, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs the command to its end."""
     command = [str(CONSORT), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, **options)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE, **options)
+    # A run that was refused took no time of the machine.
+    if arguments[0] == "run" and "--for" not in arguments and ended.returncode not in (2, 3):
+        needs_own_time()
+    return ended
 
 
 def silent(_what: str, _share: float | None) -> None:
@@ -163,6 +167,8 @@ def ran(description: Path, key: Any = None, into: str = "raw-1", **options: Any)
     """Runs one configuration of a description in this process, as `consort run` does."""
     system = load_system(description)
     wanted = Options(**options)
+    if wanted.target == "linux":
+        needs_own_time()
     prepared = prepare(system, silent, wanted)
     key = key or system.configurations()[0]
     scratch = description.parent / into

@@ -14,7 +14,7 @@ from consort.run.virtual import ARRIVAL, EXECUTION, prepare_virtual
 from consort.simulate.rows import JOBS
 from run_support import LATE, SKIPPED, Ran, ran, write
 
-pytestmark = pytest.mark.usefixtures("two_cpus")
+pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 SCALE = 10
 
 

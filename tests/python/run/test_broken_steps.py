@@ -17,7 +17,7 @@ from consort.record.store import list_runs
 from consort.run import prepare
 from run_support import Ran, consort, no_process_left, ran, silent, write
 
-pytestmark = pytest.mark.usefixtures("two_cpus")
+pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 
 STEP = """
 #pragma once
@@ -138,6 +138,7 @@ def assert_others_are_recorded(found: Ran, breaks: str) -> None:
     )
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize(
     ("breaks", "core", "how", "number"),
     [

@@ -22,6 +22,8 @@ from consort.run import sanitizer
 from effort import PATIENCE
 from run_support import consort, write
 
+pytestmark = pytest.mark.realtime
+
 AT = 20
 STEP = """
 #pragma once

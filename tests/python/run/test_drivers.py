@@ -15,6 +15,8 @@ from consort.record import load_run
 from effort import PATIENCE
 from run_support import consort
 
+pytestmark = pytest.mark.realtime
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "drivers"
 JOBS = 100
 

@@ -27,6 +27,8 @@ from consort.run.options import CoreFault, JobFault
 from modes_support import RanModes, described, ran_modes, value_of
 from run_support import beside_time, consort, processes, silent, wait_for
 
+pytestmark = pytest.mark.realtime
+
 # The machine may have fewer CPUs than the system has cores.
 SCALE = 2
 # Longer than a core of a loaded machine is kept from its CPU: it is not to be taken for dead.
@@ -98,6 +100,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mortal(tmp_path_factory.mktemp("mortal") / "m")
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("kind", ["kill-core", "stop-core"])
 def test_others_go_on_when_a_core_dies(file: Path, kind: Any) -> None:
     fault = CoreFault("master-0", 400_000_000, kind)
@@ -271,6 +274,7 @@ class TestRefused:
         assert done.returncode == 2 and "in virtual time no core dies" in done.stderr
 
 
+@pytest.mark.representative
 def test_analysis_bounds_the_gap_and_counts_the_checkpoints(file: Path) -> None:
     system = load_system(file)
     found = analyze_modes(system)

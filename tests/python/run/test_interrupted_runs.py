@@ -29,7 +29,7 @@ from run_support import (
     wait_for,
 )
 
-pytestmark = pytest.mark.usefixtures("two_cpus")
+pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 # Far longer than a test takes: every run here is ended from outside.
 FOREVER = 30_000
 

@@ -22,7 +22,7 @@ from consort.run.collect import reference_outputs
 from run_support import MISSED, WRONG, Ran, beside_time, ran
 
 MIXED = Path(__file__).parent / "mixed"
-pytestmark = pytest.mark.usefixtures("two_cpus")
+pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 SCALE = 10
 STEPS = ("source", "near", "far", "fresh", "begin", "see-near", "see-far", "away", "load", "control", "drive")
 ABORTED = STATUS["aborted"]

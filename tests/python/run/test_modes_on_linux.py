@@ -24,6 +24,8 @@ from effort import PATIENCE
 from modes_support import RanModes, described, ran_modes, value_of
 from run_support import CONSORT, beside_time, consort, no_process_left, processes, silent, wait_for
 
+pytestmark = pytest.mark.realtime
+
 REQUESTS = [(105_000, "second"), (207_000, "first"), (207_500, "second"), (333_333, "first")]
 # The machine may have fewer CPUs than the system has cores.
 SCALE = 2
@@ -48,6 +50,7 @@ def checked(found: RanModes, requests: Sequence[tuple[int, str]] = ()) -> None:
         assert (jobs["start"][after & (jobs["start"] > 0)] >= stay.end).all()
 
 
+@pytest.mark.representative
 def test_outputs_are_those_of_the_run_that_never_moved(tmp_path: Path) -> None:
     found = ran_modes(described(tmp_path / "m", REQUESTS), time_scale=SCALE)
     checked(found, REQUESTS)

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from run_support import LOCAL, both, consort, describe, names
 
+pytestmark = pytest.mark.realtime
+
 LOCALLY = both(**LOCAL)
 
 

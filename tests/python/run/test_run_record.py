@@ -39,7 +39,7 @@ from run_support import (
     wait_for,
 )
 
-pytestmark = pytest.mark.usefixtures("two_cpus")
+pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 TWO = both()
 
 
@@ -53,6 +53,7 @@ def assert_verdict(data: dict[str, Any], status: int) -> None:
 JOBS, SLOW_JOBS = 60, 24
 
 
+@pytest.mark.representative
 def test_run_list_compare_report(tmp_path: Path, runs: Path) -> None:
     description = describe(tmp_path / "digest", TWO, configurations=["local-off", "offloaded-off"])
     first = consort("run", description, "--json", "--name", "first")
@@ -170,6 +171,7 @@ def test_three_cores_on_two_cpus(tmp_path: Path, runs: Path) -> None:
     assert list(runs.iterdir()) == []
 
 
+@pytest.mark.representative
 def test_exactly_the_wrong_outputs_are_marked(tmp_path: Path, runs: Path) -> None:
     golden = {"function": "digest.py::golden", "arguments": {"wrong_row": 5}}
     tasks = both(**LOCAL)

@@ -25,6 +25,8 @@ from consort.simulate.links import in_turn
 from ruamel.yaml import YAML
 from run_support import Ran, consort, ran
 
+pytestmark = pytest.mark.realtime
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "link"
 MS = 1_000_000
 PS = 10**12

@@ -25,6 +25,8 @@ from consort.remote.for_runs import Server, parse_servers
 from effort import PATIENCE
 from run_support import Ran, beside_time, consort, ran, wait_for, write
 
+pytestmark = pytest.mark.realtime
+
 PAGED = Path(__file__).parent / "paged"
 CONSORT = Path(sys.executable).with_name("consort")
 JOBS = 300

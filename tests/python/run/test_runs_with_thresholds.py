@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from run_support import Ran, ran, write
 
+pytestmark = pytest.mark.realtime
+
 TASKS: dict[str, dict[str, Any]] = {
     "high": {"period": "4ms", "wcet": "200us", "offset": "1ms", "priority": 30},
     "middle": {"period": "20ms", "wcet": "200us", "offset": "2ms", "priority": 20},

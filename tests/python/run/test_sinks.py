@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from run_support import consort
 
+pytestmark = pytest.mark.realtime
+
 FREE = {"value": "0us", "assumed": "a test"}
 STEP = """
 #include <cstdint>

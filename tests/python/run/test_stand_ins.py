@@ -11,7 +11,7 @@ import pytest
 from consort.record.store import open_run
 from run_support import MISSED, SKIPPED, Ran, beside_time, consort, ran, write
 
-pytestmark = pytest.mark.usefixtures("two_cpus")
+pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 SCALE = 10
 TASKS: dict[str, Any] = {
     "early": {"period": "10ms", "wcet": "100us", "bcet": "20us", "on": "master-0", "writes": ["blocks"]},

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from run_support import beside_time, consort, ran
 
-pytestmark = pytest.mark.usefixtures("two_cpus")
+pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 
 STEP = """
 #include <cstdint>
@@ -127,6 +127,7 @@ def sums(jobs: int) -> list[int]:
     return found
 
 
+@pytest.mark.representative
 def test_every_job_is_recorded_and_every_wrong_output_found(system: Path) -> None:
     system.write_text(SYSTEM.replace("\nrun:", f"{HIDDEN}run:"))
     found = ran(system, "local-off", time_scale=SCALE)

@@ -11,6 +11,8 @@ from modes_support import RanModes, ran_modes
 from ruamel.yaml import YAML
 from run_support import beside_time
 
+pytestmark = pytest.mark.realtime
+
 UAV = Path(__file__).parents[3] / "examples" / "uav" / "system.yaml"
 CHANGES = 100
 

@@ -20,6 +20,8 @@ from consort.simulate.rows import JOBS
 from ruamel.yaml import YAML
 from run_support import Ran, consort, ran, write
 
+pytestmark = pytest.mark.representative
+
 MIXED = Path(__file__).parent / "mixed"
 # Of the simulator's rows, those that the record has too.
 TIMES = (

@@ -23,6 +23,8 @@ from consort.runtime import Process, runtime_folder
 from effort import PATIENCE
 from run_support import CONSORT, LOCAL, both, consort, describe, wait_for
 
+pytestmark = pytest.mark.realtime
+
 
 @pytest.fixture(autouse=True)
 def own_runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -33,7 +33,7 @@ from run_support import (
 sys.path.insert(0, str(DIGEST))
 from digest import digest
 
-pytestmark = pytest.mark.usefixtures("two_cpus")
+pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 JOBS, PERIOD_MS = 60, 10
 MS = 1_000_000
 
@@ -85,6 +85,7 @@ def after_death(found: Ran) -> np.ndarray:
     return after
 
 
+@pytest.mark.representative
 @pytest.mark.parametrize("at_ms", moments(range(3)))
 def test_without_a_worker_the_master_computes(tmp_path: Path, at_ms: float) -> None:
     found = killed(tmp_path / "run", "local-fallback", False, at_ms)
@@ -121,6 +122,7 @@ def test_a_restarted_worker_goes_on(tmp_path: Path, at_ms: float) -> None:
     assert beside_time(found.verdict.reasons) == []
 
 
+@pytest.mark.representative
 def test_the_policy_stop_ends_the_run(tmp_path: Path) -> None:
     found = killed(tmp_path / "run", "stop", False, 0.3 * JOBS * PERIOD_MS)
     jobs = found.jobs("digest")

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
-PACKAGE = HERE.parents[2] / "python" / "consort"
+ROOT = HERE.parents[2]
+PACKAGE = ROOT / "python" / "consort"
 RATCHET = tomllib.loads((HERE / "ratchet.toml").read_text(encoding="utf-8"))
 FOLDERS = ("examples", "experiments", "bench")
 
@@ -89,6 +90,15 @@ def check(graph: Graph, listed: set[str]) -> None:
         a, b = edge.split(" -> ")
         assert b in graph.get(a, {}), f"{edge} is imported no more: take it out of {HERE.name}/ratchet.toml"
         assert cycle(without(graph, listed - {edge})), f"{edge} closes no cycle: take it out of ratchet.toml"
+
+
+def test_the_list_of_unsteady_tests_names_tests_that_exist_and_does_not_grow() -> None:
+    """Tests of real time that are known to pass only when they are run again."""
+    listed = (ROOT / "tests" / "unsteady.txt").read_text(encoding="utf-8").splitlines()
+    assert len(listed) <= RATCHET["unsteady"]
+    for line in listed:
+        place, _, name = line.partition("::")
+        assert f"def {name.partition('[')[0]}(" in (ROOT / place).read_text(encoding="utf-8"), line
 
 
 def test_imports_close_no_cycle_but_those_known() -> None:

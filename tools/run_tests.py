@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run_tests.py check|test|slow: sets up what the tests need, runs every stage, and ends with one table.
+
+A stage that fails does not end the run: all failures stand together at the end; the logs are in build/tests.
+Exit status 0 when all passed, 1 when a stage failed, 2 for a wrong command line, 3 when the set-up failed (no
+network, no package): that is the machine's, and no test is called red for it. tests/README.md has the tiers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+import stacks  # noqa: E402
+
+PYTHON = ROOT / ".venv" / "bin" / "python"
+LOGS = ROOT / "build" / "tests"
+TIMES = ROOT / "build" / "test-times.json"
+SAMPLE = ROOT / "tests" / "sample"
+UNSTEADY = ROOT / "tests" / "unsteady.txt"
+# CTest ends a test that hangs after CONSORT_PATIENCE (tests/CMakeLists.txt); its stacks are taken before.
+HANGS_AFTER_S = 280.0
+SETUP_TRIES = 3
+# How often `make test-slow` runs the tests of real time beside each load.
+REPEATED = 30
+ENVIRONMENT_LACKS = 3
+
+
+@dataclass
+class Stage:
+    """One step of the run: commands that follow one another until one of them fails."""
+
+    name: str
+    commands: list[list[str]]
+    # JUnit files that the commands write.
+    results: list[Path] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
+    # Busy loops that run beside it.
+    load: int = 0
+    # Lines of the log that are shown when it is over.
+    shown: int = 1
+
+    @property
+    def log(self) -> Path:
+        return LOGS / f"{self.name.replace(' ', '-')}.log"
+
+
+def dump_hanging(root: int, log: Path, ended: threading.Event) -> None:
+    """Writes where the processes of a test stand that is about to be ended as one that hangs."""
+    written: set[int] = set()
+    while not ended.wait(5.0):
+        processes = stacks.below(root)
+        parents = {each.parent for each in processes}
+        for each in processes:
+            # A process without children of its own is the test, or what it waits for.
+            if each.pid not in parents and each.pid not in written and each.age_s > HANGS_AFTER_S:
+                written.add(each.pid)
+                with log.open("a", encoding="utf-8") as out:
+                    print(f"\nit hangs:\n{stacks.standing(each)}", file=out, flush=True)
+
+
+def run(stage: Stage, hangs: bool) -> int:
+    """Runs the commands of a stage into its log; the status of the first that fails, or 0."""
+    stage.log.unlink(missing_ok=True)
+    for result in stage.results:
+        result.unlink(missing_ok=True)
+    beside = subprocess.Popen(["stress-ng", "--quiet", "--cpu", str(stage.load)]) if stage.load else None
+    try:
+        return next((status for command in stage.commands if (status := _ended(stage, command, hangs))), 0)
+    finally:
+        if beside is not None:
+            beside.terminate()
+            beside.wait()
+
+
+def _ended(stage: Stage, command: list[str], hangs: bool) -> int:
+    """Runs one command of a stage to its end; its status."""
+    with stage.log.open("ab") as out:
+        started = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=os.environ | stage.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        ended = threading.Event()
+        if hangs:
+            watched = (started.pid, stage.log, ended)
+            threading.Thread(target=dump_hanging, args=watched, daemon=True).start()
+        try:
+            return started.wait()
+        finally:
+            ended.set()
+
+
+def tail(log: Path, lines: int, leave_out: Callable[[str], bool] = lambda _: False) -> str:
+    """The last lines of a log that are worth reading."""
+    text = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    return "\n".join([line for line in text if line.strip() and not leave_out(line)][-lines:])
+
+
+def set_up(steps: Sequence[tuple[str, list[str]]]) -> None:
+    """All that the stages need from elsewhere; ends the program with status 3 where it cannot be had."""
+    for name, command in steps:
+        for attempt in range(1, SETUP_TRIES + 1):
+            stage = Stage(f"set-up {name}", [command])
+            begun = time.monotonic()
+            if run(stage, hangs=False) == 0:
+                said = tail(stage.log, 3)
+                if said:
+                    print(said)
+                if (took := time.monotonic() - begun) > 5:
+                    print(f"set-up: {name}, {took:.0f} s", flush=True)
+                break
+            print(f"set-up: {name} failed, attempt {attempt} of {SETUP_TRIES}", flush=True)
+            if attempt < SETUP_TRIES:
+                time.sleep(10 * attempt)
+        else:
+            print(tail(stage.log, 20))
+            print(f"environment: {name} cannot be set up here; no test was run (the log is {stage.log})")
+            sys.exit(ENVIRONMENT_LACKS)
+
+
+def quiet(line: str) -> bool:
+    """A line of ctest about a test that passed."""
+    return (" Passed " in line and line.rstrip().endswith("sec")) or line.lstrip().startswith("Start ")
+
+
+def cases(results: Sequence[Path]) -> tuple[int, int, int, list[str]]:
+    """Passed, failed and skipped of JUnit files, and the names of those that failed."""
+    passed = failed = skipped = 0
+    names = []
+    for path in results:
+        if not path.exists():
+            continue
+        for case in ElementTree.parse(path).getroot().iter("testcase"):
+            if case.find("failure") is not None or case.find("error") is not None:
+                failed += 1
+                names.append(f"{case.get('classname')}::{case.get('name')}")
+            elif case.find("skipped") is not None or case.get("status") == "notrun":
+                skipped += 1
+            else:
+                passed += 1
+    return passed, failed, skipped, names
+
+
+def cpp(preset: str, quick: bool = False) -> Stage:
+    """One preset configured, built and tested: all of it, or the quick tests alone."""
+    result = LOGS / f"test-{preset}.xml"
+    test = ["ctest", "--preset", preset, "--output-on-failure", "-j", str(os.cpu_count() or 1)]
+    test += ["--no-tests=error", "--output-junit", str(result)]
+    build = ["tools/build-preset.sh", preset]
+    if quick:
+        build += ["quick_tests"]
+        test += ["-L", "^quick$"]
+    # Some kernels place mappings where ThreadSanitizer cannot work; without randomisation they never do.
+    wrapper = ["setarch", "-R"] if preset == "tsan" else []
+    return Stage(f"cpp {preset}", [build, [*wrapper, *test]], [result])
+
+
+def python(tier: str) -> Stage:
+    """The Python tests of a tier, side by side but for those of real time (tests/conftest.py)."""
+    result = LOGS / "test-python.xml"
+    command = [str(PYTHON), "-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
+    command += ["--no-loadscope-reorder", "--tier", tier, "--durations=15", f"--junitxml={result}"]
+    thorough = {"CONSORT_THOROUGH": "1"} if tier == "slow" else {}
+    return Stage("python", [command], [result], thorough, shown=2)
+
+
+def real_time(load: int) -> Stage:
+    """The tests of real time again and again, beside busy loops."""
+    command = [str(PYTHON), "-m", "pytest", "-q", "-m", "realtime and not slow"]
+    repeated = [[*command, f"--junitxml={LOGS}/test-load{load}-{n}.xml"] for n in range(REPEATED)]
+    results = [LOGS / f"test-load{load}-{n}.xml" for n in range(REPEATED)]
+    return Stage(f"load {load}", repeated, results, load=load)
+
+
+def skips(stages: Sequence[Stage]) -> Stage:
+    """Skips that tests/skips.toml does not allow here."""
+    found = [str(result) for stage in stages for result in stage.results]
+    return Stage("skips", [[str(PYTHON), "tools/check_skips.py", *found]])
+
+
+def stages_of(tier: str) -> list[Stage]:
+    if tier == "check":
+        made = [Stage("lint", [["tools/lint.sh", "changed"]]), cpp("gcc", quick=True), python("check")]
+    elif tier == "test":
+        made = [
+            Stage("lint", [["tools/lint.sh", "quick"]]),
+            cpp("gcc"),
+            cpp("asan"),
+            cpp("tsan"),
+            python("test"),
+        ]
+    else:
+        made = [Stage("lint", [["tools/lint.sh"]]), cpp("gcc"), cpp("clang"), cpp("asan"), cpp("tsan")]
+        made += [python("slow"), *(real_time(load) for load in (0, 4, 12))]
+    return [*made, skips(made)]
+
+
+def setup_of(tier: str) -> list[tuple[str, list[str]]]:
+    packages = [(f"packages ({name})", ["tools/install-packages.sh", name]) for name in ("test", "lint")]
+    made = [*packages, ("the Python environment", ["tools/setup-python.sh"])]
+    if tier != "check":
+        made += [("the hardware's tools", ["tools/setup-rtl.sh"])]
+        made += [("kernels of boards", [str(PYTHON), "tools/fetch_kernels.py"])]
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("tier", choices=("check", "test", "slow"))
+    tier = parser.parse_args().tier
+    os.chdir(ROOT)
+    LOGS.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    set_up(setup_of(tier))
+    last = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
+    table: list[tuple[str, str, float]] = []
+    failures: list[str] = []
+    times = {"set-up": time.monotonic() - begun}
+    print(f"set-up: {times['set-up']:.0f} s", flush=True)
+    total = [0, 0, 0]
+    for stage in stages_of(tier):
+        print(f"== {stage.name}", flush=True)
+        started = time.monotonic()
+        status = run(stage, hangs=stage.name.startswith("cpp"))
+        times[stage.name] = time.monotonic() - started
+        passed, failed, skipped, names = cases(stage.results)
+        total = [a + b for a, b in zip(total, (passed, failed, skipped), strict=True)]
+        good = status == 0
+        if not good:
+            print(tail(stage.log, 200, quiet))
+            failures += [f"{stage.name}: {name}" for name in names] or [f"{stage.name}: status {status}"]
+        else:
+            print(tail(stage.log, stage.shown))
+        before = f"{last[stage.name]:.0f} s before" if stage.name in last else "the first here"
+        print(f"   {times[stage.name]:.0f} s ({before})", flush=True)
+        table.append((stage.name, "passed" if good else "FAILED", times[stage.name]))
+    if tier == "slow" and not failures:
+        number = int(SAMPLE.read_text(encoding="ascii"))
+        SAMPLE.write_text(f"{number + 1}\n", encoding="ascii")
+        print(f"tests/sample is {number + 1} now: commit it, and make test runs another tenth")
+    if not failures:
+        TIMES.write_text(json.dumps(last | times, indent=1), encoding="utf-8")
+    print(f"\n{'stage':<12} {'result':<8} {'time [s]':>8} {'before':>8}")
+    for name, result, took in table:
+        print(f"{name:<12} {result:<8} {took:8.0f} {last.get(name, float('nan')):8.0f}")
+    print(f"{'all':<12} {'':<8} {time.monotonic() - begun:8.0f}")
+    found = LOGS / "unsteady.txt"
+    if found.exists() and (lines := found.read_text(encoding="utf-8").splitlines()):
+        known = UNSTEADY.read_text(encoding="utf-8").splitlines()
+        print(f"\n{len(lines)} tests of real time passed only when they were run again:")
+        print(
+            "\n".join(f"  {line}{'' if line in known else ' (not in tests/unsteady.txt)'}" for line in lines)
+        )
+    if failures:
+        print(f"\n{len(failures)} failures; the logs are in {LOGS.relative_to(ROOT)}:")
+        print("\n".join(f"  {line}" for line in failures))
+    print(f"\n{total[0]} passed, {total[1]} failed, {total[2]} skipped")
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
