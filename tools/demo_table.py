@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from consort.record import Held
 from consort.record.status import STATUS
+from consort.report.lines import headline
 
 WORDS = {
     "holds": "holds",
@@ -22,6 +24,7 @@ WORDS = {
     "disturbed": "holds where undisturbed",
     "no bound": "no bound",
     "not seen": "NOT SEEN",
+    "not due": "not seen",
     "not judged": "not judged",
 }
 SHOWN = {"response", "reaction", "age"}
@@ -118,12 +121,27 @@ def main(files: list[str]) -> int:
         if expected >= 1
         else ""
     )
+    undecided = [
+        reason
+        for one in configurations
+        if one["verdict"]["ok"] == Held.UNDECIDED
+        for reason in one["verdict"]["reasons"]
+    ]
+    failed = [
+        reason
+        for one in configurations
+        if one["verdict"]["ok"] == Held.NOT_HELD
+        for reason in one["verdict"]["reasons"]
+    ]
     if own or above:
         last = (
             f"Of the jobs that it was not seen to disturb, {own:,} missed their deadlines, and {above:,}"
             " samples were above their bounds: the system did not hold, or the machine stopped it unseen"
             f" (`consort doctor` says what it lacks).{host} No output was wrong."
         )
+    elif failed or undecided:
+        word = Held.NOT_HELD if failed else Held.UNDECIDED
+        last = f"{headline(word)}: {'; '.join(failed or undecided)}. No output was wrong."
     else:
         last = "The system held: every other job met its deadline and its bound, and no output was wrong."
     print(f"{machine} {last}")

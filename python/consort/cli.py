@@ -1,6 +1,7 @@
 """The command line: one group, its commands loaded only when they are named.
 
-Exit statuses: 0 good, 1 the system under test fails, 2 bad input, 3 the environment lacks something.
+Exit statuses: 0 good, 1 the system under test fails, 2 bad input, 3 the environment lacks something, 4 it
+is undecided whether the system holds.
 """
 
 from __future__ import annotations

@@ -257,16 +257,16 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
     """
     from consort.board import demo as demonstration
     from consort.progress import progress_bar
+    from consort.report.lines import headline
 
     with progress_bar(False) as progress:
         run = demonstration.demo(jobs, messages, root, ["consort", *sys.argv[1:]], progress)
     for line in demonstration.table(run):
         click.echo(line)
-    verdict = run.data["verdict"]
-    click.echo("\nall held" if verdict["ok"] else "\ndid not hold: " + "; ".join(verdict["reasons"]))
+    reasons = "".join(f"{'; ' if n else ': '}{why}" for n, why in enumerate(run.data["verdict"]["reasons"]))
+    click.echo("\nall held" if run.held else f"\n{headline(run.held)}{reasons}")
     click.echo(f"report: {run.path / 'report.html'}")
-    if not verdict["ok"]:
-        sys.exit(1)
+    sys.exit(run.held.exit_status)
 
 
 @command.command("exchange")

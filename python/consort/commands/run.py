@@ -17,6 +17,7 @@ from consort.board.application import prepare_board
 from consort.board.placement import board_of, is_emulated
 from consort.commands.options import root_option
 from consort.errors import BadInput
+from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import System, load_system
 from consort.model.kinds import CONFIGURATIONS
 from consort.model.quantities import Duration
@@ -220,6 +221,14 @@ def _need_board(system: System, name: str) -> None:
     "--rt-linux", is_flag=True, help="Boards: PREEMPT_RT Linux on the worker's core, not bare metal."
 )
 @click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
+@click.option(
+    "--undecided-above",
+    type=click.FloatRange(0, 100),
+    default=100 * UNDECIDED_ABOVE,
+    show_default=True,
+    metavar="PERCENT",
+    help="Where the machine disturbed more of a task's jobs and some were late, the run decides nothing.",
+)
 @click.option("--name", help="Name of the run; without it the description's folder.")
 @root_option
 @click.option("--json", "as_json", is_flag=True, help="Print the run's summaries and verdict as JSON.")
@@ -236,7 +245,8 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
     Each configuration (offloaded tasks on their masters or on their workers, interference off or on) runs
     once. Every job is recorded and held against its deadline and its bound, every output against what the
     same steps give in logical order. Exit status 1: the system did not hold; the run is recorded all the
-    same. 2: the description cannot be run as it is. 3: this machine lacks something.
+    same. 2: the description cannot be run as it is. 3: this machine lacks something. 4: undecided, because
+    the machine disturbed too much, or because something was never seen.
     """
     system = load_system(description)
     signals_to_exceptions()
@@ -264,8 +274,7 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
         print_verdict(run)
         if debugger is not None:
             debugger.start_or_print()
-    if not run.data["verdict"]["ok"]:
-        sys.exit(1)
+    sys.exit(run.held.exit_status)
 
 
 def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
@@ -279,6 +288,7 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
         time_base=given["time_base"],
         time_scale=given["time_scale"],
         realtime=not given["ordinary"],
+        undecided_above=given["undecided_above"] / 100,
         stand_ins=given["stand_ins"],
         mode=given["mode"],
         sanitize=given["sanitize"],

@@ -45,7 +45,7 @@ def command(context: click.Context, as_json: bool, root: Path | None) -> None:
         table.add_column(heading, justify="right")
     table.add_column("unit")
     for run in runs:
-        label = [run.id, str(run.data["kind"]), "held" if run.data["verdict"]["ok"] else "FAILED"]
+        label = [run.id, str(run.data["kind"]), run.data["verdict"]["ok"]]
         for configuration in run.configurations:
             for row in _rows(configuration):
                 table.add_row(*label, *row)

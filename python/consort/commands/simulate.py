@@ -17,6 +17,7 @@ from consort.errors import BadInput
 from consort.model import Duration, System, load_system
 from consort.model.textvalue import WrongValue
 from consort.progress import progress_bar, silent
+from consort.record.judgement import Held
 from consort.record.store import default_root
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ def _record(
 def json_head(found: Simulation | ModesSimulation, run: Run | None, ok: bool) -> dict[str, Any]:
     """What the output says of the runs, whether or not they change modes."""
     return {
-        "ok": ok,
+        "ok": Held.HELD if ok else Held.NOT_HELD,
         "run": None if run is None else run.data["id"],
         "path": None if run is None else str(run.path),
         "verdict": None if run is None else run.data["verdict"],

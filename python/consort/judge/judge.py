@@ -19,10 +19,11 @@ from consort.judge.outputs import Expected, WrongOutput, compare
 from consort.judge.samples import Samples
 from consort.judge.system import Plan, system_of
 from consort.judge.unseen import hits_unseen
-from consort.judge.verdict import Pause, TaskCount, Verdict, as_data
+from consort.judge.verdict import UNDECIDED_ABOVE, Pause, TaskCount, Verdict, as_data
 from consort.record.columns import miss_causes
 from consort.record.description import Described
 from consort.record.environment import throttling, under_hypervisor
+from consort.record.judgement import Held
 from consort.record.raw import RawRun
 from consort.record.status import STATUS
 
@@ -37,6 +38,7 @@ def judge(
     expected: Mapping[str, Expected] | None = None,
     expected_events: Collection[str] = (),
     environment: Mapping[str, Any] | None = None,
+    undecided_above: float = UNDECIDED_ABOVE,
 ) -> Verdict:
     """Judges one configuration of a run.
 
@@ -44,11 +46,13 @@ def judge(
     `bounds` are in the system's own time: with a time scale they are stretched. `expected`: for a task its
     expected outputs. `expected_events` names events (worker-died) that were provoked. `environment`: that of
     the run's record, which tells throttling from other causes; without it a measured run is taken to be
-    judged on the machine that it ran on.
+    judged on the machine that it ran on. `undecided_above`: the share (0 to 1) of a task's jobs, or of the
+    times of a channel or a chain, that the machine may disturb, where some of these are above a limit.
 
     The system held if every job that the machine did not disturb met its deadline and its bounds, no output
-    was wrong, every planned job was done, and nothing crashed or was lost. Raises BadInput where the
-    recording does not describe its tasks, or has no table `jobs`.
+    was wrong, every planned job was done, and nothing crashed or was lost. Nothing is known of it where the
+    machine disturbed more than that share, or where a task, a mode or a chain was never seen. Raises BadInput
+    where the recording does not describe its tasks, or has no table `jobs`.
     """
     samples = Samples.of(system_of(plan_or_config, record.manifest.config), record)
     limits = bounds or Bounds()
@@ -80,15 +84,14 @@ def judge(
     crashes = check.crashes(samples, expected_events)
     unseen = hits_unseen(samples, rows, found)
     failures = words.reasons(rows, counts, checks, errors, crashes, provenance, unseen)
-    unknown = words.undecided(rows, counts)
+    unknown = words.undecided(rows, counts, undecided_above)
     reasons = (*failures, *unknown)
     notes = (*words.notes(samples, rows, provenance), *(words.without_trace(one) for one in unseen))
     machine = words.machine(pauses, counts)
-    ok = not reasons
+    ok = Held.of(failures, unknown)
     summary = words.summary(ok, counts, failures, rows, provenance, pauses, unknown)
     parts = {
         "ok": ok,
-        "undecided": bool(unknown) and not failures,
         "reasons": reasons,
         "rows": rows,
         "tasks": counts,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -162,6 +163,7 @@ class _Maker:
             late=int(np.count_nonzero(late & undisturbed)),
             outcome=outcome,
             note=note,
+            disturbed=int(np.count_nonzero(~undisturbed)),
         )
 
 
@@ -290,6 +292,10 @@ def _of_chain(
             note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
         if not lasted.size and not _long_enough(samples, make.longest(chain.name, quantity, required)):
             # What goes on in the next mode is no time of the chain.
+            unseen = make.row(
+                chain.name, "chain", quantity, samples.ns(lasted), lasted > 0, required=required
+            )
+            rows.append(replace(unseen, outcome="not due"))
             continue
         quiet = ~touched(windows, begin, begin + lasted)
         rows.append(

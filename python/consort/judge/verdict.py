@@ -7,11 +7,17 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from consort.judge.bounds import Quantity
-from consort.record.judgement import Judgement
+from consort.record.judgement import Held, Judgement
 
 # What a row comes to. `disturbed`: only jobs that the machine disturbed were above; `no bound`: nothing to
-# hold it against; `not judged`: its clock says nothing of time (an emulator that does not count).
-Outcome = Literal["holds", "above bound", "late", "disturbed", "no bound", "not judged", "not seen"]
+# hold it against; `not judged`: its clock says nothing of time (an emulator that does not count); `not due`:
+# never seen, and no stay in the mode was so long that it had to be.
+Outcome = Literal[
+    "holds", "above bound", "late", "disturbed", "no bound", "not judged", "not seen", "not due"
+]
+
+# The machine may disturb this share of a task's jobs before nothing is known of them.
+UNDECIDED_ABOVE = 0.1
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Row:
     late: int
     outcome: Outcome
     note: str = ""
+    # How many of the samples are of jobs that the machine disturbed.
+    disturbed: int = 0
 
 
 @dataclass(frozen=True)
@@ -110,12 +118,8 @@ class ChainWay:
 
 @dataclass(frozen=True)
 class Verdict(Judgement):
-    """Everything that was found; `ok` says that the system held, `summary` is the last line for people.
+    """Everything that was found; `ok` says whether the system held, `summary` is the last line for people."""
 
-    `undecided`: nothing failed, but the machine left too little undisturbed to say that it held.
-    """
-
-    undecided: bool = False
     rows: tuple[Row, ...] = ()
     tasks: tuple[TaskCount, ...] = ()
     checks: tuple[Check, ...] = ()
@@ -129,8 +133,7 @@ class Verdict(Judgement):
 
 def as_data(
     *,
-    ok: bool,
-    undecided: bool,
+    ok: Held,
     reasons: tuple[str, ...],
     rows: tuple[Row, ...],
     tasks: tuple[TaskCount, ...],
@@ -156,7 +159,6 @@ def as_data(
     found: dict[str, Any] = plain(
         {
             "ok": ok,
-            "undecided": undecided,
             "summary": summary,
             "machine": machine,
             "reasons": list(reasons),

@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from consort.judge.outputs import WrongOutput
 from consort.judge.samples import Samples
 from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
+from consort.record.judgement import Held
 from consort.report.lines import headline
 from consort.report.units import duration, microseconds, number, times
 
+# Quantities whose excess makes a verdict; a computing time that an interrupt is in makes none.
+_JUDGED = ("response", "reaction", "age", "channel age", "delivery")
 _ASSUMPTIONS = ("execution times", "slots", "logical execution time", "budgets", "links")
 
 
@@ -55,17 +58,45 @@ def reasons(
     return tuple(found + broken)
 
 
-def undecided(rows: Sequence[Row], counts: Sequence[TaskCount]) -> tuple[str, ...]:
-    """Tasks whose every job the machine disturbed, of which some took too long: whose doing, nobody can tell.
+def undecided(rows: Sequence[Row], counts: Sequence[TaskCount], above: float) -> tuple[str, ...]:
+    """What the run does not show: whose doing it was, or anything at all.
 
-    Where all of them met deadline and bound all the same, the task held: a disturbance makes no job earlier.
+    Of a task, a channel or a chain of which the machine disturbed more than the share `above`, and some
+    took too long or were not served, nobody can tell whose doing that was. Where all of them met deadline
+    and bound all the same, it held: a disturbance makes no job earlier.
     """
-    every = {c.task: c for c in counts if c.released and c.disturbed == c.released}
-    return tuple(
-        f"{row.subject}: the machine disturbed every one of its {number(row.count)} jobs, of which the"
-        f" longest took {_time(row.seen)}, {_limits(row)}"
+    found = [
+        f"{c.task}: the run was over before its first release: nothing is known of it"
+        for c in counts
+        if not c.released and c.planned == 0
+    ]
+    found += [
+        f"chain {row.subject}: no stay in the mode was long enough to see its {row.quantity}"
         for row in rows
-        if (row.kind, row.quantity, row.outcome) == ("task", "response", "disturbed") and row.subject in every
+        if row.outcome == "not due"
+    ]
+    found += [
+        _disturbed(row, above)
+        for row in rows
+        if row.outcome == "disturbed"
+        and row.quantity in _JUDGED
+        and (row.disturbed == row.count or row.disturbed > above * row.count)
+    ]
+    return tuple(found)
+
+
+def _disturbed(row: Row, above: float) -> str:
+    what = row.subject if row.kind == "task" else f"{row.kind} {row.subject}, {row.quantity}"
+    jobs = "jobs" if row.kind == "task" else "times"
+    if row.disturbed == row.count:
+        share = f"every one of its {number(row.count)} {jobs}"
+    else:
+        share = (
+            f"{number(row.disturbed)} of its {number(row.count)} {jobs}, more than the {100 * above:g} % that"
+            " leave something to decide"
+        )
+    return (
+        f"{what}: the machine disturbed {share}, of which the longest took {_time(row.seen)}, {_limits(row)}"
     )
 
 
@@ -165,7 +196,7 @@ def _unbound(rows: Sequence[Row]) -> list[str]:
 
 
 def summary(
-    ok: bool,
+    ok: Held,
     counts: Sequence[TaskCount],
     why: Sequence[str],
     rows: Sequence[Row],
@@ -183,7 +214,8 @@ def summary(
     if not ok:
         said = why or open_ones
         more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
-        return f"{headline(not why)}: {said[0]}{more}"
+        machine = "" if why else _culprits(pauses)
+        return f"{headline(ok)}: {said[0]}{more}{machine}"
     if provenance == "emulated":
         return f"All {number(released)} jobs were done and nothing failed; an emulated clock shows no more."
     bounds = any(row.bound is not None and row.quantity == "response" for row in rows)

@@ -3,7 +3,7 @@
 
 from consort.record.description import Described, described
 from consort.record.environment import environment
-from consort.record.judgement import Judgement
+from consort.record.judgement import Held, Judgement
 from consort.record.provenance import PROVENANCE
 from consort.record.raw import IncompleteRun, RawRun, RawTable
 from consort.record.store import Run, default_root, list_runs, load_run
@@ -13,6 +13,7 @@ from consort.record.writer import RunWriter
 __all__ = [
     "PROVENANCE",
     "Described",
+    "Held",
     "IncompleteRun",
     "Judgement",
     "RawRun",

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from consort.errors import BadInput, ConsortError
 from consort.limits import LARGEST_RECORD, read_bytes
+from consort.record.judgement import Held
 from consort.record.sections import Section
 
 # What a value of an unexpected form or size raises in code that relies on the form.
@@ -32,6 +33,7 @@ class _Open(BaseModel):
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=200)]
 Number = int | float
+_Word = Annotated[Held, Field(strict=False)]
 
 
 class _Table(_Open):
@@ -86,7 +88,7 @@ class _Configuration(_Open):
 
 
 class _Judged(_Open):
-    ok: bool
+    ok: _Word
     summary: str
     machine: str
     reasons: list[str]
@@ -99,7 +101,7 @@ class _Judged(_Open):
 
 
 class _Verdict(_Open):
-    ok: bool
+    ok: _Word
     reasons: list[str]
 
 
@@ -140,7 +142,11 @@ def _no_number(text: str) -> NoReturn:
 
 
 def check_record(data: dict[str, Any], file: Path) -> None:
-    """`BadInput` names the first field that is not of the form that a record has."""
+    """`BadInput` names the first field that is not of the form that a record has.
+
+    A verdict from before it was a word of three is made one.
+    """
+    _word_verdicts(data)
     try:
         _Record.model_validate(data)
     except ValidationError as error:
@@ -150,6 +156,15 @@ def check_record(data: dict[str, Any], file: Path) -> None:
     except RecursionError:
         raise BadInput("the record is damaged: it is nested too deeply", file=file) from None
     _check_finite(data, file)
+
+
+def _word_verdicts(data: dict[str, Any]) -> None:
+    configurations = data.get("configurations")
+    entries = [data, *(configurations if isinstance(configurations, list) else ())]
+    for verdict in [entry.get("verdict") for entry in entries if isinstance(entry, dict)]:
+        if isinstance(verdict, dict) and isinstance(verdict.get("ok"), bool):
+            unknown = Held.UNDECIDED if verdict.pop("undecided", False) else Held.NOT_HELD
+            verdict["ok"] = str(Held.HELD if verdict["ok"] else unknown)
 
 
 def _check_finite(data: dict[str, Any], file: Path) -> None:

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from consort.errors import BadInput
 from consort.record.checked import check_record, inside, read_json
+from consort.record.judgement import Held
 
 RUN_FILE = "run.json"
 RUN_VERSION = 1
@@ -36,6 +37,11 @@ class Run:
     @property
     def id(self) -> str:
         return str(self.data["id"])
+
+    @property
+    def held(self) -> Held:
+        """Whether the system held."""
+        return Held(self.data["verdict"]["ok"])
 
     @property
     def configurations(self) -> list[dict[str, Any]]:

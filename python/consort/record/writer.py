@@ -24,7 +24,7 @@ from consort.errors import BadInput
 from consort.record.columns import ACTIVITY
 from consort.record.description import described
 from consort.record.environment import environment
-from consort.record.judgement import Judgement
+from consort.record.judgement import Held, Judgement
 from consort.record.partial import LOCK, fsync, lock_in, make_durable, sweep
 from consort.record.raw import MANIFEST, RawRun
 from consort.record.sections import Section, make_published, make_section
@@ -75,6 +75,7 @@ class RunWriter:
         self._folder.mkdir()
         self._lock = lock_in(self._folder)
         self._reasons: list[str] = []
+        self._open: list[str] = []
         self._pages = dict(pages or {})
         self.run: Run | None = None
         self._data: dict[str, Any] = {
@@ -140,6 +141,9 @@ class RunWriter:
             shutil.rmtree(folder)
             raise
         self._reasons += _failures(entry, expected_events, verdict)
+        if verdict is not None:
+            reasons = [f"{entry['name']}: {reason}" for reason in verdict.reasons]
+            (self._open if verdict.ok is Held.UNDECIDED else self._reasons).extend(reasons)
         self._data["configurations"].append(entry)
 
     def add_section(self, title: str, kind: str = "table", **content: Any) -> None:
@@ -168,12 +172,19 @@ class RunWriter:
         """Makes the verdict a failure, for a reason that the recordings do not show."""
         self._reasons.append(reason)
 
+    def leave_open(self, reason: str) -> None:
+        """What the run does not show: its verdict is no longer that the system held."""
+        self._open.append(reason)
+
     def finish(self) -> Run:
         """Writes the record and its pages, makes all durable, and gives the folder its name."""
         if self.run is not None:
             return self.run
         try:
-            self._data["verdict"] = {"ok": not self._reasons, "reasons": self._reasons}
+            self._data["verdict"] = {
+                "ok": Held.of(self._reasons, self._open),
+                "reasons": [*self._reasons, *self._open],
+            }
             text = json.dumps(self._data, indent=1, allow_nan=False, ensure_ascii=False)
             (self._folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
             partial = Run(self._folder, self._data)
@@ -201,7 +212,7 @@ class RunWriter:
 def _failures(
     entry: dict[str, Any], expected_events: Collection[str], verdict: Judgement | None
 ) -> list[str]:
-    """Why this configuration fails: what the judge found, or without one what was counted.
+    """Why this configuration fails beside what a judge found, and without one what was counted.
 
     Counters that the samples contradict and records that were lost fail it either way: the record itself is
     then not to be trusted.
@@ -222,7 +233,7 @@ def _failures(
             what = f"{count} {one if count == 1 else many}"
             reasons.append(f"{name}: {what}" + (f" in {total} jobs" if seen is not None else ""))
     if verdict is not None:
-        return reasons + [f"{name}: {reason}" for reason in verdict.reasons]
+        return reasons
     for event in entry["event_summary"]:
         if event["name"] in FATAL_EVENTS and event["name"] not in expected_events:
             where = "" if event["first_ns"] is None else f" at {event['first_ns'] / 1e6:.3f} ms"

@@ -69,7 +69,6 @@ def verdict_of(configuration: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "key": configuration["key"],
         "name": configuration["name"],
-        "ok": verdict["ok"],
         "unit": figure_unit(configuration["clock"]).split(",")[0],
         "provenance": configuration["clock"]["provenance"],
         "rows": rows,

@@ -6,6 +6,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from consort.record.judgement import Held
+
 WIDTH = 80
 LABEL, CELL = 17, 12
 
@@ -27,6 +29,10 @@ def heads_line(heads: Sequence[str]) -> str:
     return " " * LABEL + "".join(f"{head:>{CELL}}" for head in heads)
 
 
-def headline(open_only: bool) -> str:
-    """What is said of a system that did not hold, or of which the run does not show whether it holds."""
-    return "It is not known whether the system holds" if open_only else "The system did not hold"
+def headline(ok: str) -> str:
+    """What is said of a system, by the word of its verdict (`consort.record.judgement.Held`)."""
+    return {
+        Held.HELD: "The system held",
+        Held.NOT_HELD: "The system did not hold",
+        Held.UNDECIDED: "Undecided: it is not known whether the system holds",
+    }[Held(ok)]

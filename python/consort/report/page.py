@@ -16,7 +16,8 @@ from consort.record.store import Run
 from consort.record.summary import QUANTILES
 from consort.report import figures, judged
 from consort.report.jobs import Jobs, load_jobs
-from consort.report.terminal import outcome, undecided
+from consort.report.lines import headline
+from consort.report.terminal import outcome
 from consort.report.timeline import timeline_svg
 from consort.report.units import STATISTICS, SUFFIX, figure_unit, microseconds, number
 
@@ -57,7 +58,8 @@ def render(run: Run) -> str:
         sections=[_section(section, index) for index, section in enumerate(run.data["sections"])],
         environment=environment_rows(run.data["environment"]),
         caveats=_caveats(run),
-        undecided=undecided(run),
+        held=run.held,
+        headline=headline(run.held),
         verdicts=[v for c in run.configurations if (v := judged.verdict_of(c)) is not None],
         by_task=judged.distributions(run),
         tasks=len(judged.tasks_of(run)),

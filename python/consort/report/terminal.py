@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from consort.record.judgement import Held
 from consort.record.store import Run
 from consort.report.lines import CELL, LABEL, headline, heads_line, wrapped
 from consort.report.terminal_modes import mode_lines
@@ -23,6 +24,7 @@ MARKS: dict[str, tuple[str, str]] = {
     "no bound": (" ", ""),
     "not judged": ("?", "an emulator's time, held against nothing"),
     "not seen": ("✗", "above its bound or deadline"),
+    "not due": ("-", "never seen: the mode was left before"),
 }
 _HEADS = ("deadline", "bound", "simulated", "undisturbed", "all")
 _KINDS = {"task": "response", "channel": "channel age", "chain": "reaction"}
@@ -244,7 +246,7 @@ def _last(run: Run) -> Iterator[str]:
         if len(verdict["reasons"]) <= 1:
             yield from wrapped(f"{configuration['key']}: {verdict['summary']}")
             continue
-        yield f"{configuration['key']}: {headline(verdict.get('undecided', False))}:"
+        yield f"{configuration['key']}: {headline(verdict['ok'])}:"
         for reason in verdict["reasons"]:
             yield from wrapped(f"- {reason}")
     shown = {f"{c['name']}: {reason}" for c in judged for reason in c["verdict"]["reasons"]}
@@ -254,21 +256,13 @@ def _last(run: Run) -> Iterator[str]:
     if not judged:
         yield outcome(run)
     elif more:
-        yield "The run failed."
-
-
-def undecided(run: Run) -> bool:
-    """Whether nothing failed in the run, and it only does not show whether the system holds."""
-    judged = [c for c in run.configurations if c.get("verdict") is not None and not c["verdict"]["ok"]]
-    shown = {f"{c['name']}: {reason}" for c in judged for reason in c["verdict"]["reasons"]}
-    only = all(c["verdict"].get("undecided", False) for c in judged)
-    return bool(judged) and only and shown.issuperset(run.data["verdict"]["reasons"])
+        yield "The run failed." if run.held is Held.NOT_HELD else f"{headline(run.held)}."
 
 
 def outcome(run: Run) -> str:
     """One line on a run without a judge's verdict. It says nothing of times that no clock measured."""
-    if not run.data["verdict"]["ok"]:
-        return "The run failed."
+    if not run.held:
+        return "The run failed." if run.held is Held.NOT_HELD else f"{headline(run.held)}."
     emulated = [c for c in run.configurations if c["clock"]["provenance"] in ("emulated", "counted")]
     late = sum(c.get("jobs", {}).get("late", 0) + _above_deadline(c) for c in emulated)
     if late:

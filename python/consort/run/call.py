@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from consort.errors import BadInput
+from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration, Duration, System
 from consort.model.textvalue import WrongValue
 from consort.progress import Progress, silent
@@ -30,6 +31,7 @@ def run(
     time_scale: int = 1,
     time_base: Literal["spin", "sleep", "hybrid"] | None = None,
     realtime: bool = True,
+    undecided_above: float = UNDECIDED_ABOVE,
     name: str | None = None,
     root: str | Path | None = None,
     progress: Progress = silent,
@@ -43,8 +45,9 @@ def run(
     `time_scale` stretches all times, so that cores can share CPUs; `realtime=False` stays in the ordinary
     scheduling class. The run folder is made under `root` ($CONSORT_RUNS, or `runs`).
 
-    Whether the system held is in the run's verdict: `run.data["verdict"]["ok"]`. `BadInput` where the
-    description cannot be run as it is, `EnvironmentLacks` where this machine cannot run it, `SystemFails`
+    Whether the system held is `run.held`: "held", "not held" or "undecided". `undecided_above` is the share
+    of a task's jobs, 0 to 1, that the machine may disturb before nothing is known of it. `BadInput` where
+    the description cannot be run as it is, `EnvironmentLacks` where this machine cannot run it, `SystemFails`
     where nothing could be recorded.
     """
     if target == "virtual" and time_base is not None:
@@ -57,6 +60,8 @@ def run(
         raise BadInput(f"{iterations} jobs cannot be run; 1 to {2**32 - 1} can", field="iterations")
     if not 0 < time_scale <= 10_000:
         raise BadInput(f"times cannot be stretched by {time_scale}; by 1 to 10000", field="time_scale")
+    if not 0 <= undecided_above <= 1:
+        raise BadInput(f"{undecided_above} is no share; 0 to 1 are", field="undecided_above")
     options = Options(
         target=target,
         seed=seed,
@@ -66,6 +71,7 @@ def run(
         time_base=time_base,
         time_scale=time_scale,
         realtime=realtime,
+        undecided_above=undecided_above,
         stand_ins=stand_ins,
         mode=mode,
         name=name,

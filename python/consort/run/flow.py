@@ -17,6 +17,7 @@ from consort.errors import EnvironmentLacks
 from consort.judge import Expected, Verdict, judge
 from consort.judge.changes import changes_section
 from consort.judge.fail_over import fail_over_section
+from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration
 from consort.plan import Plan
 from consort.prepare import Prepared as PreparedMachine
@@ -159,20 +160,26 @@ def record_configuration(
     Parts that run one after another are an entry each.
     """
     return [
-        add_judged(writer, prepared, recording, progress)
+        add_judged(writer, prepared, recording, progress, options.undecided_above)
         for recording in prepared.recordings(
             key, options, progress, entry=entry, title=title, scratch=scratch, live=live
         )
     ]
 
 
-def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, progress: Progress) -> Recorded:
+def add_judged(
+    writer: RunWriter,
+    prepared: Prepared,
+    recording: Recording,
+    progress: Progress,
+    undecided_above: float = UNDECIDED_ABOVE,
+) -> Recorded:
     """Judges a recording and adds it to a run."""
     progress(f"{recording.title}: checking outputs", None)
     if recording.modes is not None:
-        found = _add_modes(writer, prepared, recording, recording.modes)
+        found = _add_modes(writer, prepared, recording, recording.modes, undecided_above)
     else:
-        found = judged(prepared, recording)
+        found = judged(prepared, recording, undecided_above)
         writer.add_configuration(
             recording.key,
             recording.title,
@@ -187,7 +194,13 @@ def add_judged(writer: RunWriter, prepared: Prepared, recording: Recording, prog
     return found
 
 
-def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, modes: JudgedModes) -> Recorded:
+def _add_modes(
+    writer: RunWriter,
+    prepared: Prepared,
+    recording: Recording,
+    modes: JudgedModes,
+    undecided_above: float,
+) -> Recorded:
     """Judges a recording mode by mode, and the changes between them; what is returned is the first mode's."""
     whole = RawRun.load(recording.raw)
     entered = stays_of(whole)
@@ -202,7 +215,14 @@ def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, mode
         done = [name for place, name in enumerate(plan.tasks) if f"outputs-{place}" in raw.tables]
         here = {name: outputs for name, outputs in expected.items() if name in done}
         bounds = bounds_of(plan) if whole.manifest.clock.provenance != "emulated" else None
-        verdict = judge(None, raw, bounds, expected=here, expected_events=recording.provoked)
+        verdict = judge(
+            None,
+            raw,
+            bounds,
+            expected=here,
+            expected_events=recording.provoked,
+            undecided_above=undecided_above,
+        )
         found.append(Recorded(raw, verdict))
         writer.add_configuration(
             f"{recording.key}-{mode}",
@@ -211,6 +231,8 @@ def _add_modes(writer: RunWriter, prepared: Prepared, recording: Recording, mode
             interference=recording.interference,
             verdict=verdict,
         )
+    for mode in sorted(modes.asked_for - {modes.names[stay.mode] for stay in stays}):
+        writer.leave_open(f"{recording.title}: the run was over before it entered mode {mode}")
     judged_modes = [(one.raw, one.verdict) for one in found]
     changes = modes.changes(whole, stays, judged_modes)
     gaps = modes.gaps(whole, stays, judged_modes)
@@ -229,7 +251,7 @@ def _due(raw: RawRun) -> int:
     return sum(task.get("jobs", 0) for task in raw.manifest.config["tasks"])
 
 
-def judged(prepared: Prepared, recording: Recording) -> Recorded:
+def judged(prepared: Prepared, recording: Recording, undecided_above: float = UNDECIDED_ABOVE) -> Recorded:
     """A recording and what is to be thought of it. Of an untimed one no bound is judged."""
     expected = _expected(prepared, recording)
     record = RawRun.load(recording.raw)
@@ -237,7 +259,14 @@ def judged(prepared: Prepared, recording: Recording) -> Recorded:
     if bounds is not None and recording.overhead_ps is not None:
         wcets = {name: ns + recording.overhead_ps.get(name, 0) / 1000 for name, ns in bounds.wcets.items()}
         bounds = replace(bounds, wcets=wcets, wcet_source="description, with the context switches")
-    verdict = judge(None, record, bounds, expected=expected, expected_events=recording.provoked)
+    verdict = judge(
+        None,
+        record,
+        bounds,
+        expected=expected,
+        expected_events=recording.provoked,
+        undecided_above=undecided_above,
+    )
     return Recorded(record, verdict)
 
 

@@ -43,6 +43,12 @@ class JudgedModes:
         assert self.plans.whole.changes is not None
         return self.plans.whole.changes.start
 
+    @property
+    def asked_for(self) -> set[str]:
+        """The modes that the description's own requests enter."""
+        assert self.plans.whole.changes is not None
+        return {mode for _, mode in self.plans.whole.changes.requests}
+
     def before_the_start(self, raw: RawRun) -> Stay:
         """Of a run that ended before it entered a mode: its first one, of which all is missing."""
         return Stay(self.names.index(self.start), raw.manifest.config["start_tick"], None, None, None)

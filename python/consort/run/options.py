@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from consort.errors import BadInput
+from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import BadDescription, Configuration, System
 from consort.model.problems import nearest
 from consort.model.quantities import Duration
@@ -57,6 +58,8 @@ class Options:
     time_base: str | None = None
     time_scale: int = 1
     realtime: bool = True
+    undecided_above: float = UNDECIDED_ABOVE
+    """The share of jobs, 0 to 1, up to which the machine may disturb a task before nothing is known of it."""
     stand_ins: bool = False
     mode: str | None = None
     sanitize: bool = False

@@ -190,3 +190,14 @@ def test_defects_of_consort_stay_defects() -> None:
         raise OSError("disk full")
     with pytest.raises(MemoryError), reading(Path("run")):
         raise MemoryError
+
+
+@pytest.mark.parametrize(
+    ("before", "word"),
+    [({"ok": True}, "held"), ({"ok": False}, "not held"), ({"ok": False, "undecided": True}, "undecided")],
+)
+def test_a_verdict_from_before_it_was_a_word_is_read_as_one(
+    run: Path, before: dict[str, bool], word: str
+) -> None:
+    change(run, lambda data: data.update(verdict=before | {"reasons": []}))
+    assert open_run(run).held == open_run(run).data["verdict"]["ok"] == word

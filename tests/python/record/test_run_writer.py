@@ -119,7 +119,7 @@ def test_a_run_that_holds_and_its_files(tmp_path: Path) -> None:
         writer.add_configuration("on", "on", raw)
         writer.add_description(description)
     run = load_run(writer.id, tmp_path / "runs")
-    assert run.data["verdict"] == {"ok": True, "reasons": []}
+    assert run.data["verdict"] == {"ok": "held", "reasons": []}
     files = sorted(str(p.relative_to(run.path)) for p in run.path.rglob("*") if p.is_file())
     assert files == ["a.html", "b.trace", "on/jobs.parquet", "run.json", "system.yaml"]
     assert (run.path / "a.html").read_text() == run.id
@@ -153,7 +153,7 @@ def test_the_verdict_says_why(
     with RunWriter("servo", "application", tmp_path / "runs", command=[]) as writer:
         writer.add_configuration("on", "on", raw, expected_events=())
     assert writer.run is not None
-    assert writer.run.data["verdict"] == {"ok": not reasons, "reasons": reasons}
+    assert writer.run.data["verdict"] == {"ok": "not held" if reasons else "held", "reasons": reasons}
 
 
 def test_an_expected_death_and_a_goal_not_met(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def broken(folder: Path, breaks: str, how: int, **changes: Any) -> Ran:
 def assert_others_are_recorded(found: Ran, breaks: str) -> None:
     """What was done until then is kept, and what was not done is counted."""
     assert not found.verdict.ok
-    assert not found.run.data["verdict"]["ok"]
+    assert not found.run.held
     assert found.wrong == 0, "what was recorded is right"
     counts = {count.task: count for count in found.verdict.tasks}
     assert counts[breaks].planned is not None
@@ -213,7 +213,7 @@ def test_the_command_says_so_and_leaves_nothing(tmp_path: Path, runs: Path) -> N
     said = " ".join(ended.stdout.split())
     assert "task plain crashed" in said and f"job {AT}" in said
     (recorded,) = list_runs(runs)
-    assert not recorded.data["verdict"]["ok"]
+    assert not recorded.held
     again = consort("run", description, *arguments, "--json")
     assert again.returncode == 1
     printed = json.loads(again.stdout)

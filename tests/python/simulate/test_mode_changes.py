@@ -400,7 +400,7 @@ class TestCommands:
         options = ["--duration", "30ms", "--root", file.parent / "runs", "--json"]
         status, out, _ = consort(capsys, "simulate", file, *options)
         found = json.loads(out)
-        assert status == 0 and found["ok"] and found["verdict"]["ok"]
+        assert status == 0 and found["ok"] == found["verdict"]["ok"] == "held"
         assert found["changes"][0]["bound_ps"] == 30 * US and found["changes"][0]["kept"]
         run = json.loads((Path(found["path"]) / "run.json").read_text())
         assert [one["key"] for one in run["configurations"]] == ["simulated-m", "simulated-n"]
@@ -410,7 +410,7 @@ class TestCommands:
         run = consort_package.simulate(load_system(ROOT / "examples/uav/system.yaml"), "5s", root=tmp_path)
         near, cruise = run.configurations
         assert [near["key"], cruise["key"]] == ["simulated-near-ground", "simulated-cruise"]
-        assert run.data["verdict"]["ok"]
+        assert run.held
         assert [len(one["config"]["stays"]) for one in (near, cruise)] == [2, 1]
         (_, left), (again, _) = near["config"]["stays"]
         jobs = run.table(near["key"], "jobs")
@@ -430,7 +430,7 @@ class TestCommands:
 
     def test_from_python(self, file: Path) -> None:
         run = consort_package.simulate(load_system(file), "30ms", root=file.parent / "runs", runs=2)
-        assert run.data["verdict"]["ok"] and [one["key"] for one in run.data["configurations"]] == [
+        assert run.held and [one["key"] for one in run.data["configurations"]] == [
             "simulated-m",
             "simulated-n",
         ]
@@ -475,7 +475,7 @@ class TestCommands:
             all_runs=replace(one, runs=7, modes={"m": worse}, changes=late),
         )
         reasons = " ".join(run.data["verdict"]["reasons"])
-        assert not run.data["verdict"]["ok"]
+        assert not run.held
         assert "3 deadline misses in 7 runs" in reasons and "the change m -> n took" in reasons
 
     def test_where_nothing_can_be_written(self, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
