@@ -5,12 +5,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-}
+failed=0
 # mypy takes as long as all others together, and one processor.
 .venv/bin/mypy &
 types=$!
-trap 'kill $types 2> /dev/null || true' EXIT
-.venv/bin/ruff check python bench tests examples tools
-.venv/bin/ruff format --check python bench tests examples tools
+.venv/bin/ruff check python bench tests examples tools || failed=1
+.venv/bin/ruff format --check python bench tests examples tools || failed=1
 
 # files PATTERN...: what is looked at.
 files() {
@@ -22,11 +22,11 @@ files() {
     fi
 }
 mapfile -t sources < <(files '*.hpp' '*.cpp' | grep -v '/generated/')
-[ ${#sources[@]} -eq 0 ] || clang-format --dry-run --Werror "${sources[@]}"
+[ ${#sources[@]} -eq 0 ] || clang-format --dry-run --Werror "${sources[@]}" || failed=1
 mapfile -t hardware < <(files 'rtl/*.sv' 'tests/rtl/*.sv')
-[ ${#hardware[@]} -eq 0 ] || tools/lint-rtl.sh "${hardware[@]}"
-trap - EXIT
-wait $types
+[ ${#hardware[@]} -eq 0 ] || tools/lint-rtl.sh "${hardware[@]}" || failed=1
+wait $types || failed=1
+[ $failed -eq 0 ] || exit 1
 [ -z "$mode" ] || exit 0
 cmake --preset clang > /dev/null
 mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'ports/virtual/src/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp' 'tests/link/*.cpp')

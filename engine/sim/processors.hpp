@@ -542,7 +542,8 @@ class Processors {
             return;  // preempted while it waited: it still stands among the ready ones
         }
         ++s.part;
-        const bool spins = s.phase == Phase::fallback ? core.keeps : !last_part(s) && kept(core, s.parts[s.at]);
+        const bool spins =
+            s.phase == Phase::fallback ? core.keeps : !last_part(s) && kept(core, s.parts[s.at]);
         if (length == 0 && !spins) {
             begins(s, now);
             end_part(t, now);
