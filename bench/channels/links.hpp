@@ -21,8 +21,7 @@
 #include "consort/icc.hpp"
 #include "harness.hpp"
 
-#if __has_include(<boost/lockfree/spsc_queue.hpp>)
-#define CONSORT_BENCH_BOOST 1
+#ifdef CONSORT_BENCH_BOOST
 #include <boost/lockfree/spsc_queue.hpp>
 #endif
 
