@@ -8,7 +8,9 @@ import shutil
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from board_support import CONSORT, PATIENCE, board, consort, images
@@ -99,6 +101,32 @@ def test_only_a_standstill_is_given_up(tmp_path: Path) -> None:
     raised = pytest.raises(SystemFails, match=r"nothing has moved for 2 s \(m4f running at 3\)")
     with Board(spec, given, orders={0: (0, (3, 1))}) as up, raised:
         up.wait([0], 2)
+
+
+def test_linux_is_waited_for_while_it_boots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, boards_folder: Path
+) -> None:
+    """However long it takes: only one that says nothing is given up."""
+    up = Board(board("versal"), {})
+    up.logs = tmp_path
+    up.control_blocks = [SimpleNamespace(state=State.SILENT, order=lambda role: None)] * 16
+    console = tmp_path / "a72.log"
+    console.touch()
+    passed = 0.0
+
+    def sleep(_seconds: float) -> None:
+        nonlocal passed
+        passed += 9
+        if passed < 9000:
+            with console.open("a", encoding="utf-8") as file:
+                file.write("a line\n")
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    monkeypatch.setattr(time, "monotonic", lambda: passed)
+    monkeypatch.setattr(up, "ended", lambda: None)
+    with pytest.raises(SystemFails, match="Linux is not up, and silent for 10 s"):
+        up.release_beside_linux(10)
+    assert passed > 9000
 
 
 def test_cores_take_turns_where_processors_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,6 +255,22 @@ def test_global_constructors_are_refused(tmp_path: Path) -> None:
             images(board("versal"), str(source), cores=(core,))
 
 
+def daemons(folder: Path) -> list[int]:
+    """The processes that keep boards of this folder up, or are about to."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if (
+                entry.name.isdigit()
+                and b"consort.board.daemon" in (entry / "cmdline").read_bytes()
+                and f"CONSORT_BOARDS={folder}".encode() in (entry / "environ").read_bytes().split(b"\0")
+            ):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
 class TestCommand:
     def test_up_list_log_down(self, boards_folder: Path) -> None:
         board("mps2")
@@ -299,14 +343,27 @@ class TestCommand:
             time.sleep(0.02)
 
     def test_interrupted_start_leaves_nothing(self, boards_folder: Path) -> None:
+        """The command is killed at moments across a start, as long as one takes here and now."""
         board("mps2")
-        process = subprocess.Popen([str(CONSORT), "board", "up", "mps2"], stdout=subprocess.DEVNULL)
-        time.sleep(0.4)
-        process.kill()
-        process.wait()
-        # The daemon may have been started or not; if it was, its board is up and can be ended.
-        time.sleep(1)
         from consort.board.session import running
 
-        for found in running():
-            assert consort("board", "down", found["name"]).returncode == 0
+        assert consort("board", "up", "mps2").returncode == 0
+        assert consort("board", "down").returncode == 0
+        begin = time.monotonic()
+        assert consort("board", "up", "mps2").returncode == 0
+        takes = time.monotonic() - begin
+        assert consort("board", "down").returncode == 0
+        for moment in range(13):
+            process = subprocess.Popen([str(CONSORT), "board", "up", "mps2"], stdout=subprocess.DEVNULL)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(takes * moment / 12)
+            process.kill()
+            process.wait()
+            # A daemon that nobody listens to any more ends; one that had said so keeps its board up.
+            end = time.monotonic() + PATIENCE
+            while daemons(boards_folder):
+                assert time.monotonic() < end, f"moment {moment} left a daemon behind"
+                for found in running():
+                    found["owner"].send(signal.SIGTERM)
+                time.sleep(0.02)
+            assert list(boards_folder.iterdir()) == [], f"moment {moment} left something behind"

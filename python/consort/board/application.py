@@ -44,6 +44,7 @@ from consort.run.live import Announcement
 from consort.run.options import Options, duration_of
 from consort.run.process import environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
+from consort.standstill import STANDSTILL_S
 
 # The record's clock, and its reading at each core's first release: 0 means that a thing did not happen.
 HERTZ, BEGIN = 10**9, 1000
@@ -194,7 +195,7 @@ def record_raw(
     *,
     counted: bool,
     shift: int = 0,
-    seconds: float = 600,
+    seconds: float = STANDSTILL_S,
     progress: Progress = silent,
 ) -> Recorded:
     """Runs the application once, jobs being released for so long, and writes its raw run folder."""

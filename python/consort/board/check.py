@@ -71,8 +71,8 @@ def check_board(spec: BoardSpec, progress: Progress) -> list[CoreCheck]:
     return found
 
 
-def _results(spec: BoardSpec, images: dict[str, Path], seconds: float = 60) -> dict[str, tuple[int, ...]]:
+def _results(spec: BoardSpec, images: dict[str, Path]) -> dict[str, tuple[int, ...]]:
     orders = {core.place: (1, ()) for core in spec.cores}
     with Board(spec, images, orders=orders, counted=True) as up:
-        up.wait([core.place for core in spec.cores], seconds)
+        up.wait([core.place for core in spec.cores])
         return {core.name: tuple(up.control_blocks[core.place].results[: ON_CHIP + 1]) for core in spec.cores}

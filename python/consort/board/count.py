@@ -15,6 +15,7 @@ from consort.board.image import build_image
 from consort.board.session import Board
 from consort.errors import BadInput
 from consort.source import need_source_tree
+from consort.standstill import STANDSTILL_S
 
 # In the order of the counted program's results, behind the empty call.
 OPERATIONS = (
@@ -55,7 +56,7 @@ def compiler_version(core: CoreSpec) -> str:
     return f"{core.compiler} {done.stdout.strip()}"
 
 
-def count(*, seconds: float = 60) -> list[Count]:
+def count(*, seconds: float = STANDSTILL_S) -> list[Count]:
     """Counts on every kind of core of the boards whose tools are here, on the first that has one.
 
     Cores are of one kind where one compiler makes the same code for them.

@@ -17,6 +17,7 @@ from consort.board.image import build_image, program_source
 from consort.board.process import PROCESSES, build_process
 from consort.board.session import Board
 from consort.errors import BadInput, SystemFails
+from consort.standstill import STANDSTILL_S
 
 SIZES = (0, 1, 4, 8, 16, 48, 64, 128, 256, 512, 1024)
 # How a side reaches the shared memory, and what its build needs for that.
@@ -33,8 +34,6 @@ MAKE, ASK, PROBE, WORK = 1, 2, 4, 8
 # Behind the control blocks: a region for each pair; then the askers' logs of round trips.
 REGION, REGION_BYTES = 0x10000, 0x10000
 LOGS, LOG_BYTES = 0x100000, 0x100000
-# How long Linux may take to boot.
-LINUX_SECONDS = 120.0
 LINUX_SUFFIX = "-linux"
 
 
@@ -183,7 +182,7 @@ class Arena:
 
     def start_processes(self, board: Board) -> None:
         if self.linux is not None:
-            board.release_beside_linux(LINUX_SECONDS)
+            board.release_beside_linux()
         for place, command in self.commands.items():
             board.start_process(command, place)
 
@@ -199,7 +198,7 @@ def exchange(
     messages: int,
     *,
     counted: bool = False,
-    seconds: float = 60,
+    seconds: float = STANDSTILL_S,
     threads: bool | None = None,
 ) -> list[Exchange]:
     """Runs the pairs at once; `SystemFails` if a content is wrong, a side refuses, or the board dies.
@@ -235,7 +234,7 @@ def exchange(
         return found
 
 
-def probe(spec: BoardSpec, maker: Side, other: Side, *, seconds: float = 60) -> str:
+def probe(spec: BoardSpec, maker: Side, other: Side, *, seconds: float = STANDSTILL_S) -> str:
     """What `other` says of a region that `maker` makes: empty if it attaches and opens, else the refusal."""
     arena = Arena(spec, [replace(side, flags=(*side.flags, PROBE_BUILD)) for side in (maker, other)])
     where = [0, REGION, REGION_BYTES, 0]

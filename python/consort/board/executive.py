@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from consort.board import clocks, device_process, rtlinux, stack
 from consort.board.control_block import ARGUMENTS, MORE_ARGUMENTS, RESULTS
-from consort.board.exchange import LINUX_SECONDS
 from consort.board.extras import extra_numbers
 from consort.board.placement import POLICIES, Placement, Side
 from consort.board.policies import THREE_PHASE
@@ -32,6 +31,7 @@ from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedCore, PlannedTask
 from consort.progress import Progress, silent
 from consort.run.collect import output_dtype
+from consort.standstill import STANDSTILL_S
 
 # From a core's start to its first release [ns].
 LEAD_NS = 1_000_000
@@ -222,7 +222,7 @@ def _task_values(
     }
 
 
-def run(request: Request, *, seconds: float = 600, progress: Progress = silent) -> Recorded:
+def run(request: Request, *, seconds: float = STANDSTILL_S, progress: Progress = silent) -> Recorded:
     """Runs a plan on the board. Given up when nothing has moved for so many seconds."""
     where, programs = request.where, request.programs
     made = layout(request)
@@ -247,7 +247,7 @@ def run(request: Request, *, seconds: float = 600, progress: Progress = silent) 
         names={place: name for name, place in everyone.items()},
     ) as board:
         if linux_program is not None:
-            board.release_beside_linux(LINUX_SECONDS)
+            board.release_beside_linux()
         for place, command in programs.commands.items():
             board.start_process(command, place)
         if board.token is not None:

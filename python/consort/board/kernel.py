@@ -34,6 +34,7 @@ from consort.run.collect import expected_outputs, output_dtype, replay_command
 from consort.run.config import Placement, run_config
 from consort.run.data import struct_dtype
 from consort.run.rows import write_rows
+from consort.standstill import STANDSTILL_S
 
 # A job's stamps, and what the kernel calls them.
 STAMPS = {
@@ -49,7 +50,7 @@ SLOTS = "Slots, counted"
 ORDER = "Order of events"
 
 
-def run(request: Request, *, seconds: float = 600, progress: Progress = silent) -> Recorded:
+def run(request: Request, *, seconds: float = STANDSTILL_S, progress: Progress = silent) -> Recorded:
     """Runs a plan's three-phase cores on the kernel."""
     planned = kernel_plan(request)
     io_core = roles(request.where.board)[1]

@@ -26,6 +26,7 @@ from consort.board.task_image import PAGE, TaskImage, aligned
 from consort.errors import BadInput, SystemFails
 from consort.generate.kernel import PARTITIONS
 from consort.source import need_source_tree
+from consort.standstill import STANDSTILL_S
 
 # Behind the control blocks; what the tables lead to begins in the next page.
 TABLES = CONTROL_BLOCKS * CONTROL_BLOCK_BYTES
@@ -159,7 +160,7 @@ def run_kernel(
     run: KernelRun,
     *,
     counted: bool = True,
-    seconds: float = 300,
+    seconds: float = STANDSTILL_S,
     watch: Callable[[Board], None] | None = None,
 ) -> KernelResult:
     """Runs the kernel on the board until all that was released until `run.until` is over.

@@ -36,6 +36,7 @@ from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.run.process import stop_if_asked
 from consort.runtime import NAME, Process, checked_name, private_folder, runtime_folder, socket_path
 from consort.source import cache_folder
+from consort.standstill import STANDSTILL_S, Standstill
 
 LOCK, STATE_FILE, MEMORY, GDB = "lock", "state.json", "memory", "gdb"
 # Of the files in a board's folder, sockets among them, the one with the longest name.
@@ -286,16 +287,24 @@ class Board:
             raise ValueError(f"{len(content)} bytes at {offset:#x} lie outside of the shared window")
         self._mapping[begin : begin + len(content)] = content
 
-    def release_beside_linux(self, seconds: float) -> str:
-        """Waits for Linux, puts the other cores' images into memory, has Linux release them; its version."""
+    def _processes(self) -> list[int]:
+        return [process.pid for process in (self.machine, *self.peers) if process is not None]
+
+    def release_beside_linux(self, seconds: float = STANDSTILL_S) -> str:
+        """Waits for Linux, puts the other cores' images into memory, has Linux release them; its version.
+
+        Given up when no console has had a word for so many seconds.
+        """
         block = self.control_blocks[CONTROL_BLOCKS - 1]
         block.order(0)
-        end = time.monotonic() + seconds
+        standstill = Standstill(seconds, self._processes)
         while block.state == State.SILENT:
             if (how := self.ended()) is not None:
                 raise SystemFails(f"board {self.name}: QEMU {how}; the consoles are under {self.logs}")
-            if time.monotonic() > end:
-                raise SystemFails(f"board {self.name}: Linux is not up after {seconds:g} s; see {self.logs}")
+            if standstill.over([file.stat().st_size for file in sorted(self.logs.iterdir())]):
+                raise SystemFails(
+                    f"board {self.name}: Linux is not up, and silent for {seconds:g} s; see {self.logs}"
+                )
             stop_if_asked()
             time.sleep(0.01)
         assert self._mapping is not None
@@ -337,19 +346,21 @@ class Board:
         cores = {core.place: core.name for core in self.spec.cores}
         return self.names.get(place) or cores.get(place) or f"control block {place}"
 
-    def wait(self, places: Sequence[int], seconds: float, watch: Callable[[], None] | None = None) -> None:
+    def wait(
+        self,
+        places: Sequence[int],
+        seconds: float = STANDSTILL_S,
+        watch: Callable[[], None] | None = None,
+    ) -> None:
         """Waits until the programs at these places are done; `SystemFails` says which is not, and why.
 
         Given up when none of them has reported progress for so many seconds, not when all takes long.
         """
-        seen: list[tuple[State, int]] = []
-        end = 0.0
+        standstill = Standstill(seconds, self._processes)
         while True:
-            now = [
-                (self.control_blocks[place].state, self.control_blocks[place].progress) for place in places
-            ]
-            if now != seen:
-                seen, end = now, time.monotonic() + seconds
+            still = standstill.over(
+                [(self.control_blocks[place].state, self.control_blocks[place].progress) for place in places]
+            )
             for place in places:
                 if self.control_blocks[place].state == State.FAILED:
                     raise SystemFails(
@@ -367,7 +378,7 @@ class Board:
                         f"board {self.name}: a process beside it ended with status {status};"
                         f" its words are under {self.logs}"
                     )
-            if time.monotonic() > end:
+            if still:
                 blocks = [(self._who(place), self.control_blocks[place]) for place in waiting]
                 state = ", ".join(f"{who} {d.state.name.lower()} at {d.progress}" for who, d in blocks)
                 raise SystemFails(

@@ -23,8 +23,7 @@ from consort.commands.options import root_option
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.progress import progress_bar
 from consort.runtime import NAME, checked_name
-
-PATIENCE_S = 60.0
+from consort.standstill import STANDSTILL_S, Standstill
 
 
 @click.group(
@@ -193,9 +192,10 @@ def down(board: str | None) -> None:
     found = session.named(board)
     folder = session.boards_folder() / found["name"]
     found["owner"].send(signal.SIGTERM)
-    end = time.monotonic() + PATIENCE_S
+    owner, machine = found["owner"], found["qemu"]
+    standstill = Standstill(STANDSTILL_S, lambda: (owner.pid, machine.pid))
     while folder.exists():
-        if time.monotonic() > end:
+        if standstill.over((owner.runs(), machine.runs())):
             raise SystemFails(f"{found['name']} does not end; its process is {found['owner'].pid}")
         time.sleep(0.02)
         session.sweep()

@@ -10,6 +10,7 @@ import click
 
 from consort.errors import BadInput, SystemFails
 from consort.run.live import ModeRequests, NoSuchRun, live_run
+from consort.standstill import Standstill
 
 # The recorder looks for requests every 20 ms where it gets a processor.
 _PATIENCE_S = 30.0
@@ -49,9 +50,9 @@ def command(run: str, mode: str, as_json: bool) -> None:
         raise NoSuchRun(f"the run {asked.id} has ended", "start it again") from None
     try:
         requests.ask(modes.index(mode))
-        until = time.monotonic() + _PATIENCE_S
+        standstill = Standstill(_PATIENCE_S, lambda: (asked.process.pid,))
         while not requests.taken():
-            if time.monotonic() > until or asked.again() is None:
+            if standstill.over(mode) or asked.again() is None:
                 raise SystemFails(f"the run {asked.id} ended or stands still: it did not take the request")
             time.sleep(_LOOK_S)
     finally:

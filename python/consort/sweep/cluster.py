@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from consort.errors import BadInput, ConsortError, EnvironmentLacks
 from consort.run.process import stop_if_asked
+from consort.standstill import Standstill, with_children
 from consort.sweep.batches import Batches
 from consort.sweep.cells import Cells
 from consort.sweep.run import Outcome, Writer
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
 
 # Tasks in flight for each worker: one that it does, and two that wait, so that it is never idle.
 IN_FLIGHT = 3
-# How long is waited for a scheduler, for its first worker, and after a connection was lost [s].
+# How long a scheduler, its first worker, or a lost connection may give no sign [s].
 PATIENCE = 60.0
 # A batch that was lost so often, each time with its worker, is what kills it.
 MOST_LOST = 5
 SETTINGS: dict[str, Any] = {
     "distributed.scheduler.allowed-failures": MOST_LOST,
     "distributed.comm.timeouts.connect": f"{PATIENCE:.0f}s",
+    # One that died is known by its connection. One without a sign of life is on a machine that is busy.
+    "distributed.scheduler.worker-ttl": None,
     # Tasks are in the order in which they are to be done.
     "distributed.scheduler.work-stealing": False,
     "distributed.worker.preload": ["consort.sweep.preload"],
@@ -105,7 +108,7 @@ def on_cluster(
             client.run(code)
         lost: dict[tuple[Cell, ...], int] = {}
         began = time.perf_counter()
-        alive = time.monotonic()
+        absence = Standstill(PATIENCE, with_children)
         more = True
         while more or pool.flying:
             stop_if_asked()
@@ -118,9 +121,9 @@ def on_cluster(
                 outcome.tasks += 1
             future = pool.next()
             if future is None:
-                alive = _look_after(client, alive)
+                _look_after(client, absence)
                 continue
-            alive = time.monotonic()
+            absence.moved()
             batch = pool.flying.pop(future, None)
             if batch is None:
                 continue
@@ -151,7 +154,12 @@ def _result(future: Any) -> Any | None:
     from distributed.comm.core import CommClosedError
 
     try:
-        return future.result(timeout=PATIENCE)
+        while True:
+            # What is computed is on its way, however slow that is; a loss is an exception of its own.
+            with suppress(TimeoutError):
+                return future.result(timeout=PATIENCE)
+            stop_if_asked()
+            _wait_for_connection(future.client)
     except OtherCode as error:
         raise EnvironmentLacks(
             f"a worker has other code than this client: {error}",
@@ -159,38 +167,38 @@ def _result(future: Any) -> Any | None:
         ) from None
     except ModuleNotFoundError as error:
         raise EnvironmentLacks(f"a worker lacks {error.name}", "install Consort on all workers") from None
-    except (CancelledError, KilledWorker, CommClosedError, TimeoutError):
+    except (CancelledError, KilledWorker, CommClosedError):
         return None
 
 
-def _look_after(client: Any, alive: float) -> float:
-    """Sees to it that there is somebody who works; returns when that was seen last."""
+def _look_after(client: Any, absence: Standstill) -> None:
+    """Sees to it that there is somebody who works."""
     _wait_for_connection(client)
     with suppress(OSError, TimeoutError):
         if client.scheduler_info(n_workers=1)["workers"]:
-            return time.monotonic()
-    if time.monotonic() - alive > PATIENCE:
+            absence.moved()
+            return
+    if absence.over("no worker"):
         raise EnvironmentLacks(f"there has been no worker for {PATIENCE:.0f} s", f"start workers; {AGAIN}")
-    return alive
 
 
 def _wait_for_connection(client: Any) -> None:
     """Dask's client connects again by itself; it gives up with the status `closed`."""
-    until = time.monotonic() + PATIENCE
+    silence = Standstill(PATIENCE, with_children)
     while client.status != "running":
-        if client.status == "closed" or time.monotonic() > until:
+        if client.status == "closed" or silence.over(client.status):
             raise EnvironmentLacks("the connection to the scheduler is lost", f"start it again; {AGAIN}")
         time.sleep(0.1)
 
 
 def _threads(client: Any) -> int:
     """How many tasks all workers do at a time; waits for the first of them."""
-    until = time.monotonic() + PATIENCE
+    absence = Standstill(PATIENCE, with_children)
     while True:
         count = sum(client.nthreads().values())
         if count:
             return int(count)
-        if time.monotonic() > until:
+        if absence.over(count):
             raise EnvironmentLacks("the scheduler has no workers", "start some: dask worker ADDRESS")
         time.sleep(0.2)
 
@@ -208,7 +216,7 @@ def _client(workers: int | None, scheduler: str | LocalCluster | None) -> Iterat
             if isinstance(scheduler, str):
                 _check_address(scheduler)
             try:
-                client = connect(scheduler, timeout=PATIENCE / 4, set_as_default=False)
+                client = connect(scheduler, timeout=PATIENCE, set_as_default=False)
             except TypeError as error:
                 # What Dask raises where its configuration names no certificates.
                 raise EnvironmentLacks(

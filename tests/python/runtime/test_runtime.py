@@ -162,7 +162,7 @@ def test_down_ends_no_process_that_has_only_the_number(
     folder = session.boards_folder() / "mps2"
     folder.mkdir(mode=0o700)
     monkeypatch.setattr(session, "owned", lambda _: True)
-    monkeypatch.setattr(board, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(board, "STANDSTILL_S", 0.1)
     started = Process.of(sleeper.pid).started
     (folder / session.STATE_FILE).write_text(json.dumps(board_state(folder, sleeper.pid, started + 1)))
     found = session.named("mps2")

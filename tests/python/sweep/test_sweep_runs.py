@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import distributed
 import pyarrow.parquet as pq
@@ -19,6 +20,7 @@ from consort.sweep.load import load_sweep
 from consort.sweep.run import run
 from consort.sweep.store import open_store
 from consort.sweep.work import OtherCode, code, run_cells
+from effort import PATIENCE
 from sweep_support import CONSORT, Proxy, children, dask_cluster, until
 
 # Its first cells are written long before the last ones are computed.
@@ -146,6 +148,29 @@ def test_no_scheduler_at_the_address(cells, small, consort, tmp_path, monkeypatc
     assert both.returncode == 2
 
 
+class SlowFuture:
+    """A result that is there, and takes longer than any limit to come."""
+
+    def __init__(self, waits: int, *, lost: bool) -> None:
+        self.waits = waits
+        self.lost = lost
+        self.client = SimpleNamespace(status="running")
+
+    def result(self, timeout: float) -> str:
+        if self.waits:
+            self.waits -= 1
+            raise TimeoutError
+        if self.lost:
+            raise distributed.CancelledError("its worker died")
+        return "rows"
+
+
+def test_a_result_that_comes_slowly_is_not_lost():
+    """A loss counts against the cells: five times, and they are said to kill their workers."""
+    assert cluster._result(SlowFuture(20, lost=False)) == "rows"
+    assert cluster._result(SlowFuture(20, lost=True)) is None
+
+
 class TestInterrupted:
     """Real processes, ended in the middle; then the same command once more."""
 
@@ -178,7 +203,7 @@ class TestInterrupted:
 
     def finish(self, long: Path, *more: str) -> bytes:
         done = self.begin(long, *more)
-        _, err = done.communicate(timeout=300)
+        _, err = done.communicate(timeout=PATIENCE)
         assert done.returncode == 0, err
         return (long.parent / "out" / "result.parquet").read_bytes()
 
@@ -199,7 +224,7 @@ class TestInterrupted:
         first = self.begin(long)
         until(lambda: self.began(long), "the first cells")
         os.killpg(first.pid, number) if number == signal.SIGINT else first.send_signal(number)
-        _, err = first.communicate(timeout=300)
+        _, err = first.communicate(timeout=PATIENCE)
         assert first.returncode == status and "Traceback" not in err, err
         cells = [len(pq.read_table(f)) for f in (long.parent / "out" / "cells").glob("*.parquet")]
         assert sum(cells) > 0
@@ -211,7 +236,7 @@ class TestInterrupted:
         until(lambda: self.began(long), "the first cells")
         for pid in children(first.pid):
             os.kill(pid, signal.SIGKILL)
-        _, err = first.communicate(timeout=300)
+        _, err = first.communicate(timeout=PATIENCE)
         assert first.returncode == 0, err
         assert (long.parent / "out" / "result.parquet").read_bytes() == undisturbed
 
@@ -220,7 +245,7 @@ class TestInterrupted:
         """Dask gives up then; the client starts its workers once more."""
         first = self.begin(long)
         os.kill(until(lambda: children(first.pid), "a worker process")[0], signal.SIGKILL)
-        _, err = first.communicate(timeout=300)
+        _, err = first.communicate(timeout=PATIENCE)
         assert first.returncode == 0, err
         assert (long.parent / "out" / "result.parquet").read_bytes() == undisturbed
 
@@ -231,7 +256,7 @@ class TestInterrupted:
             first = self.begin(long, "--scheduler", proxy.address)
             until(lambda: self.began(long), "the first cells")
             proxy.cut()
-            _, err = first.communicate(timeout=300)
+            _, err = first.communicate(timeout=PATIENCE)
             proxy.close()
         assert first.returncode == 0, err
         assert (long.parent / "out" / "result.parquet").read_bytes() == undisturbed
