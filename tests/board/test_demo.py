@@ -10,6 +10,7 @@ import pytest
 from board_support import CONSORT, ROOT, board, board_with_linux
 from consort.board.boards import board_names
 from consort.board.demo import parts
+from effort import PATIENCE
 
 
 def test_each_emulated_system_of_an_example_is_one_part_of_the_demo() -> None:
@@ -32,7 +33,7 @@ def test_demo_prints_one_table_and_writes_one_report(tmp_path: Path) -> None:
         board(name)
     board_with_linux("versal")
     line = [str(CONSORT), "board", "demo", "--jobs", "200", "--messages", "1000", "--root", str(tmp_path)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=900)
+    done = subprocess.run(line, capture_output=True, text=True, timeout=3 * PATIENCE)
     assert done.returncode == 0, done.stderr
     assert "all held" in done.stdout and "PREEMPT_RT" in done.stdout
     assert all(f"drive on {name}: " in done.stdout for name in board_names())

@@ -11,15 +11,14 @@ from consort.board import check
 from consort.board.image import build_image
 from consort.board.session import Board
 from consort.progress import silent
-
-PATIENCE_S = 120
+from effort import PATIENCE
 
 
 def check_value(name: str, core: str) -> list[int]:
     spec = board(name)
     image = build_image(spec.core(core), ROOT / "tests/board/tasks/arithmetic.cpp")
     with Board(spec, {core: image}, orders={0: (1, ())}, counted=True) as up:
-        up.wait([0], PATIENCE_S)
+        up.wait([0], PATIENCE)
         return up.control_blocks[0].results[:2]
 
 

@@ -15,6 +15,7 @@ from consort.board.image import loaded_parts
 from consort.model import load_system
 from consort.record import RawRun
 from consort.run.options import Options, duration_of
+from effort import PATIENCE
 
 MESSAGES = 300
 
@@ -32,7 +33,7 @@ def test_linux_and_the_r5f_exchange_messages() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("who", [("r5f", "a72-linux"), ("a72-linux", "x86-64")], ids="-".join)
 def test_a_million_messages_with_linux(who: tuple[str, str]) -> None:
-    (found,) = exchange(board("versal"), [pair(*who)], 1_000_000, seconds=120)
+    (found,) = exchange(board("versal"), [pair(*who)], 1_000_000, seconds=PATIENCE)
     assert found.messages == 1_000_000
 
 
@@ -45,7 +46,7 @@ def test_linux_the_r5f_and_x86_at_once() -> None:
 def test_servo_with_its_worker_on_linux(tmp_path: Path) -> None:
     options = Options(target="board", iterations=200, rt_linux=True)
     run = prepare_board(load_system(ROOT / "examples/servo/versal.yaml"), lambda *_: None, options)
-    record_raw(run, tmp_path, duration_of(run.plan, options), counted=False, seconds=60)
+    record_raw(run, tmp_path, duration_of(run.plan, options), counted=False, seconds=PATIENCE)
     jobs = RawRun.load(tmp_path).tables["jobs"].rows
     # Computed by the worker, equal to the golden outputs to the bit.
     assert len(jobs) == 200 and not jobs["status"].any() and (jobs["received"] > 0).all()

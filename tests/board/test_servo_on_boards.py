@@ -18,6 +18,7 @@ from consort.judge import judge
 from consort.model import load_system
 from consort.record import RawRun
 from consort.run.options import Options, duration_of
+from effort import PATIENCE
 from ruamel.yaml import YAML
 
 SERVO = ROOT / "examples" / "servo"
@@ -65,7 +66,9 @@ def description(
 
 def raw(run: BoardRun, folder: Path, jobs: int = JOBS, *, counted: bool) -> RawRun:
     folder.mkdir()
-    record_raw(run, folder, duration_of(run.plan, Options(iterations=jobs)), counted=counted, seconds=60)
+    record_raw(
+        run, folder, duration_of(run.plan, Options(iterations=jobs)), counted=counted, seconds=PATIENCE
+    )
     return RawRun.load(folder)
 
 

@@ -58,8 +58,8 @@ def same(first: RawRun, second: RawRun) -> None:
 
 @contextmanager
 def disturbed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Random delays wherever the token is handed on, and the processes beside the board stopped at random."""
-    chance = random.Random()
+    """Drawn delays where the token is handed on, and processes beside the board stopped now and then."""
+    chance = random.Random(62)
     over = threading.Event()
     stopping: list[threading.Thread] = []
 

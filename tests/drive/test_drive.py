@@ -20,6 +20,7 @@ from consort.analysis.system import analyze_system
 from consort.model import load_system
 from consort.plan import TARGETS, problems_of
 from consort.record.status import STATUS
+from effort import PATIENCE
 
 pytestmark = pytest.mark.realtime
 
@@ -171,7 +172,7 @@ def test_the_arm_moves_the_same_way_wherever_the_controller_is_computed(tmp_path
         ],
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=PATIENCE,
     )
     assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)
@@ -212,7 +213,7 @@ def test_all_of_it_runs_stretched_and_every_output_is_right(tmp_path: Path) -> N
         ],
         capture_output=True,
         text=True,
-        timeout=400,
+        timeout=PATIENCE,
     )
     assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)

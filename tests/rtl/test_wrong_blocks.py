@@ -17,6 +17,7 @@ import pytest
 from bounds_of_faults import DECERR, SLVERR, ended_in_time, refused_at_once
 from consort.remote import build
 from consort.remote.run import harness
+from effort import PATIENCE
 
 # A simulation of its own, and each wrong block another run: minutes in all.
 pytestmark = pytest.mark.slow
@@ -322,7 +323,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tried(program: Path, folder: Path, number: int, does: tuple[str, ...]) -> tuple[dict[str, Any], str]:
     """What it counted where it came to its end, and all that it said."""
     (folder / "chosen").write_text(str(number))
-    result = subprocess.run([str(program), *does], cwd=folder, capture_output=True, text=True, timeout=600)
+    result = subprocess.run(
+        [str(program), *does], cwd=folder, capture_output=True, text=True, timeout=PATIENCE
+    )
     return json.loads(result.stdout) if result.returncode == 0 else {}, result.stdout + result.stderr
 
 

@@ -15,6 +15,7 @@ from consort.analysis.coq import check
 from consort.analysis.uniprocessor import fixed_priority
 from consort.analysis.unitask import UniTask
 from consort.errors import SystemFails
+from effort import PATIENCE
 from test_rta import AVIONICS, PUBLISHED, make
 
 CONSORT = Path(sys.executable).with_name("consort")
@@ -80,7 +81,9 @@ def analyze(
     (folder / "system.yaml").write_text(text)
     command = [str(CONSORT), "analyze", "system.yaml", "--no-advice", "--certificate", "bounds.v", *options]
     environment = {"PATH": path, "HOME": str(folder)} if path is not None else None
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, timeout=300)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, env=environment, timeout=PATIENCE
+    )
 
 
 def test_without_coq_the_file_is_written_and_the_status_is_3(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from consort.cli import COMMANDS, LEAST, LEAST_FOR_TABLES, TABLES, lacks_memory
+from effort import PATIENCE
 
 CONSORT = Path(sys.executable).with_name("consort")
 SERVO = Path(__file__).parents[3] / "examples" / "servo" / "system.yaml"
@@ -20,7 +21,7 @@ def limited(mib: int, *arguments: str) -> subprocess.CompletedProcess[str]:
         resource.setrlimit(resource.RLIMIT_AS, (mib << 20, mib << 20))
 
     return subprocess.run(
-        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=300, preexec_fn=limit
+        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limit
     )
 
 

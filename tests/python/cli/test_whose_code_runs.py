@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from effort import PATIENCE
 
 CONSORT = Path(sys.executable).with_name("consort")
 COMPILERS = ("g++", "c++", "clang++", "cc", "gcc")
@@ -61,7 +62,12 @@ def consort(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PATH": f"{folder / 'tools'}:{os.environ['PATH']}"}
     environment |= {"CONSORT_CACHE": str(folder / "cache"), "CXX": str(folder / "tools" / "g++")}
     return subprocess.run(
-        [str(CONSORT), *arguments], capture_output=True, text=True, timeout=300, cwd=folder, env=environment
+        [str(CONSORT), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=folder,
+        env=environment,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from consort_bench import edge
 from consort_bench.published import experiment_folder, read_published
+from effort import PATIENCE
 
 
 def row(processor: str, arithmetic: str, communication: str, time: float) -> dict[str, Any]:
@@ -75,7 +76,9 @@ def test_experiment_runs(figure: str, tmp_path: Path) -> None:
         if shutil.which(tool) is None:
             pytest.skip(f"no {tool}")
     line = [str(Path(sys.executable).with_name("consort")), "bench", figure, "--quick", "--json"]
-    done = subprocess.run([*line, "--root", str(tmp_path)], capture_output=True, text=True, timeout=900)
+    done = subprocess.run(
+        [*line, "--root", str(tmp_path)], capture_output=True, text=True, timeout=3 * PATIENCE
+    )
     found = json.loads(done.stdout)
     goals = {g["name"]: g for g in found["goals"]}
     assert done.returncode == (0 if all(g["met"] for g in goals.values()) else 1), done.stderr

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from consort.record import RawRun
+from effort import PATIENCE
 
 Run = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
 SIZES = (0, 1, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -110,7 +111,16 @@ def test_a_time_limit_ends_both_processes(run_program: Run) -> None:
 
 
 def test_both_processes_end_with_who_started_them(programs: dict[str, Path], tmp_path: Path) -> None:
-    arguments = ["--raw", str(tmp_path), "--iterations", "20000000", "--sizes", "0", "--seconds", "20"]
+    arguments = [
+        "--raw",
+        str(tmp_path),
+        "--iterations",
+        "20000000",
+        "--sizes",
+        "0",
+        "--seconds",
+        str(2 * PATIENCE),
+    ]
     # A shell starts the program and waits; killed, it can tell nobody.
     script = '"$0" "$@" --parent $$ & echo $!; wait'
     shell = subprocess.Popen(
@@ -122,7 +132,7 @@ def test_both_processes_end_with_who_started_them(programs: dict[str, Path], tmp
     assert not _has_ended(pid)
     shell.kill()
     shell.wait()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while not _has_ended(pid):
         assert time.monotonic() < deadline, "the program outlived who started it"
         time.sleep(0.02)

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from effort import PATIENCE
+
 FILES = {
     "proc/version": "Linux version 6.18.0 #1 SMP PREEMPT_RT",
     "proc/sys/kernel/random/boot_id": "0f0f",
@@ -43,7 +45,7 @@ def values(root: Path) -> dict[str, str]:
 
 def until(condition: Callable[[], bool]) -> bool:
     """Waits for what another process does; the time limit only ends a test that has failed."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
             return False

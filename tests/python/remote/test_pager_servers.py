@@ -30,6 +30,19 @@ for turn in range(2):
         os.kill(int(os.environ["VICTIM"]), signal.SIGKILL)
     assert all(block[at] == (at >> 12) + turn & 255 for at in range(0, len(block), 4096))
 """
+# Goes on when a page is there of a range that userfaultfd serves ("um").
+PREFETCHED = """
+def prefetched():
+    pages = 0
+    for line in open("/proc/self/smaps"):
+        if line.startswith("Rss:"):
+            pages = int(line.split()[1])
+        elif line.startswith("VmFlags:") and " um" in line and pages:
+            return True
+    return False
+while not prefetched():
+    pass
+"""
 
 
 class Servers:
@@ -137,7 +150,7 @@ def test_a_working_set(servers: Servers, tmp_path: Path) -> None:
         str(file),
         "--report",
         str(report),
-        program=f"import time; time.sleep(1)\n{program}",
+        program=PREFETCHED + program,
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(report.read_text())["segments"][0]["prefetched"] > 0

@@ -94,7 +94,7 @@ def test_a_state_that_is_larger_than_its_cache(tmp_path: Path) -> None:
     assert beside_time(found.verdict.reasons) == []
     faults, waits = values(found, "remote-faults"), values(found, "remote-waits")
     # Nearly each job has two places of its own, and what was touched first went home before it came again.
-    assert len(faults) == len(waits) > JOBS // 2
+    assert len(faults) == len(waits) > found.jobs("map").size // 2
     assert set(faults.tolist()) <= {1, 2, 3, 4} and waits.min() > 0
     (check,) = said(found)
     assert check.holds and "of 4 faults on its remote state in a job" in check.text
@@ -115,7 +115,7 @@ def test_a_server_that_is_given(tmp_path: Path, server: tuple[subprocess.Popen[s
     far = parse_servers([f"far={where},key={key}"])
     found = ran(described(tmp_path / "system"), "local-off", remote=far)
     assert beside_time(found.verdict.reasons) == []
-    assert len(values(found, "remote-faults")) > JOBS // 2
+    assert len(values(found, "remote-faults")) > found.jobs("map").size // 2
 
 
 def test_an_analysis_without_the_figures_has_no_bound(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_what_is_not_above_the_threshold_waits(tmp_path: Path, target: str) -> N
     run = {"iterations": 75, "interference": [], "seed": 1}
     file = write(tmp_path / "system", {"tasks": tasks, "run": run})
     found = ran(file, "local-off", **({"target": target} if target == "virtual" else {}))
-    assert len(found.jobs("low")) >= 10
+    assert found.jobs("low").size
     # Where the machine refuses SCHED_FIFO, no priority of a thread means anything.
     if target == "virtual" or policies_of(found) == {"SCHED_FIFO"}:
         assert inside(found, "high") > 0

@@ -175,7 +175,7 @@ def test_of_a_hundred_thousand_systems(tmp_path):
     program = linked(compile_all(COMPARED + EXECUTED, ROOT, tmp_path, "-O2"), tmp_path)
     # Others than `make test` has.
     ended = subprocess.run(
-        [program, "100000", "1000000"], capture_output=True, text=True, timeout=3000, check=False
+        [program, "100000", "1000000"], capture_output=True, text=True, timeout=10 * PATIENCE, check=False
     )
     assert ended.returncode == 0, ended.stdout
     assert re.match(r"100000 systems, 0 differences", ended.stdout)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from consort.builds import UNUSED_S, digest, kept, sweep
 from consort.errors import BadInput, EnvironmentLacks
+from effort import PATIENCE
 from filelock import FileLock
 
 
@@ -52,12 +53,12 @@ def test_several_wait_for_the_one_that_builds(tmp_path: Path) -> None:
             file.write("first half, ")
             file.flush()
             begun.set()
-            assert go_on.wait(60)
+            assert go_on.wait(PATIENCE)
             file.write("second half")
 
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(kept, "programs", "key", "p", make, root=tmp_path) for _ in range(8)]
-        assert begun.wait(60)
+        assert begun.wait(PATIENCE)
         assert not (tmp_path / "programs" / "key" / "p").exists()
         go_on.set()
         assert {f.result().read_text(encoding="utf-8") for f in asked} == {"first half, second half"}

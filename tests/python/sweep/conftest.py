@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from effort import PATIENCE
 from sweep_support import CONSORT, SMALL
 
 
@@ -19,7 +20,7 @@ def small(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def consort(tmp_path: Path):
-    def call(*arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: object, timeout: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [CONSORT, *map(str, arguments)],
             capture_output=True,
