@@ -18,7 +18,6 @@ from typing import Any
 
 from consort.errors import EnvironmentLacks
 from consort.progress import Progress
-from consort.record.raw import MANIFEST
 
 # What the machine, not Consort and not the user's description, is to blame for.
 LACKING = {
@@ -93,6 +92,8 @@ def execute(
 
 def add_note(raw: Path, note: str) -> None:
     """Adds a note to a finished recording, beside those of the program itself."""
+    from consort.record.raw import MANIFEST
+
     manifest = json.loads((raw / MANIFEST).read_text(encoding="utf-8"))
     manifest["realtime"].setdefault("notes", []).append(note)
     (raw / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
