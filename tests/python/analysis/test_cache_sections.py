@@ -110,7 +110,8 @@ def test_the_simulator_never_exceeds_the_bound_on_many_systems() -> None:
 
 @pytest.mark.parametrize("how", ["unions", "multisets"])
 def test_what_a_blocking_job_loads_again_counts(how: str) -> None:
-    assert any(attack(seed, how=how, blind=True)[2] for seed in range(10_000))
+    # The first of ten thousand systems that shows it is this one.
+    assert any(attack(seed, how=how, blind=True)[2] for seed in range(4_988, 10_000))
 
 
 def test_what_was_not_loaded_again_is_not_lost_twice() -> None:

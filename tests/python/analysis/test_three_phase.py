@@ -131,7 +131,7 @@ class TestExact:
         """Periods as short as the corrected bound allows on the grid: every sporadic pattern of every one."""
         rng = np.random.default_rng(11)
         explored, closest = 0, 0.0
-        while explored < 1000:
+        while explored < examples(1000):
             cores, n = int(rng.integers(1, 5)), int(rng.integers(2, 5))
             far = 1 << 30
             tasks = [(int(c), far, far) for c in np.ceil(np.exp(rng.uniform(0, 3, n)))]
@@ -159,8 +159,9 @@ class TestSoundness:
 
     @pytest.mark.parametrize("method", ["corrected", "round-robin"])
     def test_no_schedule_above_the_bound(self, method):
-        found = _engine.spm_campaign(method, 20_000, seed=20, threads=2)
-        assert found["sets"] > 19_000
+        sets = examples(20_000)
+        found = _engine.spm_campaign(method, sets, seed=20, threads=2)
+        assert found["sets"] > 0.95 * sets
         assert found["violated_sets"] == 0, found["example"]
         assert found["largest_ratio"] > 0.99, "the search is too weak to say anything"
 
@@ -216,8 +217,8 @@ class TestSoundness:
     )
     def test_every_lowered_lemma_is_refuted(self, lemmas):
         assert any(
-            _engine.spm_campaign("corrected", 3_000, seed, threads=2, lemmas=lemmas)["violated_sets"]
-            for seed in range(1, 20)
+            _engine.spm_campaign("corrected", 300, seed, threads=2, lemmas=lemmas)["violated_sets"]
+            for seed in range(1, 191)
         )
 
     def test_last_in_first_out_unloading_is_refuted(self):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from consort import _engine
 from consort.analysis.three_phase import DmaShare, ThreePhaseTask, bound_core
+from effort import examples
 
 SLOT = 10
 METHODS = ("corrected", "round-robin")
@@ -16,18 +17,21 @@ METHODS = ("corrected", "round-robin")
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_schedule_above_the_bound(method: str) -> None:
-    found = _engine.spm_campaign(method, 5_000, seed=20, threads=2, jitter=True)
-    assert found["sets"] > 4_900
+    sets = examples(5_000)
+    found = _engine.spm_campaign(method, sets, seed=20, threads=2, jitter=True)
+    assert found["sets"] > 0.98 * sets
     assert found["violated_sets"] == 0, found["example"]
     assert found["largest_ratio"] > 0.98, "the search is too weak to say anything"
 
 
-@pytest.mark.parametrize("left_out", ["window_jitter", "own_jitter", "start_jitter"])
-def test_each_place_of_the_jitter_is_needed(left_out: str) -> None:
+@pytest.mark.parametrize(
+    ("left_out", "sets"), [("window_jitter", 500), ("own_jitter", 500), ("start_jitter", 5_000)]
+)
+def test_each_place_of_the_jitter_is_needed(left_out: str, sets: int) -> None:
     """In the window of the tasks above, of the job itself, and in when a task in flight may have started."""
     assert any(
         _engine.spm_campaign(
-            "corrected", 5_000, seed, 2, 1, 2, restarts=5, steps=200, lemmas={left_out: 0}, jitter=True
+            "corrected", sets, seed, 2, 1, 2, restarts=5, steps=200, lemmas={left_out: 0}, jitter=True
         )["violated_sets"]
         for seed in range(1, 20)
     )
