@@ -7,6 +7,7 @@ A program is kept under the hash of everything that it is made of, so a second r
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -67,12 +68,27 @@ def build_program(
 
 def build_unit(unit: Path, flags: tuple[str, ...], name: str, system: System) -> Path:
     """The object of one of Consort's own translation units, built if it is not cached."""
-    key, command = _key(unit, flags, system, [])
+    key, command = _key_of_own(unit, flags, system)
 
     def make(target: Path, scratch: Path) -> None:
         _built(compiled([*command, "-c", str(unit), "-o", str(target)], scratch), unit, system)
 
     return kept("programs", f"{name}-{key}", f"{name}.o", make)
+
+
+# The keys of Consort's own units in this process: each run needs them, and to see their text takes as
+# long as to see the application's.
+_own_keys: dict[tuple[Any, ...], tuple[str, list[str]]] = {}
+
+
+def _key_of_own(unit: Path, flags: tuple[str, ...], system: System) -> tuple[str, list[str]]:
+    """As `_key`, of a unit whose text changes only with a file of Consort's own."""
+    folders = (*include_folders(), unit.parent)
+    files = frozenset((f, f.stat().st_mtime_ns) for folder in folders for f in folder.rglob("*.?pp"))
+    known = (unit, flags, compiler(), *map(os.environ.get, ("CPATH", "CPLUS_INCLUDE_PATH")), files)
+    if known not in _own_keys:
+        _own_keys[known] = _key(unit, flags, system, [])
+    return _own_keys[known]
 
 
 def _key(unit: Path, flags: tuple[str, ...], system: System, also: list[str]) -> tuple[str, list[str]]:

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from consort import toolchain
 from consort.errors import EnvironmentLacks
+from consort.model import system_from_data
+from consort.run import build
+from consort.toolchain import FLAGS
 
 
 @pytest.fixture
@@ -65,3 +68,25 @@ def test_absent_compiler_is_named(tree: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(EnvironmentLacks, match="no-such-compiler"):
         built()
+
+
+def test_a_unit_of_the_executive_is_looked_at_again_when_a_header_changes(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "ports/virtual/include").mkdir(parents=True)
+    (tree / "ports/linux/src").mkdir()
+    unit = tree / "ports/linux/src/answers.cpp"
+    unit.write_text('#include "answer.hpp"\nint answers() { return answer; }\n')
+    looked = []
+    look = build._key
+    monkeypatch.setattr(build, "_key", lambda *unit: looked.append(1) or look(*unit))
+    task = {"period": "10ms", "wcet": "1ms", "on": "master-0"}
+    system = system_from_data({"consort": 1, "platform": "linux-host", "tasks": {"t": task}})
+
+    def key() -> str:
+        return build._key_of_own(unit, FLAGS, system)[0]
+
+    first = key()
+    assert key() == first and len(looked) == 1, "the text is seen once"
+    (tree / "include/answer.hpp").write_text("constexpr int answer = 2;\n")
+    assert key() != first and len(looked) == 2
