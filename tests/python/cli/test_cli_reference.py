@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import pytest
 from consort.cli import cli
+from loops import for_each
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
 
@@ -47,7 +47,7 @@ def test_every_command_has_its_section_and_no_other_has() -> None:
     assert set(SECTIONS) == set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@for_each("name", sorted(COMMANDS))
 def test_options_that_are_named_exist(name: str) -> None:
     known = {"--help"}
     for parameter in COMMANDS[name].params:
