@@ -170,6 +170,7 @@ struct Watched {
         int count = 0;
         consort::app::RingReader reader(*ring);
         reader.drain([&](const consort::app::RecordHead&, const std::byte* body) {
+            before_last = last;
             std::memcpy(&last, body, sizeof last);
             ++count;
         });
@@ -181,6 +182,7 @@ struct Watched {
     void* memory = nullptr;
     consort::app::RingMemory* ring = nullptr;
     Event last{};
+    Event before_last{};
 };
 
 }  // namespace
@@ -196,23 +198,50 @@ TEST(ThreadWatch, RecordsAJobThatWasInterrupted) {
     ThreadWatch watch(writer, 3);
     bool quiet = false;
     for (int attempt = 0; attempt < 1000 && !quiet; ++attempt) {
-        watch.job_begins();
+        watch.job_begins(Clock::now());
         watch.job_ended(7, Clock::now());
         quiet = watched.drained() == 0;
     }
     EXPECT_TRUE(quiet);
-    watch.job_begins();
+    watch.job_begins(Clock::now());
     const std::uint64_t since = Clock::now();
     const std::uint64_t give_up = since + Clock::from_ns(5'000'000'000U);
     while (!InterruptMark::hit() && Clock::now() < give_up) {
     }
     watch.job_ended(7, since);
-    ASSERT_GE(watched.drained(), 1);
-    EXPECT_EQ(watched.last.kind, Event::disturbed);
-    EXPECT_EQ(watched.last.task, 7);
-    EXPECT_EQ(watched.last.core, 3);
-    EXPECT_TRUE(watched.last.cause == Event::interrupted || watched.last.cause == Event::stopped);
-    EXPECT_LE(watched.last.value, Clock::now() - since);
+    ASSERT_EQ(watched.drained(), 2);
+    EXPECT_EQ(watched.last.kind, Event::executed);
+    EXPECT_EQ(watched.before_last.kind, Event::disturbed);
+    EXPECT_EQ(watched.before_last.task, 7);
+    EXPECT_EQ(watched.before_last.core, 3);
+    EXPECT_TRUE(watched.before_last.cause == Event::interrupted ||
+                watched.before_last.cause == Event::stopped);
+    EXPECT_LE(watched.before_last.value, Clock::now() - since);
+}
+
+// CPU time of a job: what it executed, and not what it slept.
+TEST(ThreadWatch, SaysWhatAnInterruptedJobExecuted) {
+    Watched watched;
+    consort::app::RingWriter writer(*watched.ring);
+    ThreadWatch watch(writer, 3);
+    const std::uint64_t before = Clock::now();
+    watch.slept();
+    const std::uint64_t since = Clock::now();
+    watch.job_begins(since);
+    const std::uint64_t used = consort::linux_port::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const std::uint64_t begun = Clock::now();
+    timespec time{0, 30'000'000};
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
+    while (consort::linux_port::clock_ns(CLOCK_THREAD_CPUTIME_ID) - used < 5'000'000U ||
+           (InterruptMark::available && !InterruptMark::hit())) {
+    }
+    watch.job_ended(7, since);
+    const std::uint64_t lasted = Clock::now() - since;
+    ASSERT_EQ(watched.drained(), 2);
+    EXPECT_EQ(watched.last.kind, Event::executed);
+    EXPECT_EQ(watched.last.time, watched.before_last.time);
+    EXPECT_LE(watched.last.value + Clock::from_ns(29'000'000), lasted);
+    EXPECT_GE(watched.last.value + (begun - before), Clock::from_ns(4'900'000));
 }
 
 TEST(ThreadWatch, NamesALateWakeUp) {

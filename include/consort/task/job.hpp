@@ -108,6 +108,9 @@ struct Event {
         // A link's engine died, or gave no sign of life and was ended. Value: the link; cause: 1 where it was
         // ended. It is started again.
         link_died = 30,
+        // Beside `disturbed` of a job, at the same instant. Value: the CPU time that its thread used from the
+        // job's beginning to its end, at least [ticks].
+        executed = 31,
     };
     // Of `disturbed`: what is known of why the thread did not run.
     enum Cause : std::uint16_t {

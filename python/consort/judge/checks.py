@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from consort.judge.bounds import Bounds
 from consort.judge.disturbance import Disturbances, merged, touched
+from consort.judge.executed import Executed
 from consort.judge.rows import alone
 from consort.judge.samples import Samples
 from consort.judge.verdict import Check, Row
@@ -32,8 +33,11 @@ _OUTCOMES = ("moved", "out of a window", "malformed", "the DMA failed", "timed o
 _LOST = ("records_lost", "operations_lost", "events_lost")
 
 
-def executions(samples: Samples, limits: Bounds, found: Disturbances) -> list[Check]:
-    """No undisturbed job may execute longer than the WCET that its bound rests on."""
+def executions(samples: Samples, limits: Bounds, found: Disturbances, interrupted: Executed) -> list[Check]:
+    """No job may execute longer than the WCET that its bound rests on.
+
+    Of one that was interrupted what it executed at least counts; less than the WCET says nothing.
+    """
     checks = []
     for place, facts in enumerate(samples.system.tasks):
         wcet = limits.wcets.get(facts.name)
@@ -42,7 +46,9 @@ def executions(samples: Samples, limits: Bounds, found: Disturbances) -> list[Ch
             continue
         rows = samples.rows_of(place)
         ns = samples.ns(samples.jobs["compute"][rows].astype(np.int64))
-        counted = alone(samples, place) & ~found.disturbed[rows] & (ns > 0)
+        least = interrupted.least[rows]
+        ns = np.where(least > 0, least, ns)
+        counted = (alone(samples, place) & ~found.disturbed[rows] & (ns > 0)) | (least > 0)
         over = counted & (ns > allowed * (1 + 1e-9))
         if not counted.any():
             continue
@@ -53,6 +59,8 @@ def executions(samples: Samples, limits: Bounds, found: Disturbances) -> list[Ch
                 f" {number(int(over.sum()))} of {number(int(counted.sum()))} undisturbed jobs, first in job"
                 f" {int(samples.jobs['seq'][rows[over]][0])}; longest {longest} µs"
             )
+            if (least > 0).any():
+                text += ", without what interrupts can have taken"
         else:
             text = (
                 f"{facts.name} executed for at most {longest} µs of its WCET of {microseconds(allowed)} µs in"

@@ -177,7 +177,7 @@ class _Spans:
             (remote & whole, self.returned, self.answered),
         ):
             since, until = since[rows], until[rows]
-            free = until - since - (_covered(*busy, until) - _covered(*busy, since))
+            free = until - since - (covered(*busy, until) - covered(*busy, since))
             late = free > self.allowed[rows]
             waits.append((since[late], until[late]))
         return _joined(*waits)
@@ -251,7 +251,7 @@ def _late_wake_ups(jobs: NDArray[np.void], system: Described, spans: _Spans) -> 
             continue
         begin, end = merged(spans.start[mine], np.maximum(spans.finish[mine], spans.start[mine]))
         waited = spans.start[mine] - spans.due[mine]
-        busy = _covered(begin, end, spans.start[mine]) - _covered(begin, end, spans.due[mine])
+        busy = covered(begin, end, spans.start[mine]) - covered(begin, end, spans.due[mine])
         late[mine] = np.where(waited - busy > spans.allowed[mine], waited - busy, 0)
     return late
 
@@ -272,7 +272,7 @@ def _joined(*intervals: tuple[Ticks, Ticks]) -> tuple[Ticks, Ticks]:
     return np.concatenate([i[0] for i in intervals]), np.concatenate([i[1] for i in intervals])
 
 
-def _covered(begin: Ticks, end: Ticks, at: Ticks) -> Ticks:
+def covered(begin: Ticks, end: Ticks, at: Ticks) -> Ticks:
     """How much of the time before each instant the (merged) intervals cover."""
     total = np.append(0, np.cumsum(end - begin))
     before = np.searchsorted(begin, at, side="right")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from consort.judge import rows as figures
 from consort.judge import words
 from consort.judge.bounds import Bounds
 from consort.judge.disturbance import Disturbances, disturbances
+from consort.judge.executed import Executed, executed
 from consort.judge.outputs import Expected, WrongOutput, compare
 from consort.judge.samples import Samples
 from consort.judge.system import Plan, system_of
@@ -59,21 +61,24 @@ def judge(
     provenance = record.manifest.clock.provenance
     if environment is None and provenance == "measured":
         environment = {**throttling(), "hypervisor": under_hypervisor(), "machine": platform.machine()}
+    # Only a machine interrupts a job.
+    own = executed(samples, limits) if provenance == "measured" else Executed.nothing(samples)
     found = disturbances(
         samples.jobs,
-        samples.events,
+        None if samples.events is None else samples.events[~own.dropped],
         samples.system,
         samples.ticks_per_ns,
         environment=environment,
         wake_ups=provenance in ("measured", "emulated"),
         counted=provenance == "counted",
     )
+    found = replace(found, disturbed=found.disturbed & ~own.own)
     wrong, errors, beside = _outputs(samples, expected or {})
     counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))
     rows, ways = figures.rows_of(samples, limits, found, provenance)
     checks = (
         # The time of an emulator that does not count is the emulating machine's: no WCET is held against it.
-        *(check.executions(samples, limits, found) if provenance != "emulated" else ()),
+        *(check.executions(samples, limits, found, own) if provenance != "emulated" else ()),
         *check.releases(samples, found),
         *check.channels(samples, found),
         *check.remote_states(samples, limits),
@@ -84,7 +89,7 @@ def judge(
     crashes = check.crashes(samples, expected_events)
     unseen = hits_unseen(samples, rows, found)
     failures = words.reasons(rows, counts, checks, errors, crashes, provenance, unseen)
-    unknown = words.undecided(rows, counts, undecided_above)
+    unknown = (*words.undecided(rows, counts, undecided_above), *words.perhaps_longer(samples, own))
     reasons = (*failures, *unknown)
     notes = (*words.notes(samples, rows, provenance), *(words.without_trace(one) for one in unseen))
     machine = words.machine(pauses, counts)

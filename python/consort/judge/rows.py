@@ -46,11 +46,12 @@ def rows_of(
     return tuple(rows), tuple(ways)
 
 
-def alone(samples: Samples, number: int) -> Mask:
+def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
     """Of a task's jobs, in the order of their numbers, those in which no other job began on the same core.
 
-    Only for these is the computing time an execution time: that of a preempted job holds the others', too. In
-    simulated time it is one for all jobs.
+    Only for these is the computing time an execution time: that of a preempted job holds the others', too.
+    In simulated time it is one for all jobs. `fallbacks`: also those that the master computed instead of the
+    worker.
     """
     jobs, rows = samples.jobs, samples.rows_of(number)
     worker = samples.system.tasks[number].worker
@@ -72,7 +73,7 @@ def alone(samples: Samples, number: int) -> Mask:
         starts = begin[:0]
     single = np.zeros(rows.size, dtype=np.bool_)
     # What the master computed instead of the worker has another WCET.
-    by_plan: Mask = (mine["status"] & STATUS["local_fallbacks"]) == 0
+    by_plan: Mask = (mine["status"] & (0 if fallbacks else STATUS["local_fallbacks"])) == 0
     if samples.record.manifest.clock.provenance == "simulated":
         return by_plan
     ordered = np.sort(starts[starts > 0])

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
+from consort.judge.executed import Executed
 from consort.judge.outputs import WrongOutput
 from consort.judge.samples import Samples
 from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
@@ -83,6 +85,16 @@ def undecided(rows: Sequence[Row], counts: Sequence[TaskCount], above: float) ->
         and (row.disturbed == row.count or row.disturbed > above * row.count)
     ]
     return tuple(found)
+
+
+def perhaps_longer(samples: Samples, found: Executed) -> tuple[str, ...]:
+    """Tasks of which interrupted jobs were longer than their WCET by more than interrupts take."""
+    names = [samples.system.tasks[place].name for place in samples.jobs["task"][found.open].tolist()]
+    return tuple(
+        f"{name}: {number(count)} interrupted {'job' if count == 1 else 'jobs'} took more CPU time than the"
+        " WCET and what interrupts take; the machine may have taken the rest, or the system"
+        for name, count in Counter(names).items()
+    )
 
 
 def _disturbed(row: Row, above: float) -> str:

@@ -74,6 +74,7 @@ EVENTS: tuple[str, ...] = (
     "remote-waits",
     "link-failed",
     "link-died",
+    "executed",
 )
 # Why a disturbed thread did not run, as far as known, by its number (Event::Cause); "" for other events.
 CAUSES_OF_DISTURBANCE: tuple[str, ...] = ("", "stopped", "interrupted", "woken late", "taken")
@@ -82,6 +83,7 @@ TIMED_EVENTS = frozenset(
     (
         "over-budget",
         "disturbed",
+        "executed",
         "early-arrival",
         "state-given",
         "state-taken",

@@ -87,6 +87,18 @@ class GapDetector {
     // As resume(), but without its system calls: after a job, and not after a sleep.
     void skip_to(std::uint64_t now) noexcept { last_ = now; }
 
+    // Of the thread's CPU time what it used from `since` on, at least [ns]. From the last resume() or gap
+    // until then it spun, at most for as long as that.
+    [[nodiscard]] std::uint64_t ran_since(std::uint64_t since) const noexcept {
+        const std::uint64_t ran = clock_ns(CLOCK_THREAD_CPUTIME_ID) - usage_.cpu_ns;
+        const std::uint64_t before = since > usage_.tick ? Clock::to_ns(since - usage_.tick) : 0;
+        return ran > before ? ran - before : 0;
+    }
+    // Whether what is known of the thread's CPU time at `now` is so old that two clocks may differ by much.
+    [[nodiscard]] bool stale(std::uint64_t now) const noexcept {
+        return now > usage_.tick && now - usage_.tick > stale_;
+    }
+
     // Whether the thread was switched away from against its will since the last time that this was asked.
     [[nodiscard]] bool preempted() noexcept {
         rusage usage{};
@@ -115,6 +127,8 @@ class GapDetector {
 
   private:
     std::uint64_t threshold_;
+    // Clocks that are a hundred millionths apart differ by 1 µs after that.
+    std::uint64_t stale_ = Clock::from_ns(10'000'000);
     std::uint64_t last_ = 0;
     ThreadUsage usage_;
     long preemptions_ = 0;

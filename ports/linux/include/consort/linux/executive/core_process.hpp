@@ -241,7 +241,7 @@ class CoreProcess {
     bool run_watched(PreparedTask& task, ThreadWatch& watch) {
         const std::uint64_t others = jobs_begun_.fetch_add(1, std::memory_order_relaxed) + 1;
         const Ticks since = Clock::now();
-        watch.job_begins();
+        watch.job_begins(since);
         const bool go_on = run_at_threshold(task);
         if (!task.sleeps() && jobs_begun_.load(std::memory_order_relaxed) == others) {
             watch.job_ended(task.index(), since);

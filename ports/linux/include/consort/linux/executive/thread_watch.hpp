@@ -4,6 +4,7 @@
 // wake-ups, and jobs in the middle of which it was interrupted or stopped.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "consort/app/ring.hpp"
@@ -47,6 +48,9 @@ class ThreadWatch {
         }
     }
 
+    // It slept since it looked at the clock last.
+    void slept() noexcept { slept_ = true; }
+
     // It slept until `due`, and woke now.
     void woke(std::uint16_t task, Ticks due, Ticks now) noexcept {
         if (now > due && now - due > late_) {
@@ -54,30 +58,39 @@ class ThreadWatch {
         }
     }
 
-    // Around a job. What interrupts it is known; how long it took is not, and at most as long as the job.
-    void job_begins() noexcept {
-        InterruptMark::clear();
-        if constexpr (!InterruptMark::available) {
-            cpu_ns_ = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    // Around a job, which begins at `now`. What interrupts it is known; how long that took is not, and at
+    // most as long as the job. How much CPU time the job had says how much of it was the job's own.
+    void job_begins(Ticks now) noexcept {
+        if (slept_ || !InterruptMark::available || detector_.stale(now)) {
+            detector_.resume();
+            slept_ = false;
         }
+        InterruptMark::clear();
     }
     void job_ended(std::uint16_t task, Ticks since) noexcept {
         if constexpr (InterruptMark::available) {
             if (InterruptMark::hit()) [[unlikely]] {
                 const Ticks now = Clock::now();
-                put(task, now, now - since, detector_.preempted() ? Event::stopped : Event::interrupted);
+                put_job(task, now, now - since, Clock::from_ns(detector_.ran_since(since)), now - since);
             }
         } else {
             const Ticks now = Clock::now();
-            const Ticks ran = Clock::from_ns(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns_);
+            const Ticks ran = Clock::from_ns(detector_.ran_since(since));
             if (now - since > ran + Clock::from_ns(GapDetector::default_threshold_ns)) {
-                put(task, now, now - since - ran,
-                    detector_.preempted() ? Event::stopped : Event::interrupted);
+                put_job(task, now, now - since - ran, ran, now - since);
             }
         }
     }
 
   private:
+    void put_job(std::uint16_t task, Ticks now, Ticks lasted, Ticks ran, Ticks whole) noexcept {
+        // Switched away from and back at once it was not stopped.
+        const bool off = whole > ran + Clock::from_ns(GapDetector::default_threshold_ns);
+        put(task, now, lasted, detector_.preempted() && off ? Event::stopped : Event::interrupted);
+        const Event made{now, std::min(ran, whole), Event::executed, task, core_, 0};
+        events_->put(app::RecordTable::event, task, &made, sizeof made);
+        detector_.resume();
+    }
     void put(std::uint16_t task, Ticks now, Ticks lasted, Event::Cause cause) noexcept {
         const Event made{now, lasted, Event::disturbed, task, core_, cause};
         events_->put(app::RecordTable::event, task, &made, sizeof made);
@@ -87,7 +100,7 @@ class ThreadWatch {
     std::uint16_t core_;
     GapDetector detector_;
     Ticks late_;
-    std::uint64_t cpu_ns_ = 0;
+    bool slept_ = false;
 };
 
 }  // namespace consort::linux_port

@@ -37,6 +37,7 @@ class ReleaseWait {
         const bool sleeps = base_ == TimeBase::sleep || (one_in_ != 0 && ++waits_ % one_in_ == 0);
         if (sleeps) {
             slept_ = true;
+            watch.slept();
             const Ticks woke = sleep(tick, call);
             if (most_urgent && now < tick && woke >= tick) {
                 watch.woke(task, tick, woke);

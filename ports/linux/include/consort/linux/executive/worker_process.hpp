@@ -108,7 +108,7 @@ class WorkerProcess {
                 }
                 watch.spins(now, rests);
             }
-            watch.job_begins();
+            watch.job_begins(now);
             before = now;
         }
         return 0;

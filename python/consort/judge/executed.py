@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the system did in jobs that the machine disturbed: what the machine took is subtracted, and no more.
+
+A thread that was interrupted in a job is known to have been on its processor for the job's CPU time.
+Interrupts use some of that: at most so often and so long as they did while cores waited. What is left is a
+lower limit of what the job executed, and what is above the WCET is the system's. A job whose worker died, or
+did not answer although nothing kept it for so long, is the system's as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from consort.judge.bounds import Bounds
+from consort.judge.disturbance import DISTURBED, INTERRUPTED, STOPPED, TAKEN, covered, merged, touched
+from consort.judge.rows import alone
+from consort.judge.samples import Samples
+from consort.record.status import EVENTS, NONE, STATUS
+
+Mask = NDArray[np.bool_]
+Ticks = NDArray[np.int64]
+_EXECUTED, _DIED, _BACK = (EVENTS.index(name) for name in ("executed", "worker-died", "worker-back"))
+# Timers of kernels interrupt at most once in that time.
+TICK_NS = 1_000_000
+# No interrupt with what it entails is taken to last longer than that without having been seen to; and one
+# that was seen to take longer is not taken to be the rule.
+LONGEST_NS = 100_000
+# Where no core that waited saw one.
+USUAL_NS = 20_000
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What is known of the jobs (rows of the table) that the machine disturbed.
+
+    `least`: what each executed at least [ns], 0 where nothing is known. `own`: the jobs that are the system's
+    whatever the machine did. `open`: those that executed for longer than their WCET by more than interrupts
+    take, but not by more than what was once taken of a core. `dropped`: the events of interrupted jobs that
+    are `own`: they disturbed nothing.
+    """
+
+    least: NDArray[np.float64]
+    own: Mask
+    open: Mask
+    dropped: Mask
+
+    @staticmethod
+    def nothing(samples: Samples) -> Executed:
+        none = np.zeros(samples.jobs.size, dtype=np.bool_)
+        events = 0 if samples.events is None else samples.events.size
+        return Executed(np.zeros(samples.jobs.size), none, none, np.zeros(events, dtype=np.bool_))
+
+
+def executed(samples: Samples, limits: Bounds) -> Executed:
+    """Finds it, for time that a machine measured."""
+    if samples.events is None or not samples.jobs.size:
+        return Executed.nothing(samples)
+    watched = _Watched(samples)
+    wcet = _wcets(samples, limits)
+    least, own, open_ = _overruns(samples, watched, wcet)
+    own |= _unanswered(samples, watched, wcet, own)
+    return Executed(least, own, open_ & ~own, watched.of_jobs(own))
+
+
+def _wcets(samples: Samples, limits: Bounds) -> NDArray[np.float64]:
+    """Of each task, in ns of the recording; inf where none is known."""
+    known = [
+        task.wcet_ns if task.name not in limits.wcets else limits.wcets[task.name] * samples.system.time_scale
+        for task in samples.system.tasks
+    ]
+    return np.array([np.inf if ns is None else ns for ns in known])
+
+
+class _Watched:
+    """The events that speak of whole jobs, and those of cores that waited."""
+
+    def __init__(self, samples: Samples) -> None:
+        assert samples.events is not None
+        self.samples = samples
+        jobs, events = samples.jobs, samples.events
+        self.end = events["time"].astype(np.int64)
+        self.lasted = events["value"].astype(np.int64)
+        self.core = events["core"].astype(np.int64)
+        disturbed = (events["kind"] == DISTURBED) & np.isin(events["cause"], (STOPPED, INTERRUPTED, 0))
+        cpu = self._cpu_times()
+        workers = [
+            samples.system.core_names.index(task.worker) if task.worker in samples.system.core_names else -1
+            for task in samples.system.tasks
+        ]
+        self.worker = np.array(workers, dtype=np.int64)[jobs["task"]]
+        have = jobs.dtype.names or ()
+        none = np.zeros(jobs.size, dtype=np.int64)
+        self.taken = jobs["worker_receive"].astype(np.int64) if "worker_receive" in have else none
+        self.returned = jobs["worker_send"].astype(np.int64) if "worker_send" in have else none
+        # For each job the event of the core that released it, and of the one that computed it; -1 without.
+        start, finish = jobs["start"].astype(np.int64), jobs["finish"].astype(np.int64)
+        place = jobs["core"].astype(np.int64)
+        candidates = np.flatnonzero(disturbed)
+        self.master_event = self._around(candidates, cpu, place, start, finish)
+        self.worker_event = self._around(candidates, cpu, self.worker, self.taken, self.returned)
+        self.whole = np.zeros(events.size, dtype=np.bool_)
+        for found in (self.master_event, self.worker_event):
+            self.whole[found[found >= 0]] = True
+        # What a thread did not have of its processor in a job, and whether that is known; the last entry is
+        # that of a job without an event (-1).
+        self.off = np.append(np.where(cpu >= 0, self.lasted - np.minimum(cpu, self.lasted), 0), 0)
+        self.known = np.append((cpu >= 0) | (events["cause"] == INTERRUPTED), False)
+        waited = (events["kind"] == DISTURBED) & ~self.whole
+        ns = samples.ns(self.lasted)
+        interrupts = ns[waited & (events["cause"] == INTERRUPTED)]
+        self.interrupt_ns = float(interrupts.max()) if interrupts.size else USUAL_NS
+        self.host_ns = float(ns[waited & (events["cause"] == TAKEN)].max(initial=0.0))
+        self.gaps = waited
+
+    def _cpu_times(self) -> Ticks:
+        """Of each event `disturbed` the CPU time of its job, -1 where none is recorded."""
+        events = self.samples.events
+        assert events is not None
+        found = np.full(events.size, -1, dtype=np.int64)
+        stated = np.flatnonzero(events["kind"] == _EXECUTED)
+        keys = self._keys(stated)
+        order = np.argsort(keys, kind="stable")
+        asked = np.flatnonzero(events["kind"] == DISTURBED)
+        at = np.searchsorted(keys[order], self._keys(asked))
+        there = at < keys.size
+        there[there] = keys[order][at[there]] == self._keys(asked)[there]
+        found[asked[there]] = self.lasted[stated[order[at[there]]]]
+        return found
+
+    def _keys(self, rows: NDArray[np.int64]) -> Ticks:
+        cores = len(self.samples.system.cores)
+        core = np.minimum(self.core[rows], cores)
+        first = int(self.end.min(initial=np.iinfo(np.int64).max))
+        return (self.end[rows] - first) * (cores + 1) + core
+
+    def _around(
+        self, candidates: NDArray[np.int64], cpu: Ticks, core: Ticks, begin: Ticks, end: Ticks
+    ) -> NDArray[np.int64]:
+        """For each job the event that its core recorded when it had ended, or -1."""
+        found = np.full(begin.size, -1, dtype=np.int64)
+        ran = (begin > 0) & (end > 0)
+        for place in np.unique(core[core >= 0]).tolist():
+            events = candidates[self.core[candidates] == place]
+            events = events[np.argsort(self.end[events], kind="stable")]
+            mine = np.flatnonzero(ran & (core == place))
+            at = np.searchsorted(self.end[events], end[mine])
+            mine, at = mine[at < events.size], at[at < events.size]
+            event = events[at]
+            around = self.end[event] - self.lasted[event] <= begin[mine]
+            # An event with its CPU time is of the last job that had ended.
+            ends = np.sort(end[mine])
+            last = ends[np.searchsorted(ends, self.end[event], side="right") - 1] if mine.size else ends
+            around |= (cpu[event] >= 0) & (last == end[mine])
+            found[mine[around]] = event[around]
+        return found
+
+    def of_jobs(self, chosen: Mask) -> Mask:
+        """The events of whole jobs that are chosen."""
+        events = np.zeros(self.whole.size, dtype=np.bool_)
+        for found in (self.master_event, self.worker_event):
+            mine = found[chosen & (found >= 0)]
+            events[mine] = True
+        return events
+
+    def interrupted(self, remote: Mask) -> Mask:
+        """Jobs into whose execution a gap of its core reaches that is no event of a whole job."""
+        jobs = self.samples.jobs
+        place = np.where(remote, self.worker, jobs["core"].astype(np.int64))
+        begin = np.where(remote, self.taken, jobs["start"].astype(np.int64))
+        end = np.where(remote, self.returned, jobs["finish"].astype(np.int64))
+        found = np.zeros(jobs.size, dtype=np.bool_)
+        for core in np.unique(place).tolist():
+            gaps = self.gaps & ((self.core == core) | (self.core == NONE))
+            mine = place == core
+            stopped = merged(self.end[gaps] - self.lasted[gaps], self.end[gaps])
+            found[mine] = touched(stopped, begin[mine], end[mine])
+        return found
+
+    def may_have_taken(self, ns: NDArray[np.float64], longest_ns: float) -> NDArray[np.float64]:
+        """What interrupts may have taken of stretches of that length, each at most `longest_ns`."""
+        return (1 + np.floor(ns / TICK_NS)) * longest_ns
+
+
+def _overruns(
+    samples: Samples, watched: _Watched, wcet: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], Mask, Mask]:
+    """What jobs executed at least, and those of which it is above the WCET for certain, or perhaps."""
+    jobs = samples.jobs
+    allowed = wcet[jobs["task"]] * (1 + 1e-9)
+    remote = (watched.taken > 0) & (watched.returned > 0)
+    computed = (jobs["compute"] > 0) & ((jobs["status"] & STATUS["local_fallbacks"]) == 0)
+    local = (jobs["sent"] == 0) & computed
+    # What the master computed instead of the worker has another WCET; what the worker did all the same, this.
+    span = np.where(remote, watched.returned - watched.taken, jobs["compute"].astype(np.int64))
+    answered = remote & (jobs["compute"] > 0) & ((jobs["status"] & _NO_ANSWER) == 0)
+    # What a worker does beside the step: it takes the input, and gives the output.
+    beside = (span - jobs["compute"].astype(np.int64))[answered]
+    span = np.where(answered, jobs["compute"].astype(np.int64), span)
+    span = np.where(remote & ~answered, span - int(beside.max(initial=0)), span)
+    event = np.where(remote, watched.worker_event, watched.master_event)
+    judged = (local | remote) & _alone(samples)
+    # In the middle of which nothing came, whatever came before or after it.
+    whole = judged & (event < 0) & ~watched.interrupted(remote)
+    judged &= watched.known[event]
+    ns = np.maximum(samples.ns(span - np.where(judged, watched.off[event], 0)), 0.0)
+    certain = watched.may_have_taken(ns, max(watched.interrupt_ns, LONGEST_NS)) + watched.host_ns
+    usual = watched.may_have_taken(ns, min(watched.interrupt_ns, LONGEST_NS))
+    least = np.where(whole, ns, np.where(judged, ns - certain, 0.0))
+    own = least > allowed
+    return np.where(own, least, 0.0), own, judged & ~own & (ns - usual > allowed)
+
+
+_NO_ANSWER = STATUS["outputs_held"] | STATUS["local_fallbacks"]
+
+
+def _alone(samples: Samples) -> Mask:
+    """Jobs in the middle of which no other job of the run began on the same core."""
+    single = np.zeros(samples.jobs.size, dtype=np.bool_)
+    for number in range(len(samples.system.tasks)):
+        single[samples.rows_of(number)] = alone(samples, number, fallbacks=True)
+    return single
+
+
+def _unanswered(samples: Samples, watched: _Watched, wcet: NDArray[np.float64], overran: Mask) -> Mask:
+    """Jobs without an answer in time whose worker was dead, or was not kept by the machine for so long."""
+    jobs = samples.jobs
+    missed = (jobs["status"] & (STATUS["deadline_misses"] | STATUS["outputs_held"])) != 0
+    asked = (watched.worker >= 0) & (jobs["start"] > 0) & ((jobs["status"] & _NO_ANSWER) != 0) & missed
+    if not asked.any():
+        return np.zeros(jobs.size, dtype=np.bool_)
+    sent, given_up = jobs["sent"].astype(np.int64), jobs["received"].astype(np.int64)
+    answered = (sent > 0) & (given_up > 0) & ((jobs["status"] & _NO_ANSWER) == 0)
+    sent = np.where(sent > 0, sent, jobs["start"].astype(np.int64))
+    longest = np.array([max(t.period_ns or 0, t.deadline_ns or 0) for t in samples.system.tasks])
+    ticks = np.rint(longest * samples.ticks_per_ns).astype(np.int64)[jobs["task"]]
+    until = np.where(given_up > sent, given_up, sent + ticks)
+    own: Mask = asked & _dead(samples, watched, sent, until)
+    exchange = samples.ns(given_up - sent - jobs["compute"].astype(np.int64))
+    for core in np.unique(watched.worker[asked]).tolist():
+        here = watched.worker == core
+        needs = wcet[jobs["task"]] + float(exchange[answered & here].max(initial=0.0))
+        slack = samples.ns(until - sent) - needs
+        kept = _kept(samples, watched, core, sent, until, overran)
+        own |= asked & here & (jobs["sent"] > 0) & (slack > 0) & (kept < slack)
+    return own
+
+
+def _dead(samples: Samples, watched: _Watched, sent: Ticks, until: Ticks) -> Mask:
+    """Jobs that were under way when their worker died, or were sent before it was back."""
+    events = samples.events
+    assert events is not None
+    dead: Mask = np.zeros(sent.size, dtype=np.bool_)
+    for event in np.flatnonzero(events["kind"] == _DIED):
+        died, core = int(watched.end[event]), int(watched.core[event])
+        mine = watched.worker == core if core != NONE else watched.worker >= 0
+        tasks = np.unique(samples.jobs["task"][mine])
+        back = watched.end[(events["kind"] == _BACK) & np.isin(events["task"], tasks) & (watched.end > died)]
+        again = int(back.min(initial=np.iinfo(np.int64).max))
+        # A death is noticed afterwards: of a job that was just given up, too.
+        dead |= mine & (until + (until - sent) >= died) & (sent <= again)
+    return dead
+
+
+def _kept(
+    samples: Samples, watched: _Watched, core: int, sent: Ticks, until: Ticks, overran: Mask
+) -> NDArray[np.float64]:
+    """For how long at most the machine, and other jobs in their time, kept a worker and its masters from each
+    exchange [ns]."""
+    served = (watched.worker == core) & (watched.taken > 0) & (watched.returned > 0)
+    masters = np.unique(samples.jobs["core"][watched.worker == core])
+    gaps = watched.gaps & np.isin(watched.core, [core, *masters.tolist(), NONE])
+    taken = np.where(served & (watched.taken > sent), np.minimum(watched.taken, until), sent)
+    returned = np.clip(np.where(served, watched.returned, taken), taken, until)
+    stopped = merged(watched.end[gaps] - watched.lasted[gaps], watched.end[gaps])
+    everyone = merged(watched.taken[served], watched.returned[served])
+    good = served & ~overran
+    others = merged(watched.taken[good], watched.returned[good])
+    kept = covered(*stopped, until) - covered(*stopped, sent)
+    kept += covered(*others, until) - covered(*others, sent)
+    # What a job of its own executed kept it from nothing, and is in its WCET.
+    kept -= np.where(good, returned - taken, 0)
+    # A request that was taken up in the end lay there before a worker that had nothing else to do.
+    kept += (taken - sent) - (covered(*everyone, taken) - covered(*everyone, sent))
+    for event in (watched.master_event, watched.worker_event):
+        kept += np.where(event >= 0, watched.off[event], 0)
+    interrupts = watched.may_have_taken(samples.ns(until - sent), max(watched.interrupt_ns, LONGEST_NS))
+    return samples.ns(kept) + interrupts + watched.host_ns

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Overruns and deaths planted in recordings of a machine that interrupts: none is held, and no correct system
+is said not to hold."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from consort.judge import Bounds, Limit, Verdict, judge
+from effort import examples
+from machine_model import (
+    DEADLINE,
+    MS,
+    NOTHING,
+    PERIOD,
+    US,
+    WCET,
+    Planted,
+    local_system,
+    offloaded_system,
+)
+from system_recording import Recording
+
+MACHINE = {"rt_runtime_us": 950_000, "rt_period_us": 1_000_000, "machine": "x86_64"}
+FACTORS = (0.5, 0.75, 1, 1.5, 2, 3, 5, 8, 13, 20)
+
+
+def judged(recording: Recording, folder: Path) -> Verdict:
+    bounds = Bounds((Limit("a", "response", DEADLINE / 2, "theorem 1"),), wcets={"a": WCET})
+    return judge(None, recording.write(folder), bounds, environment=MACHINE)
+
+
+def overruns(factor: float, seed: int) -> Planted:
+    """Some jobs of 60, each so often the WCET longer than it may be."""
+    draw = random.Random(1000 + seed)
+    chosen = draw.sample(range(2, 58), draw.choice([1, 1, 3, 15]))
+    return Planted({job: int(factor * WCET) for job in chosen})
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+@pytest.mark.parametrize("kind", ["spins", "sleeps", "offloaded"])
+def test_no_planted_overrun_is_held(tmp_path: Path, kind: str, factor: float) -> None:
+    for seed in range(examples(12)):
+        planted = overruns(factor, seed)
+        if kind == "offloaded":
+            recording = offloaded_system(seed, planted)
+        else:
+            recording = local_system(seed, planted, sleeps=kind == "sleeps")
+        verdict = judged(recording, tmp_path / str(seed))
+        assert verdict.ok == "not held", (seed, planted, verdict.summary)
+        (check,) = (check for check in verdict.checks if check.name == "execution times")
+        assert not check.holds and check.text.startswith("a executed for longer than its WCET")
+
+
+def test_no_planted_death_is_held(tmp_path: Path) -> None:
+    for number in range(100):
+        died = 2 * PERIOD + number * (50 * PERIOD) // 100 + number * 37 * US
+        back = died + 45 * MS if number % 3 == 0 else None
+        verdict = judged(offloaded_system(number, Planted({}, died, back)), tmp_path / str(number))
+        assert verdict.ok == "not held", (number, verdict.summary)
+        # That it was killed on purpose excuses no job that it left without an answer.
+        again = judge(
+            None, offloaded_system(number, Planted({}, died, back)).write(tmp_path / f"{number}-provoked"),
+            Bounds(wcets={"a": WCET}), expected_events=["worker-died"], environment=MACHINE,
+        )  # fmt: skip
+        assert again.ok == "not held" and "missed their deadline" in again.summary, (number, again.summary)
+
+
+@pytest.mark.parametrize("kind", ["spins", "sleeps", "offloaded"])
+def test_no_correct_system_is_said_not_to_hold(tmp_path: Path, kind: str) -> None:
+    words = []
+    for seed in range(examples(60)):
+        if kind == "offloaded":
+            recording = offloaded_system(seed, NOTHING)
+        else:
+            recording = local_system(seed, NOTHING, sleeps=kind == "sleeps")
+        verdict = judged(recording, tmp_path / str(seed))
+        assert verdict.ok != "not held", (seed, verdict.summary)
+        words.append(verdict.ok)
+    # A judge that decides nothing would pass as well.
+    assert words.count("held") > len(words) // 2
