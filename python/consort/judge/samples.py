@@ -67,6 +67,13 @@ class Samples:
         ticks = self.jobs["finish"].astype(np.int64) - self.jobs["release"].astype(np.int64)
         return np.where(unended(self.jobs), np.inf, ticks / self.ticks_per_ns)
 
+    @property
+    def ordinary(self) -> tuple[str, ...]:
+        """The cores whose threads ran in the ordinary class, where the recording says in which they ran."""
+        said = self.record.manifest.realtime
+        cores = [one for one in said.get("workers", ()) if one.get("name") in self.system.core_names]
+        return tuple(one["name"] for one in cores if one.get("policy") == "SCHED_OTHER")
+
     def stay_of(self, ticks: NDArray[Any]) -> NDArray[np.int64]:
         """In which stay in the mode an instant lies: nothing that spans two of them is a time of either."""
         begins = np.array([begin for begin, _ in self.system.stays[1:]], dtype=np.int64)

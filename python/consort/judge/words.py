@@ -27,10 +27,13 @@ def reasons(
     crashes: Sequence[str],
     provenance: str,
     unseen: Sequence[Unseen],
+    pauses: Sequence[Pause] = (),
+    ordinary: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Everything for which the system did not hold, the gravest first; empty where it held.
 
-    `unseen`: what is known of what the machine may have done without a trace.
+    `unseen`: what is known of what the machine may have done without a trace; `pauses`: what it was seen to
+    do; `ordinary`: the cores whose threads had no real-time priority.
     """
     found = list(crashes)
     found += [
@@ -54,7 +57,10 @@ def reasons(
         if row.outcome == "late":
             found.append(_late(row, by_task.get(row.subject)))
         elif row.outcome == "above bound" and row.quantity != "compute":
-            found.append(_above(row, broken, any(one.task == row.subject for one in unseen)))
+            doubts = _doubts(row, checks, pauses, ordinary)
+            if any(one.task == row.subject for one in unseen):
+                doubts.append("the host, see the notes")
+            found.append(_above(row, broken, doubts))
         elif row.outcome == "not seen" and row.kind == "chain":
             found.append(f"chain {row.subject}: no {row.quantity} was seen whole")
     return tuple(found + broken)
@@ -150,11 +156,36 @@ def _time(ns: float | None) -> str:
     return "∞" if ns == float("inf") else f"{microseconds(ns)} µs"
 
 
-def _above(row: Row, broken: Sequence[str], unseen: bool) -> str:
+def _doubts(row: Row, checks: Sequence[Check], pauses: Sequence[Pause], ordinary: Sequence[str]) -> list[str]:
+    """What else than a defect of the bound may have made a time too long."""
+    found = [check.text for check in checks if not check.holds]
+    if ordinary:
+        found.append(in_ordinary_class(ordinary))
+    excess = (row.undisturbed or 0.0) - (row.bound or 0.0)
+    fitting = [pause for pause in pauses if pause.longest_ns >= excess]
+    if fitting:
+        longest = max(fitting, key=lambda pause: pause.longest_ns)
+        found.append(
+            f"{longest.core} was seen to be kept from its threads for up to {duration(longest.longest_ns)}"
+            f" ({longest.culprit}), and the excess is {duration(excess)}"
+        )
+    return found
+
+
+def in_ordinary_class(cores: Sequence[str]) -> str:
+    """Threads without a real-time priority, which every other thread of the machine may delay."""
+    return (
+        f"the threads of {', '.join(cores)} ran in the ordinary class (SCHED_OTHER), where any other thread"
+        " may come first"
+    )
+
+
+def _above(row: Row, broken: Sequence[str], doubts: Sequence[str]) -> str:
     why = "an assumption of the bound is broken, see below"
     if not broken:
         why = "no assumption of the bound that is checked here is broken: a defect"
-        why += ", or the host" if unseen else ""
+        if doubts:
+            why = f"it may be a defect, or what else was not as it should be: {'; '.join(doubts)}"
     return (
         f"{row.kind} {row.subject}: {row.quantity} above its bound of {microseconds(row.bound)} µs in"
         f" {number(row.above)} of {number(row.count)}, longest {microseconds(row.undisturbed)} µs; {why}"
@@ -177,9 +208,14 @@ def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount]) -> str:
     return "; ".join([*parts, jobs])
 
 
-def notes(samples: Samples, rows: Sequence[Row], provenance: str) -> tuple[str, ...]:
+def notes(
+    samples: Samples, rows: Sequence[Row], provenance: str, ordinary: Sequence[str] = ()
+) -> tuple[str, ...]:
     """What a reader of the figures has to know."""
     found = []
+    if ordinary:
+        said = in_ordinary_class(ordinary)
+        found.append(f"{said[0].upper()}{said[1:]}.")
     if provenance == "emulated":
         found.append(
             "The times are those of an emulator that does not count: they depend on the machine that emulates"

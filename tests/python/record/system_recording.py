@@ -81,6 +81,7 @@ class Recording:
         self.outputs: dict[int, Any] = {}
         self.counters: dict[str, int] = {}
         self.provenance = "measured"
+        self.realtime: dict[str, Any] = {}
 
     def job(self, task: str, seq: int, start: int, finish: int, **more: int) -> None:
         """A job that starts and ends so many ns after its release; 0 for `finish`: it did not end."""
@@ -162,6 +163,7 @@ class Recording:
             },
             "tables": specs,
             "counters": self.counters,
+            "realtime": self.realtime,
         }
         (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
         return RawRun.load(folder)
