@@ -14,6 +14,9 @@ namespace consort::engine::sim {
 
 namespace {
 
+// Of each there is a ceiling, in the order of their numbers.
+constexpr std::uint32_t most_resources = 1U << 20;
+
 // A resource is of one core with fixed priorities, on which no job waits.
 void check_sections(const System& system, const Task& task, const std::string& where) {
     if (task.sections.empty()) {
@@ -29,8 +32,7 @@ void check_sections(const System& system, const Task& task, const std::string& w
     require(core.inherits.empty() || (core.cache_reload == 0 && core.set_reload == 0), where,
             "nothing is said of what a job loads again that waited for a resource");
     for (const Section& section : task.sections) {
-        require(section.resource < system.tasks.size(), where,
-                "there are at most as many resources as tasks");
+        require(section.resource < most_resources, where, "there are at most 2^20 resources");
         require(section.length > 0 && section.length < largest_time && section.times > 0, where,
                 "a section takes some time, below 2^60, at least once");
     }

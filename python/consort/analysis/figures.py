@@ -137,21 +137,28 @@ class Figures:
             raise MissingFigure(place, f"how late {core} wakes from sleep (run.time_base)")
         return self.time(place)
 
-    def transfers(self, core: str) -> tuple[Used, ...]:
-        """What the times of a three-phase core's loads and unloads are made of, where they were computed.
+    def transfers(self) -> tuple[Used, ...]:
+        """What the times of loads and unloads are made of: any of the platform's DMA engines may do them."""
+        if not self.platform.dmas:
+            raise MissingFigure("dmas", "a DMA engine that loads and unloads: the platform describes none")
+        places = []
+        for name in self.platform.dmas:
+            for key, what in (("setup", f"what it costs to program {name}"), ("rate", f"how fast {name} is")):
+                if f"dmas.{name}.{key}" not in self._known:
+                    raise MissingFigure(f"dmas.{name}.{key}", what)
+                places.append(f"dmas.{name}.{key}")
+        return tuple(self.used(place) for place in places)
 
-        A slot that the description gives is a choice, and the executive's timer enforces it.
-        """
-        scheduling = self.system.scheduling_of(core)
-        if scheduling.slot != "auto" and scheduling.arbitration != "round-robin":
-            return ()
-        if len(self.platform.dmas) != 1:
-            return ()
-        name = next(iter(self.platform.dmas))
-        places = [f"dmas.{name}.setup", f"dmas.{name}.rate"]
-        if places[1] in self._known and places[0] not in self._known:
-            raise MissingFigure(places[0], f"what it costs to program {name}")
-        return tuple(self.used(place) for place in places if place in self._known)
+    def moves(self, task: str) -> tuple[int, int]:
+        """How long it takes to load and to unload a three-phase task [ps]."""
+        footprint = self.plan.tasks[task].footprint
+        for key, given in (("", footprint), (".code", footprint and footprint.code)):
+            if given is None:
+                raise MissingFigure(f"tasks.{task}.footprint{key}", f"what is loaded for a job of {task}")
+        assert footprint is not None
+        self.transfers()
+        assert footprint.load_ps is not None and footprint.unload_ps is not None
+        return footprint.load_ps, footprint.unload_ps
 
     def given(self, task: str, end: str) -> Cost | None:
         """What a master computes before a request (`send`) or after an answer (`receive`), if given."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from consort.analysis.figures import Figures, NotAnalysable
-from consort.analysis.result import Bound, Used, joined
+from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.three_phase import DmaShare, Method, ThreePhaseTask, bound_core
 from consort.model import System
 from consort.plan import Plan, plan_of
@@ -33,7 +33,7 @@ def three_phase_cores(subject: System | Plan) -> list[str]:
 
 def moved(subject: System | Plan, task: str) -> tuple[int, int] | None:
     """How long the platform's DMA engine takes to load and to unload a task [ps]; None where the description
-    lacks its footprint, or the platform a single engine with a rate."""
+    lacks its footprint, or the platform the rate of an engine."""
     footprint = plan_of(subject).tasks[task].footprint
     if footprint is None or footprint.load_ps is None or footprint.unload_ps is None:
         return None
@@ -52,7 +52,7 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
     share = DmaShare(planned.slot.length_ps, planned.slot.round_ps)
     figures = Figures(plan)
     switch, late = figures.context_switch(core), figures.lateness(core)
-    used = [switch.used, late.used, figures.transfers(core)]
+    used = [switch.used, late.used]
     tasks = []
     for name in planned.tasks:
         task = plan.tasks[name]
@@ -84,6 +84,23 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
     return ThreePhaseCore(core, tuple(tasks), share, METHODS[arbitration], joined(*used))
 
 
+def carried(subject: System | Plan, core: str) -> tuple[Used, ...]:
+    """The figures by which each load and unload of a core fits its slot.
+
+    `NotAnalysable` where one does not, or the description does not say how long it takes.
+    """
+    figures = Figures(plan_of(subject))
+    planned = figures.plan.cores[core]
+    for name in planned.tasks:
+        longest = max(figures.moves(name))
+        if planned.slot is not None and longest > planned.slot.length_ps:
+            raise NotAnalysable(
+                f"scheduling.{core}.slot: a load or unload of {name} takes up to {in_words(longest)}, longer"
+                f" than the slot {in_words(planned.slot.length_ps)}"
+            )
+    return figures.transfers()
+
+
 def slot_of(subject: System | Plan, core: str) -> int:
     """The length of a core's slot [ps]: as given, else as long as its largest load or unload."""
     planned = plan_of(subject).cores[core]
@@ -95,5 +112,6 @@ def slot_of(subject: System | Plan, core: str) -> int:
 def bound_three_phase(subject: System | Plan, core: str) -> list[Bound]:
     """Bounds of the three-phase tasks of a core, the most urgent first; `NotAnalysable` as in `core_of`."""
     found = core_of(subject, core)
+    figures = joined(found.figures, carried(subject, core))
     bounds = bound_core(found.tasks, found.share, method=found.method, core=core)
-    return [replace(bound, figures=found.figures) for bound in bounds]
+    return [replace(bound, figures=figures) for bound in bounds]

@@ -19,6 +19,8 @@ from consort.analysis.result import Bound, Step, in_words
 
 Method = Literal["corrected", "literal", "round-robin"]
 
+# The engine's times are below it.
+_LARGEST = 2**50
 _PAPER = "Tabish et al., RTAS 2016 (spm-centric-os), section V"
 _SOURCE = {
     "corrected": f"{_PAPER}, corrected: docs/explanation/three-phase.md, theorem 1",
@@ -95,6 +97,10 @@ def bound_core(
     times = [tuple(t // tick for t in _times(task)) for task in tasks]
 
     def engine(overrun: bool) -> list[dict[str, Any]]:
+        if any(
+            time // tick >= _LARGEST for time in (share.round, *(t for task in tasks for t in _times(task)))
+        ):
+            return []
         try:
             return _engine.spm_bounds(
                 times, share.round // tick, share.slot // tick, method, limit_factor, overrun
@@ -104,9 +110,10 @@ def bound_core(
 
     found = engine(False)
     if not found:
-        # A sum left the range of the engine's times.
+        # A time, or a sum, left the range of the engine's times.
+        note = f"{NOTE}; or a time is 2^50 of its ticks, {in_words(tick)}, or more"
         return [
-            Bound(task.name, None, task.deadline, _SOURCE[method], core=core, notes=(NOTE,)) for task in tasks
+            Bound(task.name, None, task.deadline, _SOURCE[method], core=core, notes=(note,)) for task in tasks
         ]
     late = found[-1]["response"] is None or found[-1]["response"] * tick > tasks[len(found) - 1].deadline
     if late:

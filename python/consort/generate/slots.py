@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from consort.analysis.figures import NotAnalysable
 from consort.analysis.result import Bound, in_words
-from consort.analysis.scratchpad import core_of, moved, slot_of
+from consort.analysis.scratchpad import carried, core_of, moved, slot_of
 from consort.analysis.three_phase import bound_core
 from consort.errors import BadInput
 from consort.generate.kernel import TableOptions
@@ -119,13 +119,18 @@ def bounds(system: System, names: list[str], options: TableOptions) -> tuple[lis
         # The watchdog looks once a slot: so much longer a job executes that it stops.
         more = 0 if options.on_overrun == "report" else found.share.slot
         tasks = [replace(task, execution=task.execution + more) for task in found.tasks]
+        try:
+            carried(system, core)
+        except NotAnalysable as error:
+            bounds += [Bound(t.name, None, t.deadline, "", notes=(str(error),), core=core) for t in tasks]
+            continue
         bounds += bound_core(tasks, found.share, method=found.method, core=core)
     return bounds, executions
 
 
 def lateness(bound: Bound) -> str:
     if bound.response is None:
-        return f"{bound.task} on {bound.core} has no bound"
+        return f"{bound.task} on {bound.core} has no bound{''.join(f': {note}' for note in bound.notes)}"
     assert bound.deadline is not None
     return (
         f"{bound.task} on {bound.core} may take {in_words(bound.response)}, its deadline is"

@@ -162,6 +162,16 @@ class Platform(Described):
             raise LookupError(self.unknown_core(name))
         return Core(name, group, int(index), found.processor, self.processors[found.processor], found)
 
+    def transfer_ps(self, size: int) -> int | None:
+        """The longest that a DMA engine takes to move `size` bytes to or from a scratchpad [ps].
+
+        Nobody says which of several engines does: the slowest. None where there is none, or one of them lacks
+        its rate.
+        """
+        times = [engine.picoseconds(size) for engine in self.dmas.values()]
+        known = [time for time in times if time is not None]
+        return max(known) if known and len(known) == len(times) else None
+
     def cores_of(self, group: str) -> list[Core]:
         """The cores of a group."""
         return [self.core(f"{group}-{index}") for index in range(self.cores[group].count)]

@@ -253,9 +253,8 @@ def _slots(view: View) -> Problems:
 
 
 def _slot_holds(view: View, name: str, slot: Duration) -> Problems:
-    if view.platform is None or len(view.platform.dmas) != 1:
+    if view.platform is None:
         return
-    dma = next(iter(view.platform.dmas.values()))
     for task in view.tasks():
         core = view.core(task)
         if core is None or name not in (core.name, core.group) or view.execution(task) != "three-phase":
@@ -265,7 +264,7 @@ def _slot_holds(view: View, name: str, slot: Duration) -> Problems:
         sizes = {key: part.value for key, part in parts.items() if part is not None}
         load = sum(sizes.get(key, 0) for key in ("code", "data", "inputs"))
         unload = sum(sizes.get(key, 0) for key in ("data", "outputs"))
-        needed = dma.picoseconds(max(load, unload))
+        needed = view.platform.transfer_ps(max(load, unload))
         if needed is not None and needed > slot.value:
             what = "load" if load >= unload else "unload"
             yield view.problem(

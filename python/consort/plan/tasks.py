@@ -199,12 +199,8 @@ def _footprint(system: System, task: Task) -> PlannedFootprint | None:
     given = task.footprint
     if given is None:
         return None
-    engines = list(system.platform_description.dmas.values())
-    load = unload = None
-    if len(engines) == 1:
-        load, unload = (engines[0].picoseconds(size) for size in (given.load_bytes, given.unload_bytes))
-    if load is None or unload is None:
-        load = unload = None
+    platform = system.platform_description
+    load, unload = platform.transfer_ps(given.load_bytes), platform.transfer_ps(given.unload_bytes)
     parts = (given.code, given.data, given.inputs, given.outputs, given.stack)
     code, data, inputs, outputs, stack = (None if part is None else part.value.bytes for part in parts)
     return PlannedFootprint(code, data, inputs, outputs, load, unload, stack)
@@ -324,7 +320,7 @@ def _slot_length(system: System, core: str, tasks: list[PlannedTask]) -> int | s
         if footprint is None or footprint.load_ps is None or footprint.unload_ps is None:
             return (
                 f"scheduling.{core}.slot: to find the slot, {task.name} needs a footprint and the platform"
-                " one DMA engine with a rate; or give the slot"
+                " a DMA engine, each with a rate; or give the slot"
             )
         longest = max(longest, footprint.load_ps, footprint.unload_ps)
     return longest

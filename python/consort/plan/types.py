@@ -140,7 +140,7 @@ class PlannedFootprint:
     inputs: int | None
     outputs: int | None
     load_ps: int | None
-    """None: the platform has not one DMA engine with a rate."""
+    """None: the platform has no DMA engine, or one without a rate."""
     unload_ps: int | None
     stack: int | None
     """What calls in its step that nobody can bound take of a board's stack."""

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from consort.analysis.scratchpad import NotAnalysable, bound_three_phase, core_of, slot_of
-from consort.model import system_from_data
+from consort.analysis.system import response_times
+from consort.model import BadDescription, System, platform_from_data, system_from_data
 
 US = 10**6
 
@@ -99,3 +101,63 @@ def test_jitter_lengthens_the_bound():
 def test_what_lacks_is_named(changes, words):
     with pytest.raises(NotAnalysable, match=words):
         bound_three_phase(system_from_data(description(**changes)), "app-0")
+
+
+DMA = {"rate": "1GB/s", "setup": "1us", "assumed": "a test"}
+
+
+def on(dmas: dict[str, Any], **task: Any) -> System:
+    """A three-phase task of a core whose slot is given, on a platform with those DMA engines."""
+    core = {"processor": "p", "count": 2, "context_switch": "0ps", "scratchpad": {"size": "256KiB"}}
+    platform = platform_from_data(
+        {
+            "consort": 1,
+            "name": "p",
+            "processors": {"p": {"isa": "other"}},
+            "cores": {"c": core},
+            "dmas": dmas,
+        }
+    )
+    footprint = {"code": "64KiB", "data": "1KiB"}
+    given = {"period": "10ms", "wcet": "10us", "on": "c-0", "execution": "three-phase"}
+    return system_from_data(
+        {
+            "consort": 1,
+            "platform": "p.yaml",
+            "assumed": "a test",
+            "scheduling": {"c": {"policy": "three-phase", "slot": task.pop("slot", "100us")}},
+            "tasks": {"a": {k: v for k, v in ({**given, "footprint": footprint} | task).items() if v}},
+        },
+        file=Path("s.yaml"),
+        platform=platform,
+    )
+
+
+@pytest.mark.parametrize(
+    ("dmas", "task", "missing"),
+    [
+        ({"d": DMA}, {"footprint": None}, "tasks.a.footprint"),
+        ({"d": DMA}, {"footprint": {"stack": "1KiB"}}, "tasks.a.footprint.code"),
+        ({}, {}, "dmas"),
+        ({}, {"slot": "1ns"}, "dmas"),
+        ({"d": {"rate": "1GB/s"}}, {}, "dmas.d.setup"),
+        ({"d": DMA, "e": {"setup": "1us"}}, {}, "dmas.e.rate"),
+    ],
+)
+def test_a_slot_that_is_given_is_no_bound_without_what_it_carries(dmas, task, missing):
+    (bound,) = response_times(on(dmas, **task))
+    assert (bound.response, bound.missing) == (None, (missing,))
+
+
+def test_any_of_several_dma_engines_may_move_a_task():
+    """64 KiB and 1 KiB at 1 GB/s and the setup are 67.56 us; at half of that no slot of 100 us has room."""
+    slow = DMA | {"rate": "500MB/s"}
+    (bound,) = response_times(on({"d": DMA, "e": DMA}))
+    assert bound.schedulable and {used.place for used in bound.figures} >= {"dmas.d.rate", "dmas.e.setup"}
+    with pytest.raises(BadDescription, match="longer than the slot 100us"):
+        on({"d": DMA, "e": slow})
+
+
+def test_a_round_above_the_range_of_the_engine_has_no_bound():
+    (bound,) = response_times(on({"d": DMA}, slot="2000.000000000001s"))
+    assert bound.response is None and "2^50" in bound.notes[0]

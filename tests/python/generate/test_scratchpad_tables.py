@@ -417,7 +417,7 @@ def test_objects_that_cannot_be_used(tmp_path: Path) -> None:
             {"scheduling.core.slot": "auto"},
             {"dmas": {}},
             {},
-            "scheduling.core-0.slot: to find the slot, filter needs a footprint and the platform one DMA",
+            "scheduling.core-0.slot: to find the slot, filter needs a footprint and the platform a DMA",
         ),
         (
             {
@@ -444,7 +444,9 @@ def test_a_slot_is_computed_from_the_rate() -> None:
     slow = make_tables(system, TableOptions(rate=DataRate(10_000_000), setup=Duration.parse("20us")))
     assert (slow.cores[0].slot, slow.tolerance) == (137 * 10**6, 600_000)
     assert any("10MB/s, given; programming it takes 20us" in note for note in slow.notes)
-    unknown = make_tables(small(platform={"dmas": {}}), TableOptions())
+    with pytest.raises(SystemFails, match="no figure for a DMA engine"):
+        make_tables(small(platform={"dmas": {}}), TableOptions())
+    unknown = make_tables(small(platform={"dmas": {}}), TableOptions(force=True))
     assert unknown.tolerance == 0 and any("no slot was checked" in note for note in unknown.notes)
 
 

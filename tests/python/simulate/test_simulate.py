@@ -550,3 +550,16 @@ class TestCommand:
         assert long in found.stdout and all(len(line) <= 80 for line in lines)
         (row,) = [line.split() for at, line in enumerate(lines) if long in lines[at - 2]]
         assert row[0] == "response" and row[-1] == "✓" and len(row) == 6
+
+
+def test_there_may_be_more_resources_than_tasks():
+    tasks = {
+        "x": {
+            "wcet": 30,
+            "period": 1000,
+            "sections": {name: {"length": "5us"} for name in ("a", "b", "d")},
+        },
+        "y": {"wcet": 30, "period": 2000},
+    }
+    system = small.system(tasks, resources={name: {"protocol": "priority-ceiling"} for name in "abd"})
+    assert worst(system) == {"x": 30, "y": 60}
