@@ -54,12 +54,12 @@ def ends_of(view: View) -> tuple[Ends, Ends]:
 
 def misspelt_in(view: View) -> set[str]:
     """The tasks that read or write a channel that is not there, and the channels that they may mean."""
-    names = dict.fromkeys(free_channels(view))
+    names, others = dict.fromkeys(free_channels(view)), devices(view)
     found: set[str] = set()
     for task in view.tasks():
         for key in ("reads", "writes"):
             for _, name in view.bindings(task, key):
-                if "." not in name and name not in names:
+                if "." not in name and name not in names and name not in others:
                     found |= {task, closest(name, names) or name}
     return found
 

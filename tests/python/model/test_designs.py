@@ -241,3 +241,36 @@ def test_platform_with_modes_of_writing(tmp_path: Path) -> None:
     for name in ("embedded-plus", "linux-host"):
         platform = load_platform(ROOT / "platforms" / f"{name}.yaml")
         assert platform_from_data(json.loads(json.dumps(platform.to_json()))) == platform
+
+
+@pytest.mark.parametrize("device", ["sink", "function", "recording", "driver"])
+def test_what_a_chain_passes_is_checked_of_tasks_bound_to_devices(device: str, tmp_path: Path) -> None:
+    """A task that a device feeds or that feeds one is not misspelt: nothing flows from it to the next."""
+    kinds = {
+        "sink": {"sink": "record"},
+        "function": {"function": "f.py::values"},
+        "recording": {"recording": "f.csv"},
+        "driver": {"driver": "f.hpp::f::driver"},
+    }
+    bound = {"writes": {"v": "there"}} if device in ("sink", "driver") else {"reads": {"v": "there"}}
+    data = {
+        "consort": 1,
+        "platform": "linux-host",
+        "devices": {"there": kinds[device]},
+        "tasks": {
+            "a": {"period": "1ms", "wcet": "1us", "on": "master-0", **bound},
+            "b": {"period": "1ms", "wcet": "1us", "on": "master-0", "writes": ["k"]},
+            "c": {"period": "1ms", "wcet": "1us", "on": "worker-0", "reads": ["k"]},
+        },
+        "channels": {"k": {"kind": "sporadic"}},
+        "chains": {"x": {"path": ["a", "c"], "reaction": "1s"}},
+    }
+    with pytest.raises(BadDescription) as error:
+        system_from_data(data, file=tmp_path / "s.yaml")
+    assert "no channel leads from 'a' to 'c'" in str(error.value)
+    # Nor is a channel that nobody writes passed over, because a device is called almost like it.
+    del data["tasks"]["b"]["writes"], data["chains"]
+    data["channels"] = {"ther": {"kind": "sporadic"}}
+    data["tasks"]["c"]["reads"] = ["ther"]
+    with pytest.raises(BadDescription, match="nothing writes 'ther'"):
+        system_from_data(data, file=tmp_path / "s.yaml")
