@@ -37,8 +37,8 @@ class Timed:
 def timed(
     tasks: Sequence[UniTask], levels: Sequence[int], preemptive: bool, supply: PlannedSupply | None
 ) -> Timed | None:
-    """None where no offset says more than releases at any moment."""
-    if not any(task.offset for task in tasks):
+    """None where all tasks come at any moment."""
+    if all(task.offset is None for task in tasks):
         return None
     common, _, tick = _common(tasks, supply)
     return Timed(tasks, common | {"level": list(levels), "preemptive": preemptive}, tick)
@@ -46,7 +46,7 @@ def timed(
 
 def timed_under_edf(tasks: Sequence[UniTask], supply: PlannedSupply | None) -> Timed | None:
     """The same for preemptive EDF."""
-    if not any(task.offset for task in tasks):
+    if all(task.offset is None for task in tasks):
         return None
     common, deadlines, tick = _common(tasks, supply)
     return Timed(tasks, common | {"d": deadlines}, tick, _engine.edf_offset_response, EDF_OFFSETS)

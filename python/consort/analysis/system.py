@@ -185,6 +185,8 @@ def master_of(
     check_reload(plan, core)
     reload = figures.cache_reload(core)
     sets = cache_costs(figures, core, blockers_of(plan, held, planned.tasks))
+    # Where no task has an offset, nobody says that they begin together.
+    moments = any(plan.system.tasks[name].has_offset for name in names) and not pages_on(plan, core)
     used = [switch.used, late.used, used_by(figures, held), reload.used if sets is None else sets.used]
     tasks = []
     for level, name in enumerate(names):
@@ -236,7 +238,7 @@ def master_of(
                 stretches=task.suspensions,
                 remote=remote,
                 # Offsets are made use of where no job gives the core up.
-                offset=None if task.sporadic or pages_on(plan, core) else task.offset_ps,
+                offset=task.offset_ps if moments and not task.sporadic else None,
                 threshold=None if task.threshold is None else len(names) - task.threshold,
                 distances=least_distances(task),
                 late=late.ps,

@@ -284,6 +284,11 @@ class Task(Sourced):
     def sporadic(self) -> bool:
         return self.period is None
 
+    @property
+    def has_offset(self) -> bool:
+        """Whether somebody said when its first job is due: 0 is such a moment, too."""
+        return "offset" in self.model_fields_set
+
     def wcet_on(self, processor: str, execution: str | None = None) -> Duration | None:
         """The worst-case execution time on a kind of processor; None where the description has none.
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -72,20 +73,27 @@ def _listed(system: System, places: Sequence[str]) -> str:
 def conflict_of(problem: Problem, seconds: float, progress: Progress) -> Conflict:
     """A minimal set of requirements that cannot all be met, of a problem that has no placement.
 
-    Each is given up in turn: where there is still no placement, it was none of the reasons.
+    Each is given up in turn: where there is still no placement, it was none of the reasons. One more
+    requirement may make a bound lower (a task with an offset makes others' moments known), so that all that
+    are left are tried again once one was given up.
     """
     until = time.monotonic() + seconds
     kept = requirements_of(problem)
-    minimal = True
-    why = ""
-    for number, one in enumerate(list(kept)):
-        progress("requirements in conflict", number / len(kept))
+    turns = deque(kept)
+    needed = 0  # of those tried since one was given up
+    minimal, why = True, ""
+    while minimal and needed < len(kept):
+        progress("requirements in conflict", needed / len(kept))
+        one = turns.popleft()
         fewer = [other for other in kept if other != one]
         feasible, reason = _feasible(problem, fewer, until - time.monotonic())
         if feasible is None:
             minimal = False
-        elif not feasible:
-            kept, why = fewer, reason
+        elif feasible:
+            turns.append(one)
+            needed += 1
+        else:
+            kept, why, needed = fewer, reason, 0
     return Conflict(tuple(kept), minimal, why if len(kept) == 1 else "")
 
 

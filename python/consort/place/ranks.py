@@ -95,9 +95,7 @@ def local_only(problem: Problem, core: str) -> bool:
                     return False
                 for system in problem.systems.values():
                     task = system.tasks.get(decision.task)
-                    if task is not None and (
-                        task.self_suspension or task.sections or task.offset.picoseconds
-                    ):
+                    if task is not None and (task.self_suspension or task.sections or task.has_offset):
                         return False
     return True
 

@@ -206,3 +206,30 @@ def test_offsets_whose_common_period_is_too_long_are_said_to_be_left_out() -> No
     found = fixed_priority(rows)
     assert [bound.response for bound in found] == [10, 20, 30]
     assert "too many busy windows" in " ".join(found[2].assumptions)
+
+
+@pytest.mark.parametrize(("offset", "expected"), [(None, 10_006), ("0us", 7_004), ("1ps", 7_004)])
+def test_an_offset_of_0_that_is_written_down_is_a_known_moment(offset: str | None, expected: int) -> None:
+    platform = platform_from_data(
+        {
+            "consort": 1,
+            "name": "one",
+            "processors": {"p": {"isa": "x86_64"}},
+            "cores": {"c": {"processor": "p", "count": 1, "context_switch": "1us"}},
+        }
+    )
+    tasks: dict[str, dict[str, Any]] = {
+        "high": {"period": "10ms", "jitter": "4ms", "wcet": "3ms", "on": "c-0", "priority": 2},
+        "low": {"period": "10ms", "wcet": "4ms", "on": "c-0", "priority": 1},
+    }
+    if offset is not None:
+        tasks["high"]["offset"] = offset
+    data = {
+        "consort": 1,
+        "platform": "one",
+        "assumed": "a test",
+        "tasks": tasks,
+        "run": {"time_base": "spin"},
+    }
+    low = response_times(system_from_data(data, platform=platform))[1]
+    assert low.response is not None and abs(low.response - expected * 10**6) <= 1

@@ -110,6 +110,28 @@ def test_what_cannot_hold_is_explained_by_what_is_in_conflict_and_no_more(folder
     assert "task pump, deadline 10ms, which may run on m4-0 to m4-1" in result.output
 
 
+def test_what_is_in_conflict_is_in_conflict_without_the_rest(tmp_path: Path) -> None:
+    """An offset makes bounds lower: without one task others may not hold by themselves."""
+    (tmp_path / "one.yaml").write_text(
+        "consort: 1\nname: one\nprocessors: {p: {isa: x86_64}}\n"
+        "cores: {c: {processor: p, count: 1, context_switch: 1us}}\n",
+        encoding="utf-8",
+    )
+    head = "consort: 1\nassumed: a test\nplatform: one.yaml\nrun: {time_base: spin}\ntasks:\n"
+    two = (
+        "  high: {period: 10ms, jitter: 4ms, wcet: 3ms, on: c-0}\n  low: {period: 10ms, wcet: 4ms, on: c-0}\n"
+    )
+    more = (
+        "  x: {period: 100ms, wcet: 35ms, on: c-0}\n"
+        "  late: {period: 40ms, offset: 39ms, wcet: 10us, on: c-0}\n"
+    )
+    for rest in ("", more):
+        file = tmp_path / "system.yaml"
+        file.write_text(head + two + rest, encoding="utf-8")
+        conflict = found(file, status=1)["conflict"]
+        assert {one["name"] for one in conflict["requirements"]} == {"high", "low"} and conflict["minimal"]
+
+
 def test_a_chain_is_a_requirement_too(folder: Path) -> None:
     file = folder / "system.yaml"
     file.write_text(SYSTEM.replace("reaction: 100ms", "reaction: 25ms"), encoding="utf-8")
