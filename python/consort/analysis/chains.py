@@ -6,7 +6,7 @@ docs/explanation/analyses.md, theorems 11 to 13 and 27.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -71,7 +71,7 @@ def implicit(
     """
     assumptions = (
         "a job reads its inputs when it begins and writes its outputs when it ends",
-        "every task of the chain is periodic and has been running since before the stimulus"
+        "every task of the chain is periodic from its offset on; a stimulus comes when the first has begun"
         + (
             ", or is released by the blocks of the one before it"
             if any(link.follows for link in links)
@@ -88,10 +88,12 @@ def implicit(
         ("data age", age, AGE_SOURCE),
     ):
         steps = () if why else _steps(links, kind)
+        if not why and kind == "reaction time":
+            steps = max([steps, *_late_starts(links)], key=_length)
         results.append(
             Bound(
                 task=name,
-                response=None if why else sum(step.length for step in steps),
+                response=None if why else _length(steps),
                 deadline=allowed,
                 source=f"{source}; theorem 27" if any(link.follows for link in links) else source,
                 assumptions=assumptions,
@@ -118,9 +120,33 @@ def _unbounded(links: Sequence[Link]) -> str:
     return ""
 
 
-def _steps(links: Sequence[Link], kind: str) -> tuple[Step, ...]:
-    steps = Steps()
+def _length(steps: Sequence[Step]) -> int:
+    return sum(step.length for step in steps)
+
+
+def _late_starts(links: Sequence[Link]) -> Iterator[tuple[Step, ...]]:
+    """The reactions that wait for the first job of a task, which comes later than its period.
+
+    The stimulus comes no earlier than the first task's first job is due. After the last task whose first job
+    the data waits for it waits for each at most a period.
+    """
     for i, link in enumerate(links):
+        late = link.offset - links[0].offset
+        if i == 0 or link.follows or late <= 0:
+            continue
+        assert link.response is not None
+        steps = Steps()
+        steps.put("communication", f"{link.name} begins that much later than {links[0].name}", late)
+        steps.put("own", f"{link.name}: its response time", link.response)
+        if link.delivery:
+            steps.put("communication", f"{link.name}'s data travels over a link", link.delivery)
+        yield _steps(links, "reaction time", i + 1, steps)
+
+
+def _steps(links: Sequence[Link], kind: str, first: int = 0, before: Steps | None = None) -> tuple[Step, ...]:
+    """The steps from the task `first` on, after those before it."""
+    steps = Steps() if before is None else before
+    for i, link in enumerate(links[first:], first):
         assert link.period is not None and link.response is not None
         wait = "the stimulus waits for" if i == 0 else f"{links[i - 1].name}'s data waits for"
         if link.follows:
@@ -205,11 +231,29 @@ def let(
     if found is None:
         # As if each job took its whole interval: sound, and never asks for a common period.
         total = sum(periods) + sum(link.interval for link in links)
+        total_reaction = max(total, _length(_first_reaction(links)))
         note = "the common period is too long to follow every job: an upper bound"
         return [
-            Bound(name, total, allowed, LET_BOUND_SOURCE, assumptions, notes=(note,), kind=kind)
-            for kind, allowed in (("reaction time", reaction), ("data age", age))
+            Bound(name, most, allowed, LET_BOUND_SOURCE, assumptions, notes=(note,), kind=kind)
+            for kind, allowed, most in (
+                ("reaction time", reaction, total_reaction),
+                ("data age", age, total),
+            )
         ]
+    reaction_steps = _first_reaction(links)
+    if _length(reaction_steps) > found["reaction"] * tick:
+        note = "exact; the first reaction, before all tasks have begun: it is longer than any later one"
+        first = Bound(
+            name,
+            _length(reaction_steps),
+            reaction,
+            LET_SOURCE,
+            assumptions,
+            reaction_steps,
+            notes=(note,),
+            kind="reaction time",
+        )
+        return [first, _let_age(name, found, tick, age, assumptions)]
     steps: list[Step] = []
     reads = [read * tick for read in found["reads"]]
     begin = reads[0] - periods[0]
@@ -221,7 +265,6 @@ def let(
         steps.append(Step("own", f"{link.name}: its interval", read - begin, link.interval))
         at = read + link.interval
     least = in_words(found["least_reaction"] * tick)
-    written = in_words(found["age_when_written"] * tick)
     return [
         Bound(
             name,
@@ -233,15 +276,40 @@ def let(
             notes=(f"exact; the shortest reaction is {least}",),
             kind="reaction time",
         ),
-        Bound(
-            name,
-            found["age"] * tick,
-            age,
-            LET_SOURCE,
-            assumptions,
-            notes=(
-                f"exact, until the output is replaced; when it is written its data is at most {written} old",
-            ),
-            kind="data age",
-        ),
+        _let_age(name, found, tick, age, assumptions),
     ]
+
+
+def _let_age(
+    name: str, found: dict[str, int], tick: int, allowed: int | None, assumptions: tuple[str, ...]
+) -> Bound:
+    written = in_words(found["age_when_written"] * tick)
+    return Bound(
+        name,
+        found["age"] * tick,
+        allowed,
+        LET_SOURCE,
+        assumptions,
+        notes=(f"exact, until the output is replaced; when it is written its data is at most {written} old",),
+        kind="data age",
+    )
+
+
+def _first_reaction(links: Sequence[Link]) -> tuple[Step, ...]:
+    """The reaction to a stimulus just after the first job of the first task reads.
+
+    Of the stimuli that wait for a task's first job it waits longest; those that do not are followed as if all
+    tasks had been running for ever.
+    """
+    steps = Steps()
+    at = links[0].offset
+    for i, link in enumerate(links):
+        assert link.period is not None
+        # The first stimulus is too late for the first job.
+        later = -(-(at - link.offset) // link.period) if i else 1
+        read = link.offset + max(later, 0) * link.period
+        who = "the stimulus" if i == 0 else f"{links[i - 1].name}'s data"
+        steps.put("communication", f"{who} waits for {link.name}", read - at)
+        steps.put("own", f"{link.name}: its interval", link.interval)
+        at = read + link.interval
+    return steps.done()

@@ -33,6 +33,7 @@ FAULTS = (
     "a response shorter by a tick",
     "every writer goes before its reader",
     "no period of the last task",
+    "all begin at once",
 )
 
 
@@ -95,7 +96,8 @@ def links_of(
             held = bound.response if bound.schedulable else None
             if held is not None and fault == "a response shorter by a tick":
                 held -= 1
-            made = Link(str(i), tasks[i].period, held, tasks[i].jitter, core=str(core), level=level)
+            offset = 0 if fault == "all begin at once" else tasks[i].offset
+            made = Link(str(i), tasks[i].period, held, tasks[i].jitter, offset, core=str(core), level=level)
             links[i] = replace(made, by_priority=policy != "edf")
     return links
 
@@ -112,7 +114,7 @@ def delivered(link: Link, costs: dict[int, int], hop: int, fault: str) -> Link:
 
 def attack(seed: int, fault: str = "") -> Counts:
     """One random system: bounds of its chain that hold, reached and exceeded in two simulations."""
-    random = Random(seed)
+    random, late = Random(seed), Random(f"late starters of {seed}")
     cores, tasks, made, members = random.randint(1, 3), [], [], list[list[int]]()
     policies = [random.choice(POLICIES) for _ in range(cores)]
     for policy in policies:
@@ -127,6 +129,8 @@ def attack(seed: int, fault: str = "") -> Counts:
         task.bcet = random.choice((1, task.wcet))
         task.jitter = random.choice((0, 0, random.randint(0, 3)))
         task.offset, task.priority = random.randint(0, task.period), -i
+        if late.random() < 0.15:
+            task.offset = late.randint(0, UNTIL // 3)
         members[task.core].append(i)
         tasks.append(task)
     path = random.sample(range(len(tasks)), random.randint(1, len(tasks)))
@@ -163,10 +167,12 @@ def attack_let(seed: int, less: int = 0) -> Counts:
         Link(str(i), t, 1, offset=random.randint(0, t), interval=random.randint(1, t))
         for i, t in enumerate(random.choices((2, 3, 4, 5, 6, 8, 10, 12), k=random.randint(1, 4)))
     ]
+    late = Random(f"late starters of {seed}")
+    links = [replace(one, offset=late.randint(0, 50)) if late.random() < 0.15 else one for one in links]
     reaction, age = (bound.response for bound in let("chain", links))
     assert reaction is not None and age is not None
     periods = [link.period or 1 for link in links]
-    until = 2 * lcm(*periods) + 8 * sum(periods)
+    until = 2 * lcm(*periods) + 8 * sum(periods) + max(link.offset for link in links)
     jobs = []
     for link, period in zip(links, periods, strict=True):
         starts = list(range(link.offset, until, period))

@@ -200,3 +200,25 @@ def test_no_played_chain_exceeds_the_bounds(
             assert end - z <= reaction.response
     for (_, read), (replaced, _) in itertools.pairwise(outputs):
         assert replaced - read <= age.response
+
+
+def test_the_first_job_of_a_late_starter_is_waited_for() -> None:
+    """A reader of period 59 begins at 500: what was read at 0 shows 504 later, not 107."""
+    links = [Link("a", 35, 9), Link("b", 59, 4, offset=500)]
+    reaction, age = implicit("x", links)
+    assert (reaction.response, age.response) == (504, 107)
+    assert sum(step.length for step in reaction.explanation) == 504
+    # The writer begins late itself; and whoever waits longest is not always the last.
+    assert implicit("x", [Link("a", 35, 9, offset=490), Link("b", 59, 4, offset=500)])[0].response == 107
+    middle = [Link("a", 35, 9), Link("b", 59, 4, offset=500), Link("c", 20, 2, offset=30)]
+    assert implicit("x", middle)[0].response == 500 + 4 + 20 + 2
+
+
+def test_a_late_starter_under_logical_execution_time() -> None:
+    """Read at 0; the first job that reads a stimulus after that is written at 70, and read at 500."""
+    links = [Link("a", 35, 9, interval=35), Link("b", 59, 4, offset=500, interval=59)]
+    reaction, _ = let("x", links)
+    assert reaction.response == 559 and sum(step.length for step in reaction.explanation) == 559
+    primes = (1_000_003, 1_000_033, 1_000_037, 1_000_039)
+    far = [Link(str(p), p, 1, offset=k * 10**9, interval=p) for k, p in enumerate(primes)]
+    assert "too long" in let("x", far)[0].notes[0] and (let("x", far)[0].response or 0) > 3 * 10**9
