@@ -22,6 +22,7 @@ from consort.simulate.engine import simulate
 from consort.simulate.links import in_turn
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import for_each
 
 US = 10**6
 LINK = {
@@ -225,10 +226,10 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any], str]] =
 ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("described", "tasks", "link", "said"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
 )
-@pytest.mark.parametrize("target", ["analysis", "linux", "virtual", "board"])
+@for_each("target", ["analysis", "linux", "virtual", "board"])
 def test_what_a_link_cannot_carry_is_refused_everywhere(
     target: str, described: dict[str, Any], tasks: dict[str, Any], link: dict[str, Any], said: str
 ) -> None:

@@ -17,6 +17,7 @@ from consort_bench.registry import BENCHMARKS, BenchResult, goal, load
 from effort import PATIENCE
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import for_each
 
 pytestmark = pytest.mark.realtime
 
@@ -221,7 +222,7 @@ def test_goal_senses():
     assert goal("a", 1, "x", ">=", 1)["met"] and not goal("a", 1, "x", ">=", 1.1)["met"]
 
 
-@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+@for_each("name", sorted(BENCHMARKS))
 def test_every_benchmark_of_the_registry_can_be_loaded(name):
     assert callable(load(name))
 

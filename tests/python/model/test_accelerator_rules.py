@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from consort.model import BadDescription, System, system_from_data
+from loops import for_each
 
 RIGHT: dict[str, Any] = {
     "consort": 1,
@@ -122,7 +123,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "said"), CASES, ids=[said.partition(":")[0] for _, said in CASES])
+@for_each(("changes", "said"), CASES, ids=[said.partition(":")[0] for _, said in CASES])
 def test_what_is_wrong_is_said_with_its_place(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(BadDescription) as caught:
         read(changed(changes))

@@ -22,6 +22,7 @@ from consort.model import (
     system_from_data,
     system_schema,
 )
+from loops import for_each
 from ruamel.yaml import YAML
 
 HERE = Path(__file__).parent
@@ -43,7 +44,7 @@ def texts(quantities: dict[Any, Any]) -> dict[Any, str]:
     return {key: str(value) for key, value in quantities.items()}
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
+@for_each("file", FILES, ids=IDS)
 def test_written_and_read_again(file: Path, tmp_path: Path) -> None:
     system = load_system(file)
     if system.platform.endswith(".yaml"):
@@ -58,20 +59,20 @@ def test_written_and_read_again(file: Path, tmp_path: Path) -> None:
     assert "on_miss" not in text or "on_miss" in file.read_text()
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
+@for_each("file", FILES, ids=IDS)
 def test_schema_accepts_them(file: Path) -> None:
     jsonschema.validate(YAML(typ="safe").load(file.read_text(encoding="utf-8")), system_schema())
     jsonschema.validate(load_system(file).to_json(), system_schema())
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
+@for_each("file", FILES, ids=IDS)
 def test_from_data(file: Path) -> None:
     system = load_system(file)
     again = system_from_data(json.loads(json.dumps(system.to_json())), platform=system.platform_description)
     assert again.to_json() == system.to_json()
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
+@for_each("file", FILES, ids=IDS)
 def test_each_mode_is_a_right_system(file: Path) -> None:
     system = load_system(file)
     for mode in system.modes:

@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 from consort.model import BadDescription, FunctionInput, System, load_system, system_schema
+from loops import for_each
 from ruamel.yaml import YAML
 
 HERE = Path(__file__).parent
@@ -31,7 +32,7 @@ def system(described: Path) -> System:
     return load_system(described)
 
 
-@pytest.mark.parametrize("case", BROKEN, ids=[case["name"] for case in BROKEN])
+@for_each("case", BROKEN, ids=[case["name"] for case in BROKEN])
 def test_corpus(case: dict[str, Any], described: Path) -> None:
     text = TEXT
     for old, new in case["change"].items():

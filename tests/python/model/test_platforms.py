@@ -14,6 +14,7 @@ from consort.model import Duration, Platform, Size, load_platform, platform_sche
 from consort.model.platform import known_platforms
 from consort.model.quantities import Quantity
 from consort.model.schema import schema_text
+from loops import for_each
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[3]
@@ -101,14 +102,14 @@ def test_each_is_known_by_its_files_name_and_stands_in_the_reference() -> None:
     assert [name for name in IDS if f"\n| `{name}` | " not in reference] == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
+@for_each("file", FILES, ids=IDS)
 def test_every_figure_says_where_it_comes_from(file: Path) -> None:
     figures = load_platform(file).figures()
     assert figures
     assert [place for place, _, source in figures if source is None] == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
+@for_each("file", FILES, ids=IDS)
 def test_papers_are_named_with_a_place(file: Path) -> None:
     for place, _, source in load_platform(file).figures():
         assert source is not None
@@ -120,7 +121,7 @@ def test_papers_are_named_with_a_place(file: Path) -> None:
                 assert re.match(r"section [IVX0-9.A-Z]+|Table [IVX]+", where), place
 
 
-@pytest.mark.parametrize(("name", "place", "words"), SAID, ids=[f"{name}:{place}" for name, place, _ in SAID])
+@for_each(("name", "place", "words"), SAID, ids=[f"{name}:{place}" for name, place, _ in SAID])
 def test_figures_are_what_the_papers_say(name: str, place: str, words: str) -> None:
     value = value_at(own(name), place)
     assert isinstance(value, Quantity)
@@ -155,7 +156,7 @@ def test_derived_rate_is_what_it_says() -> None:
     assert 0 <= copy - (load.time.value.picoseconds + setup.picoseconds) < 10**4
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
+@for_each("file", FILES, ids=IDS)
 def test_schema_accepts_them(file: Path) -> None:
     jsonschema.validate(YAML(typ="safe").load(file.read_text(encoding="utf-8")), platform_schema())
     named = [line for line in file.read_text(encoding="utf-8").splitlines() if "$schema=" in line]
@@ -172,7 +173,7 @@ def test_checked_in_schema_is_the_models() -> None:
     jsonschema.Draft202012Validator.check_schema(platform_schema())
 
 
-@pytest.mark.parametrize("file", FILES, ids=IDS)
+@for_each("file", FILES, ids=IDS)
 def test_written_and_read_again(file: Path, tmp_path: Path) -> None:
     platform = load_platform(file)
     platform.to_yaml(tmp_path / file.name)

@@ -13,11 +13,12 @@ from consort.model.quantities import LARGEST, QUANTITIES, Quantity
 from consort.model.textvalue import WrongValue
 from hypothesis import example, given
 from hypothesis import strategies as st
+from loops import for_each
 
 KINDS = st.sampled_from(QUANTITIES)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "text", "value"),
     [
         (Duration, "50us", 50_000_000),
@@ -42,7 +43,7 @@ def test_read(kind: type[Quantity], text: str, value: int) -> None:
     assert kind.parse(text) == kind(value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "text", "says"),
     [
         (Size, "64KB", "'64KB' has the unknown unit 'KB'; did you mean 64kB or 64KiB?"),

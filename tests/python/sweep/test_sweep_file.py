@@ -13,6 +13,7 @@ from consort.model.schema import schema_text
 from consort.sweep.load import load_sweep
 from consort.sweep.model import sweep_schema
 from consort.sweep.values import expand, nanoseconds, number
+from loops import for_each
 from sweep_support import SMALL
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +54,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("right", "broken", "said"), BROKEN)
+@for_each(("right", "broken", "said"), BROKEN)
 def test_what_is_wrong_is_said_with_what_would_be_right(tmp_path, right, broken, said):
     assert right in SMALL
     assert said in wrong(tmp_path, SMALL.replace(right, broken))
