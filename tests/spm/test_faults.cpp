@@ -271,6 +271,14 @@ TEST(Faults, ALateIoCoreMissesSlotsAndSaysSo) {
     });
     // The slots at 600 and 610 wholly, the one at 620 begun 5 late.
     EXPECT_EQ(machine.board.count(Kind::slot_missed), 3U);
+    // Each at its own instant, not when the I/O core was called again.
+    std::vector<Ticks> missed;
+    for (const Event& event : machine.board.events) {
+        if (event.kind == Kind::slot_missed) {
+            missed.push_back(event.at);
+        }
+    }
+    EXPECT_EQ(missed, (std::vector<Ticks>{600, 610, 620}));
     EXPECT_EQ(machine.board.jobs.size(), 20U);
     EXPECT_EQ(machine.board.count(Kind::deadline_missed), 0U);
 }

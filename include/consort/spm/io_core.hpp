@@ -478,8 +478,10 @@ class IoCore {
         boundary_ += slot.length;
         release_until(slot.core, begin);
         if (now - begin > schedule_.tolerance || !unstuck()) {
-            // Nothing is lost with a slot in which there was nothing to do.
-            emit(now, stuck_ || wanted(slot.core, begin) ? Kind::slot_missed : Kind::slot_wasted, slot.core);
+            // Nothing is lost with a slot in which there was nothing to do. At its own instant: whoever
+            // called late finds all slots since then at once.
+            emit(begin, stuck_ || wanted(slot.core, begin) ? Kind::slot_missed : Kind::slot_wasted,
+                 slot.core);
             return;
         }
         if (begin_operation(slot.core, begin, now)) {

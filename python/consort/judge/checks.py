@@ -28,6 +28,8 @@ _REPORTED: dict[str, tuple[str, str]] = {
     "release-lost": ("releases", "release lost"),
     "early-arrival": ("arrivals", "block that came before min_interarrival and min_distances allow"),
 }
+# Those that follow from a job that the machine disturbed.
+_OF_DISTURBED_JOBS = ("let-late-write", "let-lap", "release-lost")
 # How a transaction ended, by its number (link::Outcome).
 _OUTCOMES = ("moved", "out of a window", "malformed", "the DMA failed", "timed out")
 _LOST = ("records_lost", "operations_lost", "events_lost")
@@ -154,20 +156,26 @@ def _engine_died(samples: Samples, place: int, causes: NDArray[np.uint16]) -> st
     )
 
 
-def reported(samples: Samples) -> list[Check]:
-    """What the executive itself reported, and what the recording lost."""
+def reported(samples: Samples, found: Disturbances) -> list[Check]:
+    """What the executive itself reported, and what the recording lost.
+
+    A release that was lost, or a block that came too late, is the machine's where it disturbed that job.
+    """
     checks = []
+    windows = _disturbed(samples, found, range(len(samples.system.tasks)))
     if samples.events is not None:
         for name, (what, words) in _REPORTED.items():
             mine = samples.events[samples.events["kind"] == EVENTS.index(name)]
-            for core in np.unique(mine["core"]).tolist():
-                of_core = mine[mine["core"] == core]
+            at = mine["time"].astype(np.int64)
+            excused = touched(windows, at, at + 1) & (name in _OF_DISTURBED_JOBS)
+            for core, by_machine in sorted(set(zip(mine["core"].tolist(), excused.tolist(), strict=True))):
+                of_core = mine[(mine["core"] == core) & (excused == by_machine)]
                 where = "" if core == NONE else f" on {samples.system.cores[core].name}"
                 tasks = sorted({samples.system.tasks[t].name for t in of_core["task"].tolist() if t != NONE})
                 of = f" ({', '.join(tasks)})" if tasks else ""
                 # On a machine the I/O core is a thread, which came late; a counted one is the system's own.
                 timed_by_machine = samples.record.manifest.clock.provenance in ("measured", "emulated")
-                machine = what == "slots" and timed_by_machine
+                machine = by_machine or (what == "slots" and timed_by_machine)
                 text = f"{words}{where}{of}: {times(int(of_core.size))}"
                 checks.append(Check(what, False, text, "machine" if machine else "system"))
     for counter in _LOST:
@@ -181,18 +189,23 @@ def reported(samples: Samples) -> list[Check]:
 
 
 def channels(samples: Samples, found: Disturbances) -> list[Check]:
-    """Nothing is dropped, torn or out of order; a queue's reader gets every block."""
+    """Nothing is dropped, torn or out of order; a queue's reader gets every block.
+
+    Whose doing it was is said of each block: the machine's where it disturbed writer or reader meanwhile.
+    """
     checks: list[Check] = []
     operations = samples.operations
     if operations is None:
         return checks
-    windows = _disturbed(samples, found)
     for place, channel in enumerate(samples.system.channels):
         here = operations[operations["channel"] == place]
         if not here.size:
             continue
+        ends = [name for name in (channel.writer, *channel.readers) if name in samples.system.task_names]
+        windows = _disturbed(samples, found, [samples.number(name) for name in ends])
+        dropped = here[here["kind"] == OPERATIONS.index("write-dropped")]
         problems: list[tuple[str, NDArray[np.void]]] = [
-            ("dropped because there was no room", here[here["kind"] == OPERATIONS.index("write-dropped")]),
+            ("dropped because there was no room", dropped),
             ("not read whole", here[here["kind"] == OPERATIONS.index("read-overtaken")]),
             ("that were not what their number says", here[here["kind"] == OPERATIONS.index("read-corrupt")]),
         ]
@@ -215,9 +228,13 @@ def channels(samples: Samples, found: Disturbances) -> list[Check]:
         broken = [(words, rows) for words, rows in problems if rows.size]
         for words, rows in broken:
             times = rows["time"].astype(np.int64)
-            by_machine = bool(touched(windows, times, times + 1).all())
-            text = f"{channel.name}: {number(int(rows.size))} blocks {words}"
-            checks.append(Check("channels", False, text, "machine" if by_machine else "system"))
+            # What finds no room does so because of all that has happened since all of it was read.
+            since = _last_empty(here, times) if rows is dropped else times
+            excused = touched(windows, since, times + 1)
+            for by_machine in np.unique(excused).tolist():
+                count = int(np.count_nonzero(excused == by_machine))
+                text = f"{channel.name}: {number(count)} blocks {words}"
+                checks.append(Check("channels", False, text, "machine" if by_machine else "system"))
         corrupt = int(np.count_nonzero(here["kind"] == OPERATIONS.index("read-corrupt")))
         if corrupt:
             # Whatever the machine did meanwhile: a delay makes no block a wrong one.
@@ -230,9 +247,22 @@ def channels(samples: Samples, found: Disturbances) -> list[Check]:
     return checks
 
 
-def _disturbed(samples: Samples, found: Disturbances) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """When any disturbed job was pending."""
-    jobs = samples.jobs[found.disturbed]
+def _last_empty(operations: NDArray[np.void], times: NDArray[np.int64]) -> NDArray[np.int64]:
+    """When, before each instant, a channel's newest block had last been read; 0 where it never was."""
+    by_time = operations[np.argsort(operations["time"], kind="stable")]
+    written = np.isin(by_time["kind"], (OPERATIONS.index("write"), OPERATIONS.index("write-late")))
+    newest = np.maximum.accumulate(np.where(written, by_time["sequence"], 0).astype(np.int64))
+    emptied = (by_time["kind"] == OPERATIONS.index("read")) & (by_time["sequence"] >= newest)
+    at = by_time["time"][emptied].astype(np.int64)
+    before = np.searchsorted(at, times, side="right") - 1
+    return np.where(before >= 0, at[np.maximum(before, 0)], 0) if at.size else times * 0
+
+
+def _disturbed(
+    samples: Samples, found: Disturbances, tasks: Collection[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """When a disturbed job of one of these tasks was pending."""
+    jobs = samples.jobs[found.disturbed & np.isin(samples.jobs["task"], list(tasks))]
     begin = jobs["release"].astype(np.int64)
     allowed = np.array(
         [

@@ -17,7 +17,7 @@ from consort.judge import words
 from consort.judge.bounds import Bounds
 from consort.judge.disturbance import Disturbances, disturbances
 from consort.judge.executed import Executed, executed
-from consort.judge.outputs import Expected, WrongOutput, compare
+from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not_finite
 from consort.judge.samples import Samples
 from consort.judge.system import Plan, system_of
 from consort.judge.unseen import hits_unseen
@@ -74,6 +74,7 @@ def judge(
     )
     found = replace(found, disturbed=found.disturbed & ~own.own)
     wrong, errors, beside = _outputs(samples, expected or {})
+    endless = _not_finite(samples, expected or {}, beside, wrong)
     counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))
     rows, ways = figures.rows_of(samples, limits, found, provenance)
     checks = (
@@ -83,13 +84,15 @@ def judge(
         *check.channels(samples, found),
         *check.remote_states(samples, limits),
         *check.links(samples, expected_events, rows),
-        *check.reported(samples),
+        *check.reported(samples, found),
     )
     pauses = _pauses(samples, found)
     crashes = check.crashes(samples, expected_events)
     unseen = hits_unseen(samples, rows, found)
     ordinary = samples.ordinary if provenance == "measured" else ()
-    failures = words.reasons(rows, counts, checks, errors, crashes, provenance, unseen, pauses, ordinary)
+    failures = words.reasons(
+        rows, counts, checks, (*errors, *endless), crashes, provenance, unseen, pauses, ordinary
+    )
     unknown = (*words.undecided(rows, counts, undecided_above), *words.perhaps_longer(samples, own))
     reasons = (*failures, *unknown)
     notes = (*words.notes(samples, rows, provenance, ordinary), *(words.without_trace(one) for one in unseen))
@@ -105,6 +108,7 @@ def judge(
         "pauses": pauses,
         "ways": ways,
         "unseen": unseen,
+        "not_finite": endless,
         "summary": summary,
         "machine": machine,
         "notes": notes,
@@ -116,6 +120,28 @@ def judge(
         expected=beside,
         **parts,  # type: ignore[arg-type]
     )
+
+
+def _not_finite(
+    samples: Samples,
+    expected: Mapping[str, Expected],
+    beside: Mapping[int, NDArray[np.void]],
+    bits: NDArray[np.uint32],
+) -> tuple[NotFinite, ...]:
+    """The outputs that are no numbers, whose jobs get the error bit."""
+    found: list[NotFinite] = []
+    for number, facts in enumerate(samples.system.tasks):
+        table = samples.record.tables.get(f"outputs-{number}")
+        if table is None:
+            continue
+        rows = samples.rows_of(number)
+        wanted = expected.get(facts.name)
+        golden = beside.get(number) if wanted is not None and wanted.by == "input" else None
+        skip = (samples.jobs["status"][rows] & _NOT_ITS_OWN) != 0
+        bad, members = not_finite(facts.name, table, samples.jobs[rows], skip, golden)
+        bits[rows[bad]] |= STATUS["output_errors"]
+        found += members
+    return tuple(found)
 
 
 def _outputs(

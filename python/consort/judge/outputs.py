@@ -56,6 +56,54 @@ class WrongOutput:
         )
 
 
+@dataclass(frozen=True)
+class NotFinite:
+    """How many of a task's outputs are no number, or infinite, in one member; `first` is the job's number."""
+
+    task: str
+    member: str
+    first: int
+    count: int
+    outputs: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.task}: {self.count} of {self.outputs} outputs are not finite (NaN or infinite) in member"
+            f" {self.member}; first job {self.first}"
+        )
+
+
+def not_finite(
+    task: str,
+    table: RawTable,
+    jobs: NDArray[np.void],
+    skip: NDArray[np.bool_],
+    golden: NDArray[np.void] | None,
+) -> tuple[NDArray[np.bool_], list[NotFinite]]:
+    """Which of a task's jobs have an output that is not finite, and in which members.
+
+    `jobs` and `skip` as in `compare`. `golden`: the row that the description itself gives for each output,
+    which is right where it is not finite either.
+    """
+    bad = np.zeros(jobs.size, dtype=np.bool_)
+    found: list[NotFinite] = []
+    at = np.searchsorted(jobs["seq"], table.rows["seq"].astype(np.int64))
+    known = at < jobs.size
+    own = known & ~np.append(skip, True)[np.where(known, at, -1)]
+    allowed = {} if golden is None else flattened(golden)
+    for name in table.rows.dtype.names or ():
+        if table.rows[name].dtype.kind != "f":
+            continue
+        wrong = own & ~np.isfinite(table.rows[name])
+        if name in allowed:
+            wrong &= np.isfinite(allowed[name].astype(np.float64))
+        if wrong.any():
+            first = int(table.rows["seq"][wrong].min())
+            found.append(NotFinite(task, name, first, int(wrong.sum()), int(own.sum())))
+            bad[at[wrong]] = True
+    return bad, found
+
+
 def distance(got: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.uint64]:
     """How many representable numbers lie between two values: ulp of floats, LSB of integers.
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from consort.judge.bounds import Quantity
+from consort.judge.outputs import NotFinite
 from consort.record.judgement import Held, Judgement
 
 # What a row comes to. `disturbed`: only jobs that the machine disturbed were above; `no bound`: nothing to
@@ -126,6 +127,7 @@ class Verdict(Judgement):
     pauses: tuple[Pause, ...] = ()
     ways: tuple[ChainWay, ...] = ()
     unseen: tuple[Unseen, ...] = ()
+    not_finite: tuple[NotFinite, ...] = ()
     summary: str = ""
     machine: str = ""
     notes: tuple[str, ...] = field(default=())
@@ -141,6 +143,7 @@ def as_data(
     pauses: tuple[Pause, ...],
     ways: tuple[ChainWay, ...],
     unseen: tuple[Unseen, ...],
+    not_finite: tuple[NotFinite, ...],
     summary: str,
     machine: str,
     notes: tuple[str, ...],
@@ -168,6 +171,7 @@ def as_data(
             "pauses": [asdict(pause) for pause in pauses],
             "ways": [asdict(way) for way in ways],
             "unseen": [asdict(one) for one in unseen],
+            "not_finite": [asdict(one) for one in not_finite],
             "notes": list(notes),
         }
     )

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from consort.judge.executed import Executed
-from consort.judge.outputs import WrongOutput
+from consort.judge.outputs import NotFinite, WrongOutput
 from consort.judge.samples import Samples
 from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
 from consort.record.judgement import Held
@@ -23,7 +23,7 @@ def reasons(
     rows: Sequence[Row],
     counts: Sequence[TaskCount],
     checks: Sequence[Check],
-    errors: Sequence[WrongOutput],
+    errors: Sequence[WrongOutput | NotFinite],
     crashes: Sequence[str],
     provenance: str,
     unseen: Sequence[Unseen],
@@ -42,7 +42,7 @@ def reasons(
     found += [f"{c.task}: no job was released" for c in counts if not c.released and c.planned is None]
     found += [
         str(error)
-        if error.compared
+        if isinstance(error, NotFinite) or error.compared
         else f"{error.task}: its outputs were not recorded, so that they cannot be compared"
         for error in errors
     ]

@@ -14,7 +14,7 @@ from consort.judge import Bounds, Expected, Limit, Verdict, judge
 from consort.judge.verdict import Row
 from consort.model import Tolerance
 from consort.record import RunWriter
-from consort.record.status import OPERATIONS
+from consort.record.status import EVENTS, OPERATIONS, STATUS
 from system_recording import T0, Recording, steady
 
 US = 1_000
@@ -655,3 +655,84 @@ def test_a_chain_of_which_no_stay_in_the_mode_was_long_enough_is_not_held(tmp_pa
         "chain c: no stay in the mode was long enough to see its reaction",
         "chain c: no stay in the mode was long enough to see its age",
     )
+
+
+def test_blocks_that_found_no_room_are_of_the_jobs_that_the_machine_disturbed(tmp_path: Path) -> None:
+    """The reader is kept for three periods, and the queue stays full until it has caught up."""
+    recording = piped()
+    for job in recording.rows:
+        if job["task"] == 1 and 5 <= job["seq"] < 8:
+            job |= {"start": 0, "finish": 0, "compute": 0, "status": 0b1000_0001}
+    # Then it has fallen back by three blocks, until it takes all at once in its job 12.
+    recording.operations = [
+        (o[0], o[2] - 2 if o[3] == 1 and 8 <= o[2] < 12 else o[1], *o[2:])
+        for o in recording.operations
+        if not (o[3] == 1 and 5 <= o[2] < 8) and not (o[3] == 0 and o[2] in (7, 9, 15))
+    ]
+    recording.event(DISTURBED, 840 * US, 295 * US, core="m0", why=STOPPED)
+    dropped = OPERATIONS.index("write-dropped")
+    # One in the gap, one while the reader is behind, and one when it no longer is.
+    recording.operation("a", 7, 0, dropped, 8, 709 * US)
+    recording.operation("a", 9, 0, dropped, 10, 909 * US)
+    recording.operation("a", 15, 0, dropped, 16, 1509 * US)
+    verdict = judge(None, recording.write(tmp_path / "raw"), undecided_above=1)
+    found = {(check.by, check.text) for check in verdict.checks if "no room" in check.text}
+    assert found == {
+        ("machine", "q: 2 blocks dropped because there was no room"),
+        ("system", "q: 1 blocks dropped because there was no room"),
+    }
+    assert any("q: 1 blocks dropped" in reason for reason in verdict.reasons)
+
+
+def test_releases_that_a_gap_of_the_machine_lost_are_not_the_systems(tmp_path: Path) -> None:
+    """Three-phase: the I/O core is kept for 0.3 s, so that slots are missed and releases find no room."""
+    lost = EVENTS.index("release-lost")
+    facts = {"execution": "three-phase", "period_ns": 10_000 * US, "deadline_ns": 10_000 * US}
+    recording = Recording({"a": facts})
+    for seq in range(200):
+        taken = 50 <= seq < 80
+        recording.job("a", seq, 0 if taken else 1 * US, 0 if taken else 21 * US)
+        if taken:
+            at = seq * 10_000 * US
+            recording.event(SLOT_MISSED, at, task="a", core="m0")
+            recording.event(DISTURBED, at + 1_000 * US, 2_000 * US, core="m0")
+            recording.event(lost, at, seq, task="a", core="m0")
+    verdict = judge(None, recording.write(tmp_path / "raw"), undecided_above=0.2)
+    assert verdict.ok, verdict.reasons
+    assert {check.by for check in verdict.checks if not check.holds} == {"machine"}
+    # Where it kept nothing the loss is the system's.
+    recording.event(lost, 1_500_000 * US, 150, task="a", core="m0")
+    verdict = judge(None, recording.write(tmp_path / "own"), undecided_above=0.2)
+    assert verdict.ok == "not held" and verdict.reasons == ("release lost on m0 (a): once",)
+
+
+def test_outputs_that_are_not_finite_fail_a_run_and_are_counted(tmp_path: Path) -> None:
+    recording, want = with_outputs()
+    recording.outputs[0]["torque"][1:] = np.nan
+    recording.outputs[0]["phase_1"][40] = -np.inf
+    recording.rows[40]["status"] = 0
+    verdict = judge(None, recording.write(tmp_path / "alone"))
+    assert verdict.ok == "not held" and verdict.reasons == (
+        "servo: 99 of 100 outputs are not finite (NaN or infinite) in member torque; first job 1",
+        "servo: 1 of 100 outputs are not finite (NaN or infinite) in member phase_1; first job 40",
+    )
+    assert verdict.data["not_finite"][1] == {
+        "task": "servo", "member": "phase_1", "first": 40, "count": 1, "outputs": 100
+    }  # fmt: skip
+    assert verdict.status is not None
+    assert np.flatnonzero(verdict.status & STATUS["output_errors"]).tolist() == list(range(1, 100))
+    # That the same steps give the same again makes no number of it; that the description says so does.
+    want["torque"][1:] = np.nan
+    want["phase"][40, 1] = -np.inf
+    raw = recording.write(tmp_path / "expected")
+    again = judge(None, raw, expected={"servo": Expected(want)})
+    assert again.reasons == verdict.reasons
+    for seq, row in enumerate(recording.rows):
+        row["input"] = seq
+    raw = recording.write(tmp_path / "golden")
+    assert judge(None, raw, expected={"servo": Expected(want, by="input", source="golden")}).ok
+    # An output that was held is an earlier job's.
+    recording.rows[40]["status"] = 0b11
+    recording.outputs[0]["torque"] = 0
+    verdict = judge(None, recording.write(tmp_path / "held"))
+    assert not verdict.not_finite
