@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 import stacks
-from effort import THOROUGH, Time, examples
+from effort import PATIENCE, THOROUGH, Time, examples
 from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
@@ -59,7 +59,7 @@ HEAVY = (
 TENTH = 10
 # A test hangs when it has run so long [s] and used no CPU time in the last third of it, or more than this in
 # all: a machine that does much else makes neither true.
-HANGS_S = 300.0
+HANGS_S = PATIENCE
 MOST_CPU_S = HANGS_S if not THOROUGH else float("inf")
 
 
