@@ -20,6 +20,7 @@ from consort.model import BadDescription, Platform, System, load_platform, load_
 from consort.plan import plan_of
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
+from loops import for_each
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted(file for file in ROOT.glob("examples/*/*.yaml") if "platform:" in file.read_text())
@@ -51,7 +52,7 @@ def test_there_are_examples_and_platforms() -> None:
     assert len(EXAMPLES) >= 8 and len(PLATFORMS) >= 6
 
 
-@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: f"{file.parent.name}-{file.stem}")
+@for_each("file", EXAMPLES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_every_bound_of_an_example_has_its_sources(file: Path) -> None:
     for system in each_mode(load_system(file)):
         bounds = analyze_system(system)
@@ -74,7 +75,7 @@ def everywhere(platform: Platform) -> list[dict[str, Any]]:
     return made
 
 
-@pytest.mark.parametrize("file", PLATFORMS, ids=lambda file: file.stem)
+@for_each("file", PLATFORMS, ids=lambda file: file.stem)
 def test_every_bound_on_a_platform_has_its_sources(file: Path) -> None:
     platform = load_platform(file)
     found = []
