@@ -33,8 +33,8 @@ WRONG, SKIPPED = STATUS["output_errors"], STATUS["unserved"]
 
 # What a busy machine can do to a run, in the words of the verdict: it comes late, and nothing else.
 LATE = re.compile(
-    r"missed their deadline|the machine disturbed every one|above its bound|took up to .* allowed|"
-    r"no \w+ was seen whole|longer than its WCET|of a period late"
+    r"missed their deadline|the machine disturbed|took more CPU time than the WCET|above its bound|"
+    r"took up to .* allowed|no \w+ was seen whole|longer than its WCET|of a period late"
 )
 
 TASK: dict[str, Any] = {
