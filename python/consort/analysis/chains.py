@@ -44,6 +44,11 @@ class Link:
     # why nothing bounds that.
     delivery: int = 0
     undelivered: str = ""
+    # How much longer than the newest block the oldest one waits for the next task, in a channel that hands
+    # that out; and why nothing bounds it.
+    in_order: bool = False
+    behind: int = 0
+    unread: str = ""
     # Whether the blocks of the task before it release it, none of them early, and why not; `period` is then
     # that of the blocks. And how soon a job may be done, where it releases the next task.
     follows: bool = False
@@ -82,6 +87,8 @@ def implicit(
         + (" and the transfers over links" if any(link.delivery for link in links) else ""),
     )
     why = _unbounded(links)
+    more = [27] if any(link.follows for link in links) else []
+    more += [36] if any(link.in_order for link in links) else []
     results = []
     for kind, allowed, source in (
         ("reaction time", reaction, REACTION_SOURCE),
@@ -95,7 +102,7 @@ def implicit(
                 task=name,
                 response=None if why else _length(steps),
                 deadline=allowed,
-                source=f"{source}; theorem 27" if any(link.follows for link in links) else source,
+                source=source + "".join(f"; theorem {number}" for number in more),
                 assumptions=assumptions,
                 explanation=steps,
                 notes=(why,) if why else _age_note(links, kind, steps),
@@ -117,6 +124,8 @@ def _unbounded(links: Sequence[Link]) -> str:
             return f"{link.name} has no response time that is guaranteed"
         if link.undelivered:
             return link.undelivered
+        if link.unread:
+            return link.unread
     return ""
 
 
@@ -140,6 +149,7 @@ def _late_starts(links: Sequence[Link]) -> Iterator[tuple[Step, ...]]:
         steps.put("own", f"{link.name}: its response time", link.response)
         if link.delivery:
             steps.put("communication", f"{link.name}'s data travels over a link", link.delivery)
+        steps.put("communication", f"older blocks of {link.name} are read first", link.behind)
         yield _steps(links, "reaction time", i + 1, steps)
 
 
@@ -174,6 +184,7 @@ def _steps(links: Sequence[Link], kind: str, first: int = 0, before: Steps | Non
             steps.put("own", f"{link.name}: its response time", link.response)
         if link.delivery:
             steps.put("communication", f"{link.name}'s data travels over a link", link.delivery)
+        steps.put("communication", f"older blocks of {link.name} are read first", link.behind)
     return steps.done()
 
 
@@ -206,6 +217,9 @@ def let(
             break
         if link.response is None:
             why = f"{link.name} has no response time that is guaranteed, so its interval may not hold"
+            break
+        if link.unread or link.behind:
+            why = link.unread or "a channel of it hands out the oldest block, not the newest"
             break
         if link.response > link.interval:
             why = (

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from consort.analysis.accelerators import Ask, asks_of, with_requests
 from consort.analysis.arrivals import Arriving, arriving, shortest
+from consort.analysis.backlog import Behind, behind, lateness
 from consort.analysis.bandwidth import regulated_core
 from consort.analysis.cache_costs import cache_costs
 from consort.analysis.chains import Link, implicit, let
@@ -42,7 +43,7 @@ from consort.analysis.thresholds import check_thresholds
 from consort.analysis.unitask import least_distances
 from consort.model import System
 from consort.model.kinds import Service, Wait
-from consort.plan import Plan, PlannedTask, plan_of
+from consort.plan import Plan, plan_of
 
 _WAITING: dict[Wait, Waiting] = {"spin": "spin", "sleep": "suspend"}
 _POLICIES: dict[str, MasterPolicy] = {
@@ -284,11 +285,6 @@ def _without_fallbacks(
     return bound
 
 
-def _lateness(plan: Plan, task: PlannedTask) -> int:
-    """How late a release can come: its own jitter, and that of the timer that wakes a sleeping core."""
-    return task.jitter_ps + (plan.cores[task.core].timer_lateness_ps or 0)
-
-
 def _link(plan: Plan, name: str, bound: Bound) -> Link:
     task = plan.tasks[name]
     core = plan.cores[task.core]
@@ -296,7 +292,7 @@ def _link(plan: Plan, name: str, bound: Bound) -> Link:
         name,
         None if task.sporadic else task.period_ps,
         holds(bound),
-        jitter=_lateness(plan, task),
+        jitter=lateness(plan, task),
         offset=task.offset_ps,
         interval=task.deadline_ps,
         core=task.core,
@@ -339,6 +335,14 @@ def _chains(
             link if way is None else replace(link, delivery=way.ps or 0, undelivered=way.why)
             for link, way in zip(links, [*ways, None], strict=True)
         ]
+        waits = [
+            behind(plan, bounds, carried, writer, reader)
+            for writer, reader in zip(chain.path, chain.path[1:], strict=False)
+        ]
+        links = [
+            replace(link, in_order=one.in_order, behind=one.more, unread=one.why)
+            for link, one in zip(links, [*waits, Behind(in_order=False)], strict=True)
+        ]
         analysis = let if chain.communication == "let" else implicit
         found = analysis(name, links, reaction=chain.reaction_ps, age=chain.age_ps)
         over = [way for way in ways if way is not None]
@@ -346,7 +350,12 @@ def _chains(
         places = [place for task in chain.path for place in bounds[task].missing]
         missing = tuple(dict.fromkeys([*places, *(place for way in over for place in way.missing)]))
         results += [
-            replace(bound, figures=figures, missing=missing if bound.response is None else ())
+            replace(
+                bound,
+                figures=figures,
+                missing=missing if bound.response is None else (),
+                assumptions=(*bound.assumptions, *(one.rests for one in waits if one.rests)),
+            )
             for bound in found
         ]
     # What has no bound and was not required to have one is no failure.

@@ -28,6 +28,7 @@ from consort.model.mode_changes import ModeChanges
 from consort.model.modes import overridden
 from consort.model.platform import Core, Device, Platform, figures_in
 from consort.model.quantities import Duration
+from consort.model.references import StepReference
 from consort.model.running import Run
 from consort.model.scheduling import Scheduling
 from consort.model.sharing import Resource
@@ -175,6 +176,17 @@ class System(Sourced):
         if task in self.tasks:
             return [task] if end == "in" else [self.tasks[task].released_by]
         return list(self._channel_ends()[1].get(channel, ()))
+
+    def takes_several(self, task: str) -> bool:
+        """Whether a task's step says in its source that it takes several blocks of a queue in one job.
+
+        How many, only its types say: `consort::Batch<T, N>`.
+        """
+        step = self.tasks[task].step
+        if not isinstance(step, StepReference):
+            return False
+        file = self.file.parent / step.header
+        return file.is_file() and "Batch<" in file.read_text(encoding="utf-8", errors="replace")
 
     def _channel_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
         """Writers and readers of all channels, which are asked for one by one: gathered once."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 Execution = Literal["local", "offloaded", "three-phase"]
@@ -18,6 +20,27 @@ Service = Literal["priority", "fifo"]
 SupplyKind = Literal["periodic-server", "tdma"]
 Interference = Literal["stream", "loopback-copy", "stress-ng"]
 Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"]
+
+
+@dataclass(frozen=True)
+class Semantics:
+    """What a channel does, in analysis, simulation and execution. A block can be read once it is written."""
+
+    read: Literal["oldest", "newest"]
+    """Which block a job gets: the oldest, which leaves the channel, or the newest. One a job; where there is
+    no new one its member keeps its value."""
+    full: Literal["dropped", "replaces"]
+    """A block that finds no room is dropped, and counted; or it takes the place of an older one."""
+
+
+# By what holds the blocks; `versions` is what holds those of logical execution time.
+SEMANTICS: Mapping[str, Semantics] = {
+    "mailbox": Semantics("oldest", "dropped"),
+    "queue": Semantics("oldest", "dropped"),
+    "snapshot": Semantics("newest", "replaces"),
+    "double-buffer": Semantics("newest", "replaces"),
+    "versions": Semantics("newest", "replaces"),
+}
 # Where the channels of offloaded tasks lie if nothing is said, on platforms that have it.
 DEFAULT_MEMORY = "shm"
 # In place of a step: a function that executes for the task's execution time and passes numbered blocks.

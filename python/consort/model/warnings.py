@@ -9,13 +9,15 @@ from fractions import Fraction
 from consort.errors import BadInput
 from consort.model.description import System
 from consort.model.document import Document, read_document
+from consort.model.kinds import SEMANTICS
 
 
 def warnings_of(system: System) -> list[BadInput]:
-    """A warning for each task that may miss its deadline alone, and each core with a load above 1."""
+    """A warning for each task that may miss its deadline alone, each core with a load above 1, and each queue
+    that fills."""
     file = system.file
     document = read_document(file) if file.is_file() else Document.of_data({}, file)
-    return [*_tasks(system, document), *_loads(system, document)]
+    return [*_tasks(system, document), *_loads(system, document), *_queues(system, document)]
 
 
 def _tasks(system: System, document: Document) -> Iterator[BadInput]:
@@ -45,3 +47,19 @@ def _loads(system: System, document: Document) -> Iterator[BadInput]:
             on = [name for name, task in system.tasks.items() if core in (task.on, task.master)]
             text = f"{core} is asked for {float(load):.3g} times what it has, by {', '.join(on)}"
             yield document.problem(("tasks", on[0], "on"), text, at_key=True)
+
+
+def _queues(system: System, document: Document) -> Iterator[BadInput]:
+    for name, channel in system.channels.items():
+        source = system.tasks.get(system.writer(name) or "")
+        if SEMANTICS[channel.implemented_by].full != "dropped" or source is None or source.period is None:
+            continue
+        for reader in system.readers(name):
+            period = system.tasks[reader].period if reader in system.tasks else None
+            if period is None or period <= source.period or system.takes_several(reader):
+                continue
+            text = (
+                f"a block comes each {source.period}, and {reader} takes one each {period}: it fills, and"
+                " blocks are dropped; let the step take several (consort::Batch), or write 'kind: sporadic'"
+            )
+            yield document.problem(("channels", name), text, at_key=True)

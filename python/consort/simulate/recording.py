@@ -3,11 +3,13 @@
 
 A job reads when it begins (three-phase: when its load begins) and writes when it ends; under logical
 execution time it reads when it is due and writes at its deadline. What is written at an instant can be read
-at that instant. A job whose output is held writes nothing.
+at that instant. A job whose output is held writes nothing. The channel's kind says which block is read
+(consort.model.kinds).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from numpy.typing import NDArray
 
 from consort.judge.chains import simulated_operations
 from consort.judge.system import chains_of
+from consort.model.kinds import SEMANTICS
+from consort.plan import Plan
 from consort.record.description import ChainFacts, Described
 from consort.record.grouped import rows_by
 from consort.record.status import NONE, SLICES, STATUS
@@ -27,6 +31,7 @@ FIRST_TICK = 1
 TICKS_PER_NS = 1000.0
 
 Times = NDArray[np.int64]
+NEVER = np.iinfo(np.int64).max
 
 
 def system_of(simulation: Simulation) -> dict[str, Any]:
@@ -109,6 +114,10 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
         seq, _, written = moments[writer]
         wrote = written > 0
         arrives = arrivals.get((channel.writer, channel.readers[0]))
+        held = _in_order(simulation.prepared.plan, channel.writer, channel.readers[0])
+        if held is not None:
+            there = np.sort(written[wrote]) if arrives is None else arrives
+            arrives = taken_in_order(there, reads[readers[0]][1], held)
         parts.append(
             simulated_operations(
                 {number: (writer, readers)},
@@ -121,6 +130,36 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
     outside = {task: moments_of(task, let=False)[:2] for task in places.values()}
     parts.append(simulated_operations({NONE: (-1, list(outside))}, outside, {}))
     return np.concatenate(parts)
+
+
+def _in_order(plan: Plan, writer: str, reader: str) -> int | None:
+    """How many blocks the channel between two tasks holds where it hands out the oldest; None: the newest."""
+    between = [c for c in plan.channels.values() if c.writer == writer and reader in c.readers]
+    if plan.system.takes_several(reader):
+        return None  # all that wait, and so the newest
+    if not between or any(SEMANTICS[c.implementation].read != "oldest" for c in between):
+        return None
+    return max(c.capacity or 1 for c in between)
+
+
+def taken_in_order(there: Times, reads: Times, capacity: int) -> Times:
+    """When each block is taken by a job, of a channel that hands out the oldest, one a job.
+
+    `there`: when blocks come, ascending; `reads`: when jobs read, ascending. A block that finds no room is
+    dropped: it is taken with the next one, which says as much.
+    """
+    taken = np.full(there.size, NEVER, dtype=np.int64)
+    waiting: deque[int] = deque()
+    come, times = 0, there.tolist()
+    for at in reads.tolist():
+        while come < len(times) and times[come] <= at:
+            if len(waiting) < capacity:
+                waiting.append(come)
+            come += 1
+        if waiting:
+            taken[waiting.popleft()] = at
+    after: Times = np.minimum.accumulate(taken[::-1])[::-1]
+    return after
 
 
 def _channels(simulation: Simulation) -> tuple[list[dict[str, Any]], list[ChainFacts]]:

@@ -79,6 +79,7 @@ TERMS = {
     "accelerators-budget": Term(35, "accelerated", "attack", ENGINE, options=(("rule", "budget"),)),
     "channels": Term(15, "channelled", "attack", BUFFER),
     "chains": Term(11, "chained", "attack", ENGINE),
+    "chains-kinds": Term(36, "queued", "attack", ENGINE),
     "chains-let": Term(13, "chained", "attack_let", "its moments"),
     "jitter-three-phase": Term(0, "test_three_phase_jitter", "hold", ENGINE, 100_000),
 }
@@ -106,6 +107,7 @@ WHAT = {
     "accelerators-budget": "accelerators, budgets",
     "channels": "channels: whole reads, ages",
     "chains": "chains over channels and links",
+    "chains-kinds": "chains through mailboxes, queues, snapshots",
     "chains-let": "chains, logical execution time",
     "jitter-three-phase": "three-phase tasks with jitter",
 }

@@ -16,7 +16,7 @@ TAKEN_AS_NOTHING = {
     ("deliveries.py", "one.ps"): "a key to sort by, after whether there is a bound",
     ("offsets.py", "task.offset"): "a time that a tick has to divide",
     ("result.py", "bound.response"): "a key to sort by, after whether there is a bound",
-    ("system.py", "plan.cores[task.core].timer_lateness_ps"): "None where no timer wakes the core; a core"
+    ("backlog.py", "plan.cores[task.core].timer_lateness_ps"): "None where no timer wakes the core; a core"
     " whose timer lacks the figure has no bound, nor has what rests on it",
     ("system.py", "task.receive_ps"): "the answer has to be there earlier by that: a bound is held to less",
     ("system.py", "task.self_suspension_ps"): "a description without it says that no job suspends itself",
