@@ -33,7 +33,7 @@ def summary(system: System, *, stand_ins: bool = False) -> str:
         lines.append(f"  {name}: {every}, deadline {task.deadline}, {task.execution} {where}")
     kept = problems_of(system, "linux", stand_ins=stand_ins)
     if not kept:
-        jobs = f"{system.run.iterations} jobs of {next(iter(system.tasks))} in each"
+        jobs = f"{system.run.iterations} periods of {next(iter(system.tasks))} in each"
         lines.append(f"  runs: {', '.join(system.configurations())}; {jobs}")
         return "\n".join(lines)
     parts = (("channel", system.channels), ("chain", system.chains), ("mode", system.modes))

@@ -55,6 +55,9 @@ class Runner:
                 raise BadInput(reason, field=name)
         if given["duration"] is not None and given["iterations"] is not None:
             raise BadInput("--iterations says how long already", field="--duration")
+        twice = sorted({one for one in given["only"] if given["only"].count(one) > 1})
+        if twice:
+            raise BadInput(f"{twice[0]} is given twice; each is run once, remove one of them", field="--only")
 
 
 # What options are called where not as their variables, and what they are where they are not given.
@@ -136,7 +139,7 @@ def _need_board(system: System, name: str) -> None:
 @click.option(
     "--iterations",
     type=click.IntRange(1, 2**32 - 1),
-    help="Jobs of the first task, instead of run.iterations; the others run for the same time.",
+    help="Release jobs for so many periods of the first task, instead of run.iterations.",
 )
 @click.option("--duration", help="How long jobs are released, instead of --iterations; 90s, 30min, 1h.")
 @click.option(

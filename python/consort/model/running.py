@@ -20,7 +20,7 @@ class Run(Described):
 
     iterations: Annotated[int, Field(ge=1, le=2**32 - 1)] = Field(
         default=100_000,
-        description="Jobs of the first task in each configuration; the others run for the same time.",
+        description="How long each configuration releases jobs: so many periods of the first task.",
     )
     time_base: TimeBase = Field(
         default="hybrid",

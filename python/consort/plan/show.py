@@ -313,9 +313,11 @@ def _binding(binding: Binding) -> str:
 def _run(plan: Plan) -> Iterator[str]:
     run = plan.run
     first = next(iter(plan.tasks.values()))
-    lasts = Duration.spelled(run.iterations * first.period_ps)
+    lasts = run.iterations * first.period_ps
     others = ", the others for as long," if len(plan.tasks) > 1 else ""
     where = ", ".join(run.configurations)
-    yield f"{run.iterations} jobs of {first.name} ({lasts}){others} in {where}; seed {run.seed}"
+    most = "at most " if first.sporadic else ""
+    jobs = f"{most}{first.releases_until(lasts)} jobs of {first.name}"
+    yield f"{jobs} ({Duration.spelled(lasts)}){others} in {where}; seed {run.seed}"
     if run.interference:
         yield f"interference by {', '.join(run.interference)}"

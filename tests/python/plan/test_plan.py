@@ -307,3 +307,21 @@ def test_what_is_shown_breaks_no_policy_and_says_how_many_jobs_of_which_task() -
     assert "fixed-priority-non- " in text and max(map(len, text.splitlines())) <= 80
     # The others have other periods, and another number of jobs.
     assert "5 jobs of camera (200ms), the others for as long, in local-off," in text
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("period: 10ms", "6 jobs of a (60ms)"),
+        ("period: 30ms, offset: 100ms", "3 jobs of a (180ms)"),
+        ("min_interarrival: 10ms", "at most 6 jobs of a (60ms)"),
+    ],
+)
+def test_what_is_shown_says_no_more_jobs_than_there_will_be(first: str, said: str, tmp_path: Path) -> None:
+    """A run releases jobs for so many periods: fewer of a task with an offset, and of a sporadic one."""
+    (tmp_path / "s.yaml").write_text(
+        "consort: 1\nassumed: x\nplatform: linux-host\nscheduling: {master: {context_switch: 0us}}\n"
+        f"tasks: {{a: {{{first}, wcet: 100us, on: master-0, step: stand-in}}}}\nrun: {{iterations: 6}}\n",
+        encoding="utf-8",
+    )
+    assert said in text_of(plan(load_system(tmp_path / "s.yaml"), "linux"))

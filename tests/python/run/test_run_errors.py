@@ -167,3 +167,14 @@ def test_faults_of_workers_that_are_not_there(
     tmp_path: Path, tasks: Any, arguments: tuple[str, ...], message: str
 ) -> None:
     assert message in refused(describe(tmp_path / "digest", tasks), 2, *arguments)
+
+
+def test_a_configuration_that_is_named_twice_is_refused_before_any_runs(tmp_path: Path) -> None:
+    description = tmp_path / "s.yaml"
+    description.write_text(
+        "consort: 1\nassumed: x\nplatform: linux-host\nscheduling: {master: {context_switch: 0us}}\n"
+        "tasks: {a: {period: 20ms, wcet: 1ms, on: master-0, step: stand-in}}\nrun: {iterations: 10}\n",
+        encoding="utf-8",
+    )
+    words = refused(description, 2, "--only", "local-off", "--only", "local-off")
+    assert "--only: local-off is given twice" in words
