@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What chains wait for in channels that hand out the oldest block: theorem 36 of the analyses."""
+"""What chains wait for in channels that hand out the oldest block: theorem 37 of the analyses."""
 
 from __future__ import annotations
 

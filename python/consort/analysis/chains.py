@@ -88,7 +88,7 @@ def implicit(
     )
     why = _unbounded(links)
     more = [27] if any(link.follows for link in links) else []
-    more += [36] if any(link.in_order for link in links) else []
+    more += [37] if any(link.in_order for link in links) else []
     results = []
     for kind, allowed, source in (
         ("reaction time", reaction, REACTION_SOURCE),

@@ -11,7 +11,7 @@ from consort.model.quantities import Duration
 
 ANEW = (
     "equal, missing or of several classes in the model; counted anew in the same order, of equal ones the"
-    " shorter deadline first"
+    " shorter deadline first. Bounds are of that order: among equal ones each may wait longer, for all others"
 )
 
 # Which of two priorities is the more urgent: that of the higher number, or that of the lower one.

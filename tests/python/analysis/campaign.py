@@ -79,7 +79,7 @@ TERMS = {
     "accelerators-budget": Term(35, "accelerated", "attack", ENGINE, options=(("rule", "budget"),)),
     "channels": Term(15, "channelled", "attack", BUFFER),
     "chains": Term(11, "chained", "attack", ENGINE),
-    "chains-kinds": Term(36, "queued", "attack", ENGINE),
+    "chains-kinds": Term(37, "queued", "attack", ENGINE),
     "chains-let": Term(13, "chained", "attack_let", "its moments"),
     "jitter-three-phase": Term(0, "test_three_phase_jitter", "hold", ENGINE, 100_000),
 }
