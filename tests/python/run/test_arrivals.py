@@ -38,7 +38,11 @@ def reader(channel: str, on: str = "master-1", **changes: Any) -> dict[str, Any]
     }
 
 
-QUEUE = {"kind": "queue", "capacity": 16, "size": "64B"}
+# Room for every block of a run, for the sink may get no processor for long; and the same everywhere, so that
+# the tests with the same tasks share a program.
+QUEUE = {"kind": "queue", "capacity": 64, "size": "64B"}
+# A task of time on the sink's core.
+BESIDE = {"period": "20ms", "wcet": "50us", "on": "master-1"}
 
 
 def run(path: Path) -> Ran:
@@ -80,10 +84,9 @@ def beside_lateness(found: Ran) -> list[str]:
 @pytest.mark.parametrize("policy", ["fixed-priority", "fixed-priority-non-preemptive", "edf"])
 def test_each_block_releases_one_job(tmp_path: Path, policy: str) -> None:
     # Beside a task of time on the same core, which must not keep its thread from seeing what arrives.
-    beside = {"period": "20ms", "wcet": "50us", "on": "master-1"}
     path = described(
         tmp_path / "system",
-        {"source": writer("blocks"), "sink": reader("blocks"), "beside": beside},
+        {"source": writer("blocks"), "sink": reader("blocks"), "beside": BESIDE},
         {"blocks": QUEUE},
         scheduling={"master-1": {"policy": policy}},
     )
@@ -133,8 +136,8 @@ def test_under_logical_execution_time_a_block_arrives_when_it_is_published(tmp_p
 def test_blocks_that_come_too_early_are_named_and_their_jobs_wait(tmp_path: Path) -> None:
     path = described(
         tmp_path / "system",
-        {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="15ms")},
-        {"blocks": {**QUEUE, "capacity": 64}},
+        {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="15ms"), "beside": BESIDE},
+        {"blocks": QUEUE},
     )
     found = run(path)
     jobs = found.jobs("sink", skipped=True)
@@ -151,12 +154,15 @@ def test_blocks_that_come_too_early_are_named_and_their_jobs_wait(tmp_path: Path
 
 
 def test_jitter_allows_blocks_that_come_closer(tmp_path: Path) -> None:
-    # The queue has room for all blocks: the sink may get no processor for long. Any distance that the
-    # writer's own response makes is within a jitter of a period.
+    # Any distance that the writer's own response makes is within a jitter of a period.
     path = described(
         tmp_path / "system",
-        {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="10ms", jitter="10ms")},
-        {"blocks": {**QUEUE, "capacity": 64}},
+        {
+            "source": writer("blocks"),
+            "sink": reader("blocks", min_interarrival="10ms", jitter="10ms"),
+            "beside": BESIDE,
+        },
+        {"blocks": QUEUE},
     )
     found = run(path)
     jobs = found.jobs("sink", skipped=True)
@@ -187,7 +193,11 @@ def test_in_virtual_time_the_simulators_jobs(tmp_path: Path, channel: dict[str, 
     late = {"deadline": "4ms", "bcet": "10us", "wcet": "3ms"}
     path = described(
         tmp_path / "system",
-        {"source": writer("blocks", **late), "sink": reader("blocks", jitter="4ms", deadline="9ms")},
+        {
+            "source": writer("blocks", **late),
+            "sink": reader("blocks", jitter="4ms", deadline="9ms"),
+            "beside": BESIDE,
+        },
         {"blocks": channel},
     )
     found = ran(path, "local-off", stand_ins=True, target="virtual", time_scale=SCALE)
@@ -206,8 +216,8 @@ def test_in_virtual_time_the_simulators_jobs(tmp_path: Path, channel: dict[str, 
 def test_in_virtual_time_blocks_that_come_too_early_are_named(tmp_path: Path) -> None:
     path = described(
         tmp_path / "system",
-        {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="15ms")},
-        {"blocks": {**QUEUE, "capacity": 64}},
+        {"source": writer("blocks"), "sink": reader("blocks", min_interarrival="15ms"), "beside": BESIDE},
+        {"blocks": QUEUE},
     )
     found = ran(path, "local-off", stand_ins=True, target="virtual")
     early = events(found, "early-arrival")
