@@ -166,7 +166,11 @@ def _channels(simulation: Simulation) -> tuple[list[dict[str, Any]], list[ChainF
     """A channel for each step from task to task of a chain; the chains with their channels in their paths."""
     channels: dict[str, dict[str, Any]] = {}
     chains = []
-    for chain in chains_of(simulation.prepared.plan.system):
+    plan = simulation.prepared.plan
+    for chain in chains_of(plan.system):
+        # A part of a plan has those of its own tasks.
+        if chain.name not in plan.chains:
+            continue
         path = [chain.path[0]]
         for writer, reader in zip(chain.path, chain.path[1:], strict=False):
             name = f"{writer} to {reader}" + (" (let)" if chain.communication == "let" else "")
