@@ -193,7 +193,7 @@ def compare(
         if name not in (table.rows.dtype.names or ()):
             raise BadInput(f"the outputs of {task} have no column {name}", file=table.spec.file, field=name)
         found = np.ascontiguousarray(table.rows[name])
-        limit = next((count for member, count in allowed.items() if _is_of(name, member)), 0)
+        limit = next((count for member, count in allowed.items() if is_of(name, member)), 0)
         apart = distance(found, values.astype(found.dtype))
         off[name] = (apart > np.uint64(limit)) & counted
     if not off:
@@ -229,6 +229,6 @@ def _after_held(jobs: NDArray[np.void]) -> NDArray[np.bool_]:
     return after
 
 
-def _is_of(column: str, member: str) -> bool:
+def is_of(column: str, member: str) -> bool:
     """Whether a column holds a member, or an element of it where it is an array."""
     return re.fullmatch(rf"{re.escape(member)}(_\d+)*", column) is not None

@@ -47,6 +47,7 @@ class _Refusals:
                 self._remote_memory,
                 self._devices,
                 self._bindings,
+                self._golden,
                 self._cpus,
             ]
         if self.target.name == "virtual":
@@ -75,6 +76,20 @@ class _Refusals:
     def _why(self, name: str) -> str:
         reason = self.target.reasons.get(name)
         return f": {reason}" if reason else ""
+
+    def _golden(self) -> Iterator[BadInput]:
+        """Golden outputs are those of the rows of `input`, which are known before the run."""
+        for name, task in self.plan.tasks.items():
+            if task.golden is None:
+                continue
+            here: Location = ("tasks", name, "golden")
+            if task.input is None:
+                text = "golden outputs are those of 'input', which is missing; add it, or remove 'golden'"
+                yield self._at(here, text, at_key=True)
+            elif task.reads:
+                other = ", ".join(sorted({reading.source for reading in task.reads}))
+                text = f"golden outputs are those of 'input' alone, and the task reads {other}, too; remove"
+                yield self._at(here, f"{text} 'golden', or give all of it by 'input'", at_key=True)
 
     # On every target.
 

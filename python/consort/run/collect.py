@@ -85,7 +85,8 @@ def golden_of(
         if task.golden is not None and task.name in rows:
             progress(f"golden outputs of {task.name}", None)
             out = struct_dtype(layouts[task.name]["out"])
-            golden = golden_outputs(made.system, task.golden, rows[task.name], out, cache_folder() / "golden")
+            inputs, cache = rows[task.name], cache_folder() / "golden"
+            golden = golden_outputs(made.system, task.name, task.golden, inputs, out, cache)
             found[task.name] = Expected(golden, "input", dict(task.golden.tolerance), "golden")
     return found
 

@@ -15,7 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from consort.errors import BadInput
+from consort.judge.outputs import flattened, is_of
 from consort.model import FileInput, FunctionInput, Golden, PythonReference, System, Task
+from consort.model.problems import nearest
+from consort.record.outputs import column_name
 from consort.run.inputs import Source, read_inputs
 
 
@@ -94,9 +97,14 @@ def task_inputs(system: System, task: Task, dtype: np.dtype[Any]) -> NDArray[Any
 
 
 def golden_outputs(
-    system: System, golden: Golden, inputs: NDArray[Any], dtype: np.dtype[Any], cache: Path
+    system: System, task: str, golden: Golden, inputs: NDArray[Any], dtype: np.dtype[Any], cache: Path
 ) -> NDArray[Any]:
-    """The outputs that the inputs must give, row for row from a reset state."""
+    """The outputs of a task that the inputs must give, row for row from a reset state, of type `dtype`.
+
+    `BadInput` where the function gives something else, a value that its member cannot hold, or where a
+    tolerance is that of no member or has the other unit.
+    """
+    _check_tolerances(system, task, golden, dtype)
     arguments = dict(golden.arguments)
     function = load_function(system, golden.function)
     if "cache" in inspect.signature(function).parameters:
@@ -115,7 +123,64 @@ def golden_outputs(
             f"{golden.function.function} returned {expected.shape} rows for {inputs.shape} inputs",
             file=system.path(golden.function.module),
         )
-    return expected
+    made = np.zeros(expected.shape, dtype=dtype)
+    for name in dtype.names or ():
+        rounded = any(_tolerates(given, name, dtype) for given in golden.tolerance)
+        made[name] = _held_by(expected[name], made[name].dtype, rounded, name, system, golden)
+    return made
+
+
+def _tolerates(given: str, member: str, dtype: np.dtype[Any]) -> bool:
+    """Whether a tolerance of that name is one of a member, or of an element of it."""
+    columns = flattened(np.zeros(0, dtype=[(member, dtype[member])]))
+    return any(is_of(column, column_name(given)) for column in columns)
+
+
+def _check_tolerances(system: System, task: str, golden: Golden, dtype: np.dtype[Any]) -> None:
+    for given, tolerance in golden.tolerance.items():
+        field = f"tasks.{task}.golden.tolerance.{given}"
+        members = [name for name in dtype.names or () if _tolerates(given, name, dtype)]
+        if not members:
+            known = nearest(given, dtype.names or (), "members of the output")
+            raise BadInput(f"the output has no member {given!r}; {known}", file=system.file, field=field)
+        unit = "ulp" if dtype[members[0]].base.kind == "f" else "LSB"
+        if tolerance.unit != unit:
+            kind = "a floating-point number" if unit == "ulp" else "an integer"
+            raise BadInput(f"{given} is {kind}; write {tolerance.count}{unit}", file=system.file, field=field)
+
+
+def _held_by(
+    values: NDArray[Any],
+    dtype: np.dtype[Any],
+    rounded: bool,
+    member: str,
+    system: System,
+    golden: Golden,
+) -> NDArray[Any]:
+    """Golden values as their member holds them; only one with a tolerance may be rounded to that."""
+    if values.dtype == dtype:
+        return values
+    try:
+        with np.errstate(all="ignore"):
+            held = np.asarray(values.astype(dtype))
+            same = held.astype(object) == values.astype(object)
+    except (TypeError, ValueError, OverflowError):
+        held, same = values, np.zeros(values.shape, dtype=np.bool_)
+    same = np.asarray(same, dtype=np.bool_)
+    if dtype.kind == "f" and values.dtype.kind in "fiu":
+        # A NaN is no number, of whatever length.
+        same |= np.isnan(held) & np.isnan(values.astype(np.float64))
+        if rounded:
+            same |= np.isfinite(held)
+    if not same.all():
+        at = np.argwhere(~same)[0]
+        round_it = " round it there, or give a tolerance" if dtype.kind == "f" else " correct it there"
+        raise BadInput(
+            f"{golden.function.function} gave {values[tuple(at)]} for {member} in row {int(at[0])}, which a"
+            f" {dtype.name} does not hold;{round_it}",
+            file=system.path(golden.function.module),
+        )
+    return held
 
 
 def call(system: System, reference: PythonReference, *arguments: Any, **named: Any) -> Any:
