@@ -206,7 +206,8 @@ def stages_of(tier: str) -> list[Stage]:
         ]
     else:
         made = [Stage("lint", [["tools/lint.sh"]]), cpp("gcc"), cpp("clang"), cpp("asan"), cpp("tsan")]
-        made += [python("slow"), *(real_time(load) for load in (0, 4, 12))]
+        made += [python("slow"), Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
+        made += [real_time(load) for load in (0, 4, 12)]
     return [*made, skips(made)]
 
 

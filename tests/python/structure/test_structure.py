@@ -101,6 +101,15 @@ def test_the_list_of_unsteady_tests_names_tests_that_exist_and_does_not_grow() -
         assert f"def {name.partition('[')[0]}(" in (ROOT / place).read_text(encoding="utf-8"), line
 
 
+def test_each_planted_defect_has_its_line_once() -> None:
+    """tests/mutants.toml: the defects with which `make test` must turn red."""
+    listed = tomllib.loads((ROOT / "tests" / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
+    assert len(listed) >= 12
+    for mutant in listed:
+        assert mutant["right"] != mutant["wrong"]
+        assert (ROOT / mutant["file"]).read_text(encoding="utf-8").count(mutant["right"]) == 1, mutant["name"]
+
+
 def test_imports_close_no_cycle_but_those_known() -> None:
     graph = import_graph(PACKAGE)
     assert len(graph) > 10 and graph["commands"], "the graph is that of the package"
