@@ -190,6 +190,28 @@ module consort_link_checker
   );
 endmodule
 
+// Of a frame that counts all its units were kept: each unit behind one that was not would be taken for another.
+module consort_buffer_checker
+  import consort_remote_pkg::*;
+#(
+    parameter int unsigned RxPtr = 9
+) (
+    input logic           clk_i,
+    input logic           accept_i,
+    input logic [RxPtr:0] rx_spec_q,
+    input logic [RxPtr:0] rx_commit_q,
+    input header_t        end_header_i
+);
+  logic [RxPtr:0] kept;
+  assign kept = rx_spec_q - rx_commit_q;
+  always_ff @(posedge clk_i) begin
+    if (accept_i) begin
+      all_units : assert (kept == (RxPtr + 1)'(end_header_i.units))
+      else $error("link buffer: %0d units kept of a frame of %0d", kept, end_header_i.units);
+    end
+  end
+endmodule
+
 module consort_credit_checker #(
     parameter int unsigned Max = 16,
     parameter int unsigned Width = $clog2(Max + 1)
@@ -227,5 +249,6 @@ bind consort_mblock consort_mblock_checker #(.Memories(Memories)) i_check (.*);
 bind consort_paper_cblock consort_cblock_checker #(.Ports(Ports)) i_check (.*);
 bind consort_paper_mblock consort_mblock_checker #(.Memories(Memories)) i_check (.*);
 bind consort_link consort_link_checker i_check (.*);
+bind consort_link_buffer consort_buffer_checker #(.RxPtr(RxPtr)) i_check (.*);
 bind consort_credit consort_credit_checker #(.Max(Max)) i_check (.*);
 bind consort_axi_resize consort_resize_checker #(.SlaveWidth(SlaveWidth), .MasterWidth(MasterWidth)) i_check (.*);

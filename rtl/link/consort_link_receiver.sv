@@ -8,7 +8,8 @@
 // Throughput: a frame a cycle.
 // Latency: accept_o and ahead_o in the cycle of end_i; heard_* one cycle later.
 // Assumes: a unit comes only between the first and the last beat of its frame.
-// Held by: the exploration of consort_link (tests/rtl/test_explore.py), with three wrong versions of this module.
+// Held by: the exploration of consort_link (tests/rtl/test_explore.py), with four wrong versions of this module; starts over PHYs
+// that pause, tests/rtl/test_starts.py.
 module consort_link_receiver
   import consort_remote_pkg::*;
 #(
@@ -86,7 +87,9 @@ module consort_link_receiver
       following_q <= SeqWidth'(1);
       refused_o   <= 1'b0;
     end else begin
-      if (first_i) refused_o <= !room_i || !(first_header_i.kind inside {FrameData, FrameAgain});
+      // The buffer drops a unit that comes while the link is down: of such a frame it has only a part.
+      if (!up_i) refused_o <= 1'b1;
+      else if (first_i) refused_o <= !room_i || !(first_header_i.kind inside {FrameData, FrameAgain});
       if (accept_o) begin
         expected_q  <= following_q;
         following_q <= following_q + 1'b1;

@@ -96,11 +96,11 @@ def credit(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def world(**given: int) -> dict[str, int]:
     """The inputs of a world in which nothing happens but what is given."""
-    nothing = dict.fromkeys(("errors", "idles", "cuts", "resets", "breaks", "mute"), 0)
+    nothing = dict.fromkeys(("errors", "idles", "cuts", "resets", "breaks", "mute", "pauses", "late"), 0)
     return nothing | {"timeout": 24, "down0": 120, "down1": 120, "most": 7} | given
 
 
-CHOICES = 25
+CHOICES = 27
 ONE_ERROR = world(errors=1)
 ONE_CUT = world(cuts=1)
 # A time so short that all is repeated before the first acknowledgement can come.
@@ -111,6 +111,11 @@ PATIENT_TARGET = world(resets=1, down1=250)
 PATIENT_INITIATOR = world(resets=1, down0=250)
 # All data of one direction is corrupted, and control frames are not.
 ONE_BREAK = world(breaks=1)
+# The wire queues what it is given for a while, and then gives it without the gaps that lay between. A first message
+# that comes a little later than the session is then right behind the word that the session has begun, unless the
+# initiator asks once more just then: it waits longer than a round trip before it does.
+ONE_PAUSE = world(pauses=1, late=2, down0=160, down1=160)
+TWO_PAUSES = ONE_PAUSE | {"pauses": 2}
 # Acknowledgements of one direction come alone, and each that is lost costs one repetition.
 ONE_TALKS = world(errors=1, mute=2, down0=250, down1=250, most=2)
 
@@ -119,6 +124,10 @@ def test_one_error_anywhere_on_the_wire(explorer, link):
     found = explore(explorer, link(3), CHOICES, **ONE_ERROR)
     assert found["verdict"] == "holds"
     assert found["states"] > 10_000
+
+
+def test_one_pause_at_any_time(explorer, link):
+    assert explore(explorer, link(3), CHOICES, **ONE_PAUSE)["verdict"] == "holds"
 
 
 @pytest.mark.representative
@@ -134,6 +143,8 @@ def test_one_error_anywhere_on_the_wire(explorer, link):
         (3, PATIENT_INITIATOR),
         (3, ONE_BREAK),
         (3, ONE_TALKS),
+        (3, TWO_PAUSES),
+        (3, ONE_PAUSE | {"resets": 1}),
     ],
 )
 def test_all_states_of_the_link(explorer, link, width, of):
@@ -196,6 +207,14 @@ WRONG_LINKS = [
         "      if (!up_i) begin\n        expected_q  <= '0;\n        following_q <= SeqWidth'(1);\n",
         "      if (!up_i) begin\n",
         id="numbers go on after a new start",
+    ),
+    pytest.param(
+        2,
+        ONE_PAUSE,
+        "link_receiver",
+        "      if (!up_i) refused_o <= 1'b1;\n      else if (first_i) refused_o",
+        "      if (first_i) refused_o",
+        id="a frame is taken whose first unit came before the link was up",
     ),
     pytest.param(
         2,

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two ends of a link, small, with a wire between them that loses, harms, repeats and delays beats as `choice` says, and with
+// Two ends of a link, small, with a wire between them that loses, harms, repeats, delays and queues beats as `choice` says, and with
 // users that number what they send; with ends that are reset alone, that wait for unlike times, and a wire that harms all data of one
 // direction for as long as it is up. All that may happen is a choice; choice 0 is a good wire and users that want to send
 // and take at once.
 module link_world
   import consort_remote_pkg::*;
 #(
-    parameter int unsigned SeqWidth = 2
+    parameter int unsigned SeqWidth = 2,
+    parameter int unsigned Queue    = 4,  // beats that a wire keeps while it pauses
+    parameter int unsigned Pause    = 24  // cycles
 ) (
     input  logic       clk,
     input  logic       rst_n,
@@ -22,8 +24,10 @@ module link_world
     input  logic [7:0] down1,
     input  logic [1:0] mute,     // ends whose user sends nothing
     input  logic [2:0] most,     // repetitions altogether; 7: any number
+    input  logic [1:0] pauses,   // times that a direction queues what it is given, and then gives it without gaps
+    input  logic [1:0] late,     // cycles that a user waits with its first message after the link is up
     output logic       legal,
-    output logic [6:0] bad,
+    output logic [7:0] bad,
     output logic [1:0] progress  // a message came to its user, in each direction
 );
   localparam int unsigned Num = 3;
@@ -31,11 +35,12 @@ module link_world
   // ---- Choices: one thing in a cycle ----
   // 0 nothing; 1 to 6, 7 to 12: an error to the beat in either direction; 13, 14: a user does not offer; 15, 16: a user does
   // not take; 17, 18: the wire does not take; 19: the cut begins; 20: the cut goes on; 21, 22: an end is reset; 23, 24: a direction
-  // breaks.
+  // breaks; 25, 26: a direction pauses.
   logic [1:0] lost, twice, corrupted, holds, blocks, stalls;
   logic [1:0][2:0] error;
   logic cut_begins, cut_goes_on, cut_q;
-  logic [1:0] restarts, snaps, broken_q;
+  logic [1:0] restarts, snaps, rests, broken_q;
+  logic [1:0] pauses_q;
   logic [1:0] resets_q;
   logic [0:0] breaks_q;
   logic [9:0] broken_for_q;
@@ -56,6 +61,7 @@ module link_world
     cut_goes_on = choice == 5'd20;
     restarts = {choice == 5'd22, choice == 5'd21};
     snaps = {choice == 5'd24, choice == 5'd23};
+    rests = {choice == 5'd26, choice == 5'd25};
   end
 
   // ---- The ends: 0 is the initiator ----
@@ -67,11 +73,15 @@ module link_world
   wire_t [1:0] phy, wire_q;
   logic [1:0] wire_valid_q;
 
-  logic [1:0] replays_odd, replays_odd_q;
+  logic [1:0] replays_odd, replays_odd_q, wrong_count;
   for (genvar e = 0; e < 2; e++) begin : gen_end
     logic [31:0] bad_frames, replays, downs;
     assign replays_odd[e] = replays[0];
     logic drain, hunting;
+    // What the buffer has of a frame that is accepted is what its header says.
+    logic [2:0] kept;
+    assign kept = i_link.i_buffer.rx_spec_q - i_link.i_buffer.rx_commit_q;
+    assign wrong_count[e] = i_link.i_buffer.accept_i && {2'd0, kept} != i_link.i_buffer.end_header_i.units;
     consort_link #(
         .Initiator(e == 0),
         .RxDepth(4),
@@ -118,13 +128,17 @@ module link_world
     );
   end
 
-  // ---- The wire: a beat arrives a cycle after it went, or twice, or never, or corrupted ----
+  // ---- The wire: a beat arrives a cycle after it went, or twice, or never, or corrupted, or after a pause ----
 
-  logic [1:0] again_q;
+  logic [1:0] again_q, full, queued, goes, enters;
+  logic [1:0][$clog2(Pause+1)-1:0] pause_q;
+  logic [1:0][Queue-1:0] queue_valid_q;  // the first place is the next to go
+  wire_t [1:0][Queue-1:0] queue_q;
+  wire_t [1:0] entry;
   wire_t [1:0] mask;
   header_t [1:0] header;
   logic [1:0] of_data;
-  assign phy_ready = ~again_q & ~stalls;
+  assign phy_ready = ~again_q & ~stalls & ~full;
   assign beat = phy_valid & phy_ready;
   always_comb begin
     for (int e = 0; e < 2; e++) begin
@@ -142,6 +156,11 @@ module link_world
         3'd6: mask[e].data[100] = 1'b1;  // the CRC
         default: ;
       endcase
+      full[e] = queue_valid_q[e][Queue-1];
+      queued[e] = queue_valid_q[e][0];
+      goes[e] = pause_q[e] == '0 && !rests[e];
+      enters[e] = beat[e] && !lost[e];
+      entry[e] = phy[e] ^ mask[e];
     end
   end
 
@@ -150,13 +169,32 @@ module link_world
       wire_valid_q <= '0;
       again_q <= '0;
       wire_q <= '0;
+      pause_q <= '0;
+      queue_valid_q <= '0;
+      queue_q <= '0;
     end else begin
       for (int e = 0; e < 2; e++) begin
-        wire_valid_q[e] <= (beat[e] && !lost[e]) || again_q[e];
         again_q[e] <= beat[e] && twice[e];
+        if (rests[e]) pause_q[e] <= ($clog2(Pause + 1))'(Pause);
+        else if (pause_q[e] != '0) pause_q[e] <= pause_q[e] - 1'b1;
         // What is not valid is nothing, so that it makes no states.
-        if (beat[e] && !lost[e]) wire_q[e] <= phy[e] ^ mask[e];
-        else if (!again_q[e]) wire_q[e] <= '0;
+        if (!again_q[e]) begin
+          wire_valid_q[e] <= goes[e] && (queued[e] || enters[e]);
+          wire_q[e] <= !goes[e] ? '0 : queued[e] ? queue_q[e][0] : enters[e] ? entry[e] : '0;
+        end
+        for (int q = 0; q < Queue; q++) begin
+          if (goes[e] && queued[e]) begin
+            if (q + 1 < Queue && queue_valid_q[e][(q+1)%Queue]) queue_q[e][q] <= queue_q[e][(q+1)%Queue];
+            else begin
+              // The last of them goes: here it stays free, or what enters takes it.
+              queue_valid_q[e][q] <= queue_valid_q[e][q] && enters[e];
+              queue_q[e][q] <= queue_valid_q[e][q] && enters[e] ? entry[e] : '0;
+            end
+          end else if (!goes[e] && enters[e] && !queue_valid_q[e][q] && (q == 0 || queue_valid_q[e][(q+Queue-1)%Queue])) begin
+            queue_valid_q[e][q] <= 1'b1;
+            queue_q[e][q] <= entry[e];
+          end
+        end
       end
     end
   end
@@ -168,8 +206,8 @@ module link_world
   assign may_idle = idles_q != '0;
   always_comb begin
     legal = 1'b1;
-    if (error[0] != '0) legal = may_error && phy_valid[0] && !again_q[0];
-    if (error[1] != '0) legal = may_error && phy_valid[1] && !again_q[1];
+    if (error[0] != '0) legal = may_error && phy_valid[0] && !again_q[0] && !queued[0] && goes[0];
+    if (error[1] != '0) legal = may_error && phy_valid[1] && !again_q[1] && !queued[1] && goes[1];
     if (holds[0]) legal = may_idle && tx_ready[0] && up[0];
     if (holds[1]) legal = may_idle && tx_ready[1] && up[1];
     if (blocks[0]) legal = may_idle && rx_valid[0];
@@ -180,7 +218,9 @@ module link_world
     if (cut_goes_on) legal = cut_q;
     if (restarts != '0) legal = resets_q != '0 && up != '0;
     if (snaps != '0) legal = breaks_q != '0 && up == 2'b11 && broken_q == '0;
-    if (choice > 5'd24) legal = 1'b0;
+    if (rests[0]) legal = pauses_q != '0 && pause_q[0] == '0 && !again_q[0];
+    if (rests[1]) legal = pauses_q != '0 && pause_q[1] == '0 && !again_q[1];
+    if (choice > 5'd26) legal = 1'b0;
   end
 
   always_ff @(posedge clk) begin
@@ -191,6 +231,7 @@ module link_world
       cut_q <= 1'b0;
       resets_q <= resets;
       breaks_q <= breaks;
+      pauses_q <= pauses;
       broken_q <= '0;
       broken_for_q <= '0;
       repeated_q <= '0;
@@ -206,6 +247,7 @@ module link_world
       cut_q <= cut_begins || cut_goes_on;
       if (restarts != '0) resets_q <= resets_q - 1'b1;
       if (snaps != '0) breaks_q <= breaks_q - 1'b1;
+      if (rests != '0) pauses_q <= pauses_q - 1'b1;
       broken_q <= up == '0 ? '0 : broken_q | snaps;
       broken_for_q <= broken_q == '0 ? '0 : broken_for_q + 1'b1;
     end
@@ -213,18 +255,19 @@ module link_world
 
   // ---- Users ----
 
-  // A message is its number since the link came up and the session in which it was sent; every other one has a unit.
+  // A message is its number since the link came up and the session in which it was sent; every other one has a unit, the first one too.
   logic [1:0][Num-1:0] send_q, expect_q;
   logic [1:0][1:0] session_q, session_at_up_q, heard_q;
   logic [1:0] knows_q, unit_waits_q, unit_due_q, was_up_q;
   logic [1:0][Num-1:0] unit_num_q, due_num_q;
+  logic [1:0][1:0] wait_q;
   logic [1:0][1:0] rx_session;
   logic [1:0][Num-1:0] rx_num;
 
   for (genvar e = 0; e < 2; e++) begin : gen_user
-    assign tx_valid[e] = !holds[e] && !mute[e];
+    assign tx_valid[e] = !holds[e] && !mute[e] && wait_q[e] == '0;
     assign tx_meta[e] = MetaWidth'({session_q[e], send_q[e]});
-    assign tx_units[e] = 5'(send_q[e][0]);
+    assign tx_units[e] = 5'(!send_q[e][0]);
     // The unit of the message that is shown, or of the one that was taken before its unit.
     assign tx_unit[e] = BeatWidth'(unit_due_q[e] ? due_num_q[e] : send_q[e]);
     assign rx_ready[e] = !blocks[e] && !unit_waits_q[e];
@@ -241,12 +284,15 @@ module link_world
     if (!rst_n) begin
       {send_q, expect_q, session_q, session_at_up_q, heard_q} <= '0;
       {knows_q, unit_waits_q, unit_due_q, was_up_q, unit_num_q, due_num_q} <= '0;
+      wait_q <= {2{late}};
     end else begin
       was_up_q <= up;
       for (int e = 0; e < 2; e++) begin
+        if (!up[e]) wait_q[e] <= late;
+        else if (wait_q[e] != '0) wait_q[e] <= wait_q[e] - 1'b1;
         if (taken[e]) begin
           send_q[e] <= send_q[e] + 1'b1;
-          if (send_q[e][0] && !tx_unit_ready[e]) begin
+          if (!send_q[e][0] && !tx_unit_ready[e]) begin
             unit_due_q[e] <= 1'b1;
             due_num_q[e]  <= send_q[e];
           end
@@ -284,7 +330,7 @@ module link_world
   always_comb begin
     for (int e = 0; e < 2; e++) begin
       // Once, and in order.
-      wrong_number[e] = came[e] && (rx_num[e] != expect_q[e] || rx_units[e] != 5'(expect_q[e][0]));
+      wrong_number[e] = came[e] && (rx_num[e] != expect_q[e] || rx_units[e] != 5'(!expect_q[e][0]));
       wrong_unit[e] = unit_waits_q[e] && rx_unit_valid[e] && up[e] && rx_unit[e] != BeatWidth'(unit_num_q[e]);
       // Of one session of the sender, which was not over when this end came up.
       wrong_session[e] = came[e] && ((knows_q[e] && heard_q[e] != rx_session[e]) ||
@@ -296,6 +342,7 @@ module link_world
   // A link without a cut, a reset or a broken direction stays up, whatever few errors it sees. One that makes no progress ends: at
   // the end that notices first in its time, and at the other one in its own after that.
   assign bad = {
+    wrong_count != '0,
     broken_for_q > 10'(down0) + 10'(down1) + 10'd64,
     repeated_q > most,
     was_up_q != '0 && (was_up_q & ~up) != '0 && cuts_q == cuts && resets_q == resets && breaks_q == breaks,
