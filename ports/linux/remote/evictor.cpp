@@ -73,8 +73,11 @@ void Pager::evict_until_told() noexcept {
     keep_own_descriptors();
     started_.fetch_add(1, release);
     while (!ending_.load(acquire)) {
-        if (free_.load(relaxed) < high_ && !lost() && !settling_.load(acquire)) {
-            if (evict_batch()) {
+        if (free_.load(relaxed) < high_ && !lost() && evicting_.enter()) {
+            reached(Step::evicts);
+            const bool evicted = evict_batch();
+            evicting_.leave();
+            if (evicted) {
                 continue;
             }
             // Every resident page is busy.
@@ -83,7 +86,7 @@ void Pager::evict_until_told() noexcept {
             continue;
         }
         wanted_.store(0, std::memory_order_seq_cst);
-        const bool evicts = !lost() && !settling_.load(acquire);
+        const bool evicts = !lost() && !evicting_.is_closed();
         if ((free_.load(std::memory_order_seq_cst) < low_ && evicts) || ending_.load(acquire)) {
             continue;
         }

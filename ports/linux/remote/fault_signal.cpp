@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "pager.hpp"
+#include "waiting.hpp"
 
 #if defined(__aarch64__)
 #include <asm/sigcontext.h>
@@ -23,7 +24,12 @@ namespace consort::remote::fault_signal {
 
 namespace {
 
-std::array<std::atomic<Pager*>, 64> pagers;
+// A thread that looks at a pager is counted at its place: who removes it waits until nobody does.
+struct Place {
+    std::atomic<Pager*> pager{nullptr};
+    std::atomic<std::uint32_t> users{0};
+};
+std::array<Place, 64> places;
 std::mutex changing;
 // What the program wants of SIGBUS.
 struct sigaction program_action {};
@@ -102,15 +108,25 @@ void on_sigbus(int number, siginfo_t* info, void* context) {
     const int error = errno;
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     if (info->si_code == BUS_ADRERR) {
-        for (std::atomic<Pager*>& each : pagers) {
-            Pager* pager = each.load(std::memory_order_acquire);
-            if (pager != nullptr && pager->covers(address)) {
-                if (pager->abandoned()) {
-                    pager->complain(address, Outcome::forked);
-                } else if (pager->serve_timed(address, is_write(context))) {
-                    errno = error;
-                    return;
-                }
+        for (Place& each : places) {
+            // This, and `remove`, in one order that all threads agree on: it sees this user, or this one sees
+            // that the pager is gone.
+            each.users.fetch_add(1, std::memory_order_seq_cst);
+            Pager* pager = each.pager.load(std::memory_order_seq_cst);
+            const bool covers = pager != nullptr && pager->covers(address);
+            bool served = false;
+            if (covers && pager->abandoned()) {
+                pager->complain(address, Outcome::forked);
+            } else if (covers) {
+                served = pager->serve_timed(address, is_write(context));
+            }
+            // Before the program's own action, which may jump elsewhere.
+            each.users.fetch_sub(1, std::memory_order_release);
+            if (served) {
+                errno = error;
+                return;
+            }
+            if (covers) {
                 break;
             }
         }
@@ -147,8 +163,9 @@ void install() {
 // The child has no segment, and nothing else may come to lie where the parent has one.
 void in_child() {
     bool any = false;
-    for (std::atomic<Pager*>& each : pagers) {
-        if (Pager* pager = each.load(std::memory_order_acquire); pager != nullptr) {
+    for (Place& each : places) {
+        each.users.store(0, std::memory_order_relaxed);  // of threads that the child has not
+        if (Pager* pager = each.pager.load(std::memory_order_acquire); pager != nullptr) {
             pager->abandon();
             any = true;
         }
@@ -171,9 +188,9 @@ void add(Pager* pager, bool in_thread) {
         return true;
     }();
     static_cast<void>(forks_seen);
-    for (std::atomic<Pager*>& each : pagers) {
+    for (Place& each : places) {
         Pager* none = nullptr;
-        if (each.compare_exchange_strong(none, pager)) {
+        if (each.pager.compare_exchange_strong(none, pager)) {
             return;
         }
     }
@@ -181,9 +198,13 @@ void add(Pager* pager, bool in_thread) {
 }
 
 void remove(Pager* pager) noexcept {
-    for (std::atomic<Pager*>& each : pagers) {
+    for (Place& each : places) {
         Pager* found = pager;
-        each.compare_exchange_strong(found, nullptr);
+        if (each.pager.compare_exchange_strong(found, nullptr)) {
+            for (Patience patience; each.users.load(std::memory_order_seq_cst) != 0;) {
+                patience.wait();
+            }
+        }
     }
 }
 

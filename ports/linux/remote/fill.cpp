@@ -31,6 +31,9 @@ bool Pager::bring(std::uint32_t page, std::uint32_t word, bool write) noexcept {
         complain(reinterpret_cast<std::uintptr_t>(base()) + place_of(page), why);
         return false;
     }
+    if (run.count == 0) {
+        return true;  // the access is repeated, in ordinary memory
+    }
     sequences_.brought(run);
     if (run.count > 1) {
         counted_.prefetched.fetch_add(run.count - 1, relaxed);
@@ -69,12 +72,19 @@ Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
     // A mapped page can be written to from now on.
     write = write || mapped;
     Fetched found{nullptr, 0};
+    bool left = false;
     Outcome why = mapped ? Outcome::good : source_of(run, homed, write, found);
     if (why == Outcome::good) {
         // Before the program goes on: a record that it asks for then has them.
         recorder_.note(run);
+        reached(Step::fills);
         // `busy` keeps others away until all of them are there.
-        why = place(run, found, write) == 0 ? why : Outcome::out_of_memory;
+        if (place(run, found, write) != 0) {
+            // Settle may have left the range meanwhile. What is absent in it then is zeros, and what other
+            // threads have put there since must stay.
+            left = !homed && has_left();
+            why = left ? why : Outcome::out_of_memory;
+        }
     }
     if (alone) {
         fetching_.clear(release);
@@ -84,6 +94,8 @@ Outcome Pager::fill(Run& run, bool homed, bool write) noexcept {
         for (std::uint32_t i = 0; i < claimed; ++i) {
             memory_.drop(place_of(run.page(i)), page_size());
         }
+    }
+    if (why != Outcome::good || left) {
         run.count = 0;
     }
     for (std::uint32_t i = 0; i < claimed; ++i) {
@@ -213,6 +225,9 @@ Outcome Pager::gather(std::uint32_t page, bool& write, Fetched& found) noexcept 
 
 void Pager::prefetch(std::vector<std::uint32_t> pages) {
     const std::lock_guard lock(ordering_);
+    if (ending_.load(acquire)) {
+        return;
+    }
     order_ = std::move(pages);
     if (!prefetcher_.joinable()) {
         prefetcher_ = quiet_thread([this] { prefetch_until_told(); });
@@ -237,7 +252,7 @@ void Pager::prefetch_until_told() noexcept {
 
 void Pager::prefetch_some(const std::vector<std::uint32_t>& pages) noexcept {
     for (std::size_t i = 0; i < pages.size() && !ending_.load(acquire) && !lost();) {
-        if (settling_.load(acquire)) {
+        if (evicting_.is_closed()) {
             return;
         }
         const std::uint32_t first = pages[i];

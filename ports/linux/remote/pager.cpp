@@ -217,7 +217,7 @@ bool Pager::serve_timed(std::uintptr_t address, bool write) noexcept {
 // The page is busy. What it was before is in `word`.
 void Pager::make_writable(std::uint32_t page, std::uint32_t word) noexcept {
     if (const int error = memory_.write_protect(place_of(page), page_size(), false);
-        error != 0 && !settled_.load(acquire)) {
+        error != 0 && settled_.load(acquire) == Settled::no) {
         lose(Outcome::out_of_memory);
     }
     table_[page].word.store(Page::with(word, PageState::resident) | Page::dirty, release);
@@ -334,6 +334,34 @@ void Pager::serve_in_handler() noexcept {
 }
 
 void Pager::discard(std::size_t offset, std::size_t length) noexcept {
+    // Closed: settle is about to leave the range, or has left it.
+    for (Patience patience; !using_home_.enter(); patience.wait()) {
+        if (has_left()) {
+            forget(offset, length);
+            return;
+        }
+    }
+    reached(Step::discards);
+    discard_attached(offset, length);
+    using_home_.leave();
+}
+
+// In ordinary memory.
+void Pager::forget(std::size_t offset, std::size_t length) noexcept {
+    const std::size_t begin = (offset + page_bytes - 1) & ~(page_bytes - 1);
+    const std::size_t end = (offset + length) & ~(page_bytes - 1);
+    if (begin >= end) {
+        return;
+    }
+    if (options_.pages == Pages::mapped || parts_ != 1) {
+        // What is dropped of a file comes back as it was; and of a huge page no part can be dropped.
+        std::memset(base() + begin, 0, end - begin);
+    } else {
+        memory_.drop(begin, end - begin);
+    }
+}
+
+void Pager::discard_attached(std::size_t offset, std::size_t length) noexcept {
     // Small pages are what programs know, and what they give back: huge ones may be of several blocks.
     const std::size_t begin = (offset + page_bytes - 1) & ~(page_bytes - 1);
     const std::size_t end = (offset + length) & ~(page_bytes - 1);
@@ -429,8 +457,9 @@ Counters Pager::counters() const noexcept {
     made.faults = counted_.failed.load(relaxed) + made.fetched + made.zeroed - made.prefetched;
     made.corrected = counted_.corrected.load(relaxed);
     made.fault_ns = counted_.fault_ns.load(relaxed);
-    if (transport_ != nullptr) {
+    if (using_home_.enter()) {
         transport_->count(made);
+        using_home_.leave();
     }
     return made;
 }

@@ -16,12 +16,22 @@
 #include <thread>
 #include <vector>
 
+#include "gate.hpp"
 #include "page_table.hpp"
 #include "prefetch.hpp"
 #include "transport.hpp"
 #include "userfault.hpp"
 
 namespace consort::remote {
+
+// Where the end of a segment meets its other threads. A test may wait there.
+enum class Step {
+    evicts,    // the evicting thread, before it takes pages
+    fills,     // who brings pages, before they are put in place
+    discards,  // a thread that discards pages, before it does
+    swept,     // settle: all pages are here
+    left,      // settle: the range is ordinary memory, and the home is still attached
+};
 
 struct PagerOptions {
     std::size_t bytes = 0;
@@ -32,6 +42,7 @@ struct PagerOptions {
     bool record = false;
     bool timed = false;
     std::size_t page = small_page;
+    void (*at_step)(Step) noexcept = nullptr;  // called at each step, where it is given
 };
 
 class Pager {
@@ -66,7 +77,8 @@ class Pager {
 
     // Brings all pages of these ranges home to this process, while threads use them, and leaves the range to
     // it as ordinary memory; nothing outside the ranges is in use. False where a page cannot be had: all is
-    // as before then. Nothing else of the pager is of use afterwards, but that faults under way are served.
+    // as before then. Afterwards, faults under way are served, and `discard` does as before; nothing else of
+    // the pager is of use.
     struct Range {
         std::size_t offset;
         std::size_t bytes;
@@ -107,6 +119,8 @@ class Pager {
     // Of a small page that came with other content than was stored: from another of its homes.
     Outcome correct(std::uint32_t small, std::byte* bounce, bool& write, Fetched& found) noexcept;
     Outcome store(std::uint32_t page, StoredPage* pages, const std::byte** sources) noexcept;
+    void discard_attached(std::size_t offset, std::size_t length) noexcept;
+    void forget(std::size_t offset, std::size_t length) noexcept;
     void discard_pages(std::uint32_t first, std::uint32_t last) noexcept;
     void clear(std::size_t offset, std::size_t length) noexcept;
     [[nodiscard]] std::size_t place_of(std::uint32_t page) const noexcept {
@@ -128,6 +142,14 @@ class Pager {
     void lose(Outcome why) noexcept;
     void stop() noexcept;
     bool bring_to_stay(std::uint32_t page, std::uint32_t end) noexcept;
+
+    void reached(Step step) const noexcept {
+        if (options_.at_step != nullptr) {
+            options_.at_step(step);
+        }
+    }
+    // Whether the range is ordinary memory; waits for a settle that is about to know it.
+    [[nodiscard]] bool has_left() const noexcept;
 
     void evict_until_told() noexcept;
     bool evict_batch() noexcept;
@@ -157,8 +179,10 @@ class Pager {
     std::atomic<int> started_{0};                       // threads that hold their descriptors
     std::atomic<bool> ending_{false};
     std::atomic<bool> lost_{false};
-    std::atomic<bool> settling_{false};  // nothing is evicted, nor prefetched in the background
-    std::atomic<bool> settled_{false};   // the range is ordinary memory
+    Gate evicting_;            // closed: nothing is evicted, nor prefetched in the background
+    mutable Gate using_home_;  // closed: `transport_` is about to go
+    enum class Settled { no, leaving, left };
+    std::atomic<Settled> settled_{Settled::no};  // left: the range is ordinary memory
     std::atomic<bool> abandoned_{false};
     std::atomic<bool> poisoned_{false};  // absent pages may be marked as such that cannot be had
     std::atomic<Outcome> why_lost_{Outcome::good};

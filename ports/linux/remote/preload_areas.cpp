@@ -134,7 +134,8 @@ void release_block(Area& area, const void* pointer, std::size_t bytes) {
         release(area, reinterpret_cast<void*>(area.base + surplus.offset),
                 surplus.bytes);  // NOLINT: as above
         const Held held;
-        over = area.freed.surplus(surplus);
+        // One that closes may be gone by now: what it still keeps goes with it.
+        over = !area.closing && area.freed.surplus(surplus);
     }
 }
 

@@ -19,7 +19,11 @@ constexpr auto both = std::memory_order_acq_rel;
 }  // namespace
 
 bool Pager::settle(const std::vector<Range>& ranges) noexcept {
-    settling_.store(true, release);
+    if (settled_.load(acquire) == Settled::left) {
+        return true;
+    }
+    // The evicting thread may have looked before this, and be about to evict what is swept.
+    evicting_.close([patience = Patience{}]() mutable { patience.wait(); });
     // As large a cache as the segment: no fault waits for a page to be evicted.
     free_.fetch_add(pages_, both);
     bool all = true;
@@ -29,20 +33,40 @@ bool Pager::settle(const std::vector<Range>& ranges) noexcept {
             all = bring_to_stay(page, end);
         }
     }
-    // From here on no page of the ranges is absent, and none becomes so: what a thread still does to one is
-    // to let it be written to, which it is anyway once the range has been left.
-    settled_.store(all, release);
-    if (all && memory_.leave()) {
+    // From here on no page of the ranges is absent but what the program discards, which is zeros, in ordinary
+    // memory, too. What a thread still does to the others is to let them be written to, which they are anyway
+    // once the range has been left.
+    if (all) {
+        reached(Step::swept);
+        // In this order: who waits for `leaving` to end holds pages that a thread in the gate may wait for.
+        using_home_.close([patience = Patience{}]() mutable { patience.wait(); });
+        settled_.store(Settled::leaving, release);
+        all = memory_.leave();
+        settled_.store(all ? Settled::left : Settled::no, release);
+    }
+    if (all) {
+        reached(Step::left);
         // Its server has the room again.
         stop();
         transport_.reset();
         return true;
     }
-    settled_.store(false, release);
+    using_home_.open();
     free_.fetch_sub(pages_, both);
-    settling_.store(false, release);
+    evicting_.open();
     wake_evictor();
     return false;
+}
+
+bool Pager::has_left() const noexcept {
+    Patience patience;
+    for (;;) {
+        const Settled now = settled_.load(acquire);
+        if (now != Settled::leaving) {
+            return now == Settled::left;
+        }
+        patience.wait();
+    }
 }
 
 // Until the page is here, and nobody is bringing or evicting it.

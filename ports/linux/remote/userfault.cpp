@@ -232,6 +232,11 @@ bool UserFault::leave() noexcept {
     ::syscall(SYS_madvise, base_, bytes_, MADV_DOFORK);
     uffdio_range range{reinterpret_cast<std::uintptr_t>(base_), bytes_};
     left_ = ::ioctl(descriptor_, UFFDIO_UNREGISTER, &range) == 0;
+    if (left_) {
+        // The kernel wakes who waits for pages before it locks the mapping: a thread that faults between the
+        // two would wait for ever.
+        ::ioctl(descriptor_, UFFDIO_WAKE, &range);
+    }
     return left_;
 }
 
