@@ -4,6 +4,7 @@
 // free.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <map>
@@ -18,8 +19,11 @@ class Blocks {
 
     explicit Blocks(std::size_t bytes) { free_[0] = bytes; }
 
+    // In whole pages: what does not fit in as many bytes as there are is the most that does, and has room
+    // nowhere.
     static std::size_t rounded(std::size_t bytes) {
-        return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+        constexpr std::size_t most = none / page_bytes * page_bytes;
+        return bytes > most ? most : (bytes + page_bytes - 1) / page_bytes * page_bytes;
     }
 
     // The offset of a new block of whole pages, aligned (a power of two, at least a page) where the range
@@ -48,6 +52,19 @@ class Blocks {
     [[nodiscard]] std::size_t length_of(std::size_t offset) const {
         const auto found = used_.find(offset);
         return found == used_.end() ? 0 : found->second;
+    }
+
+    // Whether all of the range lies in blocks.
+    [[nodiscard]] bool has(std::size_t offset, std::size_t length) const {
+        auto each = used_.upper_bound(offset);
+        if (each != used_.begin()) {
+            --each;
+        }
+        std::size_t at = offset;
+        for (; each != used_.end() && each->first <= at && at - offset < length; ++each) {
+            at = std::max(at, each->first + each->second);
+        }
+        return at - offset >= length;
     }
 
     // Gives back what lies in the range of whole pages; a block may be cut.

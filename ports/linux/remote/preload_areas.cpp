@@ -80,6 +80,21 @@ Area* area_of(const void* pointer) {
     return nullptr;
 }
 
+Area* area_in(const void* pointer, std::size_t bytes) {
+    const auto from = reinterpret_cast<std::uintptr_t>(pointer);
+    Area* first = area_of(pointer);
+    if (first != nullptr) {
+        return first;
+    }
+    areas.each([&](std::size_t, Area& each) {
+        if (each.base - from < bytes) {
+            first = &each;
+            bytes = each.base - from;
+        }
+    });
+    return first;
+}
+
 bool wanted(std::size_t bytes) {
     return bytes >= threshold.load(std::memory_order_relaxed) && !inside && !allocates_here;
 }
@@ -168,6 +183,11 @@ std::size_t length_of(const Area& area, const void* pointer) {
     const Held held;
     const std::size_t at = reinterpret_cast<std::uintptr_t>(pointer) - area.base;
     return area.freed.has(at) ? 0 : area.blocks.length_of(at);
+}
+
+bool is_all_in_blocks(const Area& area, const void* pointer, std::size_t bytes) {
+    const Held held;
+    return area.blocks.has(reinterpret_cast<std::uintptr_t>(pointer) - area.base, bytes);
 }
 
 std::vector<Segment::Block> blocks_in(const Area& area) {

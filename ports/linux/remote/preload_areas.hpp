@@ -97,6 +97,8 @@ class Held {
 
 // The area in which this address is, or null.
 Area* area_of(const void* pointer);
+// The first area that has part of the range, or null.
+Area* area_in(const void* pointer, std::size_t bytes);
 // Whether an allocation of so many bytes is to be remote.
 bool wanted(std::size_t bytes);
 // How a working set names a segment: by the size of its pages.
@@ -115,6 +117,8 @@ void release_block(Area& area, const void* pointer, std::size_t bytes);
 void* allocate_again(std::size_t bytes, std::size_t alignment);
 // 0 where no block begins.
 std::size_t length_of(const Area& area, const void* pointer);
+// Whether all of this range of whole pages lies in blocks.
+bool is_all_in_blocks(const Area& area, const void* pointer, std::size_t bytes);
 // The blocks that lie there, but for freed ones. Call it with `lock` held.
 std::vector<Segment::Block> blocks_in(const Area& area);
 std::size_t used_in(const Area& area);

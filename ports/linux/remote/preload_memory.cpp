@@ -105,6 +105,14 @@ CONSORT_EXPORT void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
     return memalign(alignment, bytes);
 }
 
+CONSORT_EXPORT void* valloc(std::size_t bytes) {
+    return memalign(page_bytes, bytes);
+}
+
+CONSORT_EXPORT void* pvalloc(std::size_t bytes) {
+    return memalign(page_bytes, Blocks::rounded(bytes));
+}
+
 CONSORT_EXPORT int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
     if (alignment < sizeof(void*) || (alignment & (alignment - 1)) != 0) {
         return EINVAL;
@@ -123,6 +131,8 @@ CONSORT_EXPORT std::size_t malloc_usable_size(void* block) {
     if (const Area* area = area_of(block); area != nullptr) {
         return length_of(*area, block);
     }
-    static auto* const real = original<std::size_t(void*)>("malloc_usable_size");
+    // The C library's, whichever allocator the program has besides: it gave the block.
+    static auto* const real = reinterpret_cast<std::size_t (*)(void*)>(
+        ::dlsym(::dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), "malloc_usable_size"));
     return real(block);
 }

@@ -212,9 +212,7 @@ def environment(
 ) -> dict[str, str]:
     """The process environment in which a program gets these segments."""
     rows = (each.row() for each in attachments)
-    # The C library comes before whatever allocator a program is linked with: small blocks are the C
-    # library's, so it has to be the one that is asked for their sizes.
-    preloaded = [str(remote_part("preload")), *os.environ.get("LD_PRELOAD", "").split(), "libc.so.6"]
+    preloaded = [str(remote_part("preload")), *os.environ.get("LD_PRELOAD", "").split()]
     made = os.environ | {
         "LD_PRELOAD": " ".join(preloaded),
         "CONSORT_REMOTE_SEGMENTS": "\n".join(rows),

@@ -17,6 +17,7 @@ PROGRAM = r"""
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ PROGRAM = r"""
 
 enum { size = 12 << 20, step = 4096 };
 static char *block;
+static char *volatile buffer; /* volatile: else the compiler leaves out malloc and free */
 
 static int filled(char with) {
     for (int i = 0; i < size; i += step)
@@ -98,6 +100,45 @@ static int advises(void) {
         if (area[i] != 0) return 6;
     return filled('x') ? 0 : 1;
 }
+/* A size that wraps in whole pages: what was there stays, and stays its owner's. */
+static int asks_for_all(void) {
+    for (size_t less = 0; less < 2 * step; less += step / 2) {
+        size_t all = SIZE_MAX - less;
+        if (realloc(block, all) != NULL || errno != ENOMEM) return 2;
+        if (mremap(block, size, all, MREMAP_MAYMOVE) != MAP_FAILED) return 3;
+        if (munmap(block, all) == 0 || errno != EINVAL) return 4;
+        if (madvise(block, all, MADV_DONTNEED) == 0 || errno != EINVAL) return 5;
+        /* From here to beyond all memory: nothing of it is unmapped. */
+        if (munmap(block, (size_t)1 << 62) == 0 || errno != EINVAL || block[0] != 'x') return 7;
+        if ((buffer = malloc(all)) != NULL || (buffer = calloc(1, all)) != NULL) return 6;
+        if ((buffer = valloc(all)) != NULL) return 8;
+    }
+    char *other = malloc(size);
+    memset(other, 'y', size);
+    return filled('x') ? 0 : 1;
+}
+static int advises_what_is_no_advice(void) {
+    for (int advice = 0; advice < 128; ++advice) {
+        errno = 0;
+        int done = madvise(block, step, advice);
+        int drops = advice == MADV_DONTNEED || advice == 24;
+        int hint = advice < 4 || advice == 8 || advice == 10 || (advice >= 12 && advice <= 17) ||
+                   (advice >= 19 && advice <= 21);
+        if ((done == 0) != (drops || hint) || (done != 0 && errno != EINVAL)) return advice;
+        if (block[0] != (drops ? 0 : 'x')) return advice;
+        block[0] = 'x';
+    }
+    return 0;
+}
+static int remaps_what_is_none(void) {
+    char *area = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mremap(area, 0, size, MREMAP_MAYMOVE) != MAP_FAILED || errno != EINVAL) return 2;
+    if (mremap(area + 1, step, size, MREMAP_MAYMOVE) != MAP_FAILED || errno != EINVAL) return 3;
+    munmap(area + 4 * step, step);
+    if (mremap(area, 8 * step, size, MREMAP_MAYMOVE) != MAP_FAILED || errno != EFAULT) return 4;
+    if (mremap(area + 4 * step, step, size, MREMAP_MAYMOVE) != MAP_FAILED || errno != EFAULT) return 5;
+    return mremap(area, 4 * step, step, 0) == area && filled('x') ? 0 : 1;
+}
 static int direct(void) {
     errno = 0;
     int file = open(getenv("FILE"), O_RDWR | O_CREAT | O_DIRECT, 0600);
@@ -124,7 +165,6 @@ static int writes_to_what_it_may_only_read(void) {
     return 0;
 }
 /* A buffer for each request, as servers have; a block of calloc is zeros all the same. */
-static char *volatile buffer; /* volatile: else the compiler leaves out malloc and free */
 static int uses_buffers(void) {
     for (int i = 1; i <= 1000; ++i) {
         buffer = malloc(20000);
@@ -158,6 +198,9 @@ int main(int argc, char **words) {
     RUN(blocks_signals);
     RUN(handles_signals);
     RUN(advises);
+    RUN(asks_for_all);
+    RUN(advises_what_is_no_advice);
+    RUN(remaps_what_is_none);
     RUN(direct);
     RUN(reads_only);
     RUN(writes_to_what_it_may_only_read);
@@ -195,6 +238,9 @@ def run(
         ("blocks_signals", "in-thread", ""),
         ("handles_signals", "in-thread", ""),
         ("advises", "handler", ""),
+        ("asks_for_all", "handler", "have no room for an allocation"),
+        ("advises_what_is_no_advice", "handler", ""),
+        ("remaps_what_is_none", "handler", ""),
         ("direct", "handler", "direct I/O (O_DIRECT) is refused (EINVAL)"),
         ("reads_only", "handler", "are refused (EACCES)"),
         ("reads_only", "in-thread", "are refused (EACCES)"),
@@ -229,18 +275,28 @@ def test_a_block_that_is_freed_twice(server: RemoteServer, program: Path) -> Non
     assert "free() of what is no allocation" in done.stderr
 
 
-def test_a_program_with_an_allocator_of_its_own(server: RemoteServer, tmp_path: Path) -> None:
-    """Its small blocks are the C library's all the same: no other is asked for their sizes."""
-    other = "#include <stdlib.h>\nsize_t malloc_usable_size(void *block) { (void)block; abort(); }\n"
+@pytest.mark.parametrize("comes", ["linked", "preloaded"])
+def test_a_program_with_an_allocator_of_its_own(server: RemoteServer, tmp_path: Path, comes: str) -> None:
+    """Its small blocks are the C library's all the same: no other is asked for their sizes, nor frees them."""
+    other = (
+        "#include <stdlib.h>\nsize_t malloc_usable_size(void *block) { (void)block; abort(); }\n"
+        "void *valloc(size_t bytes) { (void)bytes; abort(); }\n"
+    )
     asking = (
         "#include <malloc.h>\n#include <stdlib.h>\n"
-        "int main(void) { return malloc_usable_size(malloc(100)) < 100; }\n"
+        "int main(void) {\n"
+        "    void *small = malloc(100), *page = valloc(100);\n"
+        "    int wrong = malloc_usable_size(small) < 100 || malloc_usable_size(page) < 100;\n"
+        "    small = realloc(small, 4 << 20);\n"
+        "    free(small);\n    free(page);\n    return wrong;\n}\n"
     )
     (tmp_path / "other.c").write_text(other)
     (tmp_path / "asking.c").write_text(asking)
     library, program = tmp_path / "libother.so", tmp_path / "asking"
     subprocess.run(["cc", "-shared", "-fPIC", str(tmp_path / "other.c"), "-o", str(library)], check=True)
-    link = ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{tmp_path}"]
+    link = ["-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{tmp_path}"] if comes == "linked" else []
     subprocess.run(["cc", str(tmp_path / "asking.c"), "-o", str(program), *link], check=True)
-    done = run(server, "handler", str(program))
+    attach = ("--attach", "memory,size=64MiB,cache=2MiB")
+    others = {"LD_PRELOAD": str(library)} if comes == "preloaded" else {}
+    done = server.remote("run", *attach, "--", str(program), **others)
     assert (done.returncode, done.stderr) == (0, "")
