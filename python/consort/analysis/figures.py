@@ -142,11 +142,14 @@ class Figures:
         if not self.platform.dmas:
             raise MissingFigure("dmas", "a DMA engine that loads and unloads: the platform describes none")
         places = []
-        for name in self.platform.dmas:
+        for name, engine in self.platform.dmas.items():
             for key, what in (("setup", f"what it costs to program {name}"), ("rate", f"how fast {name} is")):
                 if f"dmas.{name}.{key}" not in self._known:
                     raise MissingFigure(f"dmas.{name}.{key}", what)
                 places.append(f"dmas.{name}.{key}")
+            places += [
+                f"dmas.{name}.transfers.{one}.time" for one in engine.transfers if engine.transfers[one].size
+            ]
         return tuple(self.used(place) for place in places)
 
     def moves(self, task: str) -> tuple[int, int]:
@@ -204,7 +207,7 @@ class Figures:
         assert time is not None
         keys = [
             "setup",
-            *(["descriptor"] if described.descriptor is not None else []),
+            *(key for key in ("latency", "descriptor") if getattr(described, key) is not None),
             "per_descriptor",
             "rate",
         ]

@@ -143,15 +143,30 @@ class Dma(Sourced):
     clock: FrequencyFigure | None = Field(default=None, description="Its clock.")
     setup: DurationFigure | None = Field(default=None, description="What it costs to program a transfer.")
     rate: RateFigure | None = Field(default=None, description="Bytes copied in a time.")
-    transfers: dict[Name, Transfer] = Field(default={}, description="Single transfers that were timed.")
+    transfers: dict[Name, Transfer] = Field(
+        default={},
+        description="Single transfers that were timed; none of as many bytes or more is taken for shorter.",
+    )
     description: str = Field(default="", description="What it is, in a line.")
 
     def picoseconds(self, size: int) -> int | None:
-        """Setup and copy of `size` bytes, rounded up; None where the rate is not known."""
+        """Setup and copy of `size` bytes [ps], rounded up; None where the rate is not known.
+
+        It takes no less than a timed transfer of as many bytes, or fewer, took.
+        """
         if self.rate is None or self.rate.value.bytes_per_second == 0:
             return None
         setup = self.setup.value.picoseconds if self.setup is not None else 0
-        return setup + -(-size * 10**12 // self.rate.value.bytes_per_second)
+        computed = setup + -(-size * 10**12 // self.rate.value.bytes_per_second)
+        return max(computed, *(one.time.value.picoseconds for one in self.timed(size).values()), 0)
+
+    def timed(self, size: int) -> dict[str, Transfer]:
+        """The timed transfers of at most `size` bytes; one without a size says nothing of another."""
+        return {
+            name: one
+            for name, one in self.transfers.items()
+            if one.size is not None and one.size.value.bytes <= size
+        }
 
 
 class Link(Sourced):
@@ -161,7 +176,7 @@ class Link(Sourced):
         description="The two ends: processors, groups of cores, memories or devices.",
         examples=["[x86, a72]"],
     )
-    latency: DurationFigure | None = Field(default=None, description="Of a smallest transfer, one way.")
+    latency: DurationFigure | None = Field(default=None, description="What the way takes, beside the setup.")
     rate: RateFigure | None = Field(default=None, description="What it carries in practice.")
     setup: DurationFigure | None = Field(
         default=None, description="What a transfer costs besides its descriptors and bytes."
@@ -186,13 +201,15 @@ class Link(Sourced):
         return [key for key in ("setup", "per_descriptor", "rate") if getattr(self, key) is None]
 
     def picoseconds(self, size: int) -> int | None:
-        """One transfer of `size` bytes, rounded up; None where a figure is missing."""
+        """One transfer of `size` bytes with its latency [ps], rounded up; None where a figure is missing."""
         if self.setup is None or self.per_descriptor is None or self.rate is None:
             return None
         piece = size if self.descriptor is None else self.descriptor.value.bytes
         descriptors = max(1, -(-size // piece)) if piece else 1
         copied = -(-size * 10**12 // self.rate.value.bytes_per_second)
-        return self.setup.value.picoseconds + descriptors * self.per_descriptor.value.picoseconds + copied
+        latency = 0 if self.latency is None else self.latency.value.picoseconds
+        started = self.setup.value.picoseconds + latency
+        return started + descriptors * self.per_descriptor.value.picoseconds + copied
 
 
 class Statistics(Sourced):

@@ -106,6 +106,15 @@ def test_a_block_takes_both_memories_and_the_link() -> None:
         assert {used.place for used in bounds[f"c: {kind}"].figures} >= {"links.link-0.rate"}
 
 
+def test_the_latency_of_a_link_is_a_part_of_each_transfer() -> None:
+    plain = found(describe({"m": channel()}))
+    later = found(describe({"m": channel()}, where=platform(latency="30us")))
+    for name in ("m: latency", "c: reaction time", "c: data age"):
+        before, after = plain[name].response, later[name].response
+        assert before is not None and after is not None and after == before + 30 * US
+        assert "links.link-0.latency" in {used.place for used in later[name].figures}
+
+
 def test_blocks_of_other_channels_go_first() -> None:
     tasks = TASKS | {"d": {"period": "2ms", "on": "a72-1", "wcet": "1us"}}
     tasks |= {"e": {"period": "2ms", "on": "x86-1", "wcet": "1us"}}

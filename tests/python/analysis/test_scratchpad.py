@@ -54,6 +54,28 @@ def description(**changes: Any) -> dict[str, Any]:
     return data
 
 
+TIMED: dict[str, Any] = {
+    "consort": 1,
+    "name": "timed",
+    "processors": {"p": {"isa": "powerpc"}},
+    "cores": {"app": {"processor": "p", "count": 2, "context_switch": "0us", "scratchpad": {"size": "1MiB"}}},
+    "dmas": {
+        "d": {"setup": "1us", "rate": "100MB/s", "transfers": {"seen": {"size": "4KiB", "time": "900us"}}}
+    },
+}
+
+
+def test_no_transfer_is_shorter_than_a_timed_one_of_as_many_bytes() -> None:
+    task = {"on": "app-0", "execution": "three-phase", "period": "9ms", "wcet": "300us"}
+    scheduling = {"app": {"policy": "three-phase", "slot": "auto"}}
+    where = platform_from_data(TIMED)
+    for code, expected in (("4KiB", 900 * US), ("4095B", 41_950_000), ("200000B", 2001 * US)):
+        tasks = {"a": {**task, "footprint": {"code": code}}}
+        given = {"consort": 1, "platform": "timed", "scheduling": scheduling, "tasks": tasks}
+        system = system_from_data(given, platform=where)
+        assert slot_of(system, "app-0") == expected, code
+
+
 def test_slot_fits_the_largest_footprint_of_each_core():
     """Table IV: 40 KiB in 432 us, 3.16 us of set-up."""
     system = system_from_data(description())
