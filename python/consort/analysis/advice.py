@@ -163,9 +163,11 @@ class _Search:
         """Whether each bound of the changed description holds; empty where it is none."""
         try:
             system = system_from_data(data, file=self.system.file, platform=self.system.platform_description)
+            bounds = analyze_system(system, waiting=self.waiting)
         except BadDescription:
+            # It may be refused as soon as it is planned, too: one DMA engine has one arbitration.
             return {}
-        return {(b.task, b.kind): b.schedulable for b in analyze_system(system, waiting=self.waiting)}
+        return {(b.task, b.kind): b.schedulable for b in bounds}
 
     def changed(self, task: str, **fields: object) -> dict[str, Any]:
         data = deepcopy(self.data)

@@ -88,3 +88,26 @@ def test_a_chain_is_mended_through_its_tasks() -> None:
     (advice,) = advise(describe(tasks=tasks, chains=chains))
     assert advice.bound.kind == "reaction time"
     assert kinds(advice)["priority"] == "make read more urgent than heavy"
+
+
+def test_a_change_that_is_refused_when_it_is_planned_is_not_named() -> None:
+    """One engine has one arbitration: it cannot be changed for one core alone."""
+    code = {"footprint": {"code": "64KiB", "data": "1KiB"}}
+    task = {"period": "10ms", "wcet": "10us", "execution": "three-phase"}
+    tasks = {"a": {**task, "on": "m4-0"}, "b": {**task, **code, "on": "m4-1"}}
+    scheduling = {"m4": {"policy": "three-phase", "slot": "100us"}}
+    platform = platform_from_data(
+        {
+            "consort": 1,
+            "name": "board",
+            "processors": {"m4": {"isa": "armv7e-m"}},
+            "cores": {
+                "m4": {"processor": "m4", "count": 2, "scratchpad": {"size": "256KiB"}, **free.NO_SWITCH}
+            },
+            "memories": {},
+            "dmas": {"d": {"rate": "1GB/s", "setup": "1us", "assumed": "a test"}},
+        }
+    )
+    data = {"consort": 1, "platform": "board", "tasks": tasks, "scheduling": scheduling}
+    (advice,) = advise(system_from_data(data, platform=platform))
+    assert advice.bound.task == "a" and "arbitration" not in kinds(advice)
