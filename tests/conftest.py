@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import stacks
+from by_files import pytest_xdist_make_scheduler  # noqa: F401
 from effort import PATIENCE, THOROUGH, Time, examples
 from hypothesis import HealthCheck, settings
 

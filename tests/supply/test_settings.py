@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -40,3 +41,19 @@ def test_in_the_background_too(how: str) -> None:
 
 
 IN_BACKGROUND = test_processes_of_tests_can_be_interrupted.__name__
+
+
+def test_a_test_that_ends_its_process_fails_and_ends_no_other_test(tmp_path: Path) -> None:
+    for name in ("test_a.py", "test_b.py"):
+        text = "import os\ndef test_ends(): os._exit(3)\ndef test_goes_on(): pass\n"
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    options = ["-n", "2", "--dist", "loadfile", "-p", "by_files", "-p", "no:cacheprovider", "-c", "/dev/null"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *options, f"--rootdir={tmp_path}", str(tmp_path)],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "tests")},
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 1, done.stdout
+    assert "2 failed, 2 passed" in done.stdout, done.stdout
