@@ -122,3 +122,7 @@ def test_each_condition_can_be_asked(name: str) -> None:
 @pytest.mark.parametrize("path", ["tests/a.cpp", "../../tests/a.cpp", str(ROOT / "tests" / "a.cpp")])
 def test_a_source_is_known_however_its_compiler_named_it(path: str) -> None:
     assert check_skips.within(path) == "tests/a.cpp"
+
+
+def test_tests_that_ended_before_they_wrote_a_file_are_no_skips(tmp_path: Path) -> None:
+    assert list(check_skips.skips(tmp_path / "test-gcc.xml")) == []
