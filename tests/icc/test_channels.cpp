@@ -594,6 +594,41 @@ TYPED_TEST(SnapshotForms, StampsWrap) {
     }
 }
 
+// As a writer leaves it that made so many updates, all with one pair; the others have their numbers from
+// before.
+template <class S>
+void set_number(Storage<S>& s, std::uint32_t number) {
+    s.shared.slots[0][0].stamp.put(number);
+    s.shared.slots[0][1].stamp.put(number - 1);
+    s.shared.writer.latest = 0;
+    s.shared.writer.current[0] = 0;
+    if constexpr (S::small) {
+        s.shared.writer.copy.begun = number;
+        s.shared.writer.copy.done = number;
+    }
+}
+
+// A reader that does not look for any number of updates gets the next one.
+TYPED_TEST(SnapshotForms, AReaderThatPausesForAnyTimeGetsTheNextUpdate) {
+    for (const std::uint32_t pause :
+         {1U, 1000U, 0x7fffffffU, 0x80000000U, 0x80000010U, 0xc0000000U, 0xfffffe00U}) {
+        Storage<TypeParam> s;
+        typename TypeParam::Reader reader(s.shared, 0);
+        auto got = this->of(0);
+        typename TypeParam::Writer(s.shared).update(this->of(1));
+        ASSERT_EQ(reader.read(got), Status::ok);
+        set_number(s, 1 + pause);
+        typename TypeParam::Writer writer(s.shared);
+        EXPECT_EQ(writer.stamp(), 1 + pause);
+        for (std::uint32_t i = 1; i < 4; ++i) {
+            writer.update(this->of(i));
+            ASSERT_EQ(reader.read(got), Status::ok) << pause;
+            EXPECT_EQ(this->number(got), i);
+            EXPECT_EQ(reader.read(got), Status::would_block);
+        }
+    }
+}
+
 TEST(Snapshot, PutsASmallValueBesideItsNumber) {
     using Bytes = std::array<unsigned char, 40>;
     using S = Snapshot<Bytes, 1>;

@@ -83,10 +83,11 @@ class Snapshot {
     class Reader;
 
   private:
-    // Numbers wrap after 2^32 updates; the nearer half of the circle is newer.
-    static bool newer(std::uint32_t a, std::uint32_t b) noexcept {
-        return static_cast<std::int32_t>(a - b) > 0;
-    }
+    // Numbers wrap after 2^32 updates, so what a reader finds is newer than what it has, however long it did
+    // not look, unless it lies at most so far behind. One behind is what a reader finds after an update that
+    // it saw before it was published; a small value's copy is one further behind for each writer that died
+    // after it.
+    static constexpr std::uint32_t most_behind = 256;
 };
 
 template <class T, std::uint32_t Readers, class A>
@@ -94,15 +95,23 @@ class Snapshot<T, Readers, A>::Writer {
   public:
     explicit Writer(Shared& shared) noexcept : shared_(&shared) {
         require_plain_data<T>();
-        // Taken over from a writer that may have died anywhere: the highest number in any slot may have been
-        // seen.
+        // Taken over from a writer that may have died anywhere: what it had not published yet may have been
+        // seen. Other slots may hold numbers from any time.
+        const std::uint32_t latest = A::template load<SyncPoint::own>(shared.writer.latest);
+        if (latest < pairs) {
+            const std::uint32_t current = A::template load<SyncPoint::own>(shared.writer.current[latest]);
+            shared.slots[latest][current & 1U].stamp.get(stamp_);
+        }
+        const std::uint32_t published = stamp_;
         for (std::uint32_t pair = 0; pair < pairs; ++pair) {
             const std::uint32_t current = A::template load<SyncPoint::own>(shared.writer.current[pair]);
             current_[pair] = current & 1U;
             for (const Slot& slot : shared.slots[pair]) {
                 std::uint32_t stamp = 0;
                 slot.stamp.get(stamp);
-                if (stamp != 0 && (stamp_ == 0 || newer(stamp, stamp_))) {
+                // A writer that dies often, before it publishes: each numbers its update one higher.
+                if (stamp != 0 && stamp - published <= most_behind &&
+                    stamp - published > stamp_ - published) {
                     stamp_ = stamp;
                 }
             }
@@ -210,7 +219,7 @@ class Snapshot<T, Readers, A>::Reader {
 
   private:
     [[nodiscard]] bool is_new(std::uint32_t stamp) const noexcept {
-        return stamp != 0 && (stamp_ == 0 || newer(stamp, stamp_));
+        return stamp != 0 && (stamp_ == 0 || stamp_ - stamp > most_behind);
     }
 
     [[nodiscard]] Status read_pairs(T& value) noexcept {
