@@ -26,6 +26,8 @@ class Change:
     provenance: str = "simulated"
     disturbed: bool = False
     """The machine kept a core from a job that was under way."""
+    within: int | None = None
+    """What the description allows [ps]; None where it allows any time."""
 
     @property
     def latency(self) -> int:
@@ -34,14 +36,19 @@ class Change:
 
     @property
     def kept(self) -> bool:
-        return self.disturbed or self.bound is None or self.latency <= self.bound
+        return self.disturbed or not self._passed
 
     @property
     def excess(self) -> str:
         """What is said of a change that was not kept."""
-        assert self.bound is not None
-        took, bound = in_words(self.latency), in_words(self.bound)
-        return f"the change {self.old} -> {self.new} took {took}, above its bound {bound}"
+        took = f"the change {self.old} -> {self.new} took {in_words(self.latency)}, above "
+        return took + " and ".join(self._passed)
+
+    @property
+    def _passed(self) -> list[str]:
+        """The limits that it took longer than."""
+        limits = (("its bound", self.bound), ("'within',", self.within))
+        return [f"{name} {in_words(ps)}" for name, ps in limits if ps is not None and self.latency > ps]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -53,6 +60,7 @@ class Change:
             "requests": self.requests,
             "latency_ps": self.latency,
             "bound_ps": self.bound,
+            "within_ps": self.within,
             "kept": self.kept,
             "disturbed": self.disturbed,
             "provenance": self.provenance,

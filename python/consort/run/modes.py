@@ -73,6 +73,8 @@ class JudgedModes:
             found: int = round((tick - start) * PS / rate)
             return found
 
+        assert self.plans.whole.changes is not None
+        within = self.plans.whole.changes.within_ps
         found = []
         for stay, after in pairwise(stays):
             assert stay.requested is not None and stay.idle is not None
@@ -89,6 +91,7 @@ class JudgedModes:
                     None if bound is None else bound * self.scale,
                     provenance,
                     disturbed=disturbed_between(stay.requested, after.begin, verdicts),
+                    within=None if within is None else within * self.scale,
                 )
             )
         return found

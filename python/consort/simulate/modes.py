@@ -181,11 +181,14 @@ def _single(
         of = dict(zip(prepared.tasks, figures, strict=True))
         made = prepared.modes[name]
         modes[name] = Simulation(made, duration, seed, 1, figures_of(made, of, seed))
+    assert prepared.system.mode_changes is not None
+    within = prepared.system.mode_changes.within
+    allowed = None if within is None else within.picoseconds
     changes = []
     for found in raw["changes"]:
         old, new = names[found.pop("source")], names[found.pop("target")]
         bound = None if bounds is None else bounds.change(old, new).response
-        changes.append(Change(old, new, **found, bound=bound))
+        changes.append(Change(old, new, **found, bound=bound, within=allowed))
     segments = _segments(prepared, raw, changes, modes, duration, seed) if trace else []
     return ModesSimulation(prepared, duration, seed, 1, modes, changes, segments)
 

@@ -455,6 +455,12 @@ class TestCommands:
         text = file.read_text()
         file.write_text(text.replace("start: m,", "start: m, within: 29us,"))
         assert consort(capsys, "analyze", file)[0] == 1
+        status, out, err = consort(capsys, "simulate", file, "--no-record", "--json")
+        took = json.loads(out)["changes"][0]
+        assert (status == 1) == (took["latency_ps"] > 29 * US) == (not took["kept"])
+        file.write_text(text.replace("start: m,", "start: m, within: 1us,"))
+        status, out, err = consort(capsys, "simulate", file, "--root", file.parent / "within")
+        assert status == 1 and "above 'within', 1us" in err and "every deadline was met" not in out
         file.write_text(text.replace("wcet: 10us, on: m-0}\n  b", "on: m-0}\n  b"))
         status, out, _ = consort(capsys, "analyze", file, "--json")
         change = json.loads(out)["changes"][0]
