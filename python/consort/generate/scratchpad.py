@@ -98,16 +98,6 @@ def _known(system: System, names: list[str], options: TableOptions) -> None:
                 file=system.file,
                 field=f"tasks.{task}.jitter",
             )
-    for core in names:
-        scratchpad = system.platform_description.core(core).scratchpad
-        if scratchpad is None or scratchpad.partitions != PARTITIONS:
-            found = 0 if scratchpad is None else scratchpad.partitions
-            raise BadInput(
-                f"the kernel has {PARTITIONS} partitions a core; {core} of platform"
-                f" {system.platform_description.name} has {found}",
-                file=system.file,
-                field="platform",
-            )
 
 
 def _task(system: System, name: str, execution: int, boxes: tuple[Box | None, Box | None]) -> PlannedTask:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from consort._engine import SPM_PARTITIONS
 from consort.errors import BadInput
 from consort.model.costs import MODES
 from consort.model.distance_rules import distances_fit
@@ -297,6 +298,13 @@ def _three_phase(view: View) -> Problems:
                     " under 'scheduling', or another execution",
                 )
             if core.scratchpad is not None:
+                if core.scratchpad.partitions != SPM_PARTITIONS:
+                    yield view.problem(
+                        (*here, "on"),
+                        f"{core.name!r} has 'partitions: {core.scratchpad.partitions}', and bounds and"
+                        f" kernels are of {SPM_PARTITIONS}, one for a job that executes and one for the next; write"
+                        f" 'partitions: {SPM_PARTITIONS}' in the platform, or name another core",
+                    )
                 yield from _footprint(view, task, core.scratchpad)
         elif policy == "three-phase" and where not in view.wrong:
             yield view.problem(

@@ -76,6 +76,22 @@ def test_no_transfer_is_shorter_than_a_timed_one_of_as_many_bytes() -> None:
         assert slot_of(system, "app-0") == expected, code
 
 
+def test_only_scratchpads_of_two_partitions_execute_three_phase_tasks() -> None:
+    tasks = {"a": {"on": "app-0", "execution": "three-phase", "period": "9ms", "footprint": {"code": "1KiB"}}}
+    given = {"consort": 1, "platform": "timed", "tasks": tasks}
+    given |= {"scheduling": {"app": {"policy": "three-phase", "slot": "auto"}}}
+    for partitions in (1, 2, 4):
+        scratchpad = {"size": "1MiB", "partitions": partitions}
+        where = platform_from_data(
+            TIMED | {"cores": {"app": {**TIMED["cores"]["app"], "scratchpad": scratchpad}}}
+        )
+        if partitions == 2:
+            system_from_data(given, platform=where)
+            continue
+        with pytest.raises(BadDescription, match=f"tasks.a.on: 'app-0' has 'partitions: {partitions}'"):
+            system_from_data(given, platform=where)
+
+
 def test_slot_fits_the_largest_footprint_of_each_core():
     """Table IV: 40 KiB in 432 us, 3.16 us of set-up."""
     system = system_from_data(description())

@@ -382,7 +382,6 @@ def test_objects_that_cannot_be_used(tmp_path: Path) -> None:
             "no figure for the execution time of filter, three-phase on host (tasks.filter.wcet)",
         ),
         ({"tasks.filter.jitter": "1us"}, {}, {}, "tasks.filter.jitter: the kernel releases"),
-        ({}, {"cores.core.scratchpad.partitions": 4}, {}, "platform: the kernel has 2 partitions a core"),
         ({}, {}, {"scratchpads": {"core-1": 0}}, "--scratchpad: 'core-1' executes no three-phase task"),
         ({}, {}, {"scratchpads": {"core-0": 32}}, "--scratchpad: core-0 at 0x20: a multiple of 64"),
         ({}, {}, {"images": 8}, "--images: 0x8: a multiple of 64"),
