@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from consort.errors import BadInput
 from consort.model.document import Location
@@ -142,12 +142,13 @@ def _known_channels(view: View) -> Problems:
 
 
 def _arrivals(view: View) -> Problems:
+    writers, readers = ends_of(view)
     for task in view.tasks():
         here = ("tasks", task, "arrival")
         channel = view.text(*here)
         if channel is None:
             continue
-        read = [name for name, ends in ends_of(view)[1].items() if task in ends]
+        read = [name for name, ends in readers.items() if task in ends]
         if channel not in read:
             yield view.problem(
                 here,
@@ -159,6 +160,29 @@ def _arrivals(view: View) -> Problems:
                 "a periodic task is released by time; remove 'arrival', or write 'min_interarrival'",
                 at_key=True,
             )
+        elif any(writer not in view.tasks() for writer in writers.get(channel, ())):
+            yield from _released_by_a_device(view, task, channel, list(readers.get(channel, ())))
+
+
+def _released_by_a_device(view: View, task: str, channel: str, readers: Sequence[str]) -> Problems:
+    """A device's blocks come no closer than the task that they release says of its jobs.
+
+    The channel says how close they come; where it does not, as close as its fastest reader takes them.
+    """
+    own = view.parsed(Duration, "tasks", task, "min_interarrival")
+    given = view.parsed(Duration, "channels", channel, "min_interarrival")
+    apart = [given] if given is not None else [view.interval(reader) for reader in readers]
+    nearest_apart = min((one for one in apart if one is not None), default=None)
+    if own is None or nearest_apart is None or nearest_apart >= own:
+        return
+    who = f"blocks of {channel!r} come {nearest_apart} apart"
+    if given is None:
+        who += ", as its fastest reader takes them"
+    yield view.problem(
+        ("tasks", task, "min_interarrival"),
+        f"{who}, and each releases a job; write {nearest_apart}, or 'min_interarrival: {own}' for the"
+        " channel",
+    )
 
 
 def _both_ends(view: View) -> Problems:

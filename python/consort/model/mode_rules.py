@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +80,7 @@ def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> 
         if resting or ("." in name and not offloaded):
             del channels[name]
     data["channels"] = channels
+    _only_used(view, data, tasks)
     for name, task in tasks.items():
         if resting and isinstance(task, dict):
             tasks[name] = {key: value for key, value in task.items() if key not in ENDS}
@@ -93,6 +94,33 @@ def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> 
     }
     document = Document(view.document.file, data, view.document.keys, view.document.values)
     return ModeView(document, wrong, view.platform, mode, overrides, seen)
+
+
+def _only_used(view: View, data: dict[str, Any], tasks: Mapping[str, Any]) -> None:
+    """Resources and accelerators that nobody uses in a mode are no fault of it."""
+
+    def users(key: str, name: str) -> set[str]:
+        """The mode's tasks that name it under a key: of a mapping, or of entries that name it."""
+        found = set()
+        for task, given in tasks.items():
+            used = given.get(key) if isinstance(given, dict) else None
+            entries = used if isinstance(used, list) else []
+            named = [entry.get("accelerator") for entry in entries if isinstance(entry, dict)]
+            if name in named or (isinstance(used, dict) and name in used):
+                found.add(task)
+        return found
+
+    if "resources" in data:
+        known = view.mapping("resources")
+        data["resources"] = {name: one for name, one in known.items() if users("sections", name)}
+    if "accelerators" in data:
+        data["accelerators"] = {}
+        for name, one in view.mapping("accelerators").items():
+            asking = users("requests", name)
+            given = view.mapping("accelerators", name, "clients")
+            clients = {task: client for task, client in given.items() if task in asking}
+            if asking and isinstance(one, dict):
+                data["accelerators"][name] = {**one, **({"clients": clients} if given else {})}
 
 
 def _names(view: View) -> Problems:

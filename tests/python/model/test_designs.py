@@ -275,3 +275,33 @@ def test_what_a_chain_passes_is_checked_of_tasks_bound_to_devices(device: str, t
     data["tasks"]["c"]["reads"] = ["ther"]
     with pytest.raises(BadDescription, match="nothing writes 'ther'"):
         system_from_data(data, file=tmp_path / "s.yaml")
+
+
+@pytest.mark.parametrize(
+    ("more", "mode", "said"),
+    [
+        (
+            {"r": {"sections": {"bus": {"length": "1us"}}}, "o": {"sections": {"bus": {"length": "1us"}}}},
+            {"o": {"on": "master-1"}},
+            "in this mode resources.bus: r and o are on 2 cores",
+        ),
+        (
+            {"r": {"sections": {"bus": {"length": "1us"}}}},
+            {"o": {"self_suspension": "1us"}},
+            "in this mode tasks.r.sections: jobs of 'o' wait on 'master-0'",
+        ),
+        ({"r": {"sections": {"bus": {"length": "1us"}}}}, {"o": {"period": "0us"}}, "the period is 0"),
+        ({"r": {"sections": {"bus": {"length": "1us"}}}}, {"o": {"deadline": "0us"}}, "the deadline is 0"),
+    ],
+)
+def test_a_mode_is_held_to_the_rules_of_the_whole(
+    more: dict[str, Any], mode: dict[str, Any], said: str
+) -> None:
+    tasks: dict[str, Any] = {name: {"period": "1ms", "wcet": "9us", "on": "master-0"} for name in ("r", "o")}
+    tasks = {name: {**task, **more.get(name, {})} for name, task in tasks.items()}
+    system = {"consort": 1, "platform": "linux-host", "tasks": tasks}
+    system["resources"] = {"bus": {"protocol": "priority-ceiling"}}
+    # A mode in which nobody uses the resource is right.
+    system_from_data({**system, "modes": {"m": {"tasks": ["o"]}}})
+    with pytest.raises(BadDescription, match=f"modes.m.*{said}"):
+        system_from_data({**system, "modes": {"m": {"overrides": mode}}})
