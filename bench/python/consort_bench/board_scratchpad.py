@@ -94,7 +94,7 @@ def io_core_counts(board_name: str | None = None) -> dict[str, int]:
 def application_core_counts(system: System, board_name: str | None = None) -> tuple[list[Counted], int]:
     """Each task of a system on an A72; and what the kernel takes for an empty job, from job to job."""
     spec = kernel_board(board_name)
-    run = built(placed(system, spec.name), silent)
+    run = built(system, lambda described: placed(described, spec.name), silent)
     assert isinstance(run.programs, KernelPrograms)
     expected = reference(run.request(0, counted=True), dict.fromkeys(run.plan.tasks, JOBS), {})
     empty = make_image(

@@ -12,7 +12,7 @@ or bound is judged.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +44,7 @@ from consort.run.live import Announcement
 from consort.run.options import Options, duration_of
 from consort.run.process import environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
+from consort.run.sizes import sized
 from consort.standstill import STANDSTILL_S
 
 # The record's clock, and its reading at each core's first release: 0 means that a thing did not happen.
@@ -137,17 +138,7 @@ def recording(run: BoardRun, raw: Path, recorded: Recorded, key: str, title: str
 def prepare_board(system: System, progress: Progress, options: Options | None = None) -> BoardRun:
     """Builds the programs and computes what the outputs must be."""
     wanted = options or Options(target="board")
-    where = (
-        kernel_plan.placement(system, wanted.kernel_board)
-        if wanted.kernel_board is not None
-        else placement(
-            system,
-            mode=wanted.mode,
-            rt_linux=wanted.rt_linux,
-            counted=wanted.must_count,
-            stand_ins=wanted.stand_ins,
-        )
-    )
+    where = _placement(system, wanted)
     if wanted.must_count and not where.counted:
         beside = where.beside[0]
         raise BadInput(
@@ -155,16 +146,18 @@ def prepare_board(system: System, progress: Progress, options: Options | None = 
             file=system.file,
             field=f"tasks.{where.plan.cores[beside].serves[0]}.on",
         )
-    return built(where, progress)
+    return built(system, lambda described: _placement(described, wanted), progress)
 
 
-def built(where: Placement, progress: Progress) -> BoardRun:
-    """A placement made ready to run."""
+def built(system: System, place: Callable[[System], Placement], progress: Progress) -> BoardRun:
+    """A system made ready to run where `place` places it."""
+    where = place(system)
     # A missing emulator is reported before anything is built.
     find(where.board.emulator)
     progress("building", None)
     replay = build_application(replace(where.plan, target="linux"))
     described = describe(replay)
+    where = place(sized(system, where.plan, described))
     layouts = {task["name"]: task for task in described["tasks"]}
     rows = input_rows(where.plan, layouts)
     golden = golden_of(where.plan, layouts, rows, progress)
@@ -174,6 +167,18 @@ def built(where: Placement, progress: Progress) -> BoardRun:
     refuse_constants(where.plan, layouts)
     members = member_rows(where.plan, described)
     return BoardRun(where, programs.build(where, progress), replay, described, rows, members, golden)
+
+
+def _placement(system: System, wanted: Options) -> Placement:
+    if wanted.kernel_board is not None:
+        return kernel_plan.placement(system, wanted.kernel_board)
+    return placement(
+        system,
+        mode=wanted.mode,
+        rt_linux=wanted.rt_linux,
+        counted=wanted.must_count,
+        stand_ins=wanted.stand_ins,
+    )
 
 
 def refuse_constants(plan: Plan, layouts: Mapping[str, Any]) -> None:

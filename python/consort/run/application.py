@@ -42,6 +42,7 @@ from consort.run.options import (
 from consort.run.placement import groups, place
 from consort.run.process import add_note, environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
+from consort.run.sizes import sized
 from consort.run.virtual import virtual_time, virtual_time_in_modes
 
 
@@ -127,6 +128,8 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
     progress("building", None)
     program = build_application(made, sanitize=wanted.sanitize)
     described = describe(program)
+    plans = planned_in_modes(sized(system, made, described), wanted)
+    made = plans.whole
     layouts = {task["name"]: task for task in described["tasks"]}
     progress("inputs", None)
     rows = input_rows(made, layouts)

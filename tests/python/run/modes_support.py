@@ -74,8 +74,8 @@ def described(folder: Path, requests: Sequence[tuple[int, str]], *, jobs: int = 
         "tasks": tasks,
         "channels": {
             "moved": {"kind": "sporadic"},
-            "away.in": {"memory": "shm", "size": "24B"},
-            "away.out": {"memory": "shm", "size": "24B"},
+            "away.in": {"memory": "shm", "size": "8B"},
+            "away.out": {"memory": "shm", "size": "8B"},
         },
         "modes": modes,
         "mode_changes": changes,

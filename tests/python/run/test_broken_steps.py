@@ -107,7 +107,7 @@ def system(folder: Path, breaks: str, how: int, **changes: Any) -> Path:
             execution="three-phase",
             wcet="2ms",
             period="20ms",
-            footprint={"code": "64B", "data": "8B", "inputs": "4B", "outputs": "4B"},
+            footprint={"code": "64B", "data": "4B", "inputs": "4B", "outputs": "4B"},
         ),
     }
     described = {

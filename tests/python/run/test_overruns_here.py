@@ -48,7 +48,7 @@ tasks:
 run: {{iterations: 24, time_base: {time_base}}}
 """
 REMOTE = "on: worker-0, execution: offloaded, master: master-0, on_miss: hold-last-output"
-CHANNELS = "channels: {a.in: {memory: shm, size: 16B}, a.out: {memory: shm, size: 16B}}"
+CHANNELS = "channels: {a.in: {memory: shm, size: 4B}, a.out: {memory: shm, size: 4B}}"
 
 
 @pytest.mark.parametrize(

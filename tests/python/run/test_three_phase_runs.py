@@ -61,7 +61,7 @@ tasks:
     input: {function: inputs.py::inputs, arguments: {first: 7}}
     period: 10ms
     wcet: 1ms
-    footprint: {code: 256B, data: 16B, inputs: 4B, outputs: 16B}
+    footprint: {code: 256B, data: 272B, inputs: 4B, outputs: 16B}
     on: core-0
     execution: three-phase
   plain:
