@@ -241,7 +241,13 @@ def _add_modes(
     for table in (section, fail_over_section(gaps) if gaps else None, *moves):
         if table is not None:
             writer.add_section(**{**table, "title": f"{table['title']}: {recording.title}"})
-    for excess in (*(one.excess for one in changes if not one.kept), *(g.excess for g in gaps if not g.kept)):
+    late = modes.late_hand_overs(whole, stays, judged_modes)
+    broken = (
+        *(one.excess for one in changes if not one.kept),
+        *(g.excess for g in gaps if not g.kept),
+        *late,
+    )
+    for excess in broken:
         writer.fail(f"{recording.title}: {excess}")
     return found[0]
 

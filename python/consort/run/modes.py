@@ -5,6 +5,7 @@ own."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -16,18 +17,35 @@ from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.errors import BadInput
 from consort.judge import Verdict
 from consort.judge.changes import Change
+from consort.judge.disturbance import DISTURBED
 from consort.judge.fail_over import Gap
 from consort.plan import ModePlans
 from consort.record.columns import EVENTS_TABLE
 from consort.record.deaths import deaths_of
 from consort.record.raw import RawRun
 from consort.record.sections import HAND_OVERS
-from consort.record.status import EVENTS
+from consort.record.status import EVENTS, NONE
 from consort.record.stays import Stay
 from consort.run.fail_over import PS, disturbed_between, gaps_of
 from consort.run.phases import phases_section, stay_after
 
-_GIVEN, _TAKEN = EVENTS.index("state-given"), EVENTS.index("state-taken")
+_PREPARED, _GIVEN, _TAKEN = (EVENTS.index(f"state-{what}") for what in ("prepared", "given", "taken"))
+
+
+@dataclass(frozen=True)
+class _HandOver:
+    """A task's change of its core: times from the idle instant, and the two instants in ticks."""
+
+    task: str
+    mode: str
+    way: str
+    prepared_us: float | None
+    given_us: float | None
+    taken_us: float
+    idle: int
+    taken: int
+    disturbed: bool
+    """One of the two cores was seen not to run meanwhile."""
 
 
 class JudgedModes:
@@ -109,40 +127,11 @@ class JudgedModes:
     def hand_overs(self, raw: RawRun, stays: Sequence[Stay]) -> dict[str, Any] | None:
         """The table of the tasks that changed their core: when each was given and taken, from the idle
         instant, beside what its accesses take at most and the agreement. None where no task did."""
-        if EVENTS_TABLE not in raw.tables:
+        found = self._handed(raw, stays)
+        if not found:
             return None
-        rows: NDArray[np.void] = raw.tables[EVENTS_TABLE].rows
-        taken = {
-            _of_change(row): row for row in np.sort(rows[rows["kind"] == _TAKEN], order=("task", "time"))
-        }
-        if not taken:
-            return None
-        given = {_of_change(row): row for row in rows[rows["kind"] == _GIVEN]}
-        changes = self.plans.whole.changes
-        assert changes is not None
-        per_us = raw.manifest.clock.ticks_per_second / 1e6
-        tasks, cores = list(self.plans.whole.tasks), list(self.plans.whole.cores)
         seen = {"unit": "us", "provenance": raw.manifest.clock.provenance}
         bound = {"unit": "us", "provenance": "bound"}
-        deaths = deaths_of(raw)
-        made = []
-        for (task, idle), end in taken.items():
-            # A run may end, or a ring be full, between the two.
-            start = given.get((task, idle))
-            gone = [death.core for death in deaths if death.noticed <= idle]
-            source = cores[start["core"]] if start is not None else cores[gone[-1]] if gone else "?"
-            mode = stay_after(stays, idle).mode
-            made.append(
-                [
-                    tasks[task],
-                    self.names[mode],
-                    f"{source} -> {cores[end['core']]}",
-                    None if start is None else int(start["value"]) / per_us,
-                    int(end["value"]) / per_us,
-                    self._accesses(self.names[mode]),
-                    changes.agreement_ps * self.scale / 1e6,
-                ]
-            )
         return {
             "title": HAND_OVERS,
             "kind": "table",
@@ -155,8 +144,83 @@ class JudgedModes:
                 {"name": "accesses", **bound},
                 {"name": "agreement", **bound},
             ],
-            "rows": made,
+            "rows": [
+                [
+                    one.task,
+                    one.mode,
+                    one.way,
+                    one.given_us,
+                    one.taken_us,
+                    self._accesses(one.mode),
+                    self._agreement_us,
+                ]
+                for one in found
+            ],
         }
+
+    def late_hand_overs(
+        self, raw: RawRun, stays: Sequence[Stay], verdicts: Sequence[tuple[RawRun, Verdict]]
+    ) -> list[str]:
+        """Words for each hand-over that took longer than the agreement, and that the machine did not make so.
+
+        What the machine did: it kept one of the two cores from its thread, or woke the old one up late.
+        """
+        agreement = self._agreement_us
+        found = []
+        for one in self._handed(raw, stays):
+            if one.taken_us <= agreement or one.taken_us - (one.prepared_us or 0) <= agreement:
+                continue
+            if one.disturbed or disturbed_between(one.idle, one.taken, verdicts):
+                continue
+            found.append(
+                f"the hand-over of {one.task} ({one.way}, into {one.mode}) took {one.taken_us:,.1f} us, above"
+                f" its agreement {agreement:,.1f} us"
+            )
+        return found
+
+    @property
+    def _agreement_us(self) -> float:
+        changes = self.plans.whole.changes
+        assert changes is not None
+        return changes.agreement_ps * self.scale / 1e6
+
+    def _handed(self, raw: RawRun, stays: Sequence[Stay]) -> list[_HandOver]:
+        """The hand-overs that were complete: a run may end, or a ring be full, between the two ends."""
+        if EVENTS_TABLE not in raw.tables:
+            return []
+        rows: NDArray[np.void] = raw.tables[EVENTS_TABLE].rows
+        given, prepared = (
+            {_of_change(row): row for row in rows[rows["kind"] == kind]} for kind in (_GIVEN, _PREPARED)
+        )
+        taken = {
+            _of_change(row): row for row in np.sort(rows[rows["kind"] == _TAKEN], order=("task", "time"))
+        }
+        per_us = raw.manifest.clock.ticks_per_second / 1e6
+        tasks, cores = list(self.plans.whole.tasks), list(self.plans.whole.cores)
+        deaths = deaths_of(raw)
+        gaps = rows[rows["kind"] == DISTURBED]
+        found = []
+        for key, end in taken.items():
+            task, idle = key
+            start, ready = given.get(key), prepared.get(key)
+            gone = [death.core for death in deaths if death.noticed <= idle]
+            source = start["core"] if start is not None else gone[-1] if gone else None
+            mine = gaps[np.isin(gaps["core"], [end["core"], NONE, *([] if source is None else [source])])]
+            stopped = (mine["time"] > idle) & (mine["time"] - mine["value"].astype(np.int64) < end["time"])
+            found.append(
+                _HandOver(
+                    tasks[task],
+                    self.names[stay_after(stays, idle).mode],
+                    f"{'?' if source is None else cores[source]} -> {cores[end['core']]}",
+                    None if ready is None else int(ready["value"]) / per_us,
+                    None if start is None else int(start["value"]) / per_us,
+                    int(end["value"]) / per_us,
+                    idle,
+                    int(end["time"]),
+                    bool(stopped.any()),
+                )
+            )
+        return found
 
     def _accesses(self, mode: str) -> float | None:
         """The bound of theorem 24, of all tasks that go to the mode."""

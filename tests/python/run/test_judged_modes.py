@@ -12,7 +12,7 @@ import pytest
 from consort.plan import plan_in_modes
 from consort.record import RawRun, Run, RunWriter
 from consort.record.raw import MANIFEST
-from consort.record.status import EVENTS
+from consort.record.status import EVENTS, NONE
 from consort.record.stays import stays_of
 from consort.run.flow import Recording, add_judged
 from consort.run.modes import JudgedModes
@@ -101,3 +101,50 @@ def test_hand_overs_are_paired_task_by_task(tmp_path: Path) -> None:
     for row, plain in zip(whole["rows"], unscaled["rows"], strict=True):
         if plain[accesses] is not None:
             assert row[accesses] == SCALE * plain[accesses]
+
+
+AGREEMENT_US = 1000
+
+
+@pytest.mark.parametrize(
+    ("prepared", "taken", "gap", "late"),
+    [
+        (10, AGREEMENT_US, None, False),
+        (10, 3 * AGREEMENT_US, None, True),
+        # The old core was woken late, or stopped meanwhile: that is the machine's.
+        (2 * AGREEMENT_US + 10, 3 * AGREEMENT_US, None, False),
+        (10, 3 * AGREEMENT_US, "master-0", False),
+        (10, 3 * AGREEMENT_US, "worker-0", True),
+    ],
+)
+def test_a_hand_over_above_its_agreement_fails_the_run(
+    found: RanModes, tmp_path: Path, prepared: int, taken: int, gap: str | None, late: bool
+) -> None:
+    events = np.array(found.raw.tables["events"].rows)
+    idle = found.stays[0].idle
+    assert idle is not None
+    per_us = found.raw.manifest.clock.ticks_per_second / 1e6
+    cores = [core["name"] for core in found.raw.manifest.config["cores"]]
+    task = [task["name"] for task in found.raw.manifest.config["tasks"]].index("mover")
+    marks = [
+        ("prepared", "master-0", prepared),
+        ("given", "master-0", prepared + 1),
+        ("taken", "master-1", taken),
+    ]
+    more = np.zeros(len(marks) + (gap is not None), dtype=events.dtype)
+    for row, (what, core, us) in zip(more, marks, strict=False):
+        row["kind"], row["core"], row["task"] = EVENTS.index(f"state-{what}"), cores.index(core), task
+        row["value"] = round(us * per_us)
+        row["time"] = idle + row["value"]
+    if gap is not None:
+        row = more[-1]
+        row["kind"], row["core"], row["task"] = EVENTS.index("disturbed"), cores.index(gap), NONE
+        row["time"], row["value"] = idle + round(500 * per_us), round(400 * per_us)
+    raw = replaced(found.raw, tmp_path / "raw", "events", np.concatenate([events, more]))
+    said = judged_modes(found, "virtual").late_hand_overs(raw, found.stays, [])
+    assert len(said) == late
+    words = "the hand-over of mover (master-0 -> master-1, into second) took 3,000.0 us, above its agreement"
+    reasons = [
+        reason for reason in judged_again(found, raw, tmp_path).data["verdict"]["reasons"] if words in reason
+    ]
+    assert len(reasons) == late and (not late or words in said[0])
