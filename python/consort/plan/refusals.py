@@ -14,9 +14,11 @@ from consort.plan.channels import chains_through
 from consort.plan.in_virtual_time import virtual_problems
 from consort.plan.over_links import link_problems
 from consort.plan.targets import BOARD, Target
-from consort.plan.types import Plan, PlannedTask
+from consort.plan.types import Plan, PlannedDevice, PlannedTask
 
 _NOUNS = {"record": "sink"}
+# As many commands as app::Plant (device_ends.hpp) keeps that are not visible yet.
+PLANT_COMMANDS = 16
 
 
 def refusals(whole: System, plan: Plan, target: Target) -> tuple[list[BadInput], tuple[str, ...]]:
@@ -382,6 +384,8 @@ class _Refusals:
                     f" {', '.join(sorted(self.target.devices - {'described'}))}",
                     at_key=True,
                 )
+            else:
+                yield from self._shared_device(name, device)
         for name, channel in self.plan.channels.items():
             for key, device_name in (("from", channel.writer), *(("to", r) for r in channel.readers)):
                 if device_name in self.plan.tasks:
@@ -415,6 +419,43 @@ class _Refusals:
                         f" {'read from' if key == 'reads' else 'write to'}; say under 'devices' what it is: a"
                         f" {what}",
                     )
+
+    def _moves_data(self, source: str) -> bool:
+        """Whether a step would find or leave data there: at a device that is more than described."""
+        device = self.plan.devices.get(source)
+        if device is None or device.kind == "described":
+            return False
+        return device.kind != "record" or device.reference is not None
+
+    def _shared_device(self, name: str, device: PlannedDevice) -> Iterator[BadInput]:
+        """Each core has a driver's object of its own, and a plant has room for so many commands."""
+        users = {
+            task.name: task
+            for task in (self.plan.tasks.get(user) for user in (*device.readers, *device.writers))
+            if task is not None and self._real(task)
+        }
+        if device.kind == "driver" and len({task.core for task in users.values()}) > 1:
+            first = next(iter(users.values()))
+            other = next(task for task in users.values() if task.core != first.core)
+            key = "reads" if other.name in device.readers else "writes"
+            yield self._at(
+                ("tasks", other.name, key),
+                f"the driver {name!r} is one object of one core, {first.core!r}, where {first.name!r} uses"
+                f" it, and {other.name!r} is released on {other.core!r}; release both on one core, or pass"
+                " what one of them reads or writes through a channel",
+            )
+        if device.kind != "plant":
+            return
+        for task in users.values():
+            pending = -(-task.deadline_ps // task.period_ps)
+            if task.name in device.writers and pending > PLANT_COMMANDS:
+                yield self._at(
+                    ("tasks", task.name, "deadline"),
+                    f"a command acts on the plant {name!r} from its job's deadline on, and {pending} commands"
+                    f" would wait for that at once, where there is room for {PLANT_COMMANDS}; write a"
+                    f" deadline of at most {Duration.spelled(PLANT_COMMANDS * task.period_ps)},"
+                    f" {PLANT_COMMANDS} periods",
+                )
 
     def _ends(self, source: str, key: str) -> Sequence[str]:
         channel = self.plan.channels.get(source)
@@ -525,6 +566,14 @@ class _Refusals:
                 f"stand-ins execute for a time between bcet and wcet in place of {len(stand_ins)} of"
                 f" {len(plan.tasks)} steps: {', '.join(stand_ins)}"
             )
+        for name in stand_ins:
+            bound = (*plan.tasks[name].reads, *plan.tasks[name].writes)
+            unused = dict.fromkeys(b.source for b in bound if self._moves_data(b.source))
+            if unused:
+                yield (
+                    f"{name}: its stand-in uses no device, so {', '.join(unused)} gives it nothing and gets"
+                    " nothing from it"
+                )
         for name, task in plan.tasks.items():
             if task.step not in (None, STAND_IN) and task.input is None and not task.reads:
                 yield f"{name}: nothing is bound to its inputs, which are zero"
