@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from consort.commands.options import root_option
+from consort.commands.options import NumberRange, root_option
 from consort.errors import EnvironmentLacks
 from consort.progress import progress_bar
 
@@ -28,7 +28,7 @@ LISTING = "\n".join(f"  {name:<12} {text}" for name, (_, text) in sorted(BENCHMA
 @click.option("--quick", is_flag=True, help="A short look: fewer iterations, wider spread.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(0.5, 600),
+    type=NumberRange(0.5, 600),
     help="How long to measure: icc (default 30), executive: the run whose records are counted (default 600).",
 )
 @click.option("--iterations", type=click.IntRange(1, 10**9), help="loopback, figures: of each size.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from consort.commands.options import NumberRange
 from consort.errors import BadInput
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ ROWS = 200
 @click.option("--no-advice", is_flag=True, help="Do not search for changes that would make a bound hold.")
 @click.option(
     "--advice-time",
-    type=click.FloatRange(0, 3600),
+    type=NumberRange(0, 3600),
     default=10.0,
     show_default=True,
     metavar="SECONDS",

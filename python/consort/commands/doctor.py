@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from consort.commands.options import NumberRange
 from consort.doctor import Finding, Machine, examine, ready
 from consort.errors import BadInput, EnvironmentLacks
 
@@ -71,7 +72,7 @@ def show(findings: list[Finding]) -> None:
 )
 @click.option(
     "--seconds",
-    type=click.FloatRange(0.1, 60.0),
+    type=NumberRange(0.1, 60.0),
     default=1.5,
     show_default=True,
     help="How long each measurement lasts; throttling comes once a second.",

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -26,6 +28,16 @@ def nanoseconds_of(field: str, text: str) -> int:
         return int(Duration.parse(text).nanoseconds)
     except WrongValue as error:
         raise BadInput(str(error), field=field) from error
+
+
+class NumberRange(click.FloatRange):
+    """A number between two others; "nan", which no comparison finds outside, is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        number: float = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value} is no number.", param, ctx)
+        return number
 
 
 def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:

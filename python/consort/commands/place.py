@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from consort.commands.options import NumberRange
 from consort.errors import BadInput
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ OBJECTIVES = ("slack", "cores", "reaction", "energy", "budgets", "latency")
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0.1, 86_400),
+    type=NumberRange(0.1, 86_400),
     default=60.0,
     show_default=True,
     metavar="SECONDS",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from consort.commands.options import NumberRange
 from consort.cpus import parse_cpus, usable_cpus
 from consort.errors import BadInput
 from consort.model.emit import yaml_text
@@ -43,7 +44,7 @@ def _cpus(text: str | None) -> list[int]:
 @click.option("--cpus", help=f"CPUs to measure, such as 1,2-3. Default: what a run takes, up to {MOST}.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(0.05, 3600.0),
+    type=NumberRange(0.05, 3600.0),
     default=2.0,
     show_default=True,
     help="How long timer and busy thread are watched on each CPU.",

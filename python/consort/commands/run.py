@@ -15,7 +15,7 @@ import click
 
 from consort.board.application import prepare_board
 from consort.board.placement import board_of, is_emulated
-from consort.commands.options import root_option
+from consort.commands.options import NumberRange, root_option
 from consort.errors import BadInput
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import System, load_system
@@ -226,7 +226,7 @@ def _need_board(system: System, name: str) -> None:
 @click.option("--ordinary", is_flag=True, help="Stay in the ordinary scheduling class: no SCHED_FIFO.")
 @click.option(
     "--undecided-above",
-    type=click.FloatRange(0, 100),
+    type=NumberRange(0, 100),
     default=100 * UNDECIDED_ABOVE,
     show_default=True,
     metavar="PERCENT",

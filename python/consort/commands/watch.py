@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from consort.commands.options import NumberRange
 from consort.errors import BadInput
 from consort.report.live import live_data, live_lines
 from consort.run.live import LiveRun, NoSuchRun, Summary, SummaryReader, live_run
@@ -29,7 +30,7 @@ _REFRESH = "\x1b[H\x1b[J"
 @click.argument("run", required=False)
 @click.option(
     "--interval",
-    type=click.FloatRange(0.05, 3600),
+    type=NumberRange(0.05, 3600),
     default=1.0,
     show_default=True,
     help="Seconds between two looks.",

@@ -23,7 +23,7 @@ MARKS: dict[str, tuple[str, str]] = {
     "disturbed": ("~", "above it only where the machine disturbed"),
     "no bound": (" ", ""),
     "not judged": ("?", "an emulator's time, held against nothing"),
-    "not seen": ("✗", "above its bound or deadline"),
+    "not seen": ("∅", "never seen"),
     "not due": ("-", "never seen: the mode was left before"),
 }
 _HEADS = ("deadline", "bound", "simulated", "undisturbed", "all")

@@ -31,6 +31,8 @@ def test_a_task_that_the_run_ended_before_leaves_it_undecided(tmp_path: Path) ->
     assert ended.returncode == 4
     text = " ".join(ended.stdout.split())
     assert "Undecided: it is not known whether the system holds: late: the run was over before" in text
+    assert "∅ never seen" in text and "✗" not in text
     assert "undecided" in consort("runs", "--root", str(tmp_path / "runs")).stdout
-    wrong = consort(*options, "--undecided-above", "101")
-    assert wrong.returncode == 2 and "--undecided-above" in wrong.stderr
+    for number in ("101", "nan"):
+        wrong = consort(*options, "--undecided-above", number)
+        assert wrong.returncode == 2 and "--undecided-above" in wrong.stderr
