@@ -7,6 +7,7 @@ module consort_axi_checker
 #(
     parameter string       Name = "axi",
     parameter int unsigned Outstanding = 512,  // a power of two
+    parameter int unsigned DataWithin = 0,     // cycles in which a write that shows has data, whatever is taken; 0: any number
     parameter type w_t = axi_w_t,  // channels with the data of this interface
     parameter type r_t = axi_r_t
 ) (
@@ -138,6 +139,20 @@ module consort_axi_checker
   logic [Outstanding-1:0] answered;
   logic [Ptr:0] aw_count, w_count, b_oldest;  // accepted so far, and the oldest without an answer
   logic [7:0] w_beat;
+
+  // ---- Data that wait for their address ----
+
+  // A master that has data when it shows an address shows them too, also where the address is not taken (AXI4, A3.3.1).
+  logic [15:0] lone_q;  // cycles in which an address shows and nothing of its data
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) lone_q <= '0;
+    else if (aw_valid_i && !aw_ready_i && !w_valid_i && w_count == aw_count && w_beat == '0) lone_q <= lone_q + 16'd1;
+    else lone_q <= '0;
+  end
+  always_ff @(posedge clk_i) begin
+    w_waits : assert (DataWithin == 0 || lone_q < 16'(DataWithin))
+    else $error("%s: data wait until their address is taken", Name);
+  end
 
   // ---- Reads ----
 

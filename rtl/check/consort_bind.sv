@@ -39,7 +39,8 @@ endmodule
 module consort_mblock_checker
   import consort_remote_pkg::*;
 #(
-    parameter int unsigned Memories = 1
+    parameter int unsigned Memories = 1,
+    parameter int unsigned DataWithin = 0
 ) (
     input logic   clk_i,
     input logic   rst_ni,
@@ -60,7 +61,7 @@ module consort_mblock_checker
     input logic   m_r_ready [Memories]
 );
   for (genvar m = 0; m < Memories; m++) begin : gen_memory
-    consort_axi_checker #(.Name("mblock memory")) i_axi (
+    consort_axi_checker #(.Name("mblock memory"), .DataWithin(DataWithin)) i_axi (
         .clk_i, .rst_ni,
         .aw_i(m_aw[m]), .aw_valid_i(m_aw_valid[m]), .aw_ready_i(m_aw_ready[m]),
         .w_i(m_w[m]), .w_valid_i(m_w_valid[m]), .w_ready_i(m_w_ready[m]),
@@ -245,7 +246,8 @@ module consort_credit_checker #(
 endmodule
 
 bind consort_cblock consort_cblock_checker #(.Ports(Ports)) i_check (.*);
-bind consort_mblock consort_mblock_checker #(.Memories(Memories)) i_check (.*);
+// What a memory sees keeps to the rules whatever happens to the block alone.
+bind consort_mblock consort_mblock_checker #(.Memories(Memories), .DataWithin(64)) i_check (.rst_ni(m_rst_ni), .*);
 bind consort_paper_cblock consort_cblock_checker #(.Ports(Ports)) i_check (.*);
 bind consort_paper_mblock consort_mblock_checker #(.Memories(Memories)) i_check (.*);
 bind consort_link consort_link_checker i_check (.*);

@@ -26,6 +26,8 @@ module consort_mblock
 ) (
     input logic clk_i,
     input logic rst_ni,
+    // Of the memories: low only together with rst_ni. Where rst_ni falls alone, in step with clk_i, accesses that a memory has end there.
+    input logic m_rst_ni,
 
     output axi_req_t  m_req_o [Memories],
     input  axi_resp_t m_resp_i[Memories],
@@ -83,7 +85,7 @@ module consort_mblock
         .Ids(4)
     ) i_axi (
         .clk_i,
-        .rst_ni,
+        .rst_ni(m_rst_ni),
         .req_o(m_req_o[m]),
         .resp_i(m_resp_i[m]),
         .aw_i(m_aw[m]),
@@ -335,6 +337,7 @@ module consort_mblock
     ) i_guard (
         .clk_i,
         .rst_ni,
+        .m_rst_ni,
         .answer_after_i(answer_after),
         .silent_o(silent[m]),
         .l_aw_i(g_aw[m]),

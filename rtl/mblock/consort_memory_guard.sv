@@ -10,6 +10,12 @@
 // cycles is out of order: all that is outstanding there and all that comes ends with SLVERR, so nobody waits for it. What it was
 // shown stays until it takes it, a write whose data it waits for is filled up without strobes, and what it answers late is dropped.
 // When nothing of all that is left it is in order again.
+//
+// Reset. rst_ni resets the block and m_rst_ni the memory with what this module knows of it. Where rst_ni falls alone the memory still
+// owes answers of accesses that nobody knows any more: what it was shown stays, its write is filled up, its answers are dropped, and
+// new accesses wait until it owes nothing.
+//
+// An address of a write is kept here until the memory takes it: its data show whether it was taken or not (AXI4, A3.3.1).
 // Interface: l_* from the interconnect, m_* to the memory: channels of AXI4; answer_after_i and silent_o to the registers.
 // Parameters: Links; ReadDepth and WriteDepth of tags of a port, powers of two; TimerWidth.
 // Throughput: an address and a beat of each channel a cycle; of answers that are made here a beat in two.
@@ -26,6 +32,7 @@ module consort_memory_guard
 ) (
     input  logic                  clk_i,
     input  logic                  rst_ni,
+    input  logic                  m_rst_ni,        // of the memory; low only together with rst_ni
     input  logic [TimerWidth-1:0] answer_after_i,  // 0: waits for ever
     output logic                  silent_o,
 
@@ -72,6 +79,10 @@ module consort_memory_guard
   } read_t;
 
   logic silent_q, leaves_q, due_q, turns;
+  logic orphans_q;  // the memory may owe something of before the reset
+  logic mute;       // nothing new is shown, and no answer handed on
+  logic r_owed, b_owed, m_clear;
+  assign mute = silent_q || orphans_q;
   assign silent_o = silent_q;
 
   // ---- Reads in order ----
@@ -91,14 +102,14 @@ module consort_memory_guard
   assign r_stream = silent_q ? r_fail_q.id[IndexWidth+:StreamWidth] : m_r_i.id[StreamWidth-1:0];
   assign ar_room = (ar_of & r_room) != '0;
   assign ar_taken = l_ar_valid_i && l_ar_ready_o;
-  assign l_ar_ready_o = silent_q ? ar_room && !leaves_q : ar_room && m_ar_ready_i;
+  assign l_ar_ready_o = silent_q ? ar_room && !leaves_q : ar_room && !orphans_q && m_ar_ready_i;
   assign r_ends = l_r_valid_o && l_r_ready_i && l_r_o.last;
 
   for (genvar s = 0; s < Streams; s++) begin : gen_reads
     assign ar_of[s] = ar_stream == stream_t'(s);
     assign r_of[s] = r_stream == stream_t'(s);
     // As ar_taken of this stream; the address comes late.
-    assign ar_pushes[s] = l_ar_valid_i && ar_of[s] && r_room[s] && (silent_q ? !leaves_q : m_ar_ready_i);
+    assign ar_pushes[s] = l_ar_valid_i && ar_of[s] && r_room[s] && (silent_q ? !leaves_q : !orphans_q && m_ar_ready_i);
     assign r_pops[s] = r_ends && r_of[s];
     consort_fifo_head #(
         .T(read_t),
@@ -125,9 +136,10 @@ module consort_memory_guard
     ar_now.id = IdWidth'(ar_stream);
   end
   assign m_ar_o = ar_held_q ? ar_q : ar_now;
-  assign m_ar_valid_o = ar_held_q || (l_ar_valid_i && ar_room && !silent_q);
-  assign m_r_ready_o = silent_q || l_r_ready_i;
-  assign l_r_valid_o = silent_q ? r_fails_q : m_r_valid_i;
+  assign m_ar_valid_o = ar_held_q || (l_ar_valid_i && ar_room && !mute);
+  // An answer to nothing goes nowhere.
+  assign m_r_ready_o = mute || !r_owed || l_r_ready_i;
+  assign l_r_valid_o = silent_q ? r_fails_q : m_r_valid_i && r_owed && !orphans_q;
   assign l_r_o = silent_q ? r_fail_q : '{
           data: m_r_i.data,
           id: IdWidth'({m_r_i.id[StreamWidth-1:0], r_index}),
@@ -141,7 +153,7 @@ module consort_memory_guard
   logic [Streams-1:0] b_some, b_room, b_one, aw_of, b_of, aw_pushes, b_pops;
   index_t b_head[Streams];
   index_t b_index;
-  logic aw_room, aw_taken, w_taken;
+  logic aw_room, aw_taken, aw_shows, w_taken;
   logic aw_held_q, w_held_q, fills;
   axi_a_t aw_q, aw_now;
   axi_w_t w_q;
@@ -156,14 +168,15 @@ module consort_memory_guard
   assign b_stream = silent_q ? b_fail_q.id[IndexWidth+:StreamWidth] : m_b_i.id[StreamWidth-1:0];
   assign aw_room = (aw_of & b_room) != '0;
   assign aw_taken = l_aw_valid_i && l_aw_ready_o;
-  assign l_aw_ready_o = silent_q ? aw_room && !leaves_q : aw_room && m_aw_ready_i;
+  assign aw_shows = l_aw_valid_i && aw_room && !mute && !aw_held_q;
+  assign l_aw_ready_o = silent_q ? aw_room && !leaves_q : aw_room && !orphans_q && !aw_held_q;
   assign w_taken = l_w_valid_i && l_w_ready_o;
   assign l_w_ready_o = silent_q || m_w_ready_i;
 
   for (genvar s = 0; s < Streams; s++) begin : gen_writes
     assign aw_of[s] = aw_stream == stream_t'(s);
     assign b_of[s] = b_stream == stream_t'(s);
-    assign aw_pushes[s] = l_aw_valid_i && aw_of[s] && b_room[s] && (silent_q ? !leaves_q : m_aw_ready_i);
+    assign aw_pushes[s] = l_aw_valid_i && aw_of[s] && b_room[s] && (silent_q ? !leaves_q : !orphans_q && !aw_held_q);
     assign b_pops[s] = l_b_valid_o && l_b_ready_i && b_of[s];
     consort_fifo_head #(
         .T(index_t),
@@ -190,12 +203,12 @@ module consort_memory_guard
     aw_now.id = IdWidth'(aw_stream);
   end
   assign m_aw_o = aw_held_q ? aw_q : aw_now;
-  assign m_aw_valid_o = aw_held_q || (l_aw_valid_i && aw_room && !silent_q);
-  assign fills = silent_q && m_open_q && !w_held_q;
+  assign m_aw_valid_o = aw_held_q || aw_shows;
+  assign fills = mute && m_open_q && !w_held_q;
   assign m_w_o = w_held_q ? w_q : fills ? '{data: '0, strb: '0, last: m_left_q == '0} : l_w_i;
-  assign m_w_valid_o = w_held_q || fills || (l_w_valid_i && !silent_q);
-  assign m_b_ready_o = silent_q || l_b_ready_i;
-  assign l_b_valid_o = silent_q ? b_fails_q : m_b_valid_i;
+  assign m_w_valid_o = w_held_q || fills || (l_w_valid_i && !mute);
+  assign m_b_ready_o = mute || !b_owed || l_b_ready_i;
+  assign l_b_valid_o = silent_q ? b_fails_q : m_b_valid_i && b_owed && !orphans_q;
   assign l_b_o = silent_q ? b_fail_q : '{id: IdWidth'({m_b_i.id[StreamWidth-1:0], b_index}), resp: m_b_i.resp};
 
   // ---- What the memory has ----
@@ -208,35 +221,32 @@ module consort_memory_guard
   assign m_aw_taken = m_aw_valid_o && m_aw_ready_i;
   assign m_w_taken  = m_w_valid_o && m_w_ready_i;
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
+  assign r_owed = reads_q != '0;
+  assign b_owed = writes_q != '0;
+  assign m_clear = !r_owed && !b_owed && !m_open_q && {ar_held_q, aw_held_q, w_held_q} == '0;
+
+  always_ff @(posedge clk_i or negedge m_rst_ni) begin
+    if (!m_rst_ni) begin
       reads_q <= '0;
       writes_q <= '0;
-      {open_q, m_open_q} <= '0;
-      open_of_q <= '0;
+      m_open_q <= 1'b0;
       {ar_held_q, aw_held_q, w_held_q} <= '0;
     end else begin
-      reads_q <= reads_q + CountWidth'(m_ar_taken) - CountWidth'(m_r_valid_i && m_r_ready_o && m_r_i.last);
-      writes_q <= writes_q + CountWidth'(m_aw_taken) - CountWidth'(m_b_valid_i && m_b_ready_o);
-      if (aw_taken) begin
-        open_q <= 1'b1;
-        open_of_q <= aw_of;
-      end else if (w_taken && l_w_i.last) open_q <= 1'b0;
-      if (m_aw_taken) m_open_q <= 1'b1;
+      reads_q <= reads_q + CountWidth'(m_ar_taken) - CountWidth'(r_owed && m_r_valid_i && m_r_ready_o && m_r_i.last);
+      writes_q <= writes_q + CountWidth'(m_aw_taken) - CountWidth'(b_owed && m_b_valid_i && m_b_ready_o);
+      if (aw_shows) m_open_q <= 1'b1;
       else if (m_w_taken && m_w_o.last) m_open_q <= 1'b0;
-      ar_held_q <= (ar_held_q || turns) && m_ar_valid_o && !m_ar_ready_i;
-      aw_held_q <= (aw_held_q || turns) && m_aw_valid_o && !m_aw_ready_i;
-      w_held_q  <= (w_held_q || turns) && m_w_valid_o && !m_w_ready_i;
+      ar_held_q <= m_ar_valid_o && !m_ar_ready_i;
+      aw_held_q <= m_aw_valid_o && !m_aw_ready_i;
+      w_held_q  <= m_w_valid_o && !m_w_ready_i;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (turns) begin
-      ar_q <= ar_now;
-      aw_q <= aw_now;
-      w_q  <= l_w_i;
-    end
-    if (m_aw_taken) m_left_q <= m_aw_o.len;
+    if (!ar_held_q) ar_q <= ar_now;
+    if (!aw_held_q) aw_q <= aw_now;
+    if (!w_held_q) w_q <= m_w_o;
+    if (aw_shows) m_left_q <= l_aw_i.len;
     else if (m_w_taken) m_left_q <= m_left_q - 8'd1;
   end
 
@@ -244,7 +254,7 @@ module consort_memory_guard
 
   // At the end of each period: what has waited since before it began.
   logic [TimerWidth-1:0] period_q;
-  logic tick_q, ar_old_q, aw_old_q, w_old_q, r_holds, b_holds;
+  logic tick_q, ar_old_q, aw_old_q, w_old_q, orphans_old_q, r_holds, b_holds;
   logic [Streams-1:0] r_old_q, b_old_q, r_heard, b_heard;
 
   for (genvar s = 0; s < Streams; s++) begin : gen_heard
@@ -261,13 +271,19 @@ module consort_memory_guard
     if (!rst_ni) begin
       period_q <= '0;
       tick_q <= 1'b0;
-      {ar_old_q, aw_old_q, w_old_q} <= '0;
+      {ar_old_q, aw_old_q, w_old_q, orphans_old_q} <= '0;
       r_old_q <= '0;
       b_old_q <= '0;
       due_q <= 1'b0;
-      silent_q <= 1'b0;
-      leaves_q <= 1'b0;
+      {silent_q, leaves_q, open_q} <= '0;
+      open_of_q <= '0;
+      orphans_q <= 1'b1;
     end else begin
+      if (aw_taken) begin
+        open_q <= 1'b1;
+        open_of_q <= aw_of;
+      end else if (w_taken && l_w_i.last) open_q <= 1'b0;
+      if (m_clear) orphans_q <= 1'b0;
       period_q <= tick_q || answer_after_i == '0 ? '0 : period_q + 1'b1;
       tick_q <= !tick_q && answer_after_i != '0 && period_q >= answer_after_i;
       r_old_q <= r_some & ~r_heard & (r_old_q | {Streams{tick_q}});
@@ -277,12 +293,12 @@ module consort_memory_guard
       ar_old_q <= m_ar_valid_o && !m_ar_ready_i && !m_r_valid_i && (ar_old_q || tick_q);
       aw_old_q <= m_aw_valid_o && !m_aw_ready_i && !m_b_valid_i && (aw_old_q || tick_q);
       w_old_q <= m_w_valid_o && !m_w_ready_i && !m_b_valid_i && (w_old_q || tick_q);
+      orphans_old_q <= orphans_q && (orphans_old_q || tick_q);
       if (silent_q) due_q <= 1'b0;
-      else if (tick_q && (r_old_q != '0 || b_old_q != '0 || ar_old_q || aw_old_q || w_old_q)) due_q <= 1'b1;
+      else if (tick_q && (r_old_q != '0 || b_old_q != '0 || {ar_old_q, aw_old_q, w_old_q, orphans_old_q} != '0)) due_q <= 1'b1;
       if (turns) silent_q <= 1'b1;
       // It takes nothing for a cycle before it is in order again.
-      leaves_q <= silent_q && !leaves_q && reads_q == '0 && writes_q == '0 && r_some == '0 && b_some == '0 && !open_q &&
-          !m_open_q && {ar_held_q, aw_held_q, w_held_q} == '0 && !ar_taken && !aw_taken;
+      leaves_q <= silent_q && !leaves_q && m_clear && r_some == '0 && b_some == '0 && !open_q && !ar_taken && !aw_taken;
       if (leaves_q) silent_q <= 1'b0;
     end
   end

@@ -165,6 +165,14 @@ class Store {
     std::vector<std::uint8_t>* page_ = nullptr;
 };
 
+// What of a write a memory takes first, all of which AXI4 allows (A3.3.1).
+enum class Order {
+    Any,           // either, as it comes
+    Together,      // the address only with the first data
+    AddressFirst,  // no data before their address
+    DataFirst,     // the address after all data
+};
+
 struct MemoryBehaviour {
     unsigned latency = 1;  // cycles from the last beat of a request to the first of its answer
     // Up to so many more, drawn for each request: accesses of different ids overtake each other, in what is
@@ -173,6 +181,7 @@ struct MemoryBehaviour {
     unsigned pause_percent = 0;  // of cycles in which a channel does nothing
     unsigned rate = 0;           // beats a cycle, reads and writes together, of 65536; 0 is one of each
     std::uint64_t bad_from = 0, bad_to = 0;  // addresses that answer SLVERR
+    Order order = Order::Any;
 };
 
 // A memory on the mBlock's AXI4 master ports. It holds the signals of a cycle still between edges: call
@@ -200,6 +209,7 @@ class Memory {
         }
         if (top_.m_w_valid_o[port_] && top_.m_w_ready_i[port_]) {
             data_.push_back(top_.m_w_o[port_]);
+            bursts_of_data_ += static_cast<unsigned>(get(data_.back(), 0, 1));
             budget_ -= 65536;
         }
         while (!writes_.empty() && !data_.empty()) take_write();
@@ -224,11 +234,13 @@ class Memory {
 
     // Sets the inputs of the next cycle.
     void drive() {
-        top_.m_aw_ready_i[port_] = takes && writes_.size() < 64 && !pause();
+        const bool takes_address = takes && writes_.size() < 64 && address_may_go() && !pause();
+        top_.m_aw_ready_i[port_] = takes_address;
         // What was not used is lost but for a beat of each.
         if (behaviour_.rate != 0) budget_ = std::min<std::int64_t>(budget_ + behaviour_.rate, 2 * 65536);
         const bool serves = behaviour_.rate == 0 || budget_ >= 65536;
-        top_.m_w_ready_i[port_] = takes && data_.size() < 256 && serves && !pause();
+        top_.m_w_ready_i[port_] =
+            takes && data_.size() < 256 && serves && data_may_go(takes_address) && !pause();
         top_.m_ar_ready_i[port_] = takes && reads_.size() < 64 && !pause();
         if (!r_shown_ && answers && !reads_.empty() && serves && !pause()) {
             // The first that is due and not behind another of its id.
@@ -280,6 +292,28 @@ class Memory {
         std::vector<Byte> bytes;
     };
 
+    [[nodiscard]] bool address_may_go() const {
+        switch (behaviour_.order) {
+            case Order::Together:
+                return writes_.empty() && top_.m_aw_valid_o[port_] && top_.m_w_valid_o[port_];
+            case Order::DataFirst:
+                return bursts_of_data_ != 0;
+            default:
+                return true;
+        }
+    }
+    [[nodiscard]] bool data_may_go(bool takes_address) const {
+        switch (behaviour_.order) {
+            case Order::Together:
+                return takes_address || !writes_.empty();
+            case Order::AddressFirst:
+                return !writes_.empty();
+            case Order::DataFirst:
+                return bursts_of_data_ == 0;
+            default:
+                return true;
+        }
+    }
     bool pause() { return behaviour_.pause_percent != 0 && random_.chance(behaviour_.pause_percent); }
     std::uint64_t due() {
         // sample() runs before the clock's edge, drive() after it: a latency of one is the next cycle.
@@ -307,6 +341,7 @@ class Memory {
             acks_.push_back({address.id, resp_, due(), std::move(bytes_)});
             bytes_.clear();
             writes_.pop_front();
+            --bursts_of_data_;
             written_ = 0;
             resp_ = 0;
         } else {
@@ -335,7 +370,8 @@ class Memory {
     std::deque<std::decay_t<decltype(std::declval<Top>().m_w_o[0])>> data_;
     std::vector<Read> reads_;
     std::vector<Ack> acks_;
-    std::vector<Byte> bytes_;  // of the write whose data come
+    std::vector<Byte> bytes_;      // of the write whose data come
+    unsigned bursts_of_data_ = 0;  // that came whole, and whose address did not
     std::size_t chosen_ = 0, chosen_ack_ = 0;
     bool r_shown_ = false, b_shown_ = false;
     std::int64_t budget_ = 0;

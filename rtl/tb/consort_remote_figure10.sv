@@ -217,6 +217,7 @@ module consort_remote_figure10
       ) i_mblock (
           .clk_i,
           .rst_ni,
+          .m_rst_ni(rst_ni),
           .m_req_o(m_req[i:i]),
           .m_resp_i(m_resp[i:i]),
           .lite_req_i(m_lite_req[i]),

@@ -179,6 +179,7 @@ module consort_remote_figure4
     ) i_mblock (
         .clk_i,
         .rst_ni,
+        .m_rst_ni(rst_ni),
         .m_req_o(req),
         .m_resp_i(resp),
         .lite_req_i(lite_req),

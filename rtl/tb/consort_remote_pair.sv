@@ -155,6 +155,7 @@ module consort_remote_pair
   ) i_mblock (
       .clk_i,
       .rst_ni(rst_ni && !m_reset_i),
+      .m_rst_ni(rst_ni),
       .m_req_o(m_req),
       .m_resp_i(m_resp),
       .lite_req_i(m_lite_req_i),

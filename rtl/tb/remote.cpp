@@ -220,6 +220,10 @@ int main(int argc, char** argv) {
         sim::stalled(number(2));
     else if (what == "fence" && argc == 3)
         sim::fence(number(2));
+    else if (what == "orders" && argc == 3)
+        sim::orders(number(2));
+    else if (what == "owed" && argc == 3)
+        sim::Campaign::owed(number(2));
     else if (what == "unsaid")
         sim::unsaid();
     else if (what == "log")
@@ -245,7 +249,7 @@ int main(int argc, char** argv) {
             "usage: beats | faults | outstanding | campaign TRANSACTIONS SEED | attack TRIES BIT-ERROR-RATE "
             "SEED | stuck | "
             "resets | order TRIES SEED | late CYCLES ROUNDS SEED | stalled CYCLES | silence SEED | fence "
-            "SEED | unsaid | log | "
+            "SEED | orders SEED | owed SEED | unsaid | log | "
             "worst COUNT LATENCY MEMORY-LATENCY RATE SEED URGENT SHARE LONGEST | "
             "soak BEATS BIT-ERROR-RATE DROP REPEAT SPAN PAUSE-PERCENT SEED | "
             "configurations %s\n",

@@ -192,6 +192,29 @@ inline void soak(const Soak& of) {
                                         traffic.sizes[3]));
 }
 
+// Random traffic to memories that take a write's address and data in each order that AXI4 allows.
+inline void orders(std::uint64_t seed) {
+    std::printf("{");
+    for (const Order order : {Order::Any, Order::Together, Order::AddressFirst, Order::DataFirst}) {
+        for (const unsigned pause : {0U, 30U}) {
+            Pair pair({.latency = 5}, {.latency = 12, .spread = 30, .pause_percent = pause, .order = order},
+                      0, seed);
+            pair.bring_up();
+            Traffic traffic(pair, seed);
+            for (unsigned i = 0; i < 6000; ++i) {
+                traffic.feed();
+                pair.cycle();
+            }
+            traffic.rest();
+            traffic.read_all();
+            std::printf("%s\"%u, pauses %u\": %llu", order == Order::Any && pause == 0 ? "" : ", ",
+                        static_cast<unsigned>(order), pause,
+                        static_cast<unsigned long long>(traffic.finished));
+        }
+    }
+    std::printf("}\n");
+}
+
 inline Done one(Pair& pair, const Address& address, bool write) {
     if (write)
         pair.masters[0].write(address, false);

@@ -303,6 +303,7 @@ module consort_mblock_flat
   ) i_mblock (
       .clk_i(aclk),
       .rst_ni(aresetn),
+      .m_rst_ni(aresetn),
       .m_req_o(req),
       .m_resp_i(resp),
       .lite_req_i(lite_req),

@@ -197,6 +197,26 @@ void attributes(Bus& bus) {
     bus.b(4, 1);
 }
 
+// Frames that a link's buffer accepts, and an address whose data come only after it.
+void frames_and_lone_addresses(Bus& bus) {
+    auto& top = *bus.top;
+    top.accept_i = 1;
+    top.units_of_i = 5;
+    top.kept_i = bus.is("a unit was dropped") ? 4 : 5;
+    bus.cycle();
+    top.accept_i = 0;
+    const sim::Address one{.addr = 0x1000, .id = 5};
+    one.pack(top.aw_i);
+    top.aw_valid_i = 1;
+    top.aw_ready_i = 0;
+    for (unsigned i = 0; i < (bus.is("data after their address") ? 70U : 60U); ++i) bus.cycle();
+    top.aw_ready_i = 1;
+    bus.cycle();
+    top.aw_valid_i = 0;
+    bus.w(true);
+    bus.b(5);
+}
+
 void traffic(Bus& bus) {
     auto& top = *bus.top;
     using sim::Address;
@@ -223,6 +243,7 @@ void traffic(Bus& bus) {
     bus.r(1, true);
     if (bus.is("data of nobody")) bus.r(1, true);
     attributes(bus);
+    frames_and_lone_addresses(bus);
     // Shapes: whole page, wrapped, fixed.
     bus.ar({.addr = 0x4000, .id = 1, .len = 255});
     bus.ar({.addr = 0x4FF0, .id = 1, .len = static_cast<std::uint8_t>(bus.is("read over 4 KiB") ? 1 : 0)});

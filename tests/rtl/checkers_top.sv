@@ -42,9 +42,25 @@ module checkers_top
     input logic [4:0] want_i,
     input logic       enough_i,
     input logic       take_i,
-    input logic [4:0] give_i
+    input logic [4:0] give_i,
+
+    input logic       accept_i,
+    input logic [3:0] kept_i,
+    input logic [4:0] units_of_i
 );
-  consort_axi_checker i_axi (.*);
+  consort_axi_checker #(.DataWithin(64)) i_axi (.*);
+
+  header_t kept_of;
+  assign kept_of = '{kind: FrameData, units: units_of_i, default: '0};
+  consort_buffer_checker #(
+      .RxPtr(3)
+  ) i_buffer (
+      .clk_i,
+      .accept_i,
+      .rx_spec_q(kept_i),
+      .rx_commit_q('0),
+      .end_header_i(kept_of)
+  );
 
   consort_stream_checker #(
       .Width(8)

@@ -115,6 +115,7 @@ module hostile_top
   ) i_mblock (
       .clk_i,
       .rst_ni,
+      .m_rst_ni(rst_ni),
       .m_req_o(m_req),
       .m_resp_i(m_resp),
       .lite_req_i(m_lite_req_i),

@@ -139,7 +139,8 @@ module soc_types #(
       .lite_req_t(lite_req_t),
       .lite_resp_t(lite_resp_t)
   ) i_mblock (
-      .clk_i, .rst_ni, .m_req_o, .m_resp_i, .lite_req_i(m_lite_req_i), .lite_resp_o(m_lite_resp_o), .irq_o(irq_o[1]),
+      .clk_i, .rst_ni, .m_rst_ni(rst_ni), .m_req_o, .m_resp_i, .irq_o(irq_o[1]),
+      .lite_req_i(m_lite_req_i), .lite_resp_o(m_lite_resp_o),
       .phy_channel_up_i(channel_up_i), .phy_hard_err_i(hard_err_i),
       .phy_tx_o(back), .phy_tx_valid_o(back_valid), .phy_tx_ready_i(ready), .phy_rx_i(there), .phy_rx_valid_i(there_valid)
   );

@@ -112,6 +112,8 @@ def test_what_axi_forbids_is_found(user, what, complaint):
         ("given back after all were cleared", "credit: more given back than was taken"),
         ("more out than there is", "credit: more out than there is"),
         ("more than the checker can hold", "more outstanding than the checker can hold"),
+        ("a unit was dropped", "link buffer: 4 units kept of a frame of 5"),
+        ("data after their address", "data wait until their address is taken"),
     ],
 )
 def test_what_streams_and_credits_forbid_is_found(user, what, complaint):

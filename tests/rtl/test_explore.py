@@ -111,9 +111,9 @@ PATIENT_TARGET = world(resets=1, down1=250)
 PATIENT_INITIATOR = world(resets=1, down0=250)
 # All data of one direction is corrupted, and control frames are not.
 ONE_BREAK = world(breaks=1)
-# The wire queues what it is given for a while, and then gives it without the gaps that lay between. A first message
-# that comes a little later than the session is then right behind the word that the session has begun, unless the
-# initiator asks once more just then: it waits longer than a round trip before it does.
+# The wire queues what it is given for a while, and then gives it without the gaps that lay between. A first
+# message that comes a little later than the session is then right behind the word that the session has begun,
+# unless the initiator asks once more just then: it waits longer than a round trip before it does.
 ONE_PAUSE = world(pauses=1, late=2, down0=160, down1=160)
 TWO_PAUSES = ONE_PAUSE | {"pauses": 2}
 # Acknowledgements of one direction come alone, and each that is lost costs one repetition.

@@ -26,7 +26,7 @@ def test_flat_blocks_work_between_a_master_and_a_memory(tmp_path: Path, slave: i
     program = cocotb_runs.simulation(
         SUITE / "top.sv", SUITE / "public.vlt", SlaveData=slave, MasterData=master
     )
-    failed, said = cocotb_runs.run(tmp_path, program, SUITE, "flat", 3)
+    failed, said = cocotb_runs.run(tmp_path, program, SUITE, "flat", 4)
     assert not failed, said[-6000:]
 
 

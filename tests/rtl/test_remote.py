@@ -198,6 +198,18 @@ def test_a_campaign_over_all_faults_loses_nothing():
     assert run.campaign(100_000, seed=77)["transactions"] >= 100_000
 
 
+def test_memories_take_address_and_data_in_any_order():
+    # The harness fails if an access is stuck or wrong.
+    counts = run.orders(1)
+    assert len(counts) == 8 and all(count > 300 for count in counts.values()), counts
+
+
+def test_a_new_session_gets_nothing_that_a_memory_owed_to_the_old_one():
+    result = run.owed(1)
+    assert result["kept"] > 60 and result["errors"] > 100
+    assert result["transactions"] > 3000
+
+
 @pytest.fixture(scope="module")
 def faults():
     return run.faults()

@@ -186,6 +186,18 @@ def silence(seed: int, shape: int = 1) -> dict[str, int]:
     return result
 
 
+def orders(seed: int) -> dict[str, int]:
+    """Accesses to memories that take addresses and data of writes in each order that AXI4 allows."""
+    result: dict[str, int] = _run(_pair(), ["orders", str(seed)])
+    return result
+
+
+def owed(seed: int) -> dict[str, int]:
+    """The mBlock reset again and again while a memory keeps the answers of accesses before the reset."""
+    result: dict[str, int] = _run(_pair(), ["owed", str(seed)])
+    return result
+
+
 def fence(seed: int) -> dict[str, int]:
     """Windows detached under traffic to a slow memory: what comes of it after the fence."""
     result: dict[str, int] = _run(_pair(), ["fence", str(seed)])

@@ -137,3 +137,30 @@ async def a_phy_that_is_down_ends_what_waits(dut) -> None:
     flat.memory.read_if.r_channel.pause = False
     await flat.wait_up()
     assert (await flat.master.read(WINDOW, 64)).resp == AxiResp.OKAY
+
+
+@cocotb.test()
+async def a_memory_takes_address_and_data_only_together(dut) -> None:
+    """AWREADY and WREADY only while AWVALID and WVALID are both high, which AXI4 allows a subordinate."""
+    flat = Flat(dut)
+    await flat.start()
+    address, data = flat.memory.write_if.aw_channel, flat.memory.write_if.w_channel
+    address.pause = data.pause = True
+
+    def level(name: str) -> int:
+        return int(getattr(dut, f"m_axi_{name}").value)
+
+    async def together() -> None:
+        owed = 0  # bursts whose address was taken and whose last beat was not
+        while True:
+            await RisingEdge(dut.clk)
+            owed += level("awvalid") and level("awready")
+            owed -= level("wvalid") and level("wready") and level("wlast")
+            address.pause = not (owed == 0 and level("awvalid") and level("wvalid"))
+            data.pause = owed <= 0
+
+    cocotb.start_soon(together())
+    write = cocotb.start_soon(flat.master.write(WINDOW, b"\x11" * 16))
+    await ClockCycles(dut.clk, 2000)
+    assert write.done() and write.result().resp == AxiResp.OKAY
+    assert flat.memory.read(BASE, 16) == b"\x11" * 16

@@ -3,7 +3,7 @@
 // order, as AXI4's masters have it: all reads of the stream go to the memory with one id that no other stream has, and all its
 // writes, so a memory that carries out other ids in any order keeps it; and every answer goes to the access whose turn it is, reads
 // and writes apart. While the memory is in order each access is shown to it, as it is but for its id, and answered with what it
-// answers. Once it is silent each access is answered with SLVERR, reads with as many beats as they have, writes after their data; what
+// answers; an address of a write is taken as it shows, and its data show, whatever the memory takes. Once it is silent each access is answered with SLVERR, reads with as many beats as they have, writes after their data; what
 // it was shown stays; a write that it waits for gets as many beats as its address said, those that are made up without strobes;
 // nothing new is shown; and what it answers then goes nowhere. It is in order again only when it owes nothing.
 //
@@ -44,6 +44,7 @@ module memory_guard_check
   axi_b_t l_b;
   axi_r_t l_r;
   logic past_valid = 1'b0;
+  logic on_q;  // in the cycle after the reset it takes nothing
 
   consort_memory_guard #(
       .Links(1),
@@ -51,7 +52,7 @@ module memory_guard_check
       .WriteDepth(Depth),
       .TimerWidth(2)
   ) dut (
-      .clk_i(clk), .rst_ni(rst_n), .answer_after_i(answer_after), .silent_o(silent),
+      .clk_i(clk), .rst_ni(rst_n), .m_rst_ni(rst_n), .answer_after_i(answer_after), .silent_o(silent),
       .l_aw_i(l_aw), .l_aw_valid_i(l_aw_valid), .l_aw_ready_o(l_aw_ready), .l_w_i(l_w), .l_w_valid_i(l_w_valid),
       .l_w_ready_o(l_w_ready), .l_b_o(l_b), .l_b_valid_o(l_b_valid), .l_b_ready_i(l_b_ready), .l_ar_i(l_ar),
       .l_ar_valid_i(l_ar_valid), .l_ar_ready_o(l_ar_ready), .l_r_o(l_r), .l_r_valid_o(l_r_valid), .l_r_ready_i(l_r_ready),
@@ -104,6 +105,7 @@ module memory_guard_check
     l_ar_before_q <= l_ar;
     l_aw_before_q <= l_aw;
     l_w_before_q <= l_w;
+    on_q <= rst_n;
     if (!rst_n) begin
       stream_q <= follow[1:0];
       {reads_q, reads_there_q, writes_q, writes_there_q} <= '0;
@@ -147,9 +149,9 @@ module memory_guard_check
         open_q <= 1'b1;
         open_ours_q <= aw_in;
       end else if (l_w_valid && l_w_ready && l_w.last) open_q <= 1'b0;
-      if (m_aw_valid && m_aw_ready) begin
+      if (m_aw_valid && !aw_waits_q) begin
         m_open_q <= 1'b1;
-        m_open_ours_q <= m_aw_in;
+        m_open_ours_q <= m_aw.id == IdWidth'(stream_q);
         m_left_q <= m_aw.len;
       end else if (m_w_in) begin
         m_left_q <= m_left_q - 8'd1;
@@ -171,10 +173,10 @@ module memory_guard_check
       if (l_aw_waits_q) assume (l_aw_valid && l_aw == l_aw_before_q);
       if (l_w_waits_q) assume (l_w_valid && l_w == l_w_before_q);
       if (m_r_valid) assume (m_r.id < IdWidth'(Streams) && all_reads_q != '0);
-      if (m_b_valid) assume (m_b.id < IdWidth'(Streams) && all_writes_q > 5'(m_open_q));
+      if (m_b_valid) assume (m_b.id < IdWidth'(Streams) && all_writes_q > 5'(m_open_q && !aw_waits_q));
       if (m_r_valid && m_r.id == IdWidth'(stream_q)) assume (reads_there_q != '0);
       if (m_b_valid && m_b.id == IdWidth'(stream_q)) begin
-        assume (writes_there_q > 3'(m_open_q && m_open_ours_q));
+        assume (writes_there_q > 3'(m_open_q && m_open_ours_q && !aw_waits_q));
       end
     end
   end
@@ -188,17 +190,23 @@ module memory_guard_check
       if (b_out) assert (writes_q != '0);
       // One id for a stream.
       if (m_ar_valid && !silent) assert (l_ar_valid && m_ar.id == IdWidth'(l_ar.id[IndexWidth+:4]));
-      if (m_aw_valid && !silent) assert (l_aw_valid && m_aw.id == IdWidth'(l_aw.id[IndexWidth+:4]));
+      if (m_aw_valid && !aw_waits_q) assert (l_aw_valid && m_aw.id == IdWidth'(l_aw.id[IndexWidth+:4]));
       // In order: shown as it is, taken when the memory takes it, answered as it answers.
       if (!silent) begin
         if (m_ar_valid) assert ({m_ar.addr, m_ar.len, m_ar.size, m_ar.burst} == {l_ar.addr, l_ar.len, l_ar.size, l_ar.burst});
-        if (m_aw_valid) assert ({m_aw.addr, m_aw.len, m_aw.size, m_aw.burst} == {l_aw.addr, l_aw.len, l_aw.size, l_aw.burst});
+        if (m_aw_valid && !aw_waits_q) begin
+          assert ({m_aw.addr, m_aw.len, m_aw.size, m_aw.burst} == {l_aw.addr, l_aw.len, l_aw.size, l_aw.burst});
+        end
         assert ((l_ar_valid && l_ar_ready) == (m_ar_valid && m_ar_ready));
-        assert ((l_aw_valid && l_aw_ready) == (m_aw_valid && m_aw_ready));
+        assert ((l_aw_valid && l_aw_ready) == (m_aw_valid && !aw_waits_q));
+        // Taken as it shows: its data need not wait for the memory.
+        if (l_aw_valid && !aw_waits_q && on_q && writes_q < 3'(Depth)) begin
+          assert (m_aw_valid || l_aw.id[IndexWidth+:4] != {2'd0, stream_q});
+        end
         assert (m_w_valid == l_w_valid && l_w_ready == m_w_ready && (!m_w_valid || m_w == l_w));
-        assert (l_r_valid == m_r_valid && m_r_ready == l_r_ready);
+        assert (l_r_valid == m_r_valid && (!m_r_valid || m_r_ready == l_r_ready));
         if (l_r_valid) assert ({l_r.data, l_r.resp, l_r.last} == {m_r.data, m_r.resp, m_r.last});
-        assert (l_b_valid == m_b_valid && m_b_ready == l_b_ready);
+        assert (l_b_valid == m_b_valid && (!m_b_valid || m_b_ready == l_b_ready));
         if (l_b_valid) assert (l_b.resp == m_b.resp);
       end else begin
         assert (m_r_ready && m_b_ready && l_w_ready);
@@ -218,7 +226,8 @@ module memory_guard_check
       if (silent && m_w_valid) assert (m_open_q && m_w.last == (m_left_q == '0));
       // In order again when nothing is owed.
       if (silent_before_q && !silent) begin
-        assert (reads_there_q == '0 && writes_there_q == '0 && reads_q == '0 && writes_q == '0 && !m_open_q && !open_q);
+        assert (reads_there_q == '0 && writes_there_q == '0 && reads_q == '0 && writes_q == '0 && !m_open_q && !open_q &&
+            !aw_waits_q);
       end
     end
   end
