@@ -3,9 +3,11 @@
 // reader NAME: attaches to what the writer made, reads every sample, and publishes set-points. May be started
 // first. Exit status 0 when all samples came, in order and whole, 2 for a bad command line, 1 otherwise.
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -20,11 +22,15 @@ using consort::Status;
 using consort::linux_port::LinuxPort;
 using consort::linux_port::SharedMemory;
 
-// The memory once it has its name and its size, or nothing when the time is up.
+// The memory once it has its name, its size and a writer that lives, or nothing when the time is up.
 std::optional<SharedMemory> open_memory(const char* name, consort::Ticks end) {
     for (;;) {
         try {
-            return SharedMemory::open_named(name);
+            auto memory = SharedMemory::open_named(name);
+            if (memory.maker_lives()) {
+                return memory;
+            }
+            throw std::system_error(ESRCH, std::generic_category(), "the writer of " + std::string(name));
         } catch (const std::system_error& error) {
             if (LinuxPort::now() >= end) {
                 std::fprintf(stderr, "reader: %s\n", error.what());

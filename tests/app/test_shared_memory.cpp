@@ -4,10 +4,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -120,6 +123,93 @@ TEST(SharedMemory, NamedIsGoneWithItsMaker) {
         exchange(memory, [&] { return SharedMemory::open_named(name); });
     }
     EXPECT_THROW(SharedMemory::open_named(name), std::system_error);
+}
+
+// A maker that is killed removes nothing. Its name is free all the same, and who attaches can see it.
+TEST(SharedMemory, TheNameOfAKilledMakerIsTakenOver) {
+    const std::string name = "/consort-test-killed-" + std::to_string(::getpid());
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const pid_t maker = ::fork();
+    if (maker == 0) {
+        const auto memory = SharedMemory::create_named(name, bytes);
+        static_cast<unsigned char*>(memory.base())[0] = 7;
+        [[maybe_unused]] const auto said = ::write(ends[1], "", 1);
+        for (;;) {
+            ::pause();
+        }
+    }
+    char made = 0;
+    ASSERT_EQ(::read(ends[0], &made, 1), 1);
+    const auto orphan = SharedMemory::open_named(name);
+    EXPECT_TRUE(orphan.maker_lives());
+    EXPECT_THROW(SharedMemory::create_named(name, bytes), std::system_error);
+    ::kill(maker, SIGKILL);
+    ::waitpid(maker, nullptr, 0);
+    EXPECT_FALSE(orphan.maker_lives());
+    EXPECT_FALSE(SharedMemory::open_named(name, false).maker_lives());
+    {
+        const auto memory = SharedMemory::create_named(name, bytes);
+        EXPECT_TRUE(memory.maker_lives());
+        EXPECT_TRUE(SharedMemory::open_named(name, false).maker_lives());
+        EXPECT_EQ(static_cast<unsigned char*>(memory.base())[0], 0);
+        EXPECT_EQ(static_cast<unsigned char*>(orphan.base())[0], 7);
+        EXPECT_THROW(SharedMemory::create_named(name, bytes), std::system_error);
+    }
+    EXPECT_THROW(SharedMemory::open_named(name), std::system_error);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+// Of several that take a name over at once, one gets it.
+TEST(SharedMemory, OneOfManyTakesOver) {
+    const std::string name = "/consort-test-many-" + std::to_string(::getpid());
+    for (int round = 0; round < 100; ++round) {
+        const pid_t maker = ::fork();
+        if (maker == 0) {
+            const auto memory = SharedMemory::create_named(name, bytes);
+            ::_exit(0);  // without the destructor
+        }
+        ::waitpid(maker, nullptr, 0);
+        std::array<int, 2> ends{};
+        ASSERT_EQ(::pipe(ends.data()), 0);
+        std::array<pid_t, 4> takers{};
+        for (pid_t& taker : takers) {
+            taker = ::fork();
+            if (taker == 0) {
+                ::close(ends[1]);
+                try {
+                    const auto memory = SharedMemory::create_named(name, bytes);
+                    char all = 0;  // have tried
+                    [[maybe_unused]] const auto ended = ::read(ends[0], &all, 1);
+                    ::_exit(0);
+                } catch (const std::system_error&) {
+                    ::_exit(1);
+                }
+            }
+        }
+        int losers = 0;
+        int status = 0;
+        while (losers < 3 && ::waitpid(-1, &status, 0) > 0) {
+            ASSERT_EQ(WEXITSTATUS(status), 1);
+            ++losers;
+        }
+        ::close(ends[1]);
+        ASSERT_GT(::waitpid(-1, &status, 0), 0);
+        ASSERT_EQ(WEXITSTATUS(status), 0);
+        ::close(ends[0]);
+    }
+    SharedMemory::create_named(name, bytes);
+}
+
+// It may be any program's.
+TEST(SharedMemory, WhatOthersNamedIsNotTakenOver) {
+    const std::string name = "/consort-test-other-" + std::to_string(::getpid());
+    const int other = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600);
+    ASSERT_GE(other, 0);
+    EXPECT_THROW(SharedMemory::create_named(name, bytes), std::system_error);
+    EXPECT_EQ(::shm_unlink(name.c_str()), 0);
+    ::close(other);
 }
 
 TEST(SharedMemory, MappedFile) {

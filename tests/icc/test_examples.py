@@ -109,6 +109,29 @@ def test_the_example_runs(compile_program: Compile, tmp_path: Path, reader_first
     assert writer[2] == reader[2] == ""
 
 
+def test_the_example_starts_again_where_its_writer_was_killed(
+    compile_program: Compile, tmp_path: Path
+) -> None:
+    """The reader comes first, and does not take the dead writer's region for the living one's."""
+    writer, reader = (
+        compile_program(ROOT / "examples" / "icc" / f"{name}.cpp") for name in ("writer", "reader")
+    )
+    name = f"/consort-test-{os.getpid()}-{tmp_path.name}"
+    killed = subprocess.Popen([writer, name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    memory = Path("/dev/shm", name[1:])
+    try:
+        while killed.poll() is None and not (memory.exists() and any(memory.read_bytes())):
+            pass
+    finally:
+        killed.kill()
+        killed.wait()
+    try:
+        ended = both(writer, reader, tmp_path, reader_first=True)
+    finally:
+        memory.unlink(missing_ok=True)
+    assert [each[0] for each in ended] == [0, 0], ended
+
+
 def test_the_example_refuses_a_reader_of_another_layout(compile_program: Compile, tmp_path: Path) -> None:
     example = ROOT / "examples" / "icc"
     writer = compile_program(example / "writer.cpp")

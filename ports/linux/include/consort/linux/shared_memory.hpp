@@ -40,13 +40,25 @@ class SharedMemory {
         }
         return SharedMemory(fd, bytes, 0, true);
     }
-    // New POSIX shared memory, removed by `unlink_named` or by the destructor of the object made here.
+    // New POSIX shared memory, removed by the destructor of the object made here. A name that a maker left
+    // which is gone, killed for instance, is taken over: whoever still has the old memory keeps that. Throws
+    // std::system_error (EEXIST) where the maker lives, or where the memory was not made here.
     static SharedMemory create_named(const std::string& name, std::size_t bytes) {
-        SharedMemory memory(
-            sized(::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, 0600), bytes, "shm_open"), bytes, 0,
-            true);
-        memory.unlink_ = name;
-        return memory;
+        for (;;) {
+            const int fd = ::shm_open(name.c_str(), O_CREAT | O_EXCL | O_RDWR, kept_mode);
+            if (fd < 0 && errno == EEXIST && remove_orphan(name)) {
+                continue;
+            }
+            checked(fd, "shm_open " + name);
+            // Before this lock it might have been taken for an orphan, and its name be another's.
+            if (!lock(fd) || !is_named(fd, name)) {
+                ::close(fd);
+                continue;
+            }
+            SharedMemory memory(sized(fd, bytes, "shm_open"), bytes, 0, true);
+            memory.unlink_ = name;
+            return memory;
+        }
     }
     static SharedMemory open_named(const std::string& name, bool writable = true) {
         const int fd = checked(::shm_open(name.c_str(), writable ? O_RDWR : O_RDONLY, 0), "shm_open " + name);
@@ -78,17 +90,24 @@ class SharedMemory {
         if (base_ != nullptr) {
             ::munmap(base_, bytes_);
         }
-        if (fd_ >= 0) {
-            ::close(fd_);
-        }
+        // While the lock is held: afterwards the name may be another's.
         if (!unlink_.empty()) {
             ::shm_unlink(unlink_.c_str());
+        }
+        if (fd_ >= 0) {
+            ::close(fd_);
         }
     }
 
     [[nodiscard]] void* base() const noexcept { return base_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] int fd() const noexcept { return fd_; }
+    // Of named memory: whether the process that made it, or a child of it that has the descriptor, is there.
+    // What lies in the memory of a maker that is gone stays as it was. Always true in the maker itself.
+    [[nodiscard]] bool maker_lives() const noexcept {
+        struct flock asked = whole(F_RDLCK);
+        return !unlink_.empty() || (::fcntl(fd_, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK);
+    }
     // Whether nobody can change the memory's size any more, so that no access to it ends with SIGBUS.
     [[nodiscard]] bool size_is_sealed() const noexcept {
         const int seals = ::fcntl(fd_, F_GET_SEALS);
@@ -109,6 +128,45 @@ class SharedMemory {
             throw std::system_error(error, std::generic_category(),
                                     "mmap of " + std::to_string(bytes) + " bytes");
         }
+    }
+    // Who made named memory holds a lock on it, which the kernel releases however the process ends. The
+    // sticky bit, which means nothing on a file, says from the first moment that the maker is one that locks.
+    static constexpr mode_t kept_mode = S_ISVTX | S_IRUSR | S_IWUSR;
+    static struct flock whole(int type) noexcept {
+        struct flock range {};
+        range.l_type = static_cast<short>(type);
+        range.l_whence = SEEK_SET;
+        return range;
+    }
+    static bool lock(int fd) noexcept {
+        struct flock range = whole(F_WRLCK);
+        return ::fcntl(fd, F_OFD_SETLK, &range) == 0;
+    }
+    static bool is_named(int fd, const std::string& name) noexcept {
+        const int now = ::shm_open(name.c_str(), O_RDONLY, 0);
+        struct stat mine {};
+        struct stat named {};
+        const bool same = now >= 0 && ::fstat(fd, &mine) == 0 && ::fstat(now, &named) == 0 &&
+                          mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+        if (now >= 0) {
+            ::close(now);
+        }
+        return same;
+    }
+    // False where the name is somebody's.
+    static bool remove_orphan(const std::string& name) noexcept {
+        const int fd = ::shm_open(name.c_str(), O_RDWR, 0);
+        if (fd < 0) {
+            return errno == ENOENT;  // it went meanwhile
+        }
+        struct stat info {};
+        bool gone = ::fstat(fd, &info) == 0 && (info.st_mode & S_ISVTX) != 0 && info.st_uid == ::geteuid() &&
+                    lock(fd);
+        if (gone && is_named(fd, name)) {
+            gone = ::shm_unlink(name.c_str()) == 0;
+        }
+        ::close(fd);
+        return gone;
     }
     static int checked(int fd, const std::string& what) {
         if (fd < 0) {
