@@ -39,6 +39,16 @@ void prepare(int socket) {
     set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
+std::string source_of(const sockaddr_storage& peer) {
+    if (peer.ss_family == AF_INET6) {
+        const auto& address = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
+        const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&address);
+        return {reinterpret_cast<const char*>(&address), is_mapped ? sizeof address : sizeof address / 2};
+    }
+    const auto& address = reinterpret_cast<const sockaddr_in&>(peer).sin_addr;
+    return {reinterpret_cast<const char*>(&address), sizeof address};
+}
+
 }  // namespace
 
 Server::Server(const ServerOptions& options) : options_(options) {
@@ -177,7 +187,9 @@ void Server::reap() {
 
 void Server::accept_from(int listening, bool local) {
     while (!ending_) {
-        const int socket = ::accept4(listening, nullptr, nullptr, SOCK_CLOEXEC);
+        sockaddr_storage peer{};
+        socklen_t size = sizeof peer;
+        const int socket = ::accept4(listening, reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC);
         if (socket < 0) {
             if (errno == EINTR || errno == ECONNABORTED || errno == EMFILE || errno == ENFILE) {
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -185,24 +197,51 @@ void Server::accept_from(int listening, bool local) {
             }
             return;
         }
-        if (unproven_ >= most_unproven) {
-            ::close(socket);
-            continue;
-        }
         if (!local) {
             prepare(socket);
         }
-        begin(socket, local);
+        begin(socket, local ? Source() : source_of(peer));
     }
 }
 
-void Server::begin(int socket, bool local) {
+// Who has the key proves it at once: those that wait longest are ended first, so that who comes without it
+// shuts nobody out. The lock is held.
+void Server::end_oldest(const Source& source) {
+    Client* oldest = nullptr;
+    Client* oldest_of_source = nullptr;
+    std::size_t all = 0;
+    std::size_t of_source = 0;
+    for (Client& each : clients_) {
+        if (!each.unproven || each.source.empty() != source.empty()) {
+            continue;
+        }
+        ++all;
+        oldest = oldest == nullptr ? &each : oldest;
+        if (each.source == source) {
+            ++of_source;
+            oldest_of_source = oldest_of_source == nullptr ? &each : oldest_of_source;
+        }
+    }
+    Client* ends = !source.empty() && of_source >= most_of_a_source ? oldest_of_source
+                   : all >= most_unproven                           ? oldest
+                                                                    : nullptr;
+    if (ends != nullptr) {
+        ends->unproven = false;
+        if (ends->socket >= 0) {
+            ::shutdown(ends->socket, SHUT_RDWR);
+        }
+    }
+}
+
+void Server::begin(int socket, const Source& source) {
     const std::lock_guard lock(mutex_);
     reap();
+    end_oldest(source);
     clients_.emplace_back();
     Client& client = clients_.back();
     client.socket = socket;
-    ++unproven_;
+    client.source = source;
+    const bool local = source.empty();
     try {
         client.thread = std::thread([this, &client, local] {
             serve(client, local);
@@ -211,7 +250,6 @@ void Server::begin(int socket, bool local) {
     } catch (const std::system_error&) {
         // No thread for it: those that are served stay.
         clients_.pop_back();
-        --unproven_;
         ::close(socket);
     }
 }

@@ -52,11 +52,17 @@ class Server {
 
   private:
     struct Segment;
-    // Connections that have not proved the key yet, all together: each holds a thread.
-    static constexpr int most_unproven = 64;
+    // Connections that have not proved the key yet: each holds a thread. So many by the local socket, as many
+    // by TCP, and of those so many from one source; one more ends the oldest of them.
+    static constexpr std::size_t most_unproven = 64;
+    static constexpr std::size_t most_of_a_source = 16;
+    // An address; of IPv6 the network, of which one machine may have any address. Empty: local.
+    using Source = std::string;
     struct Client {
         std::thread thread;
         int socket = -1;  // -1 once it is closed; under the lock
+        Source source{};
+        bool unproven = true;  // and not told to end; under the lock
         std::atomic<bool> ended{false};
         // What it is attached to; under the lock.
         const Segment* segment = nullptr;
@@ -66,7 +72,8 @@ class Server {
     int listen_local();
     int listen_tcp();
     void accept_from(int listening, bool local);
-    void begin(int socket, bool local);
+    void begin(int socket, const Source& source);
+    void end_oldest(const Source& source);
     void serve(Client& client, bool local) noexcept;
     std::shared_ptr<Segment> handshake(Connection& connection, Client& client, bool local,
                                        std::uint64_t& turn);
@@ -87,7 +94,6 @@ class Server {
     std::atomic<bool> ending_{false};
     mutable std::mutex mutex_;
     std::uint64_t used_ = 0;
-    std::atomic<int> unproven_{0};
     std::map<SegmentId, std::weak_ptr<Segment>> segments_;
     std::list<Client> clients_;
     std::array<int, 2> listening_{-1, -1};

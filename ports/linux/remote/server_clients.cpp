@@ -279,8 +279,12 @@ void Server::serve(Client& client, bool local) noexcept {
             };
             const std::unique_ptr<int, decltype(forget)> forgotten(&client.socket, forget);
             {
-                const auto end = [](std::atomic<int>* count) { --*count; };
-                const std::unique_ptr<std::atomic<int>, decltype(end)> proving(&unproven_, end);
+                // Proven, or about to end.
+                const auto end = [&](Client* proven) {
+                    const std::lock_guard lock(mutex_);
+                    proven->unproven = false;
+                };
+                const std::unique_ptr<Client, decltype(end)> proving(&client, end);
                 if (local) {
                     linux_port::expect_own_peer(connection.socket());
                 }

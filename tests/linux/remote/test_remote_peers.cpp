@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Peers that keep to no rule, and memory that does not keep what it holds.
+#include <arpa/inet.h>
+
 #include <cstring>
 #include <random>
 
@@ -154,6 +156,86 @@ TEST_F(Peers, AClientThatSendsAnythingHarmsNobodyElse) {
         EXPECT_TRUE(outcome != Outcome::stalled) << turn;
     }
     EXPECT_TRUE(is_filled(segment));
+}
+
+// Connections from this address that send nothing; each that the server ends is made again.
+class Strangers {
+  public:
+    Strangers(std::uint16_t port, const char* from, std::size_t count) : port_(port), from_(from) {
+        for (std::size_t i = 0; i < count; ++i) {
+            all_.push_back({dial(), POLLIN, 0});
+        }
+    }
+    Strangers(const Strangers&) = delete;
+    Strangers& operator=(const Strangers&) = delete;
+    ~Strangers() {
+        ending_ = true;
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+        for (const pollfd& each : all_) {
+            ::close(each.fd);
+        }
+    }
+    void renew() {
+        thread_ = std::thread([this] {
+            while (!ending_) {
+                ::poll(all_.data(), all_.size(), 1);
+                for (pollfd& each : all_) {
+                    std::array<char, 256> hello{};
+                    if (each.revents != 0 && ::recv(each.fd, hello.data(), hello.size(), MSG_DONTWAIT) <= 0) {
+                        ::close(each.fd);
+                        each.fd = dial();
+                    }
+                }
+            }
+        });
+    }
+
+  private:
+    [[nodiscard]] int dial() const {
+        const int made = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        ::inet_pton(AF_INET, from_, &address.sin_addr);
+        EXPECT_EQ(::bind(made, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        address.sin_port = htons(port_);
+        EXPECT_EQ(::connect(made, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        return made;
+    }
+    std::uint16_t port_;
+    const char* from_;
+    std::vector<pollfd> all_;
+    std::atomic<bool> ending_{false};
+    std::thread thread_;
+};
+
+// Who has no key shuts nobody out: not whoever comes from elsewhere, or by the local socket, however often it
+// comes again; nor, by what it only holds, those of its own address. Who has proved the key stays.
+TEST_F(Peers, StrangersShutNobodyOut) {
+    const Segment before(options(tcp()));
+    fill(before);
+    const auto attaches = [&](const std::string& where) {
+        const Segment segment(options(where));
+        fill(segment);
+        return is_filled(segment);
+    };
+    {
+        Strangers strangers(port, "127.0.0.2", 80);
+        strangers.renew();
+        for (int turn = 0; turn < 5; ++turn) {
+            EXPECT_TRUE(attaches(tcp())) << turn;
+            EXPECT_TRUE(attaches(path)) << turn;
+        }
+    }
+    const Strangers of_this_address(port, "127.0.0.1", 80);
+    const Strangers of_others[] = {
+        {port, "127.0.0.2", 20}, {port, "127.0.0.3", 20}, {port, "127.0.0.4", 20}, {port, "127.0.0.5", 20}};
+    EXPECT_TRUE(attaches(tcp()));
+    EXPECT_TRUE(attaches(path));
+    EXPECT_TRUE(is_filled(before));
+    EXPECT_FALSE(before.lost());
 }
 
 }  // namespace
