@@ -29,3 +29,30 @@ TEST(Where, ARunThatDoesNotEndNamesTheCoresItWaitsFor) {
     shared.cores[0].finished.store(1);
     EXPECT_EQ(unfinished(config, shared), "");
 }
+
+// A core that ends is in a task, also where that is an offloaded one which it computes itself.
+TEST(Where, AMasterEndsInTheStepThatItComputesForItsWorker) {
+    RunConfig config;
+    config.cores.resize(2);
+    config.cores[1].policy = CorePolicy::worker;
+    config.tasks.resize(3);
+    config.tasks[0].worker = 1;
+    config.tasks[1].worker = 1;
+    SharedRun shared(config);
+    using consort::Event;
+    EXPECT_EQ(task_at(config, shared, 0), Event::none);
+    shared.tasks[1].began.store(1);
+    EXPECT_EQ(task_at(config, shared, 0), 1) << "in its job";
+    EXPECT_EQ(task_at(config, shared, 1), Event::none) << "the worker has not begun";
+    shared.tasks[0].fault.store(11);
+    shared.cores[1].deaths.store(1);
+    EXPECT_EQ(task_at(config, shared, 1), 0) << "of which the worker died";
+    EXPECT_EQ(task_at(config, shared, 0), 1) << "and not the master";
+    shared.tasks[2].began.store(1);
+    EXPECT_EQ(task_at(config, shared, 0), 2) << "it may only be waiting for the other";
+    shared.tasks[2].fault.store(11);
+    EXPECT_EQ(task_at(config, shared, 0), 2);
+    // Whoever ended it knows best.
+    shared.cores[0].over_budget.store(1 + 1);
+    EXPECT_EQ(task_at(config, shared, 0), 1);
+}

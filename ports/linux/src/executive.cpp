@@ -370,7 +370,7 @@ class Executive {
                         : static_cast<std::uint16_t>(shared_.tasks[i].core.load(std::memory_order_relaxed));
                 if (std::find(cores.begin(), cores.end(), core) != cores.end() && children[child].running &&
                     shared_.cores[cores.front()].over_budget.load() == 0) {
-                    shared_.cores[cores.front()].over_budget.store(1);
+                    shared_.cores[cores.front()].over_budget.store(std::uint32_t{1} + i);
                     event(Event::over_budget, i, config_.tasks[i].core, now - began);
                     ::kill(children[child].pid, SIGKILL);
                 }

@@ -170,6 +170,17 @@ def test_a_step_that_does_not_end(tmp_path: Path) -> None:
     assert f"core m-0, task plain, job {AT}: the step did not end within 1000 ms and was ended" in words
 
 
+def test_an_offloaded_step_that_crashes_its_master_too(tmp_path: Path) -> None:
+    """The worker does not answer, and the master computes the step itself."""
+    found = broken(tmp_path / "broken", "away", 1, on_miss="local-fallback", deadline="8ms")
+    assert_others_are_recorded(found, "away")
+    (event,) = found.events("crashed")
+    assert event["task"] == found.number("away")
+    reasons = found.run.data["verdict"]["reasons"]
+    words = f"core m-0, task away, job {AT}: the process was ended by signal 11"
+    assert any(words in each for each in reasons), reasons
+
+
 @pytest.mark.parametrize("how", [3, 4])
 def test_a_step_that_leaves(tmp_path: Path, how: int) -> None:
     found = broken(tmp_path / "broken", "plain", how)

@@ -31,7 +31,7 @@ struct alignas(64) CoreLine {
     std::atomic<std::int32_t> signal{0};     // that ended it
     std::atomic<std::int32_t> code{0};
     std::atomic<std::uint32_t> deaths{0};
-    std::atomic<std::uint32_t> over_budget{0};
+    std::atomic<std::uint32_t> over_budget{0};  // 1 + the task whose step did not end
     // A worker that sleeps for requests: how many were written, and whether it sleeps.
     std::atomic<std::uint32_t> requests{0};
     std::atomic<std::uint32_t> sleeping{0};

@@ -22,21 +22,31 @@ namespace consort::linux_port {
     return false;
 }
 
-// The task in whose job a core's process is, or was when it ended; Event::none: in none.
+// The task in whose job a core's process is, or was when it ended; Event::none: in none. An offloaded step
+// that its master computes itself is the master's, unless its worker died of it before.
 [[nodiscard]] inline std::uint16_t task_at(const RunConfig& config, const SharedRun& shared,
                                            std::uint16_t core) {
+    if (const std::uint32_t over = shared.cores[core].over_budget.load(); over != 0) {
+        return static_cast<std::uint16_t>(over - 1);
+    }
+    const bool moves = !config.changes.modes.empty();
+    std::uint16_t begun = Event::none;
     for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {
         const TaskConfig& task = config.tasks[i];
         const TaskLine& line = shared.tasks[i];
-        const bool moves = !config.changes.modes.empty();
         const bool serves = moves ? config.serves(core, i) : task.worker == core;
-        const bool releases = moves ? line.core.load() == core : !task.worker && task.core == core;
-        if ((serves && line.fault.load() != 0) ||
-            (releases && (line.fault.load() != 0 || line.began.load() != 0))) {
+        const bool releases = (moves ? line.core.load() : task.core) == core;
+        const bool others = !moves && task.worker && !serves && shared.cores[*task.worker].deaths.load() != 0;
+        if ((serves || releases) && line.fault.load() != 0 && !others) {
             return i;
         }
+        // In a job of its own before one that it may only be waiting for.
+        if (releases && line.began.load() != 0 &&
+            (begun == Event::none || (config.tasks[begun].worker && !task.worker))) {
+            begun = i;
+        }
     }
-    return Event::none;
+    return begun;
 }
 
 // What keeps a run from its end, in words: which cores did not get ready or have not finished. Empty: all of
