@@ -9,12 +9,14 @@ from pathlib import Path
 import click
 
 from consort.errors import BadInput
-from consort.model import BadDescription, Platform, System
+from consort.model import BadDescription, Platform, System, Task
+from consort.model.kinds import STAND_IN
 from consort.model.load import load_description
 from consort.model.problems import to_json
 from consort.model.warnings import warnings_of
 from consort.plan import target_named
 from consort.plan.make import problems_of
+from consort.plan.targets import BOARD
 
 
 def _count(number: int, what: str) -> str:
@@ -42,6 +44,10 @@ def summary(system: System, *, stand_ins: bool = False) -> str:
         lines.append(f"  {', '.join(counts)}")
     lines.append(f"  not to be run on this machine: {kept[0].field}: {kept[0].message}")
     return "\n".join(lines)
+
+
+def _has_step(task: Task) -> bool:
+    return task.step not in (None, STAND_IN)
 
 
 def platform_summary(platform: Platform, file: Path) -> str:
@@ -108,5 +114,11 @@ def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> i
         click.echo(summary(checked, stand_ins=stand_ins))
         if chosen is not None:
             modes = ", in each mode" if checked.modes and chosen.in_modes else ""
-            click.echo(f"  {chosen.name} can honour all of it{modes}")
+            click.echo(f"  {chosen.name} can honour all that is described{modes}")
+            if chosen.executes and any(_has_step(task) for task in checked.tasks.values()):
+                constants = ", and that they take no constants" if chosen.name == BOARD else ""
+                click.echo(
+                    "  not checked here, as nothing is compiled: that the steps compile, that their types"
+                    f" have the members and the sizes that are described{constants}; `consort run` says so"
+                )
     return 0

@@ -102,3 +102,18 @@ def test_analysed_only(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         "  not to be run on this machine: tasks.a: the task has no step to execute; add it, for example"
         " 'step: step.hpp::servo::step', or 'step: stand-in', or run it with --stand-ins",
     ]
+
+
+def test_what_no_check_can_see_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Members of types, and a step's constants, are known to a compiler only: the check claims no more."""
+    status, out, _ = call(capsys, "check", "system.yaml", "--for", "linux")
+    assert status == 0
+    honours, *not_checked = out.splitlines()[-2:]
+    assert honours.startswith("  linux can honour all that is described")
+    assert len(not_checked) == 1 and "not checked here, as nothing is compiled: " in not_checked[0]
+    assert "the members and the sizes" in not_checked[0] and "constants" not in not_checked[0]
+    # Without a step nothing is left to a compiler.
+    out = call(capsys, "check", "system.yaml", "--for", "analysis")[1]
+    assert "not checked here" not in out
+    board = Path(__file__).parents[3] / "examples" / "drive" / "versal.yaml"
+    assert "constants" in call(capsys, "check", str(board), "--for", "board")[1]
