@@ -111,7 +111,7 @@ def command(
     if only_diff:
         click.echo(changes, nl=False)
         return
-    for line in lines(found, {name: system.wcet(name) for name in system.tasks}, added):
+    for line in lines(found, {name: system.wcet(name) for name in system.tasks}):
         click.echo(line)
     if interference and not system.run.interference:
         click.echo("Alone only: the description names no interference (run.interference).")

@@ -31,6 +31,12 @@ NEIGHBOURS = 8
 # Executions this many times as long as the same job's, and a pause more, were stopped by the machine.
 FACTOR = 2
 PAUSE_NS = 5_000
+# Fewer jobs than this show too little of what a step may take, and the margin grows: a quarter as many have
+# twice the margin.
+ENOUGH_JOBS = 1000
+# The least that a margin adds: what reading the clock, the stamps and lines of memory that are not yet in a
+# cache add to a job now and then, however short its step is.
+FLOOR_NS = 1000
 _READ = OPERATIONS.index("read")
 
 
@@ -81,13 +87,17 @@ class Series:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The execution times to write for a task on a kind of processor, and what they rest on."""
+    """The execution times to write for a task on a kind of processor, and what they rest on.
+
+    `margin` is the one that was asked for; `share` is what was taken of it, more where jobs are few.
+    """
 
     task: str
     processor: str
     wcet_ps: int
     bcet_ps: int
     margin: Fraction
+    share: Fraction
     observations: tuple[Observation, ...]
 
     @property
@@ -97,6 +107,11 @@ class Proposal:
     @property
     def used(self) -> int:
         return sum(seen.used for seen in self.observations)
+
+    @property
+    def floored(self) -> bool:
+        """Whether the floor is more than the share of the high-water mark."""
+        return bool(self.margin) and self.high_ns * self.share < FLOOR_NS
 
     @property
     def disturbed(self) -> int:
@@ -245,10 +260,19 @@ def proposals(
 
 
 def _proposal(task: str, processor: str, seen: Sequence[Observation], margin: Fraction) -> Proposal:
-    high = Fraction(max(one.high_ns for one in seen)) * 1000 * (1 + margin)
-    low = Fraction(min(one.low_ns for one in seen)) * 1000 / (1 + margin)
-    wcet = rounded(high, up=True)
-    return Proposal(task, processor, wcet, min(rounded(low, up=False), wcet), margin, tuple(seen))
+    share = margin * grown(sum(one.used for one in seen))
+    # Who asks for no margin gets what was seen.
+    least = Fraction(FLOOR_NS if margin else 0) * 1000
+    high = Fraction(max(one.high_ns for one in seen)) * 1000
+    low = Fraction(min(one.low_ns for one in seen)) * 1000
+    wcet = rounded(max(high * (1 + share), high + least), up=True)
+    bcet = rounded(max(Fraction(0), min(low / (1 + share), low - least)), up=False)
+    return Proposal(task, processor, wcet, min(bcet, wcet), margin, share, tuple(seen))
+
+
+def grown(jobs: int) -> Fraction:
+    """How many times the margin is taken for so many jobs: 1 from `ENOUGH_JOBS` on, in whole hundredths."""
+    return max(Fraction(1), Fraction(math.ceil(100 * math.sqrt(ENOUGH_JOBS / jobs)), 100))
 
 
 def rounded(picoseconds: Fraction, *, up: bool) -> int:

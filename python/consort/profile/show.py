@@ -10,13 +10,24 @@ from fractions import Fraction
 from typing import Any
 
 from consort.model import Duration
-from consort.profile.figures import Observation, Proposal
+from consort.profile.figures import ENOUGH_JOBS, FLOOR_NS, Observation, Proposal
 
 _HEADS = ("", "jobs", "inputs", "left out", "lowest", "highest", "last rose")
 
 
 def percent(margin: Fraction) -> str:
     return f"{float(margin * 100):g} %"
+
+
+def added(proposals: Sequence[Proposal]) -> str:
+    """The largest margin of proposals: its share, why it is more than was asked for, and the floor."""
+    most = max(proposals, key=lambda one: one.share)
+    text = percent(most.share)
+    if most.share > most.margin:
+        text += f" ({percent(most.margin)}, and more for {most.used} jobs, fewer than {ENOUGH_JOBS})"
+    if any(one.floored for one in proposals):
+        text += f", at least {FLOOR_NS / 1000:g}us for the clock and the probe"
+    return text
 
 
 def source_of(proposals: Sequence[Proposal], environment: Mapping[str, Any]) -> dict[str, str]:
@@ -35,7 +46,7 @@ def source_of(proposals: Sequence[Proposal], environment: Mapping[str, Any]) -> 
         f" ({max(inputs)} distinct inputs)" if inputs else " (inputs from a plant or a driver)"
     )
     left_out = f"{sum(p.disturbed for p in proposals)} disturbed samples excluded"
-    margin = percent(proposals[0].margin)
+    margin = added(proposals)
     return {
         "wcet": f"{head} high-water mark {_time(high.high_ns)} {jobs}, unchanged for"
         f" {high.watched_s - high.rose_after_s:.1f} s at the end, {left_out}; measured + {margin}, not a"
@@ -45,9 +56,7 @@ def source_of(proposals: Sequence[Proposal], environment: Mapping[str, Any]) -> 
     }
 
 
-def lines(
-    proposals: Sequence[Proposal], conditions: Mapping[str, Duration | None], margin: Fraction
-) -> Iterator[str]:
+def lines(proposals: Sequence[Proposal], conditions: Mapping[str, Duration | None]) -> Iterator[str]:
     """The table. `conditions`: the wcet that each task has in the description now."""
     rows: list[tuple[str, ...]] = [_HEADS]
     for proposal in proposals:
@@ -66,16 +75,17 @@ def lines(
         yield f"{proposal.task} on {proposal.processor}: {had}"
         for one in proposal.observations:
             yield line(_row(one))
-        yield f"  wcet {Duration(proposal.wcet_ps)}, bcet {Duration(proposal.bcet_ps)}"
+        yield f"  wcet {Duration(proposal.wcet_ps)}, bcet {Duration(proposal.bcet_ps)}: + {added([proposal])}"
     yield ""
-    for text in _words(proposals, percent(margin)):
+    for text in _words(proposals):
         yield from textwrap.wrap(text, 80)
 
 
-def _words(proposals: Sequence[Proposal], margin: str) -> Iterator[str]:
+def _words(proposals: Sequence[Proposal]) -> Iterator[str]:
     yield (
-        f"wcet is the high-water mark and bcet the low-water mark, with a margin: measured + {margin},"
-        f" not a bound."
+        "wcet is the high-water mark and bcet the low-water mark, with a margin: measured, not a bound."
+        f" The margin grows where fewer than {ENOUGH_JOBS} jobs were seen, and is at least"
+        f" {FLOOR_NS / 1000:g}us, which is what the clock and the probe may cost a job."
         " An input or a state of the machine that did not occur here may take longer."
     )
     yield (
@@ -115,7 +125,8 @@ def as_json(proposals: Sequence[Proposal]) -> list[dict[str, Any]]:
             "processor": p.processor,
             "wcet_ps": p.wcet_ps,
             "bcet_ps": p.bcet_ps,
-            "margin": float(p.margin),
+            "margin": float(p.share),
+            "least_added_ns": FLOOR_NS if p.margin else 0,
             "provenance": "measured",
             "bound": False,
             "observations": [asdict(one) for one in p.observations],

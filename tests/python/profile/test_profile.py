@@ -20,6 +20,7 @@ from consort.profile import Observation, Proposal, edited, proposals
 from consort.profile.edit import diff
 from consort.profile.figures import Series, observe, rounded, unrepeated
 from consort.profile.measure import sources_of
+from consort.profile.show import added, lines, source_of
 from effort import PATIENCE
 from hypothesis import given
 from hypothesis import strategies as st
@@ -93,8 +94,10 @@ def description(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def observation(task: str = "first", core: str = "worker-0", high: float = 1000.0) -> Observation:
-    return Observation(task, core, 1, "alone", 10, 9, 1, 0, 0, high, 100.0, 4, 0.5, 1.0)
+def observation(
+    task: str = "first", core: str = "worker-0", high: float = 1000.0, low: float = 100.0, used: int = 1000
+) -> Observation:
+    return Observation(task, core, 1, "alone", used + 1, used, 1, 0, 0, high, low, 4, 0.5, 1.0)
 
 
 def series_of(times: list[float], **changes: object) -> Series:
@@ -142,11 +145,35 @@ class TestWhatCounts:
 
 class TestProposals:
     def test_high_and_low_water_marks_with_the_margin(self) -> None:
-        seen = [observation(high=1000.0), observation(core="master-0", high=2000.0)]
+        seen = [
+            observation(high=10_000.0, low=7_200.0),
+            observation(core="master-0", high=20_000.0, low=9_000.0),
+        ]
         found = proposals(seen, {"worker-0": "host", "master-0": "host"}, Fraction(1, 5))
         assert [(p.task, p.processor, p.wcet_ps, p.bcet_ps) for p in found] == [
-            ("first", "host", 2_400_000, 83_000)
+            ("first", "host", 24_000_000, 6_000_000)
         ]
+        assert added(found) == "20 %"
+
+    def test_the_margin_has_a_floor_for_the_clock_and_the_probe(self) -> None:
+        (found,) = proposals([observation(high=750.0, low=700.0)], {"worker-0": "host"}, Fraction(1, 5))
+        assert (found.wcet_ps, found.bcet_ps) == (1_750_000, 1_000)
+        assert "at least 1us for the clock and the probe" in added([found])
+        source = source_of([found], {"date": "2026-01-01"})
+        assert "measured + 20 %, at least 1us for the clock and the probe, not a bound" in source["wcet"]
+        # Who asks for none gets what was seen.
+        (found,) = proposals([observation(high=750.0, low=700.0)], {"worker-0": "host"}, Fraction(0))
+        assert (found.wcet_ps, found.bcet_ps) == (750_000, 700_000) and added([found]) == "0 %"
+
+    @pytest.mark.parametrize(("jobs", "share"), [(10**6, 20), (1000, 20), (250, 40), (40, 100), (10, 200)])
+    def test_the_margin_grows_where_samples_are_few(self, jobs: int, share: int) -> None:
+        seen = [observation(high=10_000.0, low=10_000.0, used=jobs)]
+        (found,) = proposals(seen, {"worker-0": "host"}, Fraction(1, 5))
+        assert found.share == Fraction(share, 100)
+        assert found.wcet_ps == 100_000 * (100 + share)
+        few = f"(20 %, and more for {jobs} jobs, fewer than 1000)"
+        said = "\n".join(lines([found], {"first": None}))
+        assert (few in said) == (few in added([found])) == (jobs < 1000)
 
     def test_one_for_each_kind_of_processor(self) -> None:
         seen = [observation(), observation(core="master-0")]
@@ -173,8 +200,16 @@ class TestEdits:
     def test_only_the_figures_change(self, description: Path) -> None:
         text = self.made(
             description,
-            Proposal("first", "host", 2_400_000, 83_000, Fraction(1, 5), (observation(),)),
-            Proposal("second", "host", 7_000_000, 2_000_000, Fraction(1, 5), (observation("second"),)),
+            Proposal("first", "host", 2_400_000, 83_000, Fraction(1, 5), Fraction(1, 5), (observation(),)),
+            Proposal(
+                "second",
+                "host",
+                7_000_000,
+                2_000_000,
+                Fraction(1, 5),
+                Fraction(1, 5),
+                (observation("second"),),
+            ),
         )
         (description.parent / "after.yaml").write_text(text)
         after = load_system(description.parent / "after.yaml")
@@ -192,7 +227,9 @@ class TestEdits:
         assert [line for line in text.splitlines() if line.strip().startswith("#")] == kept
 
     def test_what_is_applied_twice_changes_nothing_more(self, description: Path) -> None:
-        found = Proposal("second", "host", 7_000_000, 2_000_000, Fraction(1, 5), (observation("second"),))
+        found = Proposal(
+            "second", "host", 7_000_000, 2_000_000, Fraction(1, 5), Fraction(1, 5), (observation("second"),)
+        )
         first = self.made(description, found)
         description.write_text(first)
         assert self.made(description, found) == first
@@ -200,7 +237,9 @@ class TestEdits:
     def test_a_task_on_one_line_is_refused(self, description: Path) -> None:
         description.write_text(json.dumps(load_system(description).to_given()))
         with pytest.raises(BadInput, match="one key a line"):
-            self.made(description, Proposal("first", "host", 1000, 1000, Fraction(0), (observation(),)))
+            self.made(
+                description, Proposal("first", "host", 1000, 1000, Fraction(0), Fraction(0), (observation(),))
+            )
 
 
 def test_what_the_inputs_come_from_runs_too(description: Path) -> None:
