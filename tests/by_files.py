@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests side by side, a file at a time, as xdist has it (`--dist loadfile`); but a test is not the end of others.
+"""Tests side by side, a file at a time, as by xdist (`--dist loadfile`); but a test is not the end of others.
 
 xdist gives a test that ended its process, such as one that hangs, to the next process, and again, until it
 starts no more of them: no other test runs. And it gives work to a process that is not ready for it.
@@ -20,7 +20,9 @@ class ByFiles(LoadFileScheduling):
     def remove_node(self, node: WorkerController) -> str | None:
         units = self.assigned_work.pop(node)
         left = {scope: unit for scope, unit in units.items() if not all(unit.values())}
-        ended = next(((unit, name) for unit in left.values() for name, over in unit.items() if not over), None)
+        ended = next(
+            ((unit, name) for unit in left.values() for name, over in unit.items() if not over), None
+        )
         if ended is None:
             return None
         unit, name = ended
