@@ -18,7 +18,7 @@ FUZZ_TARGETS ?=
 # How many random systems the campaign compares.
 SYSTEMS ?= 100000
 
-.PHONY: help setup packages demo demo-boards demo-remote check test test-slow bench soundness campaign fuzz lint format size clean lock sbom
+.PHONY: help setup packages python3 demo demo-boards demo-remote check test test-slow bench soundness campaign fuzz lint format size clean lock sbom
 
 help:
 	@echo 'make demo       an electric drive on this machine: profiled, analysed, run and held to its bounds'
@@ -39,6 +39,10 @@ help:
 packages:
 	@tools/install-packages.sh runtime
 
+# The runner of the tests sets up all else.
+python3:
+	@command -v python3 > /dev/null || tools/install-packages.sh runtime
+
 setup: packages
 	@tools/setup-python.sh
 
@@ -53,13 +57,13 @@ demo-remote: setup
 	@tools/install-packages.sh remote
 	@tools/demo-remote.sh
 
-check: packages
+check: python3
 	@python3 tools/run_tests.py check
 
-test: packages
+test: python3
 	@python3 tools/run_tests.py test
 
-test-slow: packages
+test-slow: python3
 	@python3 tools/run_tests.py slow
 
 bench: setup

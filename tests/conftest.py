@@ -44,7 +44,7 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
         signal.signal(number, default)
 
 # Families whose tests compile, emulate or simulate hardware. Of these `make test` runs the tests marked
-# `representative` and a tenth of the others; of all other folders it runs every test.
+# `representative` and a tenth of the others, and a tenth of the tests of real time; all others it runs.
 HEAVY = (
     "board",
     "cross",
@@ -151,7 +151,8 @@ def alone(exclusive: bool) -> int:
     folder = ROOT / "build" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder / "realtime.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    fcntl.flock(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+    # Unlike flock's, this lock is not a child's too: what a test leaves behind keeps nobody waiting.
+    fcntl.lockf(file, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
     return file
 
 
@@ -183,7 +184,8 @@ class Unsteady:
 
     def pytest_sessionfinish(self) -> None:
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_text("".join(f"{name}\n" for name in self.found), encoding="utf-8")
+        with self.file.open("a", encoding="utf-8") as out:
+            out.writelines(f"{name}\n" for name in self.found)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mutants.py [NAME...]: puts each defect of tests/mutants.toml into a copy of the tree; its tests must fail.
 
-The same tests pass without it first. Minutes each. Exit status 0 when every defect was found, 1 when not.
+The same tests pass without it first. Minutes each. Exit status 0 when every defect was found, 1 when not, 2
+for a name that is not listed.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def mutants() -> list[dict[str, Any]]:
     return found
 
 
-def passes(mutant: dict[str, Any]) -> bool:
-    """Says whether the tests of a mutant pass in the copy as it is."""
+def passes(mutant: dict[str, Any]) -> bool | None:
+    """Says whether the tests of a mutant pass in the copy as it is; None where it does not build."""
 
     def good(*command: str) -> bool:
         log = COPY / "build" / "mutants.log"
@@ -35,10 +36,10 @@ def passes(mutant: dict[str, Any]) -> bool:
     if "cpp" in mutant:
         target, pattern = mutant["cpp"]
         if not good("tools/build-preset.sh", "gcc", target):
-            return False
+            return None
         return good("ctest", "--preset", "gcc", "-R", pattern, "-E", "_NOT_BUILT", "--no-tests=error")
     if mutant.get("engine") and not good("tools/setup-python.sh"):
-        return False
+        return None
     return good(".venv/bin/python", "-m", "pytest", "-q", "-x", "--tier", "test", *mutant["python"])
 
 
@@ -55,7 +56,11 @@ def copied() -> None:
 
 
 def main() -> None:
-    chosen = [m for m in mutants() if len(sys.argv) == 1 or m["name"] in sys.argv[1:]]
+    listed = {mutant["name"]: mutant for mutant in mutants()}
+    if unknown := set(sys.argv[1:]) - listed.keys():
+        print(f"not in {LIST.name}: {', '.join(sorted(unknown))}", file=sys.stderr)
+        sys.exit(2)
+    chosen = [listed[name] for name in sys.argv[1:] or listed]
     copied()
     missed = []
     for mutant in chosen:
@@ -63,14 +68,17 @@ def main() -> None:
         text = file.read_text(encoding="utf-8")
         before = passes(mutant)
         file.write_text(text.replace(mutant["right"], mutant["wrong"]), encoding="utf-8")
-        found = before and not passes(mutant)
+        after = passes(mutant) if before else None
         file.write_text(text, encoding="utf-8")
-        why = "found" if found else "NOT FOUND" if before else "its tests fail without it"
+        found = after is False
+        why = "found" if found else "NOT FOUND" if after else "does not build, or its tests fail without it"
         print(f"{mutant['name']}: {why}", flush=True)
         if not found:
             missed.append(mutant["name"])
         # What was built with the defect is older than the file now.
         os.utime(file)
+        if mutant.get("engine"):
+            subprocess.run(["tools/setup-python.sh"], cwd=COPY, check=True, stdout=subprocess.DEVNULL)
     print(f"{len(chosen) - len(missed)} of {len(chosen)} defects found")
     sys.exit(1 if missed else 0)
 

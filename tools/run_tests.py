@@ -140,20 +140,23 @@ def quiet(line: str) -> bool:
 
 def cases(results: Sequence[Path]) -> tuple[int, int, int, list[str]]:
     """Passed, failed and skipped of JUnit files, and the names of those that failed."""
-    passed = failed = skipped = 0
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
     names = []
     for path in results:
         if not path.exists():
             continue
+        # A test that was run again stands there for each time; the last one counts.
+        found: dict[str, str] = {}
         for case in ElementTree.parse(path).getroot().iter("testcase"):
-            if case.find("failure") is not None or case.find("error") is not None:
-                failed += 1
-                names.append(f"{case.get('classname')}::{case.get('name')}")
-            elif case.find("skipped") is not None or case.get("status") == "notrun":
-                skipped += 1
-            else:
-                passed += 1
-    return passed, failed, skipped, names
+            failed = case.find("failure") is not None or case.find("error") is not None
+            skipped = case.find("skipped") is not None or case.get("status") == "notrun"
+            result = "failed" if failed else "skipped" if skipped else "passed"
+            found[f"{case.get('classname')}::{case.get('name')}"] = result
+        for name, result in found.items():
+            counts[result] += 1
+            if result == "failed":
+                names.append(name)
+    return counts["passed"], counts["failed"], counts["skipped"], names
 
 
 def cpp(preset: str, quick: bool = False) -> Stage:
@@ -212,7 +215,9 @@ def stages_of(tier: str) -> list[Stage]:
 
 
 def setup_of(tier: str) -> list[tuple[str, list[str]]]:
-    packages = [(f"packages ({name})", ["tools/install-packages.sh", name]) for name in ("test", "lint")]
+    packages = [
+        (f"packages ({name})", ["tools/install-packages.sh", name]) for name in ("runtime", "test", "lint")
+    ]
     made = [*packages, ("the Python environment", ["tools/setup-python.sh"])]
     if tier != "check":
         made += [("the hardware's tools", ["tools/setup-rtl.sh"])]
@@ -226,6 +231,8 @@ def main() -> None:
     tier = parser.parse_args().tier
     os.chdir(ROOT)
     LOGS.mkdir(parents=True, exist_ok=True)
+    found = LOGS / "unsteady.txt"
+    found.unlink(missing_ok=True)
     begun = time.monotonic()
     set_up(setup_of(tier))
     last = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
@@ -260,7 +267,6 @@ def main() -> None:
     for name, result, took in table:
         print(f"{name:<12} {result:<8} {took:8.0f} {last.get(name, float('nan')):8.0f}")
     print(f"{'all':<12} {'':<8} {time.monotonic() - begun:8.0f}")
-    found = LOGS / "unsteady.txt"
     if found.exists() and (lines := found.read_text(encoding="utf-8").splitlines()):
         known = UNSTEADY.read_text(encoding="utf-8").splitlines()
         print(f"\n{len(lines)} tests of real time passed only when they were run again:")

@@ -277,7 +277,7 @@ def test_a_block_that_is_freed_twice(server: RemoteServer, program: Path) -> Non
 
 @pytest.mark.parametrize("comes", ["linked", "preloaded"])
 def test_a_program_with_an_allocator_of_its_own(server: RemoteServer, tmp_path: Path, comes: str) -> None:
-    """Its small blocks are the C library's all the same: no other is asked for their sizes, nor frees them."""
+    """Its small blocks are the C library's all the same: no other one sizes or frees them."""
     other = (
         "#include <stdlib.h>\nsize_t malloc_usable_size(void *block) { (void)block; abort(); }\n"
         "void *valloc(size_t bytes) { (void)bytes; abort(); }\n"
