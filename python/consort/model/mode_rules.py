@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from consort.errors import BadInput
+from consort.model.channel_rules import ends_of
 from consort.model.document import Document, Location, spell
 from consort.model.modes import overridden
 from consort.model.problems import nearest
@@ -48,12 +49,29 @@ def check_modes(view: View, rules: Sequence[Rule], known: Sequence[BadInput]) ->
         return problems
     seen = frozenset((problem.field, problem.message) for problem in known)
     for mode in view.mapping("modes"):
+        problems += _released_by_who_rests(view, mode)
         in_mode = _in_mode(view, mode, seen)
         for rule in rules:
             for _ in rule(in_mode):
                 pass
         problems += in_mode.found
     return problems
+
+
+def _released_by_who_rests(view: View, mode: str) -> Problems:
+    """A task that blocks of another one release has none to wait for where that one rests."""
+    active = view.sequence("modes", mode, "tasks")
+    writers, _ = ends_of(view)
+    for index, task in enumerate(active):
+        changes = view.mapping("modes", mode, "overrides", task)
+        channel = overridden(view.mapping("tasks", task), changes).get("arrival")
+        for writer in writers.get(channel, ()) if isinstance(channel, str) else ():
+            if writer in view.tasks() and writer not in active:
+                yield view.problem(
+                    ("modes", mode, "tasks", index),
+                    f"{task!r} is released by blocks of {channel!r}, and {writer!r}, which writes them, rests"
+                    f" in this mode; let {task!r} rest, too, or give it a period under 'overrides'",
+                )
 
 
 def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> ModeView:

@@ -302,8 +302,8 @@ def _three_phase(view: View) -> Problems:
                     yield view.problem(
                         (*here, "on"),
                         f"{core.name!r} has 'partitions: {core.scratchpad.partitions}', and bounds and"
-                        f" kernels are of {SPM_PARTITIONS}, one for a job that executes and one for the next; write"
-                        f" 'partitions: {SPM_PARTITIONS}' in the platform, or name another core",
+                        f" kernels are of {SPM_PARTITIONS}, one for a job that executes and one for the next;"
+                        f" write 'partitions: {SPM_PARTITIONS}' in the platform, or name another core",
                     )
                 yield from _footprint(view, task, core.scratchpad)
         elif policy == "three-phase" and where not in view.wrong:

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 from consort.errors import BadInput
-from consort.model import System
-from consort.model.kinds import STAND_IN
+from consort.model import Duration, System
+from consort.model.document import Location
+from consort.model.kinds import SEMANTICS, STAND_IN
+from consort.model.sources import FileInput
 from consort.plan.fail_over import Refuse, fail_over_problems
-from consort.plan.targets import Target
-from consort.plan.types import Plan, PlannedChannel, PlannedTask
+from consort.plan.targets import Target, not_whole
+from consort.plan.types import Plan, PlannedChannel, PlannedCore, PlannedTask
 
 
 def in_all_modes(whole: System, base: Plan, modes: Mapping[str, Plan]) -> Plan:
@@ -31,7 +34,7 @@ def in_all_modes(whole: System, base: Plan, modes: Mapping[str, Plan]) -> Plan:
         system=whole,
         mode=None,
         tasks=tasks,
-        cores={name: core for made in reversed(list(modes.values())) for name, core in made.cores.items()},
+        cores={name: _core(name, modes) for made in modes.values() for name in made.cores},
         channels=channels,
         devices={name: device for made in modes.values() for name, device in made.devices.items()},
         chains={name: chain for made in modes.values() for name, chain in made.chains.items()},
@@ -39,6 +42,14 @@ def in_all_modes(whole: System, base: Plan, modes: Mapping[str, Plan]) -> Plan:
         changes=base.changes,
         notes=tuple(dict.fromkeys(note for made in modes.values() for note in made.notes)),
     )
+
+
+def _core(name: str, modes: Mapping[str, Plan]) -> PlannedCore:
+    """A core as the first mode has it. It has one time base: it sleeps where several tasks share it in any
+    mode, because one that spins leaves the others no time."""
+    here = [made.cores[name] for made in modes.values() if name in made.cores]
+    sleeps = any(core.time_base == "sleep" for core in here)
+    return replace(here[0], time_base="sleep") if sleeps else here[0]
 
 
 def _task(name: str, modes: Mapping[str, Plan]) -> PlannedTask:
@@ -97,9 +108,70 @@ def mode_problems(
                     f" {channel.communication} in {mode!r}, by the chains of each; a channel is written in"
                     " one way: say which with 'communication'",
                 )
+    yield from _times(whole, target, refuse)
+    if target.executes:
+        yield from _without_readers(modes, refuse)
+        yield from _inputs(modes, refuse)
     if target.name == "linux":
         yield from _processes(modes, refuse)
+        yield from _ranks(modes, refuse)
         yield from fail_over_problems(whole, modes, refuse)
+
+
+def _times(whole: System, target: Target, refuse: Refuse) -> Iterator[BadInput]:
+    assert whole.mode_changes is not None
+    places: list[tuple[Location, Duration]] = [(("mode_changes", "agreement"), whole.mode_changes.agreement)]
+    for number, request in enumerate(whole.mode_changes.timed):
+        places.append((("mode_changes", "requests", number, "at"), request.at))
+    for place, time in places:
+        if time.picoseconds % target.tick_ps:
+            yield refuse(place, not_whole(time.picoseconds, target.name))
+
+
+def _without_readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
+    """A run's channels are there in all of its modes, and nothing empties them at a change."""
+    known = {name: channel for made in modes.values() for name, channel in made.channels.items()}
+    for mode, made in modes.items():
+        for name, channel in known.items():
+            writer, taken = channel.writer, SEMANTICS[channel.implementation].read == "oldest"
+            if name in made.channels or channel.exchange_of or writer not in made.tasks or not taken:
+                continue
+            readers = " and ".join(map(repr, channel.readers))
+            yield refuse(
+                ("modes", mode),
+                f"{writer!r} goes on writing {name!r} in this mode, where {readers} rests: its blocks would"
+                f" be dropped, and old ones read after the next change; let {writer!r} rest, too, or write"
+                " 'kind: sporadic' for the channel",
+            )
+
+
+def _inputs(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
+    """Rows of an input are made once, at the rate of the first mode's jobs."""
+    for mode, made in modes.items():
+        for name, task in made.tasks.items():
+            first = next(one.tasks[name] for one in modes.values() if name in one.tasks)
+            if isinstance(task.input, FileInput) and task.period_ps != first.period_ps:
+                yield refuse(
+                    ("modes", mode),
+                    f"the rows of 'input' of {name!r} are those of jobs {Duration.spelled(first.period_ps)}"
+                    f" apart, and here they are {Duration.spelled(task.period_ps)} apart; keep the period,"
+                    " or read a device's recording, which has its own time",
+                )
+
+
+def _ranks(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
+    """A worker is a process that serves by one order in all modes: that of `in_all_modes`."""
+    for mode, made in modes.items():
+        for core in made.cores.values():
+            by_rank = sorted(core.serves, key=lambda name: made.tasks[name].worker_rank or 0)
+            for less, more in pairwise(by_rank):
+                if (_task(less, modes).worker_rank or 0) >= (_task(more, modes).worker_rank or 0):
+                    yield refuse(
+                        ("modes", mode),
+                        f"the worker {core.name!r} serves {more!r} before {less!r} in this mode, and by what"
+                        " they are in the modes before it does not; on this machine a worker has one order in"
+                        " all modes: give them priorities in the same order in each",
+                    )
 
 
 def _processes(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:

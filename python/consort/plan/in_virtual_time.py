@@ -26,6 +26,13 @@ def virtual_problems(plan: Plan, refuse: Refuse) -> Iterator[BadInput]:
                 "in virtual time a run is stopped by a missing answer, and a late job of this task waits for"
                 " none; remove 'on_miss', or offload the task",
             )
+        if task.self_suspension_ps and (task.worker is not None or task.suspensions != 1):
+            key = "self_suspension" if task.worker is not None else "suspensions"
+            yield refuse(
+                ("tasks", task.name, key),
+                "in virtual time a local job waits once, for what is not modelled; remove"
+                f" {key!r}, or let `consort simulate` show it",
+            )
     for name, why in not_followed(plan):
         yield refuse(("tasks", name, "arrival"), why)
     for name, task in plan.tasks.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from consort.errors import BadInput
 from consort.model import Duration, System
@@ -13,7 +14,7 @@ from consort.model.kinds import STAND_IN
 from consort.plan.channels import chains_through
 from consort.plan.in_virtual_time import virtual_problems
 from consort.plan.over_links import link_problems
-from consort.plan.targets import BOARD, Target
+from consort.plan.targets import BOARD, Target, not_whole
 from consort.plan.types import Plan, PlannedDevice, PlannedTask
 
 _NOUNS = {"record": "sink"}
@@ -40,6 +41,8 @@ class _Refusals:
                 self._steps,
                 self._durations,
                 self._policies,
+                self._waits,
+                self._chains,
                 self._service,
                 self._supply,
                 self._resources,
@@ -215,11 +218,7 @@ class _Refusals:
                 places.append((("scheduling", entry, "slot"), core.slot.length_ps))
         for place, value in places:
             if value is not None and value % tick:
-                yield self._at(
-                    place,
-                    f"{Duration.spelled(value)} is not a whole number of nanoseconds, which is what the"
-                    f" clock of {self.target.name} counts; round it",
-                )
+                yield self._at(place, not_whole(value, self.target.name))
 
     def _policies(self) -> Iterator[BadInput]:
         for name, core in self.plan.cores.items():
@@ -255,6 +254,11 @@ class _Refusals:
                             f" whole periods; remove {key!r}"
                             + (" and write 'period'" if key == "min_interarrival" else ""),
                         )
+            if task.execution == "three-phase" and task.on_miss == "stop":
+                yield self._at(
+                    ("tasks", name, "on_miss"),
+                    f"the scratchpad kernel on {self.target.name} goes on after a late job; remove 'on_miss'",
+                )
             if task.release not in self.target.releases:
                 key = "arrival" if task.release == "arrival" else "min_interarrival"
                 remedy = "remove 'arrival'" if task.release == "arrival" else "write 'period'"
@@ -483,6 +487,40 @@ class _Refusals:
                         f"all of the step's inputs is read from {whole[0]!r} already; remove 'input', or bind"
                         f" members: 'reads: {{member: {whole[0]}}}'",
                         at_key=True,
+                    )
+
+    def _waits(self) -> Iterator[BadInput]:
+        """A thread of a core that sleeps for an answer keeps what the core does next from the others."""
+        for name, core in self.plan.cores.items():
+            away = [task for task in core.tasks if self.plan.tasks[task].worker is not None]
+            if self.target.name != "linux" or core.wait != "sleep" or not away:
+                continue
+            place = (*self._policy_at(name)[:2], "wait")
+            if core.policy == "fixed-priority-non-preemptive" and len(core.tasks) > 1:
+                yield self._at(
+                    place,
+                    f"on this machine the tasks of {name!r} are one thread, which serves no other job while"
+                    f" it sleeps for an answer to {away[0]!r}; write 'wait: spin', or"
+                    " 'policy: fixed-priority'",
+                )
+            if core.policy == "edf" and len(core.tasks) > 2:
+                yield self._at(
+                    place,
+                    f"on this machine the other jobs of {name!r} are in no order of deadlines while"
+                    f" {away[0]!r} sleeps for an answer; write 'wait: spin', or 'policy: fixed-priority'",
+                )
+
+    def _chains(self) -> Iterator[BadInput]:
+        """What passes along a chain is seen in a run by its channels alone."""
+        ways = {(c.writer, reader) for c in self.plan.channels.values() for reader in c.readers}
+        for name, chain in self.plan.chains.items():
+            for index, way in enumerate(pairwise(chain.path), 1):
+                if way not in ways:
+                    yield self._at(
+                        ("chains", name, "path", index),
+                        f"no channel leads from {way[0]!r} to {way[1]!r}, so that no run of"
+                        f" {self.target.name} shows what passes; add one, or let `consort analyze` bound the"
+                        " chain",
                     )
 
     def _service(self) -> Iterator[BadInput]:

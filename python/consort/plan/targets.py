@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from consort.errors import BadInput
+from consort.model import Duration
 from consort.model.problems import nearest
 from consort.plan.types import ChannelImplementation, CorePolicy, DeviceKind, Release
 
@@ -92,6 +93,14 @@ TARGETS: dict[str, Target] = {
         ),
     )
 }
+
+
+def not_whole(picoseconds: int, target: str) -> str:
+    """Said of a time that is no whole number of the ticks of a target's clock."""
+    return (
+        f"{Duration.spelled(picoseconds)} is not a whole number of nanoseconds, which is what the clock of"
+        f" {target} counts; round it"
+    )
 
 
 def target_named(name: str) -> Target:

@@ -13,7 +13,7 @@ import pytest
 from consort.cli import main
 from consort.errors import BadInput
 from consort.model import BadDescription, System, load_system, platform_from_data, system_from_data
-from consort.plan import TARGETS, plan, problems_of
+from consort.plan import TARGETS, plan, plan_in_modes, problems_of
 from consort.plan.show import text_of
 
 ROOT = Path(__file__).parents[3]
@@ -36,6 +36,7 @@ BOARD: dict[str, Any] = {
     "dmas": {"edma": {"setup": "1us", "rate": "1GB/s"}},
 }
 PLATFORM = platform_from_data(BOARD)
+AWAY: dict[str, Any] = {"on": "w-0", "master": "m-0", "execution": "offloaded"}
 
 
 def system(tasks: dict[str, dict[str, Any]], **more: Any) -> System:
@@ -266,6 +267,146 @@ class TestRefusals:
         assert refused(described) == []
         places = [line.partition(":")[0] for line in refused(described, mode="slow")]
         assert places[0] == "modes.slow.overrides.a.period"
+
+    @pytest.mark.parametrize(
+        ("policy", "others", "said"),
+        [
+            ("fixed-priority-non-preemptive", 0, ""),
+            ("fixed-priority-non-preemptive", 1, "are one thread, which serves no other job"),
+            ("edf", 1, ""),
+            ("edf", 2, "are in no order of deadlines"),
+            ("fixed-priority", 2, ""),
+        ],
+    )
+    def test_a_core_that_sleeps_for_an_answer_serves_the_others(
+        self, policy: str, others: int, said: str
+    ) -> None:
+        tasks: dict[str, dict[str, Any]] = {"o": AWAY, **{f"a{n}": {} for n in range(others)}}
+        for wait in ("sleep", "spin"):
+            described = system(tasks, scheduling={"m-0": {"policy": policy, "wait": wait}})
+            found = refused(described, stand_ins=True)
+            assert len(found) == (wait == "sleep" and said != ""), (wait, found)
+            assert all(line.startswith("scheduling.m-0.wait: ") and said in line for line in found)
+            assert refused(described, "virtual", stand_ins=True) == []
+
+    def test_a_chain_of_a_run_has_channels(self) -> None:
+        chains = {"c": {"path": ["a", "b"], "reaction": "9ms"}}
+        described = system({"a": {}, "b": {}}, chains=chains)
+        for target in ("linux", "virtual"):
+            (line,) = refused(described, target, stand_ins=True)
+            assert line.startswith("chains.c.path[1]: no channel leads from 'a' to 'b'")
+        assert refused(described, "analysis") == []
+
+    def test_virtual_time_says_early_which_suspensions_it_has_not(self) -> None:
+        waits = {"self_suspension": "1us"}
+        for task, key in (
+            ({**waits, "suspensions": 2}, "suspensions"),
+            ({**waits, **AWAY}, "self_suspension"),
+            (waits, ""),
+        ):
+            found = refused(system({"a": task}), "virtual", stand_ins=True)
+            assert [line.partition(":")[0] for line in found] == ([f"tasks.a.{key}"] if key else []), task
+
+    def test_a_three_phase_task_is_stopped_by_nothing(self) -> None:
+        spm = {"on": "spm-0", "execution": "three-phase", "footprint": {"code": "1KiB"}, "on_miss": "stop"}
+        described = system({"a": spm}, scheduling={"spm": {"policy": "three-phase", "slot": "auto"}})
+        for target in ("linux", "virtual"):
+            found = refused(described, target, stand_ins=True)
+            assert found and all(line.startswith("tasks.a.on_miss: ") for line in found)
+
+
+class TestModes:
+    """What one program, or one process, cannot be in several modes."""
+
+    @staticmethod
+    def changing(tasks: dict[str, dict[str, Any]], two: dict[str, Any], **more: Any) -> System:
+        changes = {"start": "one", "agreement": "1ms", "requests": [{"at": "9ms", "to": "two"}]}
+        changes |= more.pop("mode_changes", {})
+        modes = {"one": {"tasks": more.pop("one", list(tasks))}, "two": two}
+        return system(tasks, modes=modes, mode_changes=changes, **more)
+
+    def test_a_worker_has_one_order(self) -> None:
+        tasks = {name: {**AWAY, "priority": n} for n, name in enumerate("zyx", 1)}
+        for overrides, wrong in (
+            ({"x": {"priority": 2}, "y": {"priority": 3}}, True),
+            ({"x": {"priority": 30}, "y": {"priority": 20}}, False),
+        ):
+            described = self.changing(tasks, {"tasks": list(tasks), "overrides": overrides})
+            found = refused(described, stand_ins=True)
+            assert [line.partition(",")[0] for line in found] == (
+                ["modes.two: the worker 'w-0' serves 'y' before 'x' in this mode"] if wrong else []
+            )
+            assert refused(described, "virtual", stand_ins=True) == []
+
+    def test_a_core_that_several_tasks_share_in_a_mode_sleeps_in_all(self) -> None:
+        for time_base in ("spin", "hybrid"):
+            described = self.changing(
+                {"a": {}, "b": {}}, {"tasks": ["a", "b"]}, one=["a"], run={"time_base": time_base}
+            )
+            made = plan_in_modes(described, "linux", stand_ins=True)
+            assert made.modes["one"].cores["m-0"].time_base == time_base
+            assert made.whole.cores["m-0"].time_base == "sleep"
+
+    def test_blocks_have_a_reader_in_each_mode(self) -> None:
+        tasks = {"a": {"writes": ["x"]}, "b": {"reads": ["x"]}}
+        for kind, rests, wrong in (
+            ("periodic", "b", True),
+            ("sporadic", "b", False),
+            ("periodic", "a", False),
+        ):
+            two = {"tasks": [name for name in tasks if name != rests]}
+            described = self.changing(
+                tasks, two, channels={"x": {"kind": kind, "size": "8B", "memory": "shm"}}
+            )
+            for target in ("linux", "virtual"):
+                found = refused(described, target, stand_ins=True)
+                assert [line[:36] for line in found] == (
+                    ["modes.two: 'a' goes on writing 'x' i"] if wrong else []
+                ), (kind, rests, found)
+            assert refused(described, "analysis") == []
+
+    def test_times_of_changes_are_whole_nanoseconds(self) -> None:
+        given = {"agreement": "500ps", "requests": [{"at": "9000000.5ns", "to": "two"}]}
+        described = self.changing({"a": {}, "b": {}}, {"tasks": ["a"]}, mode_changes=given)
+        found = [line.partition(":")[0] for line in refused(described, stand_ins=True)]
+        assert found == ["mode_changes.agreement", "mode_changes.requests[0].at"]
+
+    def test_rows_of_an_input_keep_their_pace(self, tmp_path: Path) -> None:
+        (tmp_path / "in.csv").write_text("time,t\n0,0\n1,1\n")
+        (tmp_path / "step.hpp").write_text("#pragma once\n")
+        (tmp_path / "board.yaml").write_text(json.dumps(BOARD))
+        given = {"file": "in.csv", "time": "time", "time_unit": "ms", "columns": {"t": "t"}}
+        data = {
+            "consort": 1,
+            "platform": "board.yaml",
+            "tasks": {
+                "a": {
+                    "period": "1ms",
+                    "on": "m-0",
+                    "wcet": "10us",
+                    "step": "step.hpp::s::step",
+                    "input": given,
+                }
+            },
+            "modes": {"one": {"tasks": ["a"]}, "two": {"overrides": {"a": {"period": "4ms"}}}},
+            "mode_changes": {"start": "one", "agreement": "1ms", "requests": [{"at": "9ms", "to": "two"}]},
+        }
+        (tmp_path / "system.yaml").write_text(json.dumps(data))
+        for target in ("linux", "virtual"):
+            (line,) = refused(load_system(tmp_path / "system.yaml"), target)
+            assert line.startswith("modes.two: the rows of 'input' of 'a' are those of jobs 1ms apart")
+
+    def test_who_is_released_by_blocks_does_not_outlive_their_writer(self) -> None:
+        tasks = {
+            "a": {"writes": ["x"]},
+            "b": {"reads": ["x"], "min_interarrival": "1ms", "arrival": "x"},
+            "d": {"reads": ["x"]},
+        }
+        channels = {"x": {"kind": "sporadic", "size": "8B", "memory": "shm"}}
+        with pytest.raises(BadDescription, match=r"modes\.m\.tasks\[1\]: 'b' is released by blocks of 'x'"):
+            system(tasks, channels=channels, modes={"m": {"tasks": ["d", "b"]}})
+        clock = {"tasks": ["d", "b"], "overrides": {"b": {"period": "2ms"}}}
+        system(tasks, channels=channels, modes={"m": clock, "n": {"tasks": ["d"]}})
 
 
 def test_check_and_plan_refuse_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
