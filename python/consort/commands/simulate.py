@@ -118,7 +118,7 @@ def command(
     The same description, duration and seed give the same run everywhere. Responses, reaction times and data
     ages are held against the bounds of `consort analyze`. Exit status 1: a deadline was missed, a chain took
     longer than it is allowed to, a block came before the task that it releases allows, or something took
-    longer than its bound, which is a defect of Consort.
+    longer than its bound, which is a defect of Consort. 4: of something nothing was seen.
     """
     from consort.analysis.system import analyze_system
     from consort.plan import plan
@@ -185,7 +185,7 @@ def command(
     excesses = above_bounds(prepared, bounds, found, execution)
     late_chains = chains_above(chains, bounds)
     kept = all(chain.kept for chain in chains.values()) and not late_chains
-    ok = found.misses == 0 and kept and not (excesses or found.early)
+    ok = _answer(found.misses == 0 and kept and not (excesses or found.early), found, run)
     if as_json:
         exceeded = [str(excess) for excess in excesses] + late_chains
         click.echo(json.dumps(_json(found, chains, bounds, exceeded, run, ok), indent=1))
@@ -196,7 +196,16 @@ def command(
     if excesses:
         raise BoundExceeded(excesses)
     if not ok:
-        sys.exit(1)
+        sys.exit(ok.exit_status)
+
+
+def _answer(kept: bool, found: Simulation, run: Run | None) -> Held:
+    """The one answer of the figures and of the record: what was never seen did not hold."""
+    if not kept:
+        return Held.NOT_HELD
+    if run is not None:
+        return Held(run.data["verdict"]["ok"])
+    return Held.of((), [task for task in found.figures.values() if not task.jobs])
 
 
 def chains_above(chains: Chains, bounds: list[Bound]) -> list[str]:
@@ -255,10 +264,10 @@ def _record(
     return run
 
 
-def json_head(found: Simulation | ModesSimulation, run: Run | None, ok: bool) -> dict[str, Any]:
+def json_head(found: Simulation | ModesSimulation, run: Run | None, ok: Held) -> dict[str, Any]:
     """What the output says of the runs, whether or not they change modes."""
     return {
-        "ok": Held.HELD if ok else Held.NOT_HELD,
+        "ok": ok,
         "run": None if run is None else run.data["id"],
         "path": None if run is None else str(run.path),
         "verdict": None if run is None else run.data["verdict"],
@@ -274,7 +283,7 @@ def _json(
     bounds: list[Bound],
     exceeded: list[str],
     run: Run | None,
-    ok: bool,
+    ok: Held,
 ) -> dict[str, Any]:
     return {
         **json_head(found, run, ok),
@@ -288,7 +297,7 @@ def _json(
     }
 
 
-def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | None, ok: bool) -> None:
+def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | None, ok: Held) -> None:
     from consort.simulate.show import simulated_lines
 
     for line in simulated_lines(found, chains, bounds):
@@ -297,8 +306,13 @@ def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | No
         click.echo(f"{found.misses} deadline misses")
     elif not all(chain.kept for chain in chains.values()):
         click.echo("a chain took too long")
-    else:
+    elif ok is Held.UNDECIDED:
+        unseen = [name for name, task in found.figures.items() if not task.jobs]
+        click.echo(f"undecided: nothing was seen of {', '.join(unseen) or 'all of it'}")
+    elif ok:
         click.echo("every deadline was met")
+    else:
+        click.echo("the record says what did not hold")
     if run is not None:
         click.echo(f"report: {run.path / 'report.html'}")
         click.echo(f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)")

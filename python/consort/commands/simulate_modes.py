@@ -12,6 +12,7 @@ import click
 from consort.analysis.mode_changes import ModeBounds
 from consort.analysis.result import in_words
 from consort.commands.simulate import chains_above, json_head
+from consort.record.judgement import Held
 from consort.record.store import Run
 from consort.simulate.call import Changed
 from consort.simulate.chains import Chains
@@ -53,7 +54,7 @@ def _json(
     ok: bool,
 ) -> dict[str, Any]:
     return {
-        **json_head(found, run, ok),
+        **json_head(found, run, Held.HELD if ok else Held.NOT_HELD),
         "modes": [
             {
                 "mode": mode,

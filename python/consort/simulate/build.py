@@ -153,6 +153,11 @@ def _task(
     made.core, made.master = cores.index(task.computed_on), cores.index(task.core)
     made.period = task.period_ps
     made.extra_gap = made.period if task.sporadic and not dense else 0
+    if task.on_miss == "stop" and task.worker is None:
+        text = (
+            "a simulation is stopped by a missing answer, and goes on after a late job of this task; remove"
+        )
+        problems.append(_problem(plan, f"tasks.{task.name}.on_miss", f"{text} it to simulate, or offload it"))
     channel = releasing(plan, task.name)
     if channel is not None:
         made.extra_gap = 0
