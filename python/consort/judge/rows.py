@@ -285,13 +285,16 @@ def _of_chain(
         ("reaction", times.stimuli, times.reactions, times.open_since, chain.reaction_ns, times.open),
         ("age", times.read_at, times.ages, times.standing_since, chain.age_ns, times.open_ages),
     )
+    # An age ends with a block of the last task, which the longest reaction may have to precede.
+    limits = [make.longest(chain.name, quantity, required) for quantity, *_, required, _ in parts]
+    longest = None if None in limits else max(limit for limit in limits if limit is not None)
     for quantity, begin, lasted, since, required, opened in parts:
         # What has not ended when the recording does has lasted at least until then.
         note = f"{opened} not seen whole" if opened else ""
         if since is not None and end > since and lasted.size and end - since > int(lasted.max()):
             begin, lasted = np.append(begin, since), np.append(lasted, end - since)
             note += f", lasting {(end - since) / samples.ticks_per_ns / 1e3:.3f} µs at the end"
-        if not lasted.size and not _long_enough(samples, make.longest(chain.name, quantity, required)):
+        if not lasted.size and not _long_enough(samples, longest):
             # What goes on in the next mode is no time of the chain.
             unseen = make.row(
                 chain.name, "chain", quantity, samples.ns(lasted), lasted > 0, required=required
@@ -315,12 +318,16 @@ def _of_chain(
 
 
 def _long_enough(samples: Samples, longest: float | None) -> bool:
-    """Whether a time of this many ns had to be seen: a stay in a mode may be shorter than a chain."""
-    if not samples.system.stays:
-        return True
-    stayed = max(end - begin for begin, end in samples.system.stays) / samples.ticks_per_ns
-    # One begins just after the stay did, and another one is waited for.
-    return longest is not None and stayed >= 2 * longest
+    """Says whether a time of this many ns had to be seen: the run, or a stay, may be shorter."""
+    # One begins just after the run or the stay did, and another one is waited for.
+    if samples.system.stays:
+        stayed = max(end - begin for begin, end in samples.system.stays) / samples.ticks_per_ns
+        return longest is not None and stayed >= 2 * longest
+    if longest is None or not samples.jobs.size:
+        return longest is None
+    jobs = samples.jobs
+    lasted = max(int(jobs["finish"].max()), int(jobs["release"].max())) - int(jobs["release"].min())
+    return lasted / samples.ticks_per_ns >= 2 * longest
 
 
 def _disturbed_windows(samples: Samples, tasks: list[str], found: Disturbances) -> tuple[Times, Times]:

@@ -79,7 +79,8 @@ def undecided(rows: Sequence[Row], counts: Sequence[TaskCount], above: float) ->
         if not c.released and c.planned == 0
     ]
     found += [
-        f"chain {row.subject}: no stay in the mode was long enough to see its {row.quantity}"
+        f"chain {row.subject}: neither the run nor a stay in its mode was long enough to see its"
+        f" {row.quantity}"
         for row in rows
         if row.outcome == "not due"
     ]

@@ -382,6 +382,20 @@ def test_a_machine_that_takes_more_than_a_stated_share_leaves_nothing_to_decide(
     assert writer.run is not None and writer.run.held == "not held"
 
 
+def test_a_run_that_is_shorter_than_a_chain_leaves_it_undecided(tmp_path: Path) -> None:
+    recording = Recording(
+        {"servo": {}, "late": {"offset_ns": 2_000 * US}},
+        duration_ns=10 * 100 * US,
+        chains=[{"name": "c", "path": ["servo", "late"], "reaction_ns": 5_000 * US, "age_ns": 100 * US}],
+    )
+    for seq in range(10):
+        recording.job("servo", seq, 1 * US, 21 * US)
+    verdict = judge(None, recording.write(tmp_path / "chain"), BOUND)
+    assert verdict.ok == "undecided"
+    words = "chain c: neither the run nor a stay in its mode was long enough to see its"
+    assert {f"{words} reaction", f"{words} age"} <= set(verdict.reasons)
+
+
 def test_what_was_never_seen_is_not_held(tmp_path: Path) -> None:
     recording = Recording(
         {"servo": {}, "late": {"offset_ns": 2_000 * US}},
@@ -652,8 +666,8 @@ def test_a_chain_of_which_no_stay_in_the_mode_was_long_enough_is_not_held(tmp_pa
     verdict = judge(None, recording.write(tmp_path / "raw"))
     assert {row.outcome for row in verdict.rows if row.kind == "chain"} == {"not due"}
     assert verdict.ok == "undecided" and verdict.reasons == (
-        "chain c: no stay in the mode was long enough to see its reaction",
-        "chain c: no stay in the mode was long enough to see its age",
+        "chain c: neither the run nor a stay in its mode was long enough to see its reaction",
+        "chain c: neither the run nor a stay in its mode was long enough to see its age",
     )
 
 
