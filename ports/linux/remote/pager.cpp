@@ -163,8 +163,10 @@ bool Pager::serve(std::uintptr_t address, bool write) noexcept {
                 break;
             case PageState::away: {
                 Outcome why = why_lost_.load(relaxed);
-                if ((word & Page::homed) != 0) {
+                // Where its home is about to go, another thread brings the page.
+                if ((word & Page::homed) != 0 && using_home_.enter()) {
                     transport_->expect(page * parts_);
+                    using_home_.leave();
                 }
                 if (!take_frame()) {
                     complain(address, why);
