@@ -112,7 +112,11 @@ class Master {
     // Ends the job that was begun; answered() was true.
     template <class Alive>
     [[nodiscard]] const JobReport& finish_answered(typename T::Out& out, Alive&& alive) noexcept {
-        return waiting_ ? accept(out) : finish(out, 0, alive);
+        if (waiting_) {
+            accept(out);
+            return report_;
+        }
+        return finish(out, 0, alive);
     }
 
     // Ends the job that was begun: waits for its answer until `deadline` [ticks], then applies the policy.
@@ -120,7 +124,8 @@ class Master {
     template <class Alive>
     [[nodiscard]] const JobReport& finish(typename T::Out& out, Ticks deadline, Alive&& alive) noexcept {
         if (waiting_ && await(deadline)) {
-            return accept(out);
+            accept(out);
+            return report_;
         }
         report_.received = P::now();
         judge(alive);
@@ -218,13 +223,12 @@ class Master {
         reset_ = reset_ == Reset::asked ? Reset::answered : Reset::saved;
     }
 
-    [[nodiscard]] const JobReport& accept(typename T::Out& out) noexcept {
+    void accept(typename T::Out& out) noexcept {
         last_ = response_.out;
         out = last_;
         report_.compute_ticks = response_.compute_ticks;
         local_valid_ = false;
         silent_ = 0;
-        return report_;
     }
 
     [[nodiscard]] bool await(Ticks deadline) noexcept {

@@ -79,9 +79,8 @@ def test_written_and_read_again(system: System, described: Path) -> None:
 
 
 def test_a_mode_without_a_device_s_task_is_without_the_device(described: Path) -> None:
-    described.write_text(TEXT + "modes: {quiet: {tasks: [tune, log]}}\n", encoding="utf-8")
+    described.write_text(TEXT + "modes: {quiet: {tasks: [tune]}}\n", encoding="utf-8")
     quiet = load_system(described).in_mode("quiet")
     assert "arm" not in quiet.devices
     assert quiet.channels == {}
-    assert quiet.tasks["log"].arrival is None
     assert quiet.tasks["tune"].bound_to("reads") == [("", "remote")]

@@ -65,8 +65,12 @@ def systems(draw: st.DrawFn) -> System:
     for core in range(3):
         policy = draw(st.sampled_from(POLICIES[: 2 if by_priority else 3]))
         scheduling[f"m-{core}"] = {"policy": policy}
-        if any(task.get("master") == f"m-{core}" for task in tasks.values()):
-            scheduling[f"m-{core}"]["wait"] = draw(st.sampled_from(["spin", "sleep"]))
+        own = [task for task in tasks.values() if f"m-{core}" in (task.get("master"), task["on"])]
+        if any("master" in task for task in own):
+            # On Linux a core of one thread that sleeps serves no other job; it is refused.
+            one_thread = {"fixed-priority-non-preemptive": len(own) > 1, "edf": len(own) > 2}
+            waits = ["spin"] if one_thread.get(policy) else ["spin", "sleep"]
+            scheduling[f"m-{core}"]["wait"] = draw(st.sampled_from(waits))
     described = {
         "consort": 1,
         "platform": "board",

@@ -28,7 +28,8 @@ def processors(cores: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> Fini
     now, stop = 0, 1 << 60
 
     def keeps(t: int) -> bool:
-        return bool(cores[tasks[t]["master"]].get("keeps"))
+        # While a job waits for an answer; one that suspends itself gives its core up.
+        return bool(cores[tasks[t]["master"]].get("keeps")) and "send" in tasks[t]
 
     def begin(t: int, length: int, what: str) -> None:
         active[t]["what"] = what
