@@ -174,6 +174,7 @@ def used_and_kept(machine: Guest, device: str) -> tuple[str, str]:
     return name, small
 
 
+@pytest.mark.slow
 def test_a_pc_dimm_comes_is_used_and_goes(machine: Guest) -> None:
     name, small = used_and_kept(machine, "pc-dimm")
     # The guest may have gone on meanwhile, and given it back.

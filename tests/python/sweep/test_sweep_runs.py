@@ -62,6 +62,7 @@ def test_other_users_of_the_machine_cannot_use_the_workers():
                 distributed.Client(address.replace("tls", scheme), timeout=2, set_as_default=False)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_asks_for_certificates_says_so(small, consort):
     with cluster.workers_here(1) as here:
         done = consort("sweep", small, "--scheduler", here.scheduler_address)
