@@ -73,10 +73,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def family(item: pytest.Item) -> str | None:
-    """The heavy family that a test belongs to; None where it belongs to none."""
+def is_realtime(item: pytest.Item) -> bool:
+    return item.get_closest_marker("realtime") is not None
+
+
+def is_heavy(item: pytest.Item) -> bool:
+    """Says whether a test belongs to a heavy family, or needs the machine to itself."""
     place = item.path.relative_to(HERE)
-    return next((folder for folder in HEAVY if place.is_relative_to(folder)), None)
+    return is_realtime(item) or any(place.is_relative_to(folder) for folder in HEAVY)
 
 
 def sampled(item: pytest.Item, number: str) -> bool:
@@ -90,10 +94,9 @@ def runs_in(tier: str, item: pytest.Item, number: str) -> bool:
         return True
     if item.get_closest_marker("slow") is not None:
         return False
-    heavy = family(item) is not None or item.get_closest_marker("realtime") is not None
     if tier == "check":
-        return not heavy and item.path.is_relative_to(HERE / "python")
-    if not heavy:
+        return not is_heavy(item) and item.path.is_relative_to(HERE / "python")
+    if not is_heavy(item):
         return True
     return item.get_closest_marker("representative") is not None or sampled(item, number)
 
@@ -106,9 +109,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = [item for item in items if runs_in(tier, item, number)]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     # Tests of real time come last: each waits until it is alone, and others are not held up by them.
-    items[:] = sorted(chosen, key=lambda item: item.get_closest_marker("realtime") is not None)
+    items[:] = sorted(chosen, key=is_realtime)
     for item in items:
-        if item.get_closest_marker("realtime") is not None:
+        if is_realtime(item):
             item.add_marker(pytest.mark.flaky(reruns=2))
 
 
@@ -158,7 +161,7 @@ def alone(exclusive: bool) -> int:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    Time.own = item.get_closest_marker("realtime") is not None
+    Time.own = is_realtime(item)
     lock = alone(Time.own)
     hang = Hang(item.nodeid)
     try:

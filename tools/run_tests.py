@@ -23,14 +23,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 import stacks  # noqa: E402
+from effort import PATIENCE  # noqa: E402
 
 PYTHON = ROOT / ".venv" / "bin" / "python"
 LOGS = ROOT / "build" / "tests"
 TIMES = ROOT / "build" / "test-times.json"
 SAMPLE = ROOT / "tests" / "sample"
 UNSTEADY = ROOT / "tests" / "unsteady.txt"
-# CTest ends a test that hangs after CONSORT_PATIENCE (tests/CMakeLists.txt); its stacks are taken before.
-HANGS_AFTER_S = 280.0
+# CTest ends a test that hangs after PATIENCE; its stacks are taken before.
+HANGS_AFTER_S = PATIENCE - 20
 SETUP_TRIES = 3
 # How often `make test-slow` runs the tests of real time beside each load.
 REPEATED = 30
