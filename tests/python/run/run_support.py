@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import stacks
 from consort.judge import Verdict
 from consort.model import load_system
 from consort.record import RawRun, Run, RunWriter
@@ -206,11 +207,8 @@ class Process:
     @property
     def parent(self) -> int | None:
         """Its parent, None when it has ended."""
-        try:
-            stat = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii", errors="replace")
-        except OSError:
-            return None
-        return int(stat.rpartition(")")[2].split()[1])
+        found = stacks.process(self.pid)
+        return None if found is None else found.parent
 
     @property
     def arguments(self) -> list[str]:
