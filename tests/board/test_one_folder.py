@@ -52,8 +52,8 @@ def copied(folder: Path, name: str, platform: str, new: str, example: str) -> Pa
 
 def drives() -> list[object]:
     """Each system of the drive that a board stands for: the board, its platform, and the example."""
-    found = [(part.where.board.name, part.system.platform) for part in parts(ROOT / "examples/drive")]
-    return [pytest.param(name, platform, "drive", marks=pytest.mark.slow) for name, platform in found]
+    found = {(part.where.board.name, part.system.platform) for part in parts(ROOT / "examples/drive")}
+    return [pytest.param(name, platform, "drive", marks=pytest.mark.slow) for name, platform in sorted(found)]
 
 
 @pytest.mark.parametrize(("name", "platform", "example"), [("mps2", "stm32mp157", "servo"), *drives()])
