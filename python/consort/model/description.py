@@ -7,6 +7,7 @@ A new part of a description is a new model of this package, with its cross-field
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -34,6 +35,10 @@ from consort.model.scheduling import Scheduling
 from consort.model.sharing import Resource
 from consort.model.sources import SystemDevice
 from consort.model.task import Task
+
+COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"\n]+)"', re.MULTILINE)
+BATCH = re.compile(r"\bBatch\s*<")
 
 
 class System(Sourced):
@@ -178,15 +183,26 @@ class System(Sourced):
         return list(self._channel_ends()[1].get(channel, ()))
 
     def takes_several(self, task: str) -> bool:
-        """Whether a task's step says in its source that it takes several blocks of a queue in one job.
+        """True if a task's step takes several blocks of a queue in one job, by the text of its headers.
 
-        How many, only its types say: `consort::Batch<T, N>`.
+        Follows the headers that the step's own header includes by a path in quotes. How many blocks it
+        takes, only its types say: `consort::Batch<T, N>`.
         """
         step = self.tasks[task].step
         if not isinstance(step, StepReference):
             return False
-        file = self.file.parent / step.header
-        return file.is_file() and "Batch<" in file.read_text(encoding="utf-8", errors="replace")
+        unread = [self.file.parent / step.header]
+        seen: set[Path] = set()
+        while unread:
+            file = unread.pop()
+            if file in seen or not file.is_file():
+                continue
+            seen.add(file)
+            text = COMMENT.sub(" ", file.read_text(encoding="utf-8", errors="replace"))
+            if BATCH.search(text):
+                return True
+            unread += [(file.parent / name).resolve() for name in QUOTED_INCLUDE.findall(text)]
+        return False
 
     def _channel_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
         """Writers and readers of all channels, which are asked for one by one: gathered once."""

@@ -36,7 +36,9 @@ def test_bounds_of_the_newest_block_are_refuted(monkeypatch: pytest.MonkeyPatch)
     assert any(queued.attack(seed)[2] for seed in range(200))
 
 
-def chain(channel: dict[str, Any], writer: dict[str, Any], reader: dict[str, Any]) -> System:
+def chain(
+    channel: dict[str, Any], writer: dict[str, Any], reader: dict[str, Any], file: Path = Path("s.yaml")
+) -> System:
     platform = platform_from_data(queued.PLATFORM)
     data = {
         "consort": 1,
@@ -47,7 +49,7 @@ def chain(channel: dict[str, Any], writer: dict[str, Any], reader: dict[str, Any
         "channels": {"k": {"from": "w", "to": ["r"], "memory": "free", "size": "8B", **channel}},
         "chains": {"x": {"path": ["w", "r"], "reaction": "1s", "age": "1s"}},
     }
-    return system_from_data(data, file=Path("s.yaml"), platform=platform)
+    return system_from_data(data, file=file, platform=platform)
 
 
 def bounds(system: System) -> tuple[int | None, int | None, str]:
@@ -138,3 +140,19 @@ def test_the_meaning_of_a_kind_stands_once() -> None:
         base = "InOrder" if SEMANTICS[held].read == "oldest" else "NewestOnly"
         assert f"struct {name}Of : {base}<" in ends
     assert re.search(r"struct VersionsOf \{[^}]*queued = false", ends)
+
+
+def test_a_batch_is_found_in_the_headers_that_a_step_includes(tmp_path: Path) -> None:
+    def takes_several(header: str) -> bool:
+        (tmp_path / "step.hpp").write_text(header)
+        reader = {"period": "4ms", "wcet": "1us", "step": "step.hpp::step"}
+        queue, writer = {"kind": "queue", "capacity": 8}, {"period": "1ms", "wcet": "1us"}
+        return chain(queue, writer, reader, tmp_path / "s.yaml").takes_several("r")
+
+    (tmp_path / "types.hpp").write_text("struct In { consort::Batch<float, 4> taken; };")
+    assert takes_several('#include "types.hpp"')
+    assert takes_several("struct In { Batch <int, 2> taken; };")
+    assert not takes_several('// a Batch<int, 2>\n/* #include "types.hpp" */ struct In { int taken; };')
+    # Two that include each other, and one that is not there.
+    (tmp_path / "types.hpp").write_text('#include "step.hpp"\n#include "nowhere.hpp"')
+    assert not takes_several('#include "types.hpp"')
