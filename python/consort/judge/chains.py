@@ -193,10 +193,12 @@ def hops_of(
     """The jobs of a chain's tasks, from the tables `jobs` and `operations` of a recording.
 
     Under logical execution time a job reads at its release and writes at its deadline; otherwise it reads and
-    writes when its operations say so, or, where it recorded none, at its start and its end.
+    writes when its operations say so, or, where it recorded none, at its start and its end. Channels under
+    logical execution time have their own instants, which are none of an implicit chain through their tasks.
     """
     hops: list[Hop] = []
     tasks = tasks_of(chain, system)
+    logical = [n for n, channel in enumerate(system.channels) if channel.communication == "let"]
     for place, name in enumerate(tasks):
         number = system.task_names.index(name)
         mine = jobs[jobs["task"] == number]
@@ -204,7 +206,9 @@ def hops_of(
         seq = mine["seq"].astype(np.int64)
         done = operations[operations["task"] == number] if operations is not None else None
         let = (chain.communication or system.tasks[number].communication) == "let"
-        reads, writes = _moments(mine, done, seq, let, system.tasks[number].deadline_ns, ticks_per_ns)
+        implicit = done if done is None else done[~np.isin(done["channel"], logical)]
+        deadline = system.tasks[number].deadline_ns
+        reads, writes = _moments(mine, done if let else implicit, seq, let, deadline, ticks_per_ns)
         producer = np.full(seq.size, ABSENT, dtype=np.int64)
         if place and operations is not None and done is not None:
             for channel in _between(chain, system, tasks[place - 1], name):
