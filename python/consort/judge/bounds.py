@@ -40,7 +40,7 @@ class Limit:
 class Bounds:
     """Bounds and simulated maxima, and the WCETs that the bounds rest on (ns, in the system's own time).
 
-    With a time scale the judge multiplies all of them by it.
+    With a time scale the judge multiplies all of them by it, but the WCETs: no execution is stretched.
     """
 
     bounds: tuple[Limit, ...] = ()

@@ -42,8 +42,7 @@ def executions(samples: Samples, limits: Bounds, found: Disturbances, interrupte
     """
     checks = []
     for place, facts in enumerate(samples.system.tasks):
-        wcet = limits.wcets.get(facts.name)
-        allowed = facts.wcet_ns if wcet is None else wcet * samples.system.time_scale
+        allowed = limits.wcets.get(facts.name, facts.wcet_ns)
         if allowed is None:
             continue
         rows = samples.rows_of(place)

@@ -66,11 +66,8 @@ def executed(samples: Samples, limits: Bounds) -> Executed:
 
 
 def _wcets(samples: Samples, limits: Bounds) -> NDArray[np.float64]:
-    """Of each task, in ns of the recording; inf where none is known."""
-    known = [
-        task.wcet_ns if task.name not in limits.wcets else limits.wcets[task.name] * samples.system.time_scale
-        for task in samples.system.tasks
-    ]
+    """Of each task, in ns; inf where none is known."""
+    known = [limits.wcets.get(task.name, task.wcet_ns) for task in samples.system.tasks]
     return np.array([np.inf if ns is None else ns for ns in known])
 
 

@@ -97,10 +97,8 @@ class _Maker:
         self._scale = scale
 
     def wcet(self, task: str, recorded: float | None) -> Limit:
-        """The WCET that the bounds rest on; it was stretched already where the recording has it."""
-        known = self._limits.wcets.get(task)
-        if known is None and recorded is not None:
-            known = recorded / self._scale
+        """The WCET that the bounds rest on."""
+        known = self._limits.wcets.get(task, recorded)
         if known is None:
             return Limit(task, "compute", None, "", "no wcet is known; `consort profile` finds one")
         return Limit(task, "compute", known, self._limits.wcet_source)
@@ -124,9 +122,11 @@ class _Maker:
         note: str = "",
     ) -> Row:
         """A row of samples in ns. `missed` marks those that were late whatever their time."""
+        # No execution is stretched.
+        scale = 1 if quantity == "compute" else self._scale
         bound = bound or self._limits.bound(subject, quantity)
         simulated = self._limits.maximum(subject, quantity)
-        limit = None if bound.ns is None else bound.ns * self._scale
+        limit = None if bound.ns is None else bound.ns * scale
         over = np.zeros(ns.size, dtype=np.bool_) if limit is None else ns > limit * (1 + _ROUNDING)
         late = np.zeros(ns.size, dtype=np.bool_) if missed is None else missed
         if required is not None:
@@ -156,7 +156,7 @@ class _Maker:
             bound=limit,
             bound_source=bound.source,
             missing=bound.missing,
-            simulated=None if simulated is None or simulated.ns is None else simulated.ns * self._scale,
+            simulated=None if simulated is None or simulated.ns is None else simulated.ns * scale,
             simulated_source="" if simulated is None else simulated.source,
             required=required,
             count=int(ns.size),

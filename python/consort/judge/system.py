@@ -48,7 +48,7 @@ def system_of(plan_or_config: Plan | Mapping[str, Any] | Described | None, confi
     tasks = []
     for task in recorded.tasks:
         wcet = plan_or_config.tasks[task.name].wcet_ps
-        known = task.wcet_ns if wcet is None else wcet / 1000 * scale
+        known = task.wcet_ns if wcet is None else wcet / 1000
         tasks.append(task.model_copy(update={"wcet_ns": known}))
     chains = recorded.chains or tuple(chains_of(plan_or_config.system, scale))
     return recorded.model_copy(update={"tasks": tuple(tasks), "chains": chains})

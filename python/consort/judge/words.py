@@ -225,7 +225,8 @@ def notes(
     found += _unbound(rows)
     if samples.system.time_scale != 1:
         found.append(
-            f"All times are stretched {samples.system.time_scale:g}-fold, bounds and deadlines as well."
+            f"All times are stretched {samples.system.time_scale:g}-fold, bounds and deadlines as well; no"
+            " execution is, nor its WCET."
         )
     return tuple(found)
 

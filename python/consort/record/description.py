@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a recording says of the system that ran: its tasks, cores, channels and chains (manifest `config`).
 
-All times are those of the clock that the system ran on: with a time scale they are the stretched ones.
+All times are those of the clock that the system ran on: with a time scale they are the stretched ones, but
+for WCETs, since no execution is stretched.
 """
 
 from __future__ import annotations

@@ -353,7 +353,7 @@ class _Config:
             "deadline_ns": self.ns(task.deadline_ps),
             "offset_ns": self.ns(task.offset_ps),
             "jitter_ns": self.ns(task.jitter_ps),
-            "wcet_ns": self.ns(task.computes_ps),
+            "wcet_ns": None if task.computes_ps is None else task.computes_ps / 1000,
             "rank": task.rank,
             "on_miss": task.on_miss,
             "communication": task.communication,

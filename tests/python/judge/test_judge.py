@@ -463,14 +463,17 @@ def test_reported_breaches_and_lost_records(tmp_path: Path) -> None:
     assert slot.text not in text
 
 
-def test_a_time_scale_stretches_the_bounds(tmp_path: Path) -> None:
+def test_a_time_scale_stretches_the_bounds_but_no_execution(tmp_path: Path) -> None:
     recording = steady(time_scale=20)
-    bounds = Bounds((Limit("servo", "response", 1 * US, "t"),), wcets={"servo": 1 * US})
-    verdict = judge(None, recording.write(tmp_path / "raw"), bounds)
-    assert not verdict.ok
-    assert row(verdict, "servo", "response").bound == 20 * US
-    assert row(verdict, "servo", "compute").bound == 20 * US
-    assert row(verdict, "servo", "compute").outcome == "holds"
+    longest = recording.rows[0]["compute"]
+    for wcet, outcome in ((longest, "holds"), (longest - 1, "above bound")):
+        bounds = Bounds((Limit("servo", "response", 1 * US, "t"),), wcets={"servo": wcet})
+        verdict = judge(None, recording.write(tmp_path / str(wcet)), bounds)
+        assert row(verdict, "servo", "response").bound == 20 * US
+        assert row(verdict, "servo", "compute").bound == wcet
+        assert row(verdict, "servo", "compute").outcome == outcome
+        (check,) = (check for check in verdict.checks if check.name == "execution times")
+        assert check.holds == (outcome == "holds")
 
 
 def test_an_emulated_time_is_held_against_nothing_and_is_never_said_to_hold(tmp_path: Path) -> None:
