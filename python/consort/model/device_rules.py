@@ -110,7 +110,8 @@ def _loop(view: View, name: str, readers: dict[str, Location], writers: dict[str
             )
     if "min_interarrival" in view.mapping("tasks", first):
         yield view.problem(
-            readers[first], f"a plant advances with the periods of its task, and {first!r} is sporadic"
+            readers[first],
+            f"a plant advances with the periods of its task, and {first!r} is sporadic; write 'period'",
         )
     step = view.parsed(Duration, "devices", name, "period")
     period = view.parsed(Duration, "tasks", first, "period")
