@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from consort.errors import BadInput
 from consort.model import BadDescription, load_platform, load_system
+from corpus import BASES, Case, cases
 from effort import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,8 +21,7 @@ from ruamel.yaml import YAML
 
 HERE = Path(__file__).parent
 BASE = (HERE / "base.yaml").read_text(encoding="utf-8")
-CORPUS = YAML(typ="safe").load((HERE / "broken.yaml").read_text(encoding="utf-8"))
-DESIGNS = YAML(typ="safe").load((HERE / "broken_designs.yaml").read_text(encoding="utf-8"))
+CORPUS = [case for file in BASES for case in cases(file)]
 DESIGN = {
     "system.yaml": (HERE / "design.yaml").read_text(encoding="utf-8"),
     "chip.yaml": (HERE / "chip.yaml").read_text(encoding="utf-8"),
@@ -35,33 +36,13 @@ def errors(path: str | Path) -> list[str]:
     return str(caught.value).split("\n")
 
 
-@for_each("case", CORPUS, ids=[case["name"] for case in CORPUS])
-def test_corpus(case: dict[str, Any], folder: Path) -> None:
-    text = case.get("text", BASE)
-    for old, new in case.get("change", {}).items():
-        assert old in text, "the change applies to nothing"
-        text = text.replace(old, new, 1)
-    (folder / "system.yaml").write_text(text, encoding="utf-8")
-    assert errors("system.yaml") == case["says"]
-
-
-@for_each("case", DESIGNS, ids=[case["name"] for case in DESIGNS])
-def test_designs_and_platforms(case: dict[str, Any], folder: Path) -> None:
-    files = dict(DESIGN)
-    file = case.get("file", "system.yaml")
-    for old, new in case["change"].items():
-        assert old in files[file], "the change applies to nothing"
-        files[file] = files[file].replace(old, new, 1)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    if file == "system.yaml":
-        assert errors(file) == case["says"]
-        return
-    with pytest.raises(BadDescription) as caught:
-        load_platform(Path(file))
-    assert str(caught.value).split("\n") == case["says"]
-    # A system that is placed on it says the same, and more only where what the system names is gone.
-    assert set(case["says"]) <= set(errors("system.yaml"))
+@for_each("case", CORPUS, ids=[case.name for case in CORPUS])
+def test_corpus(case: Case, tmp_path: Path) -> None:
+    assert case.errors(tmp_path / "case") == case.says
+    if case.changed != "system.yaml":
+        # A system that is placed on it says the same, and more only where what the system names is gone.
+        placed = replace(case, changed="system.yaml").errors(tmp_path / "case")
+        assert set(case.says) <= set(placed)
 
 
 def test_the_design_is_right(folder: Path) -> None:
@@ -72,16 +53,16 @@ def test_the_design_is_right(folder: Path) -> None:
 
 
 def test_the_corpus_is_no_smaller_than_it_was() -> None:
-    assert len(CORPUS) >= 100
-    assert len({case["name"] for case in CORPUS}) == len(CORPUS)
-    assert len(DESIGNS) >= 150
-    assert len({case["name"] for case in DESIGNS}) == len(DESIGNS)
-    assert sum("file" in case for case in DESIGNS) >= 30
+    least = {"broken.yaml": 100, "broken_designs.yaml": 150, "broken_devices.yaml": 25}
+    for file in BASES:
+        names = [case.name for case in cases(file)]
+        assert len(names) == len(set(names)) >= least[file]
+    assert sum(case.changed != "system.yaml" for case in CORPUS) >= 30
 
 
-@for_each("case", CORPUS + DESIGNS, ids=[case["name"] for case in CORPUS + DESIGNS])
-def test_every_message_says_where_and_what_would_be_right(case: dict[str, Any]) -> None:
-    for line in case["says"]:
+@for_each("case", CORPUS, ids=[case.name for case in CORPUS])
+def test_every_message_says_where_and_what_would_be_right(case: Case) -> None:
+    for line in case.says:
         file, row, column, message = line.split(":", 3)
         assert file.endswith((".yaml", ".py"))
         assert int(row) >= 1

@@ -5,17 +5,14 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
-from consort.model import BadDescription, FunctionInput, System, load_system, system_schema
-from loops import for_each
+from consort.model import FunctionInput, System, load_system, system_schema
 from ruamel.yaml import YAML
 
 HERE = Path(__file__).parent
 TEXT = (HERE / "devices.yaml").read_text(encoding="utf-8")
-BROKEN = YAML(typ="safe").load((HERE / "broken_devices.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -30,18 +27,6 @@ def described(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def system(described: Path) -> System:
     return load_system(described)
-
-
-@for_each("case", BROKEN, ids=[case["name"] for case in BROKEN])
-def test_corpus(case: dict[str, Any], described: Path) -> None:
-    text = TEXT
-    for old, new in case["change"].items():
-        assert old in text, "the change applies to nothing"
-        text = text.replace(old, new, 1)
-    described.write_text(text, encoding="utf-8")
-    with pytest.raises(BadDescription) as caught:
-        load_system(described)
-    assert str(caught.value).split("\n") == case["says"]
 
 
 def test_forms_of_device(system: System) -> None:

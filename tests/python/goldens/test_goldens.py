@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users see stays as it is: `tools/goldens.py --write` keeps a change, which its commit then names."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import systems
+from consort.model import system_schema
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def goldens() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("goldens", ROOT / "tools" / "goldens.py")
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def differing(goldens: ModuleType, kind: str) -> str:
+    found = goldens.differences(kind, goldens.kept(kind), goldens.made(kind))
+    return "\n".join(found[: goldens.MOST_LINES])
+
+
+@pytest.mark.parametrize("kind", ["examples", "random"])
+def test_commands_say_what_they_said(goldens: ModuleType, kind: str) -> None:
+    assert differing(goldens, kind) == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["more-random", "records"])
+def test_commands_say_what_they_said_of_more(goldens: ModuleType, kind: str) -> None:
+    assert differing(goldens, kind) == ""
+
+
+def test_what_is_said_of_broken_descriptions_is_written_as_it_stands(goldens: ModuleType) -> None:
+    corpus = goldens.corpus
+    for file in corpus.BASES:
+        assert corpus.said_again(file, [case.says for case in corpus.cases(file)]) == corpus.read(file)
+
+
+def test_every_two_features_meet() -> None:
+    met = {frozenset(pair) for one in systems.choices() for pair in itertools.combinations(one, 2)}
+    assert met == {frozenset(pair) for pair in itertools.combinations(systems.FEATURES, 2)}
+    assert {name for one in systems.choices()[: systems.QUICK] for name in one} == set(systems.FEATURES)
+
+
+def test_features_have_every_key() -> None:
+    schema = system_schema()
+    parts = [schema, *schema["$defs"].values()]
+    known = {key for part in parts for key in part.get("properties", {})}
+
+    def keys(value: Any) -> set[str]:
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        return set(value if isinstance(value, dict) else ()) | {key for one in inside for key in keys(one)}
+
+    assert known - keys([systems.BASE, systems.FEATURES]) == set()
