@@ -15,10 +15,6 @@ from pathlib import Path
 
 import click
 
-from consort.board import session
-from consort.board.boards import all_boards, board_named, board_names
-from consort.board.check import check_board
-from consort.board.image import build_image, check_image, compile_options, program_source
 from consort.commands.options import root_option
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
 from consort.progress import progress_bar
@@ -28,9 +24,7 @@ from consort.standstill import STANDSTILL_S, Standstill
 
 @click.group(
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example: consort board up {0} && consort board log {0} && consort board down {0}".format(
-        next(iter(board_names()), "BOARD")
-    ),
+    epilog="Example: consort board up BOARD && consort board log BOARD && consort board down BOARD",
 )
 def command() -> None:
     """Boards in a box: unlike processors, emulated, sharing memory with processes of this machine."""
@@ -47,6 +41,9 @@ def command() -> None:
 @click.option("--counted", is_flag=True, help="Time is instructions executed: runs repeat to the tick.")
 def up(board: str, program: str, given: tuple[str, ...], name: str, counted: bool) -> None:
     """Build the images, start the board, and leave it running."""
+    from consort.board.boards import board_named
+    from consort.board.image import build_image, check_image, program_source
+
     spec = board_named(board)
     if name:
         checked_name(name, "a board")
@@ -66,6 +63,8 @@ def up(board: str, program: str, given: tuple[str, ...], name: str, counted: boo
 
 
 def _image(board: str, text: str) -> tuple[str, Path]:
+    from consort.board.boards import board_named
+
     core, equals, path = text.partition("=")
     if not equals:
         raise BadInput(
@@ -75,6 +74,8 @@ def _image(board: str, text: str) -> tuple[str, Path]:
 
 
 def _free_name(kind: str) -> str:
+    from consort.board import session
+
     taken = {b["name"] for b in session.running()}
     return next(n for n in (kind, *(f"{kind}-{i}" for i in range(2, 1000))) if n not in taken)
 
@@ -116,6 +117,9 @@ def check(board: str, as_json: bool) -> None:
 
     The board is started twice in counted time. Exit status 1: a core is not what board.yaml says.
     """
+    from consort.board.boards import board_named
+    from consort.board.check import check_board
+
     with progress_bar(as_json) as progress:
         found = check_board(board_named(board), progress)
     if as_json:
@@ -135,6 +139,9 @@ def check(board: str, as_json: bool) -> None:
 @click.option("--known", is_flag=True, help="The boards that there are: each core with its compiler.")
 def list_boards(known: bool) -> None:
     """List the boards that are up."""
+    from consort.board import session
+    from consort.board.boards import all_boards
+
     if known:
         for spec in all_boards():
             for core in spec.cores:
@@ -150,6 +157,9 @@ def list_boards(known: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print compiler, options, sources and scripts as JSON.")
 def flags(board: str, core: str, as_json: bool) -> None:
     """Print the compiler's options for a core: flags, and include folders with the memory map's header."""
+    from consort.board.boards import board_named
+    from consort.board.image import compile_options
+
     options = compile_options(board_named(board).core(core))
     line = [*options.flags, *(f"-I{folder}" for folder in options.includes)]
     if as_json:
@@ -177,6 +187,8 @@ def log(board: str | None, core: str | None) -> None:
 
 
 def _logs(name: str | None) -> Path:
+    from consort.board import session
+
     try:
         return Path(session.named(name)["logs"])
     except BadInput:
@@ -189,6 +201,8 @@ def _logs(name: str | None) -> Path:
 @click.argument("board", required=False)
 def down(board: str | None) -> None:
     """End a board and remove what it used; its console logs stay."""
+    from consort.board import session
+
     found = session.named(board)
     folder = session.boards_folder() / found["name"]
     found["owner"].send(signal.SIGTERM)
@@ -207,6 +221,9 @@ def down(board: str | None) -> None:
 @click.option("--core", default=None, help="The core whose image's symbols are read; default: the first.")
 def gdb(board: str | None, core: str | None) -> None:
     """Attach the debugger to a board (the cores of its other cluster: `add-inferior`, `attach 2`)."""
+    from consort.board import session
+    from consort.board.boards import board_named
+
     found = session.named(board)
     program = shutil.which("gdb-multiarch")
     if program is None:
@@ -286,6 +303,7 @@ def exchange_messages(
     that runs Linux (a72-linux).
     Exit status 1: a content was wrong or a side refused the other.
     """
+    from consort.board.boards import board_named
     from consort.board.exchange import exchange, pair
 
     spec = board_named(board)

@@ -5,18 +5,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from consort.errors import BadInput
-from consort.model import BadDescription, Platform, System, Task
-from consort.model.kinds import STAND_IN
-from consort.model.load import load_description
-from consort.model.problems import to_json
-from consort.model.warnings import warnings_of
-from consort.plan import target_named
-from consort.plan.make import problems_of
-from consort.plan.targets import BOARD
+
+if TYPE_CHECKING:
+    from consort.model import Platform, System, Task
 
 
 def _count(number: int, what: str) -> str:
@@ -25,6 +21,8 @@ def _count(number: int, what: str) -> str:
 
 def summary(system: System, *, stand_ins: bool = False) -> str:
     """What a good description describes, one line a task."""
+    from consort.plan.make import problems_of
+
     lines = [
         f"{system.file}: ok, {_count(len(system.tasks), 'task')} on {_count(len(system.cores()), 'core')} of"
         f" {system.platform_description.name}"
@@ -47,6 +45,8 @@ def summary(system: System, *, stand_ins: bool = False) -> str:
 
 
 def _has_step(task: Task) -> bool:
+    from consort.model.kinds import STAND_IN
+
     return task.step not in (None, STAND_IN)
 
 
@@ -84,6 +84,13 @@ def platform_summary(platform: Platform, file: Path) -> str:
     help="Print {ok, system}, {ok, platform} or {ok, problems} as JSON on standard output.",
 )
 def command(file: Path, target: str | None, stand_ins: bool, as_json: bool) -> int:
+    from consort.model import BadDescription, Platform, System
+    from consort.model.load import load_description
+    from consort.model.problems import to_json
+    from consort.model.warnings import warnings_of
+    from consort.plan import target_named
+    from consort.plan.targets import BOARD
+
     if stand_ins and target is None:
         raise BadInput("stand-ins are for a target; name it with --for", field="--stand-ins")
     chosen = None if target is None else target_named(target)

@@ -8,15 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from consort.commands.options import root_option
 from consort.errors import SystemFails
-from consort.record.checked import reading
-from consort.record.compare import compare
-from consort.record.store import load_run
-from consort.report.units import number
 
 
 @click.command(epilog="Example: consort compare 20260301T1200 latest")
@@ -30,6 +24,13 @@ def command(a: str, b: str, as_json: bool, root: Path | None) -> None:
     A run is named by its folder, its id, the beginning of its id, or `latest`. Two tables of counts
     (`consort board count --output`) are compared by name: exit status 1 says that one changed by above 2 %.
     """
+    from rich.console import Console
+    from rich.table import Table
+
+    from consort.record.checked import reading
+    from consort.record.compare import compare
+    from consort.record.store import load_run
+
     if a.endswith(".csv") and b.endswith(".csv"):
         _compare_counts(Path(a), Path(b), as_json)
         return
@@ -83,6 +84,8 @@ def _compare_counts(a: Path, b: Path, as_json: bool) -> None:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
+    from consort.report.units import number
+
     interval = row["median_ratio_interval_95"]
     ratios = [_ratio(row["ratio"][name]) for name in ("p99", "p999", "max")]
     verdict = "median changed" if row["changed"] else ""

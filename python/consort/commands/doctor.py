@@ -7,12 +7,15 @@ import json
 import shutil
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from consort.commands.options import NumberRange
-from consort.doctor import Finding, Machine, examine, ready
 from consort.errors import BadInput, EnvironmentLacks
+
+if TYPE_CHECKING:
+    from consort.doctor import Finding, Machine
 
 COLOURS = {"ok": "green", "warn": "yellow", "bad": "red", "unknown": "cyan"}
 
@@ -84,6 +87,8 @@ def command(as_json: bool, require: str | None, seconds: float, sysroot: Path) -
     Reads /proc and /sys, tries SCHED_FIFO for an instant, and measures steal time, wake-up latency and what
     stops a busy thread. Changes nothing.
     """
+    from consort.doctor import Machine, examine, ready
+
     if not sysroot.is_dir():
         raise BadInput("not a directory", file=sysroot, field="--sysroot")
     machine = Machine(sysroot, seconds=seconds)

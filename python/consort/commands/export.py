@@ -8,12 +8,8 @@ from pathlib import Path
 
 import click
 
+from consort.commands.options import ChoiceOf
 from consort.errors import BadInput
-from consort.exchange.formats import EXPORTS
-from consort.exchange.report import Report
-from consort.exchange.result import write_files
-from consort.exchange.sag import export_sag
-from consort.model import load_system
 
 
 @click.command(
@@ -25,13 +21,25 @@ from consort.model import load_system
     " after an error.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--to", "form", type=click.Choice(sorted(EXPORTS)), required=True, help="The form to write.")
+@click.option(
+    "--to",
+    "form",
+    type=ChoiceOf("FORM", "consort.exchange.formats", "EXPORTS"),
+    required=True,
+    help="The form to write.",
+)
 @click.option(
     "-o", "--output", "out", type=click.Path(path_type=Path), required=True, help="The file to write."
 )
 @click.option("--core", help="For sag: the core whose jobs are written, where tasks are on several.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
 def command(file: Path, form: str, out: Path, core: str | None, as_json: bool) -> None:
+    from consort.exchange.formats import EXPORTS
+    from consort.exchange.report import Report
+    from consort.exchange.result import write_files
+    from consort.exchange.sag import export_sag
+    from consort.model import load_system
+
     system = load_system(file)
     if out.resolve() == file.resolve():
         raise BadInput("the output is the input; name another file", file=out)

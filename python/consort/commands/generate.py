@@ -4,25 +4,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from consort.commands.options import ChoiceOf
 from consort.errors import BadInput
-from consort.generate import (
-    FORMATS,
-    PartitionOptions,
-    TableOptions,
-    files,
-    make_plan,
-    make_tables,
-    summary,
-    table_files,
-    write_together,
-)
-from consort.generate.kernel import OnOverrun
-from consort.generate.sizes import with_symbols
-from consort.model import BadDescription, load_system
-from consort.model.quantities import DataRate, Duration, Quantity, Size
+
+if TYPE_CHECKING:
+    from consort.generate.kernel import OnOverrun
+    from consort.model.quantities import DataRate, Duration, Quantity, Size
 
 TABLES = "scratchpad"
 
@@ -42,13 +33,16 @@ class _Number(click.ParamType):  # type: ignore[type-arg]
 class _Quantity(click.ParamType):  # type: ignore[type-arg]
     """A quantity with its unit."""
 
-    def __init__(self, kind: type[Quantity]) -> None:
+    def __init__(self, kind: str) -> None:
         self.kind = kind
-        self.name = kind.what
+        self.name = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in kind).strip()
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Quantity:
+        from consort.model import quantities
+
         try:
-            return value if isinstance(value, Quantity) else self.kind.parse(str(value))
+            kind: type[Quantity] = getattr(quantities, self.kind)
+            return value if isinstance(value, kind) else kind.parse(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
@@ -79,22 +73,23 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
     "--for",
     "form",
     required=True,
-    type=click.Choice(sorted([*FORMATS, TABLES])),
-    help="Whose form; scratchpad: the tables of the scratchpad-centric kernel.",
+    type=ChoiceOf("FORM", "consort.generate", "FORMATS", TABLES),
+    help="Whose form: bao, jailhouse, linux, xen or zephyr; scratchpad: the tables of the"
+    " scratchpad-centric kernel.",
 )
 @click.option("--out", type=click.Path(path_type=Path), default=Path(), help="Folder; default: this one.")
 @click.option("--window", type=_Number(), help="Partitions: where the shared window begins.")
-@click.option("--window-size", type=_Quantity(Size), default="2MiB", show_default=True)
+@click.option("--window-size", type=_Quantity("Size"), default="2MiB", show_default=True)
 @click.option(
     "--partition-size",
-    type=_Quantity(Size),
+    type=_Quantity("Size"),
     default="16MiB",
     show_default=True,
     help="Memory of a task's core.",
 )
 @click.option("--group", default="", help="The core group that is partitioned; default: the first task's.")
 @click.option("--colors", type=click.IntRange(0), default=0, help="Cache colours for each task's core.")
-@click.option("--llc-size", type=_Quantity(Size), default="0B", help="Of the last-level cache.")
+@click.option("--llc-size", type=_Quantity("Size"), default="0B", help="Of the last-level cache.")
 @click.option("--llc-ways", type=click.IntRange(0), default=0, help="Of the last-level cache.")
 @click.option("--gicd", type=_Number(), default=0, help="Jailhouse: where the interrupt distributor is.")
 @click.option("--first-irq", type=int, default=136, show_default=True, help="Doorbells: two a core.")
@@ -124,8 +119,10 @@ class _Named(click.ParamType):  # type: ignore[type-arg]
     default="",
     help="Scratchpad: the MEMORY region of the program's linker script for what has no address.",
 )
-@click.option("--dma-rate", type=_Quantity(DataRate), help="Scratchpad: the DMA's rate, not the platform's.")
-@click.option("--dma-setup", type=_Quantity(Duration), help="Scratchpad: what programming the DMA takes.")
+@click.option(
+    "--dma-rate", type=_Quantity("DataRate"), help="Scratchpad: the DMA's rate, instead of the platform's."
+)
+@click.option("--dma-setup", type=_Quantity("Duration"), help="Scratchpad: what programming the DMA takes.")
 @click.option(
     "--on-overrun",
     type=click.Choice(["report", "stop-job", "stop-task"]),
@@ -165,6 +162,19 @@ def command(
     --for scratchpad writes the static tables of the scratchpad-centric kernel instead: tasks, slots,
     subscriptions, partitions, linker scripts. A set that is not schedulable is refused (exit status 1).
     """
+    from consort.generate import (
+        PartitionOptions,
+        TableOptions,
+        files,
+        make_plan,
+        make_tables,
+        summary,
+        table_files,
+        write_together,
+    )
+    from consort.generate.sizes import with_symbols
+    from consort.model import BadDescription, load_system
+
     if form == TABLES:
         options = TableOptions(
             _addresses(scratchpads),

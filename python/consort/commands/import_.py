@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 
+from consort.commands.options import ChoiceOf
 from consort.errors import BadInput
-from consort.exchange.formats import IMPORTS, NO_PRIORITY_ORDER, SEVERAL_FILES, guess_format
 from consort.exchange.result import Imported, write_files
-from consort.model import BadDescription, platform_from_data, system_from_data
-from consort.model.emit import yaml_text
 
 
 @click.command(
@@ -29,7 +27,7 @@ from consort.model.emit import yaml_text
 @click.option(
     "--from",
     "form",
-    type=click.Choice(sorted(IMPORTS)),
+    type=ChoiceOf("FORM", "consort.exchange.formats", "IMPORTS"),
     help="The form of FILE; without it by the ending of its name.",
 )
 @click.option(
@@ -50,6 +48,8 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
+    from consort.exchange.formats import IMPORTS, NO_PRIORITY_ORDER, SEVERAL_FILES, guess_format
+
     form = form or guess_format(files[0])
     if form not in SEVERAL_FILES and (len(files) > 1 or files[0].is_dir()):
         raise BadInput(f"a model of {form} is one file; give that alone", file=files[-1])
@@ -75,6 +75,9 @@ def command(
 
 def _files(imported: Imported, out: Path, source: Path) -> dict[Path, str]:
     """The texts to write, checked as files are."""
+    from consort.model import platform_from_data, system_from_data
+    from consort.model.emit import yaml_text
+
     if out.suffix not in (".yaml", ".yml"):
         raise BadInput(f"{out.name!r} does not end in .yaml; a description's name does", file=out)
     platform, files = None, {}
@@ -99,6 +102,8 @@ def _files(imported: Imported, out: Path, source: Path) -> dict[Path, str]:
 
 def _checked(build: Any, data: dict[str, Any], place: Path, source: Path, **more: Any) -> Any:
     """What `build` makes of the data; what is wrong with it is wrong with the model that it comes from."""
+    from consort.model import BadDescription
+
     try:
         return build(data, file=place, **more)
     except BadDescription as error:

@@ -6,15 +6,15 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.board.process import PROCESSES
 from consort.errors import BadInput, SystemFails
-from consort.migrate.describe import checked_step
-from consort.migrate.module import Step, build_module
 from consort.progress import progress_bar
+
+if TYPE_CHECKING:
+    from consort.migrate.module import Step
 
 
 @click.command(
@@ -25,7 +25,7 @@ from consort.progress import progress_bar
 @click.option("--step", "step_name", required=True, help="The step's function, with its namespaces.")
 @click.option("--check", "checking", is_flag=True, help="Check it, and say what a move takes (the default).")
 @click.option("--build", "building", is_flag=True, help="Also compile it for the processor of --for.")
-@click.option("--for", "target", help=f"One of {', '.join(sorted(PROCESSES))}.")
+@click.option("--for", "target", help="The processor: x86-64, aarch64, riscv64, armv7, i386 or ppc64.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="--build: the folder to write.")
 @click.option("--hop", "order", help="Run a job that moves between these processors, such as x86-64,aarch64.")
 @click.option(
@@ -60,6 +60,9 @@ def command(
     to a safepoint, memory that grows. --hop compares with the job that stays; exit status 1: they differ.
     3: a tool is missing (tools/install-packages.sh migrate).
     """
+    from consort.migrate.describe import checked_step
+    from consort.migrate.module import build_module
+
     if building != (target is not None):
         raise BadInput("--build and --for go together", field="--for" if building else "--build")
     if out is not None and not building:
@@ -117,6 +120,7 @@ def built(step: Step, target: str, out: Path | None) -> dict[str, str]:
 
 def hopped(step: Step, order: str, every: int, given: Path | None) -> dict[str, Any]:
     """One job moved between processes of these processors."""
+    from consort.board.process import PROCESSES
     from consort.migrate.hop import hop
 
     names = [name.strip() for name in order.split(",")]

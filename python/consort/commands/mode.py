@@ -9,7 +9,6 @@ import time
 import click
 
 from consort.errors import BadInput, SystemFails
-from consort.run.live import ModeRequests, NoSuchRun, live_run
 from consort.standstill import Standstill
 
 # The recorder looks for requests every 20 ms where it gets a processor.
@@ -33,6 +32,8 @@ def command(run: str, mode: str, as_json: bool) -> None:
 
     Exit status 1: the run did not take the request. 2: it has no such mode. 3: no such run is in progress.
     """
+    from consort.run.live import ModeRequests, NoSuchRun, live_run
+
     asked = live_run(run)
     configuration = asked.configuration
     if configuration is None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import click
 
 from consort.errors import BadInput
-from consort.model.quantities import Duration, Size
-from consort.model.textvalue import WrongValue
 
 
 def size_of(field: str, text: str) -> int:
     """Bytes; `BadInput` that names the option where it is no size."""
+    from consort.model.quantities import Size
+    from consort.model.textvalue import WrongValue
+
     try:
         return Size.parse(text).value
     except WrongValue as error:
@@ -24,6 +26,9 @@ def size_of(field: str, text: str) -> int:
 
 def nanoseconds_of(field: str, text: str) -> int:
     """A duration; `BadInput` that names the option where it is none."""
+    from consort.model.quantities import Duration
+    from consort.model.textvalue import WrongValue
+
     try:
         return int(Duration.parse(text).nanoseconds)
     except WrongValue as error:
@@ -38,6 +43,21 @@ class NumberRange(click.FloatRange):
         if isnan(number):
             self.fail(f"{value} is no number.", param, ctx)
         return number
+
+
+class ChoiceOf(click.ParamType):  # type: ignore[type-arg]
+    """One of the names in `table` of a module, imported when the option is used: no help waits for it."""
+
+    def __init__(self, name: str, module: str, table: str, *more: str) -> None:
+        self.name = name
+        self.module = module
+        self.table = table
+        self.more = more
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        names = (*getattr(importlib.import_module(self.module), self.table), *self.more)
+        chosen: str = click.Choice(names).convert(value, param, ctx)
+        return chosen
 
 
 def _folder(_context: click.Context, _parameter: click.Parameter, value: Path | None) -> Path | None:

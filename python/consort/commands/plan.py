@@ -8,8 +8,6 @@ from pathlib import Path
 
 import click
 
-from consort.plan.targets import TARGETS
-
 
 @click.command(
     "plan",
@@ -26,7 +24,8 @@ from consort.plan.targets import TARGETS
     default="linux",
     show_default=True,
     metavar="TARGET",
-    help=f"What the plan is for: {', '.join(f'{t.name} ({t.summary})' for t in TARGETS.values())}.",
+    help="What the plan is for: analysis (bounds and simulation), linux (this machine), virtual (a"
+    " deterministic clock) or board (the emulated board that stands for the platform).",
 )
 @click.option("--mode", help="The mode to plan; without it all tasks as they stand.")
 @click.option("--stand-ins", is_flag=True, help="Give a stand-in to every task without a step.")

@@ -11,8 +11,6 @@ import click
 from consort.commands.options import NumberRange
 from consort.cpus import parse_cpus, usable_cpus
 from consort.errors import BadInput
-from consort.model.emit import yaml_text
-from consort.model.platform import platform_from_data
 from consort.progress import progress_bar
 
 # More would take long: the exchanges are measured between each two.
@@ -81,6 +79,8 @@ def command(
     stated number of samples, and no bound: what is analysed with it is conditional on it. Needs permission
     for SCHED_FIFO.
     """
+    from consort.model.emit import yaml_text
+    from consort.model.platform import platform_from_data
     from consort.probe import measure, measure_faults, platform_data
     from consort.probe.platform import MEMORY, comment, refusals
     from consort.record import environment

@@ -17,7 +17,6 @@ import click
 from consort.commands.options import root_option
 from consort.commands.run import nanoseconds_of
 from consort.errors import BadInput
-from consort.model import load_system
 from consort.progress import progress_bar
 from consort.run.process import signals_to_exceptions
 
@@ -75,6 +74,7 @@ def command(
     low-water mark with a margin: measured, not a bound.
     """
     from consort.files import replace_file
+    from consort.model import load_system
     from consort.profile import Settings, edited, profile_system, proposals
     from consort.profile.edit import diff
     from consort.profile.show import as_json as data_of

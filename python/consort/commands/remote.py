@@ -17,7 +17,7 @@ from consort.commands.remote_machine import MACHINE, PATIENCE
 from consort.commands.remote_module import module
 from consort.commands.remote_pager import run_program, serve
 from consort.errors import BadInput
-from consort.remote import loaded, pager, programs, window
+from consort.remote import loaded
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
@@ -104,6 +104,8 @@ def attach(
     does not take it now. 2: the driver, the server or QEMU refuses it, and says why. 3: its tools are not
     there, the module is not loaded, or no server or QEMU runs.
     """
+    from consort.remote import pager, programs, window
+
     if remote_machine.chosen(qmp, "name", "node", "device", "bus", "patience"):
         remote_machine.attach(qmp, name, device, node, bus, patience)
         return
@@ -180,6 +182,8 @@ def detach(
     With --qmp NAME is what `attach` said: the guest is asked for its memory. Exit status 1: it keeps it, and
     the segment stays. 3: QEMU cannot remove the device.
     """
+    from consort.remote import programs, window
+
     if remote_machine.chosen(qmp, "name", "patience"):
         remote_machine.detach(qmp, name, patience)
         return
@@ -218,6 +222,8 @@ def detach(
 def list_windows(as_json: bool, in_kernel: bool, program: int | None, qmp: Path | None) -> None:
     """List the attached windows, with the counters of their registers; or what a program, the kernel or a
     virtual machine has."""
+    from consort.remote import window
+
     if remote_machine.chosen(qmp, "as_json"):
         remote_machine.show(qmp, as_json)
         return
@@ -244,6 +250,8 @@ def list_windows(as_json: bool, in_kernel: bool, program: int | None, qmp: Path 
 
 
 def _list_of_program(program: int, as_json: bool) -> None:
+    from consort.remote import programs
+
     found = programs.attached(program)
     if as_json:
         click.echo(json.dumps({"segments": [asdict(each) for each in found]}, indent=1))
@@ -273,6 +281,8 @@ def _list_segments(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def hops(as_json: bool) -> None:
     """Show where the cycles of the last load and the last store went."""
+    from consort.remote import window
+
     hardware = window.running()
     accesses = [] if hardware is None else hardware.hops()
     if as_json:

@@ -11,9 +11,8 @@ from typing import TypeGuard
 import click
 from click.core import ParameterSource
 
-from consort.commands.options import nanoseconds_of
+from consort.commands.options import ChoiceOf, nanoseconds_of
 from consort.errors import BadInput
-from consort.remote import machine_memory
 from consort.remote.qmp import Monitor
 
 LONGEST_S = 3600
@@ -25,8 +24,8 @@ MACHINE = click.option(
 )
 DEVICE = click.option(
     "--device",
-    type=click.Choice(machine_memory.DEVICES),
-    default=machine_memory.DEVICES[0],
+    type=ChoiceOf("KIND", "consort.remote.machine_memory", "DEVICES"),
+    default="pc-dimm",
     show_default=True,
     help="With --qmp: what the guest gets. A pc-dimm comes and goes as a whole; a virtio-mem in blocks.",
 )
@@ -60,6 +59,8 @@ def chosen(qmp: Path | None, *takes: str) -> TypeGuard[Path]:
 
 
 def attach(qmp: Path, text: str, device: str, node: int | None, bus: str | None, patience: str) -> None:
+    from consort.remote import machine_memory
+
     if bus is not None and device != "virtio-mem":
         raise BadInput(f"a {device} is on no bus", field="--bus")
     wanted = machine_memory.wanted_of(text, device)
@@ -70,12 +71,16 @@ def attach(qmp: Path, text: str, device: str, node: int | None, bus: str | None,
 
 
 def detach(qmp: Path, name: str, patience: str) -> None:
+    from consort.remote import machine_memory
+
     patience_s = _patience(patience)
     with Monitor(qmp) as monitor:
         click.echo(f"{name}: {machine_memory.detach(monitor, name, patience_s)}")
 
 
 def show(qmp: Path, as_json: bool) -> None:
+    from consort.remote import machine_memory
+
     with Monitor(qmp) as monitor:
         found = machine_memory.attached(monitor)
     if as_json:

@@ -7,9 +7,9 @@ import json
 
 import click
 
+from consort.commands.options import ChoiceOf
 from consort.errors import SystemFails
 from consort.progress import progress_bar
-from consort.remote import guest, kernel
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 TESTS = {
@@ -29,7 +29,11 @@ def module() -> None:
 
 
 _MACHINE = click.option(
-    "--machine", type=click.Choice(list(kernel.MACHINES)), default="x86-64", show_default=True
+    "--machine",
+    type=ChoiceOf("MACHINE", "consort.remote.kernel", "MACHINES"),
+    default="x86-64",
+    show_default=True,
+    help="x86-64 or aarch64.",
 )
 
 
@@ -42,6 +46,8 @@ def build(machine: str, as_json: bool) -> None:
     For the kernel that runs here: make -C ports/linux/remap-kmod. Exit status 3: the compiler or the headers
     cannot be had.
     """
+    from consort.remote import kernel
+
     found = kernel.kernel(kernel.MACHINES[machine])
     path = kernel.module(found)
     if as_json:
@@ -61,6 +67,8 @@ def test(name: str, machine: str, cycles: int, patience: int, as_json: bool) -> 
 
     quick, faults, cycles or stream. Exit status 1: a check fails, or the kernel's log has a warning.
     """
+    from consort.remote import guest, kernel
+
     found = kernel.kernel(kernel.MACHINES[machine])
     with progress_bar(as_json) as show:
         said = guest.run(found, name, patience, lambda _: show(f"{name} in a guest", None), cycles=cycles)

@@ -10,8 +10,6 @@ import click
 from consort.commands.options import root_option
 from consort.errors import BadInput
 from consort.files import written_whole
-from consort.record.checked import reading
-from consort.record.store import load_run
 
 
 @click.command(epilog="Example: consort report latest")
@@ -28,6 +26,8 @@ def command(run: str, output: Path | None, open_page: bool, root: Path | None) -
 
     A run is named by its folder, its id, the beginning of its id, or `latest`.
     """
+    from consort.record.checked import reading
+    from consort.record.store import load_run
     from consort.report import write_report, write_trace
     from consort.report.terminal import verdict_lines
 

@@ -9,30 +9,23 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from consort.board.application import prepare_board
-from consort.board.placement import board_of, is_emulated
-from consort.commands.options import NumberRange, root_option
+from consort.commands.options import ChoiceOf, NumberRange, root_option
 from consort.errors import BadInput
-from consort.judge.verdict import UNDECIDED_ABOVE
-from consort.model import System, load_system
-from consort.model.kinds import CONFIGURATIONS
-from consort.model.quantities import Duration
 from consort.progress import Progress, progress_bar
-from consort.record import Run
-from consort.remote.for_runs import parse_servers
-from consort.report.terminal import print_verdict
-from consort.run import Options, prepare, run_system
-from consort.run import Prepared as PreparedHere
-from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
-from consort.run.flow import Prepared
-from consort.run.links import LinkFault, parse_link_fault
-from consort.run.machine import prepared_machine
-from consort.run.options import CoreFault
 from consort.run.process import signals_to_exceptions
+
+if TYPE_CHECKING:
+    from consort.model import System
+    from consort.record import Run
+    from consort.run import Options
+    from consort.run.debug import Debugger
+    from consort.run.flow import Prepared
+    from consort.run.links import LinkFault
+    from consort.run.options import CoreFault
 
 RUNNABLE = ("linux", "virtual")
 
@@ -83,6 +76,10 @@ OF_HOST_RUNS = (*OF_THIS_MACHINE, "target", "seed", "only", "mode", "stand_ins",
 
 def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
     """What runs the description: this machine, by its clock or in virtual time, or a board."""
+    from consort.board.application import prepare_board
+    from consort.board.placement import is_emulated
+    from consort.run import prepare
+
     if given["board"] is not None:
         refused = dict.fromkeys(
             (*OF_HOST_RUNS, "rt_linux"), "the board's scratchpad kernel has no such choice"
@@ -100,6 +97,8 @@ def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
 
 def _need_board(system: System, name: str) -> None:
     """`BadInput` unless `name` is the description's platform, or the board that stands for it."""
+    from consort.board.placement import board_of, is_emulated
+
     platform = system.platform
     if not is_emulated(system):
         raise BadInput(
@@ -145,8 +144,9 @@ def _need_board(system: System, name: str) -> None:
 @click.option(
     "--only",
     multiple=True,
-    type=click.Choice(CONFIGURATIONS),
-    help="Run this configuration only; may be given several times.",
+    type=ChoiceOf("CONFIGURATION", "consort.model.kinds", "CONFIGURATIONS"),
+    help="Run this configuration only: local-off, local-on, offloaded-off or offloaded-on. May be given"
+    " several times.",
 )
 @click.option("--mode", help="Run the system in this mode of the description.")
 @click.option(
@@ -227,8 +227,7 @@ def _need_board(system: System, name: str) -> None:
 @click.option(
     "--undecided-above",
     type=NumberRange(0, 100),
-    default=100 * UNDECIDED_ABOVE,
-    show_default=True,
+    show_default="10",
     metavar="PERCENT",
     help="Where the machine disturbed more of a task's jobs and some were late, the run decides nothing.",
 )
@@ -251,6 +250,13 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
     same. 2: the description cannot be run as it is. 3: this machine lacks something. 4: undecided, because
     the machine disturbed too much, or because something was never seen.
     """
+    from consort.model import load_system
+    from consort.report.terminal import print_verdict
+    from consort.run import Prepared as PreparedHere
+    from consort.run import run_system
+    from consort.run.debug import Debugger, debugged_configuration, debugger_command, kept_recording
+    from consort.run.machine import prepared_machine
+
     system = load_system(description)
     signals_to_exceptions()
     debugger: Debugger | None = None
@@ -281,7 +287,12 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
 
 
 def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
+    from consort.judge.verdict import UNDECIDED_ABOVE
+    from consort.remote.for_runs import parse_servers
+    from consort.run import Options
+
     duration = _optional(given["duration"], "--duration")
+    share = given["undecided_above"]
     return Options(
         target=runner.target,
         seed=given["seed"],
@@ -291,7 +302,7 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
         time_base=given["time_base"],
         time_scale=given["time_scale"],
         realtime=not given["ordinary"],
-        undecided_above=given["undecided_above"] / 100,
+        undecided_above=UNDECIDED_ABOVE if share is None else share / 100,
         stand_ins=given["stand_ins"],
         mode=given["mode"],
         sanitize=given["sanitize"],
@@ -313,11 +324,15 @@ def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
 
 
 def _link_fault(text: str) -> LinkFault:
+    from consort.run.links import parse_link_fault
+
     what, found, at = text.rpartition("@")
     return parse_link_fault(what, nanoseconds_of(at, "--link-fault") if found else None)
 
 
 def _core_fault(text: str, kind: Literal["kill-core", "stop-core"]) -> CoreFault:
+    from consort.run.options import CoreFault
+
     core, found, at = text.rpartition("@")
     if not found or not core:
         raise BadInput(f"{text!r} names no core and time; write x86-0@1s", field=f"--{kind}")
@@ -330,6 +345,8 @@ def _optional(text: str | None, option: str) -> int | None:
 
 def nanoseconds_of(text: str, field: str = "--duration") -> int:
     """A duration, also in minutes and hours, of at least a nanosecond and at most a day."""
+    from consort.model.quantities import Duration
+
     longer = re.fullmatch(r"\s*(\d+)\s*(min|h)\s*", text)
     try:
         if longer is not None:

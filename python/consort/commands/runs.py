@@ -6,16 +6,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from consort.commands.options import root_option
 from consort.errors import BadInput
-from consort.record.store import Run, default_root, list_runs, load_run
-from consort.report.units import figure_unit, microseconds, number
+
+if TYPE_CHECKING:
+    from consort.record.store import Run
 
 
 @click.group(invoke_without_command=True, epilog="Example: consort runs --json")
@@ -24,6 +23,11 @@ from consort.report.units import figure_unit, microseconds, number
 @click.pass_context
 def command(context: click.Context, as_json: bool, root: Path | None) -> None:
     """List the recorded runs, oldest first; `runs export` writes the tables of one as CSV."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from consort.record.store import default_root, list_runs
+
     if context.invoked_subcommand is not None:
         context.obj = root
         return
@@ -70,6 +74,7 @@ def export(context: click.Context, run: str, folder: Path, root: Path | None) ->
     A run is named by its folder, its id, the beginning of its id, or `latest`.
     """
     from consort.record.export import write_csv
+    from consort.record.store import load_run
 
     for file in write_csv(load_run(run, root if root is not None else context.obj), folder):
         click.echo(str(file))
@@ -77,6 +82,8 @@ def export(context: click.Context, run: str, folder: Path, root: Path | None) ->
 
 def _rows(configuration: dict[str, Any]) -> Iterator[list[str]]:
     """The response of each task; of a recording without tasks its first metric, which is the telling one."""
+    from consort.report.units import figure_unit, microseconds, number
+
     summary = configuration["summary"]
     chosen = [m for m in summary if m == "response" or m.endswith(".response")] or list(summary)[:1]
     if not chosen:

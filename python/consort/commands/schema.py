@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
+import importlib
+
 import click
 
-from consort.board.description import board_schema
-from consort.model.schema import platform_schema, schema_text, system_schema
-from consort.sweep.model import sweep_schema
-
+# The module and function that makes each.
 SCHEMAS = {
-    "system": system_schema,
-    "platform": platform_schema,
-    "board": board_schema,
-    "sweep": sweep_schema,
+    "system": ("consort.model.schema", "system_schema"),
+    "platform": ("consort.model.schema", "platform_schema"),
+    "board": ("consort.board.description", "board_schema"),
+    "sweep": ("consort.sweep.model", "sweep_schema"),
 }
 
 
@@ -26,4 +25,7 @@ SCHEMAS = {
 )
 @click.argument("which", type=click.Choice(list(SCHEMAS)), default="system")
 def command(which: str) -> None:
-    click.echo(schema_text(SCHEMAS[which]()), nl=False)
+    from consort.model.schema import schema_text
+
+    module, function = SCHEMAS[which]
+    click.echo(schema_text(getattr(importlib.import_module(module), function)()), nl=False)

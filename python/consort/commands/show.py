@@ -7,11 +7,7 @@ from pathlib import Path
 
 import click
 
-from consort.draw import draw_platform, draw_system
 from consort.errors import BadInput
-from consort.model import Platform
-from consort.model.load import load_description
-from consort.model.problems import nearest
 
 
 @click.command(
@@ -29,6 +25,11 @@ from consort.model.problems import nearest
 )
 @click.option("--mode", help="Draw the system as it is in this mode.")
 def command(file: Path, output: Path | None, mode: str | None) -> None:
+    from consort.draw import draw_platform, draw_system
+    from consort.model import Platform
+    from consort.model.load import load_description
+    from consort.model.problems import nearest
+
     described = load_description(file)
     if isinstance(described, Platform):
         if mode is not None:

@@ -14,14 +14,12 @@ import click
 
 from consort.commands.options import root_option
 from consort.errors import BadInput
-from consort.model import Duration, System, load_system
-from consort.model.textvalue import WrongValue
 from consort.progress import progress_bar, silent
-from consort.record.judgement import Held
-from consort.record.store import default_root
 
 if TYPE_CHECKING:
     from consort.analysis.result import Bound
+    from consort.model import System
+    from consort.record.judgement import Held
     from consort.record.store import Run
     from consort.simulate.chains import Chains
     from consort.simulate.engine import Report, Simulation
@@ -34,6 +32,9 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from consort.model import Duration
+        from consort.model.textvalue import WrongValue
+
         if isinstance(value, int):
             return value
         try:
@@ -121,6 +122,7 @@ def command(
     longer than its bound, which is a defect of Consort. 4: of something nothing was seen.
     """
     from consort.analysis.system import analyze_system
+    from consort.model import load_system
     from consort.plan import plan
     from consort.simulate.build import prepare
     from consort.simulate.call import check_size, run_with_changes, worst_seed
@@ -201,6 +203,8 @@ def command(
 
 def _answer(kept: bool, found: Simulation, run: Run | None) -> Held:
     """The one answer of the figures and of the record: what was never seen did not hold."""
+    from consort.record.judgement import Held
+
     if not kept:
         return Held.NOT_HELD
     if run is not None:
@@ -210,6 +214,8 @@ def _answer(kept: bool, found: Simulation, run: Run | None) -> Held:
 
 def chains_above(chains: Chains, bounds: list[Bound]) -> list[str]:
     """The chains that took longer than their bounds."""
+    from consort.model import Duration
+
     lines = []
     for bound in bounds:
         figures = chains.get(bound.task)
@@ -243,6 +249,7 @@ def _record(
     trace: Path | None,
     csv_folder: Path | None,
 ) -> Run:
+    from consort.record.store import default_root
     from consort.report.trace import write
     from consort.simulate.call import run_name
     from consort.simulate.export import write_csv
@@ -298,6 +305,7 @@ def _json(
 
 
 def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | None, ok: Held) -> None:
+    from consort.record.judgement import Held
     from consort.simulate.show import simulated_lines
 
     for line in simulated_lines(found, chains, bounds):

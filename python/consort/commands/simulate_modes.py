@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from consort.analysis.mode_changes import ModeBounds
-from consort.analysis.result import in_words
 from consort.commands.simulate import chains_above, json_head
-from consort.record.judgement import Held
-from consort.record.store import Run
-from consort.simulate.call import Changed
-from consort.simulate.chains import Chains
-from consort.simulate.check import excesses_of
-from consort.simulate.modes import ModesSimulation
-from consort.simulate.show import simulated_lines
+
+if TYPE_CHECKING:
+    from consort.analysis.mode_changes import ModeBounds
+    from consort.record.store import Run
+    from consort.simulate.call import Changed
+    from consort.simulate.chains import Chains
+    from consort.simulate.modes import ModesSimulation
 
 
 def show_changes(changed: Changed, as_json: bool) -> bool:
@@ -38,6 +36,8 @@ def show_changes(changed: Changed, as_json: bool) -> bool:
 
 def _above(found: ModesSimulation, bounds: ModeBounds, chains: Mapping[str, Chains]) -> list[str]:
     """What took longer than its bound: a defect of Consort, or a figure that is wrong."""
+    from consort.simulate.check import excesses_of
+
     lines = []
     for mode, simulation in found.modes.items():
         lines += [f"in {mode}: {excess}" for excess in excesses_of(bounds.modes[mode], simulation)]
@@ -53,6 +53,8 @@ def _json(
     run: Run | None,
     ok: bool,
 ) -> dict[str, Any]:
+    from consort.record.judgement import Held
+
     return {
         **json_head(found, run, Held.HELD if ok else Held.NOT_HELD),
         "modes": [
@@ -75,6 +77,9 @@ def _print(
     run: Run | None,
     ok: bool,
 ) -> None:
+    from consort.analysis.result import in_words
+    from consort.simulate.show import simulated_lines
+
     for mode, simulation in found.modes.items():
         click.echo(f"in the mode {mode}:")
         for line in simulated_lines(simulation, chains.get(mode, {}), bounds.modes[mode]):

@@ -8,14 +8,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from consort.commands.options import NumberRange
 from consort.errors import BadInput
-from consort.report.live import live_data, live_lines
-from consort.run.live import LiveRun, NoSuchRun, Summary, SummaryReader, live_run
+
+if TYPE_CHECKING:
+    from consort.run.live import LiveRun, Summary, SummaryReader
 
 # How often the run is asked which configuration it is at.
 _LOOK_S = 0.05
@@ -49,6 +50,9 @@ def command(run: str | None, interval: float, wait: bool, count: int | None, as_
     Exit status 1: the run is failing so far: a deadline was missed, a process died or records were lost.
     3: no such run is in progress.
     """
+    from consort.report.live import live_lines
+    from consort.run.live import live_run
+
     watched = _begun(run) if wait else live_run(run)
     failing: dict[str, bool] = {}
     in_place = not as_json and sys.stdout.isatty()
@@ -68,6 +72,8 @@ def command(run: str | None, interval: float, wait: bool, count: int | None, as_
 
 def _begun(which: str | None) -> LiveRun:
     """A run as soon as there is one."""
+    from consort.run.live import NoSuchRun, live_run
+
     if sys.stderr.isatty():
         click.echo("waiting for a run to begin", err=True)
     while True:
@@ -78,6 +84,8 @@ def _begun(which: str | None) -> LiveRun:
 
 def _looks(run: LiveRun, interval: float) -> Iterator[dict[str, Any]]:
     """What the run's page says, every `interval` seconds and at the end of each configuration."""
+    from consort.run.live import SummaryReader
+
     reader: SummaryReader | None = None
     rates = _Rates()
     due = time.monotonic()
@@ -113,6 +121,8 @@ def _looks(run: LiveRun, interval: float) -> Iterator[dict[str, Any]]:
 
 
 def _data(run: LiveRun, reader: SummaryReader, summary: Summary, rates: _Rates) -> dict[str, Any]:
+    from consort.report.live import live_data
+
     configuration = reader.configuration
     states = {number: name for name, number in configuration["layouts"]["states"].items()}
     state = states.get(summary.head["state"])

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import importlib
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from consort import __version__
@@ -17,7 +21,24 @@ from loops import for_each
 
 CONSORT = Path(sys.executable).with_name("consort")
 # Libraries that take long to import, and that help does not need.
-HEAVY = ("matplotlib", "duckdb", "pyarrow", "numpy", "scipy", "pydantic", "perfetto", "rich")
+HEAVY = {
+    *(
+        "dask",
+        "distributed",
+        "duckdb",
+        "elftools",
+        "filelock",
+        "hdrh",
+        "jinja2",
+        "matplotlib",
+        "numpy",
+        "ortools",
+    ),
+    *("perfetto", "pyarrow", "pydantic", "rich", "ruamel", "scipy", "yaml"),
+}
+# What reads a description.
+READERS = {"pydantic", "ruamel", "yaml"}
+DRIVE = Path(__file__).parents[3] / "examples" / "drive" / "system.yaml"
 
 
 def consort(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -48,24 +69,65 @@ def test_every_command_explains_itself_with_an_example(name: str) -> None:
     [
         (["--help"], set()),
         (["--version"], set()),
-        (["region", "--help"], set()),
         # They read the boards' descriptions, and start by the dozen.
-        (["board", "list"], {"pydantic"}),
+        (["board", "list"], {*READERS, "elftools", "filelock"}),
+        (["check", str(DRIVE)], READERS),
+        (["analyze", str(DRIVE)], {*READERS, "rich"}),
     ],
 )
 def test_what_needs_nothing_heavy_imports_nothing_heavy(arguments: list[str], needed: set[str]) -> None:
+    assert imported_by(*arguments) & HEAVY <= needed
+
+
+def test_no_help_imports_what_is_heavy() -> None:
+    helps = [[name, "--help"] for name in COMMANDS]
+    for name in ("board", "remote"):
+        group = importlib.import_module(COMMANDS[name][0]).command
+        helps += [[name, each, "--help"] for each in group.list_commands(click.Context(group))]
+    assert not imported_by(*helps) & HEAVY
+
+
+def imported_by(*runs: str | list[str]) -> set[str]:
+    """The libraries that one command line imports, or several one after the other."""
+    lines = [list(runs)] if isinstance(runs[0], str) else list(runs)
     script = (
-        "import sys\n"
+        "import json, sys\n"
         "from consort.cli import main\n"
-        "try:\n"
-        "    main(sys.argv[1:])\n"
-        "except SystemExit:\n"
-        "    print('imported:', *sorted(m for m in sys.modules if '.' not in m))\n"
+        "for line in json.loads(sys.argv[1]):\n"
+        "    try:\n"
+        "        main(line)\n"
+        "    except SystemExit as ended:\n"
+        "        assert not ended.code, line\n"
+        "print('imported:', *sorted(m for m in sys.modules if '.' not in m))\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    ended = subprocess.run([sys.executable, "-c", script, json.dumps(lines)], capture_output=True, text=True)
     imported = ended.stdout.rpartition("imported:")[2].split()
-    assert "click" in imported
-    assert set(imported) & set(HEAVY) <= needed
+    assert "click" in imported, ended.stderr
+    return set(imported)
+
+
+def test_the_words_of_options_are_those_of_the_tables_that_are_not_imported() -> None:
+    """What a help text lists without an import is what the modules define."""
+    from consort.board.process import PROCESSES
+    from consort.commands import generate, migrate, plan, run
+    from consort.generate import FORMATS
+    from consort.judge.verdict import UNDECIDED_ABOVE
+    from consort.model.kinds import CONFIGURATIONS
+    from consort.plan.targets import TARGETS
+
+    for command, option, names in (
+        (generate.command, "--for", FORMATS),
+        (migrate.command, "--for", PROCESSES),
+        (plan.command, "--for", TARGETS),
+        (run.command, "--only", CONFIGURATIONS),
+    ):
+        found = next(one for one in command.params if option in one.opts)
+        assert isinstance(found, click.Option)
+        assert found.help is not None
+        assert [name for name in names if not re.search(rf"\b{name}\b", found.help)] == []
+    share = next(one for one in run.command.params if "--undecided-above" in one.opts)
+    assert isinstance(share, click.Option)
+    assert share.show_default == f"{100 * UNDECIDED_ABOVE:g}"
 
 
 def test_version() -> None:
