@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/in_virtual_time.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -76,7 +80,14 @@ virtual_time::Core core_of(const System& system, std::size_t index) {
     return made;
 }
 
-virtual_time::Task task_of(const Task& task, std::uint32_t id) {
+// How many of the priorities are above one: 0 of the most urgent.
+using Priorities = std::set<std::int64_t, std::greater<>>;
+std::uint32_t rank_of(const Priorities& priorities, std::int64_t priority) {
+    return static_cast<std::uint32_t>(std::distance(priorities.begin(), priorities.lower_bound(priority)));
+}
+
+virtual_time::Task task_of(const Task& task, std::uint32_t id, const Priorities& priorities,
+                           const Priorities& at_workers) {
     if (!task.sections.empty()) {
         throw std::invalid_argument("task " + std::to_string(id) +
                                     ": in virtual time no job holds a resource");
@@ -90,18 +101,21 @@ virtual_time::Task task_of(const Task& task, std::uint32_t id) {
     made.plan.execution = execution_rule(task);
     made.plan.id = id;
     made.plan.deadline = task.deadline;
-    made.plan.priority = task.priority;
-    made.plan.threshold = task.threshold.value_or(made.plan.threshold);
+    made.plan.rank = rank_of(priorities, task.priority);
+    if (task.threshold) {
+        made.plan.threshold = rank_of(priorities, std::max(*task.threshold, task.priority));
+    }
     made.plan.suspension = task.suspension;
     made.plan.offloaded = task.offloaded;
     made.plan.on_miss = on_miss_of(task.on_miss);
+    made.plan.give_up = task.on_miss == OnMiss::fallback ? task.deadline - task.deadline / 5 : task.deadline;
     made.plan.send = task.send;
     made.plan.receive = task.receive;
     made.plan.fallback = task.fallback;
     made.plan.skips = task.skip;
     made.core = task.core;
     made.master = task.master;
-    made.worker_priority = task.worker_priority;
+    made.worker_rank = rank_of(at_workers, task.worker_priority);
     made.request = task.request;
     made.response = task.response;
     made.load = task.load;
@@ -155,6 +169,12 @@ virtual_time::System for_virtual_time(const System& system, const Settings& sett
     for (const Dma& dma : system.dmas) {
         made.dmas.push_back({dma.round_robin});
     }
+    Priorities priorities;
+    Priorities at_workers;
+    for (const Task& task : system.tasks) {
+        priorities.insert(task.priority);
+        at_workers.insert(task.worker_priority);
+    }
     for (std::uint32_t t = 0; t < system.tasks.size(); ++t) {
         const Task& task = system.tasks[t];
         if (task.suspension != 0 && (task.offloaded || task.stretches != 1)) {
@@ -162,7 +182,7 @@ virtual_time::System for_virtual_time(const System& system, const Settings& sett
                 "task " + std::to_string(t) +
                 ": the executive's jobs suspend themselves once, offloaded ones never");
         }
-        made.tasks.push_back(task_of(system.tasks[t], t));
+        made.tasks.push_back(task_of(task, t, priorities, at_workers));
     }
     return made;
 }

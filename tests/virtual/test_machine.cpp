@@ -23,14 +23,14 @@ using consort::Job;
 using consort::Operation;
 using consort::Ticks;
 
-Task periodic(const System& system, std::uint32_t core, Time period, Time execution, std::int64_t priority) {
+Task periodic(const System& system, std::uint32_t core, Time period, Time execution, std::uint32_t rank) {
     Task task;
     task.core = task.master = core;
     task.plan.id = static_cast<std::uint32_t>(system.tasks.size());
     task.plan.release.period = period;
-    task.plan.deadline = period;
+    task.plan.deadline = task.plan.give_up = period;
     task.plan.execution.best = task.plan.execution.worst = execution;
-    task.plan.priority = priority;
+    task.plan.rank = rank;
     return task;
 }
 
@@ -64,9 +64,9 @@ Trace run(const System& system, Time duration) {
 
 TEST(Machine, PreemptsOnOneStack) {
     System system = one_core(consort::app::Dispatch::fixed_priority);
-    system.tasks.push_back(periodic(system, 0, 20, 10, 1));
-    system.tasks.push_back(periodic(system, 0, 8, 2, 3));
-    system.tasks.push_back(periodic(system, 0, 20, 3, 2));
+    system.tasks.push_back(periodic(system, 0, 20, 10, 2));
+    system.tasks.push_back(periodic(system, 0, 8, 2, 0));
+    system.tasks.push_back(periodic(system, 0, 20, 3, 1));
     system.tasks[1].plan.release.offset = 3;
     system.tasks[2].plan.release.offset = 2;
     // Task 2 preempts task 0, task 1 preempts task 2.
@@ -80,7 +80,7 @@ TEST(Machine, PreemptsOnOneStack) {
 TEST(Machine, SwitchesAreNotInterrupted) {
     System system = one_core(consort::app::Dispatch::fixed_priority, 2);
     system.tasks.push_back(periodic(system, 0, 20, 4, 1));
-    system.tasks.push_back(periodic(system, 0, 20, 1, 2));
+    system.tasks.push_back(periodic(system, 0, 20, 1, 0));
     system.tasks[1].plan.release.offset = 1;
     EXPECT_EQ(pieces(run(system, 5)), (std::vector<Piece>{{0, 2, 0, Doing::context_switch},
                                                           {2, 4, 1, Doing::context_switch},
@@ -96,7 +96,7 @@ TEST(Machine, SendsWaitsReceives) {
     for (const bool spins : {false, true}) {
         system.cores[0].spins = spins;
         system.tasks.clear();
-        Task task = periodic(system, 0, 40, 5, 2);
+        Task task = periodic(system, 0, 40, 5, 0);
         task.core = 1;
         task.plan.offloaded = true;
         task.plan.send = 1;
@@ -141,7 +141,7 @@ TEST(Machine, SkipsWhatCannotBeServed) {
     System system = one_core(consort::app::Dispatch::fixed_priority);
     system.tasks.push_back(periodic(system, 0, 10, 1, 1));
     system.tasks[0].plan.skips = true;
-    system.tasks.push_back(periodic(system, 0, 100, 35, 2));
+    system.tasks.push_back(periodic(system, 0, 100, 35, 0));
     const Trace trace = run(system, 50);
     std::vector<std::uint32_t> unserved;
     for (const Job& job : trace.jobs) {
@@ -288,7 +288,7 @@ TEST(Machine, RefusesWhatItCannotRun) {
     system.tasks.push_back(system.tasks[0]);
     refused(system, "task 1: its id must be its place");
     system.tasks[1].plan.id = 1;
-    refused(system, "task 1: three-phase tasks of one core need distinct priorities");
+    refused(system, "task 1: three-phase tasks of one core need distinct ranks");
     system.tasks.pop_back();
     system.channels.push_back({0, {3}, false});
     refused(system, "channel 0: there is no such reader");
@@ -296,7 +296,7 @@ TEST(Machine, RefusesWhatItCannotRun) {
 
 TEST(Machine, SaysThatATimeLeftItsRange) {
     System system = one_core(consort::app::Dispatch::fixed_priority);
-    for (int i = 0; i < 8; ++i) {
+    for (std::uint32_t i = 0; i < 8; ++i) {
         system.tasks.push_back(periodic(system, 0, 10, (Time{1} << 60) - 1, i));
     }
     EXPECT_THROW(static_cast<void>(run(system, 10)), std::overflow_error);

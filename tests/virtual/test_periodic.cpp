@@ -158,14 +158,15 @@ class General : public Core<General> {
             plans_[t].release.extra_gap = from.extra_gap;
             plans_[t].release.jitter = from.jitter;
             plans_[t].deadline = from.plan.deadline;
-            plans_[t].priority = -std::int64_t{from.plan.key};
-            plans_[t].threshold = -std::int64_t{from.plan.level};
+            plans_[t].rank = from.plan.key;
+            plans_[t].threshold = from.plan.level;
             plans_[t].execution.given = from.lengths.data();
             plans_[t].execution.given_count = from.lengths.size();
             plans_[t].skips = true;
             plans_[t].id = t;
             plans_[t].offloaded = from.plan.leaves;
             plans_[t].on_miss = consort::OnMiss::local_fallback;
+            plans_[t].give_up = from.plan.deadline - from.plan.deadline / 5;
             plans_[t].send = from.send;
             plans_[t].receive = from.receive;
             plans_[t].fallback = from.fallback;

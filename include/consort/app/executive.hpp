@@ -28,14 +28,15 @@ struct TaskPlan {
     ExecutionRule execution;
     std::uint32_t id = 0;  // its place in the description: what ties and random choices go by
     Time deadline = 1;
-    std::int64_t priority = 0;  // the larger, the more urgent; of no account under earliest deadline first
-    // A job that has begun is preempted only by tasks of a priority above this one; below the priority: above
-    // that. Only where no job of the core waits.
-    std::int64_t threshold = std::numeric_limits<std::int64_t>::min();
+    std::uint32_t rank = 0;  // 0 the most urgent; of no account under earliest deadline first
+    // A job that has begun is preempted only by tasks of a rank below this one, which acts where it is below
+    // the task's own. Only where no job of the core waits.
+    std::uint32_t threshold = std::numeric_limits<std::uint32_t>::max();
     Time suspension = 0;  // the longest time for which a job suspends itself
     bool offloaded = false;
-    // local_fallback gives up a fifth of the deadline before its end.
     OnMiss on_miss = OnMiss::hold_last_output;
+    // Of an offloaded job: how long after its release the answer is awaited.
+    Time give_up = 1;
     Time send = 0;     // on this core, before the request is on its way
     Time receive = 0;  // on this core, once the answer is there
     Time fallback = 0;
@@ -307,7 +308,7 @@ class Executive {
     // What goes before a job of the task that has begun.
     [[nodiscard]] Time level(std::uint32_t t, Time key) const noexcept {
         const TaskPlan& plan = *states_[t].plan;
-        return plan.threshold > plan.priority ? -plan.threshold : key;
+        return plan.threshold < plan.rank ? Time{plan.threshold} : key;
     }
 
     void run(Frame& frame) noexcept {
@@ -404,15 +405,13 @@ class Executive {
         s.job.seq = static_cast<std::uint32_t>(r.job());
         s.job.status = s.late_answer ? job_status::late_answer : 0U;
         s.late_answer = false;
-        s.key = settings_.policy == Dispatch::edf ? after(r.nominal(), plan.deadline) : -plan.priority;
+        s.key = settings_.policy == Dispatch::edf ? after(r.nominal(), plan.deadline) : Time{plan.rank};
         s.phase = Phase::first;
         Time first = execution;
         if (plan.offloaded) {
             first = plan.send;
             s.second = plan.receive;
-            const Time patience =
-                plan.on_miss == OnMiss::local_fallback ? plan.deadline - plan.deadline / 5 : plan.deadline;
-            const Time give_up_at = after(r.nominal(), patience);
+            const Time give_up_at = after(r.nominal(), plan.give_up);
             waits_.set(tasks_ + t, give_up_at < now ? now : give_up_at);
         } else if (plan.suspension != 0) {
             s.away = s.draw(settings_.execution, Choice::suspension, r.job(), 0, plan.suspension);

@@ -12,7 +12,7 @@ namespace consort::app {
 struct Request {
     std::uint32_t task;
     std::uint32_t seq;
-    std::int64_t priority;  // the larger, the more urgent
+    std::uint32_t rank;  // 0 the most urgent
     Time execution;
 };
 
@@ -39,7 +39,7 @@ class Requests {
     [[nodiscard]] Request take() noexcept {
         std::uint32_t found = 0;
         for (std::uint32_t i = 1; i < count_ && !oldest_first_; ++i) {
-            found = queue_[i].priority > queue_[found].priority ? i : found;
+            found = queue_[i].rank < queue_[found].rank ? i : found;
         }
         const Request taken = queue_[found];
         for (std::uint32_t i = found + 1; i < count_; ++i) {

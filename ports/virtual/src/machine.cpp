@@ -52,8 +52,8 @@ void check_task(const System& system, std::size_t i, bool observed) {
     require(t.core < system.cores.size() && t.master < system.cores.size(), "task", i,
             "there is no such core");
     for (const Time time : {p.release.period, p.release.extra_gap, p.release.offset, p.release.jitter,
-                            p.execution.best, p.execution.worst, p.deadline, p.suspension, p.send, p.receive,
-                            p.fallback, t.request, t.response, t.load, t.unload}) {
+                            p.execution.best, p.execution.worst, p.deadline, p.give_up, p.suspension, p.send,
+                            p.receive, p.fallback, t.request, t.response, t.load, t.unload}) {
         require(in_range(time), "task", i, "a time is negative or 2^60 or more");
     }
     require(p.release.period > 0 && p.deadline > 0, "task", i, "period and deadline must be above 0");
@@ -108,8 +108,8 @@ void check_task(const System& system, std::size_t i, bool observed) {
         require(takes_time(p.execution), "task", i,
                 "in virtual time a three-phase task's execution time must be above 0");
         for (std::size_t k = 0; k < i; ++k) {
-            require(system.tasks[k].core != t.core || system.tasks[k].plan.priority != p.priority, "task", i,
-                    "three-phase tasks of one core need distinct priorities");
+            require(system.tasks[k].core != t.core || system.tasks[k].plan.rank != p.rank, "task", i,
+                    "three-phase tasks of one core need distinct ranks");
         }
     }
 }
@@ -303,7 +303,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     }
     void send(std::uint32_t task, const app::JobTimes& job) override {
         const Task& t = system_->tasks[task];
-        post({app::after(clock_.now, t.request), false, {task, job.seq, t.worker_priority, job.compute}});
+        post({app::after(clock_.now, t.request), false, {task, job.seq, t.worker_rank, job.compute}});
     }
     void began(const app::Request& request) override {
         master(request.task).worker_began(place_[request.task], request.seq, clock_.now);

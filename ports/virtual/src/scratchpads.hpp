@@ -198,7 +198,7 @@ class Scratchpads {
             }
         }
         std::stable_sort(table.ids.begin(), table.ids.end(), [this](std::uint32_t a, std::uint32_t b) {
-            return system_->tasks[a].plan.priority > system_->tasks[b].plan.priority;
+            return system_->tasks[a].plan.rank < system_->tasks[b].plan.rank;
         });
         for (std::uint32_t k = 0; k < table.ids.size(); ++k) {
             const Task& task = system_->tasks[table.ids[k]];

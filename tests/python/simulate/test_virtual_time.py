@@ -250,8 +250,8 @@ MUTANTS = {
     ),
     "a fallback begins earlier": (
         "include/consort/app/executive.hpp",
-        "plan.deadline - plan.deadline / 5",
-        "plan.deadline - plan.deadline / 4",
+        "after(r.nominal(), plan.give_up)",
+        "after(r.nominal(), plan.give_up - plan.give_up / 16)",
     ),
     "a late answer is not noted": (
         "include/consort/app/executive.hpp",
@@ -270,8 +270,8 @@ MUTANTS = {
     ),
     "the worker takes the last of equals": (
         "include/consort/app/serve.hpp",
-        "queue_[i].priority > queue_[found].priority",
-        "queue_[i].priority >= queue_[found].priority",
+        "queue_[i].rank < queue_[found].rank",
+        "queue_[i].rank <= queue_[found].rank",
     ),
     "a newer request goes to the end": (
         "include/consort/app/serve.hpp",

@@ -59,13 +59,11 @@ inline virtual_time::Task read_virtual_task(const nlohmann::json& given, const s
              {"bcet", &task.plan.execution.best},
              {"wcet", &task.plan.execution.worst},
              {"deadline", &task.plan.deadline},
-             {"priority", &task.plan.priority},
-             {"threshold", &task.plan.threshold},
              {"suspension", &task.plan.suspension},
+             {"give_up", &task.plan.give_up},
              {"send", &task.plan.send},
              {"receive", &task.plan.receive},
              {"fallback", &task.plan.fallback},
-             {"worker_priority", &task.worker_priority},
              {"request", &task.request},
              {"response", &task.response},
              {"load", &task.load},
@@ -81,6 +79,9 @@ inline virtual_time::Task read_virtual_task(const nlohmann::json& given, const s
                                                               {"until_deadline", &task.until_deadline}}) {
         *flag = required<bool>(given, key, where);
     }
+    task.plan.rank = required<std::uint32_t>(given, "rank", where);
+    task.plan.threshold = required<std::uint32_t>(given, "threshold", where);
+    task.worker_rank = required<std::uint32_t>(given, "worker_rank", where);
     task.core = required<std::uint32_t>(given, "core", where);
     task.master = required<std::uint32_t>(given, "master", where);
     if (given.contains("arrival")) {

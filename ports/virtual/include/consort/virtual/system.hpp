@@ -36,7 +36,7 @@ struct Task {
     app::TaskPlan plan;
     std::uint32_t core = 0;    // where it is computed
     std::uint32_t master = 0;  // where it is released; another one for offloaded tasks only
-    std::int64_t worker_priority = 0;
+    std::uint32_t worker_rank = 0;
     Time request = 0;   // the way of a request to the worker
     Time response = 0;  // the way of the answer back
     // Three-phase. Round robin: how long the operations take, 0: the slot's length.
