@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -139,6 +140,10 @@ TEST(Probe, WakeupsAndGaps) {
     for (const char* cause : {"stopped", "interrupted"}) {
         EXPECT_LE(busy[cause]["longest"], busy[cause]["total"]);
         EXPECT_LE(busy[cause]["total"], busy["lasted"]);
+        const auto lengths = busy[cause]["lengths"].get<std::vector<std::uint64_t>>();
+        EXPECT_TRUE(std::is_sorted(lengths.rbegin(), lengths.rend()));
+        EXPECT_EQ(lengths.size(), std::min<std::size_t>(busy[cause]["n"], 4096));
+        EXPECT_EQ(lengths.empty() ? 0 : lengths.front(), busy[cause]["longest"]);
     }
 }
 

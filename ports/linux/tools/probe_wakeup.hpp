@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -76,19 +77,25 @@ inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
     }
     nlohmann::json result = {
         {"cpu", cpu}, {"lasted", Series::picoseconds(lasted)}, {"threshold_ns", options.gap_ns}};
+    constexpr std::size_t listed = 4096;
     for (const Event::Cause cause : {Event::stopped, Event::interrupted}) {
-        std::uint64_t count = 0;
         std::uint64_t total = 0;
-        std::uint64_t longest = 0;
+        std::vector<std::uint64_t> lengths;
+        lengths.reserve(gaps.size());
         for (const Gap& gap : gaps) {
             if (gap.cause == cause) {
-                ++count;
                 total += gap.ticks();
-                longest = std::max(longest, gap.ticks());
+                lengths.push_back(Series::picoseconds(gap.ticks()));
             }
         }
+        const std::size_t count = lengths.size();
+        std::sort(lengths.begin(), lengths.end(), std::greater<>());
+        lengths.resize(std::min(count, listed));
         result[cause == Event::stopped ? "stopped" : "interrupted"] = {
-            {"n", count}, {"total", Series::picoseconds(total)}, {"longest", Series::picoseconds(longest)}};
+            {"n", count},
+            {"total", Series::picoseconds(total)},
+            {"longest", lengths.empty() ? 0 : lengths.front()},
+            {"lengths", lengths}};
     }
     return result;
 }

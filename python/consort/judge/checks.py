@@ -14,6 +14,7 @@ from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.executed import Executed
 from consort.judge.rows import alone
 from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.verdict import Check, Row
 from consort.record.status import EVENTS, NONE, OPERATIONS, STATUS
 from consort.report.units import jobs_of, microseconds, number, times
@@ -35,10 +36,17 @@ _OUTCOMES = ("moved", "out of a window", "malformed", "the DMA failed", "timed o
 _LOST = ("records_lost", "operations_lost", "events_lost")
 
 
-def executions(samples: Samples, limits: Bounds, found: Disturbances, interrupted: Executed) -> list[Check]:
+def executions(
+    samples: Samples,
+    limits: Bounds,
+    found: Disturbances,
+    interrupted: Executed,
+    stops: Stops | None = None,
+) -> list[Check]:
     """No job may execute longer than the WCET that its bound rests on.
 
-    Of one that was interrupted what it executed at least counts; less than the WCET says nothing.
+    Of one that was interrupted what it executed at least counts; less than the WCET says nothing. What a
+    host takes counts as execution: where `stops` explain an excess, it may be the machine's.
     """
     checks = []
     for place, facts in enumerate(samples.system.tasks):
@@ -67,7 +75,8 @@ def executions(samples: Samples, limits: Bounds, found: Disturbances, interrupte
                 f"{facts.name} executed for at most {longest} µs of its WCET of {microseconds(allowed)} µs in"
                 f" {number(int(counted.sum()))} undisturbed jobs"
             )
-        checks.append(Check("execution times", not over.any(), text))
+        hidden = stops is not None and stops.explain(ns[over] - allowed, float(ns[counted].sum()))
+        checks.append(Check("execution times", not over.any(), text, by="machine" if hidden else "system"))
     return checks
 
 

@@ -19,6 +19,7 @@ from consort.judge.disturbance import Disturbances, disturbances
 from consort.judge.executed import Executed, executed
 from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not_finite
 from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.system import Plan, system_of
 from consort.judge.unseen import hits_unseen
 from consort.judge.verdict import UNDECIDED_ABOVE, Pause, TaskCount, Verdict, as_data
@@ -41,6 +42,7 @@ def judge(
     expected_events: Collection[str] = (),
     environment: Mapping[str, Any] | None = None,
     undecided_above: float = UNDECIDED_ABOVE,
+    stops: Stops | None = None,
 ) -> Verdict:
     """Judges one configuration of a run.
 
@@ -50,6 +52,8 @@ def judge(
     the run's record, which tells throttling from other causes; without it a measured run is taken to be
     judged on the machine that it ran on. `undecided_above`: the share (0 to 1) of a task's jobs, or of the
     times of a channel or a chain, that the machine may disturb, where some of these are above a limit.
+    `stops`: how the machine stops the run's cores, where that was watched; what exceeds a limit by no more
+    and no more often is undecided.
 
     The system held if every job that the machine did not disturb met its deadline and its bounds, no output
     was wrong, every planned job was done, and nothing crashed or was lost. Nothing is known of it where the
@@ -76,10 +80,10 @@ def judge(
     wrong, errors, beside = _outputs(samples, expected or {})
     endless = _not_finite(samples, expected or {}, beside, wrong)
     counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))
-    rows, ways = figures.rows_of(samples, limits, found, provenance)
+    rows, ways = figures.rows_of(samples, limits, found, provenance, stops)
     checks = (
         # The time of an emulator that does not count is the emulating machine's: no WCET is held against it.
-        *(check.executions(samples, limits, found, own) if provenance != "emulated" else ()),
+        *(check.executions(samples, limits, found, own, stops) if provenance != "emulated" else ()),
         *check.releases(samples, found),
         *check.channels(samples, found),
         *check.remote_states(samples, limits),
@@ -93,10 +97,14 @@ def judge(
     failures = words.reasons(
         rows, counts, checks, (*errors, *endless), crashes, provenance, unseen, pauses, ordinary
     )
-    unknown = (*words.undecided(rows, counts, undecided_above), *words.perhaps_longer(samples, own))
+    unknown = (
+        *words.undecided(rows, counts, undecided_above),
+        *words.perhaps_longer(samples, own),
+        *(words.cannot_be_shown(rows, checks, stops) if stops is not None else ()),
+    )
     reasons = (*failures, *unknown)
     notes = (*words.notes(samples, rows, provenance, ordinary), *(words.without_trace(one) for one in unseen))
-    machine = words.machine(pauses, counts)
+    machine = words.machine(pauses, counts, stops)
     ok = Held.of(failures, unknown)
     summary = words.summary(ok, counts, failures, rows, provenance, pauses, unknown)
     parts = {
@@ -109,6 +117,7 @@ def judge(
         "ways": ways,
         "unseen": unseen,
         "not_finite": endless,
+        "stops": stops,
         "summary": summary,
         "machine": machine,
         "notes": notes,

@@ -13,6 +13,7 @@ from consort.judge import chains
 from consort.judge.bounds import Bounds, Limit, Quantity
 from consort.judge.disturbance import Disturbances, merged, touched
 from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.verdict import ChainWay, Outcome, Row
 from consort.record.description import ChainFacts
 from consort.record.status import OPERATIONS, STATUS
@@ -27,10 +28,13 @@ _WRITES = (OPERATIONS.index("write"), OPERATIONS.index("write-late"))
 
 
 def rows_of(
-    samples: Samples, limits: Bounds, found: Disturbances, provenance: str
+    samples: Samples, limits: Bounds, found: Disturbances, provenance: str, stops: Stops | None = None
 ) -> tuple[tuple[Row, ...], tuple[ChainWay, ...]]:
-    """All rows, tasks first, then channels and chains; and the way of each chain's longest reaction."""
-    make = _Maker(limits, provenance, samples.system.time_scale)
+    """All rows, tasks first, then channels and chains; and the way of each chain's longest reaction.
+
+    `stops`: how the machine stops its cores, where that was watched.
+    """
+    make = _Maker(limits, provenance, samples.system.time_scale, stops)
     rows = []
     for number in range(len(samples.system.tasks)):
         rows += _of_task(samples, number, found, make)
@@ -43,7 +47,22 @@ def rows_of(
         rows += of_chain
         if way is not None:
             ways.append(way)
-    return tuple(rows), tuple(ways)
+    return tuple(_with_chains(rows, samples)), tuple(ways)
+
+
+def _with_chains(rows: list[Row], samples: Samples) -> list[Row]:
+    """The rows, in which a chain or a channel cannot be shown where one of its tasks cannot."""
+    hidden = {row.subject for row in rows if row.kind == "task" and row.outcome == "cannot be shown"}
+    on_them = {
+        chain.name for chain in samples.system.chains if hidden & set(chains.tasks_of(chain, samples.system))
+    }
+    on_them |= {c.name for c in samples.system.channels if hidden & {c.writer, *c.readers}}
+    return [
+        replace(row, outcome="cannot be shown")
+        if row.kind != "task" and row.subject in on_them and row.outcome in ("late", "above bound")
+        else row
+        for row in rows
+    ]
 
 
 def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
@@ -91,8 +110,9 @@ def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
 class _Maker:
     """Makes rows: finds the bound and the simulated maximum of each, and says what it comes to."""
 
-    def __init__(self, limits: Bounds, provenance: str, scale: float) -> None:
+    def __init__(self, limits: Bounds, provenance: str, scale: float, stops: Stops | None) -> None:
         self._limits = limits
+        self._stops = stops
         self._provenance = provenance
         self._scale = scale
 
@@ -136,6 +156,8 @@ class _Maker:
             outcome = "not seen"
         elif self._provenance == "emulated":
             outcome = "not judged"
+        elif kind == "task" and self._stopped(ns, undisturbed, late | over, required, limit):
+            outcome = "cannot be shown"
         elif (late & undisturbed).any():
             outcome = "late"
         elif (over & undisturbed).any():
@@ -166,6 +188,24 @@ class _Maker:
             note=note,
             disturbed=int(np.count_nonzero(~undisturbed)),
         )
+
+    def _stopped(
+        self,
+        ns: NDArray[np.float64],
+        undisturbed: Mask,
+        wrong: Mask,
+        required: float | None,
+        limit: float | None,
+    ) -> bool:
+        """Says whether stops of the cores that left no trace may have made those samples too long."""
+        wrong = wrong & undisturbed
+        allowed = min(ns for ns in (required, limit, np.inf) if ns is not None)
+        if self._stops is None or not wrong.any():
+            return False
+        # What was never served was kept from its core for as long as it had.
+        took = np.where(np.isfinite(ns[wrong]), ns[wrong], 2 * allowed)
+        exposed = ns[undisturbed & np.isfinite(ns)].sum() + took.sum()
+        return self._stops.explain(np.maximum(took - allowed, 0.0), float(exposed))
 
 
 def _of_task(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:

@@ -8,13 +8,23 @@ from typing import Any, Literal
 
 from consort.judge.bounds import Quantity
 from consort.judge.outputs import NotFinite
+from consort.judge.stops import Stops
 from consort.record.judgement import Held, Judgement
 
 # What a row comes to. `disturbed`: only jobs that the machine disturbed were above; `no bound`: nothing to
 # hold it against; `not judged`: its clock says nothing of time (an emulator that does not count); `not due`:
-# never seen, and no stay in the mode was so long that it had to be.
+# never seen, and no stay in the mode was so long that it had to be; `cannot be shown`: late or above its
+# bound by no more than what the machine was seen to stop a core that did nothing else.
 Outcome = Literal[
-    "holds", "above bound", "late", "disturbed", "no bound", "not judged", "not seen", "not due"
+    "holds",
+    "above bound",
+    "late",
+    "disturbed",
+    "no bound",
+    "not judged",
+    "not seen",
+    "not due",
+    "cannot be shown",
 ]
 
 # The machine may disturb this share of a task's jobs before nothing is known of them.
@@ -128,6 +138,7 @@ class Verdict(Judgement):
     ways: tuple[ChainWay, ...] = ()
     unseen: tuple[Unseen, ...] = ()
     not_finite: tuple[NotFinite, ...] = ()
+    stops: Stops | None = None
     summary: str = ""
     machine: str = ""
     notes: tuple[str, ...] = field(default=())
@@ -144,6 +155,7 @@ def as_data(
     ways: tuple[ChainWay, ...],
     unseen: tuple[Unseen, ...],
     not_finite: tuple[NotFinite, ...],
+    stops: Stops | None,
     summary: str,
     machine: str,
     notes: tuple[str, ...],
@@ -172,6 +184,7 @@ def as_data(
             "ways": [asdict(way) for way in ways],
             "unseen": [asdict(one) for one in unseen],
             "not_finite": [asdict(one) for one in not_finite],
+            "stops": None if stops is None else stops.as_data(),
             "notes": list(notes),
         }
     )

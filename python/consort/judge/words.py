@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from consort.judge.executed import Executed
 from consort.judge.outputs import NotFinite, WrongOutput
 from consort.judge.samples import Samples
+from consort.judge.stops import Stops
 from consort.judge.verdict import Check, Pause, Row, TaskCount, Unseen
 from consort.record.judgement import Held
 from consort.report.lines import headline
@@ -104,6 +105,31 @@ def perhaps_longer(samples: Samples, found: Executed) -> tuple[str, ...]:
     )
 
 
+def cannot_be_shown(rows: Sequence[Row], checks: Sequence[Check], stops: Stops) -> tuple[str, ...]:
+    """What was too long by no more than this machine stops a core."""
+    found = [
+        f"{row.subject if row.kind == 'task' else f'{row.kind} {row.subject}'}: {row.quantity} up to"
+        f" {_time(row.undisturbed)}, {_limits(row)}, which this machine cannot show: it stops a core for up"
+        f" to {duration(stops.longest_ns)}"
+        for row in rows
+        if row.outcome == "cannot be shown" and row.quantity in _JUDGED
+    ]
+    longer = (c for c in checks if not c.holds and c.name == "execution times" and c.by == "machine")
+    return (*found, *(check.text for check in longer))
+
+
+def stopped(stops: Stops) -> str:
+    """What a watch of otherwise idle cores saw."""
+    cores = f"{len(stops.cpus)} {'core' if len(stops.cpus) == 1 else 'cores'}"
+    watched = f"{cores} watched for {duration(stops.seconds * 1e9)} after the run"
+    if not stops.count:
+        return f"{watched}: nothing stopped them"
+    return (
+        f"{watched}: stopped {number(round(stops.per_second))} times a second, longest"
+        f" {duration(stops.longest_ns)}: shorter deadlines cannot be shown here (`consort doctor` says why)"
+    )
+
+
 def _disturbed(row: Row, above: float) -> str:
     what = row.subject if row.kind == "task" else f"{row.kind} {row.subject}, {row.quantity}"
     jobs = "jobs" if row.kind == "task" else "times"
@@ -193,11 +219,12 @@ def _above(row: Row, broken: Sequence[str], doubts: Sequence[str]) -> str:
     )
 
 
-def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount]) -> str:
+def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount], stops: Stops | None = None) -> str:
     """What the machine did, in one line; empty where it did nothing."""
     disturbed = sum(count.disturbed for count in counts)
+    watched = [stopped(stops)] if stops is not None else []
     if not pauses and not disturbed:
-        return ""
+        return "".join(watched)
     released = sum(count.released for count in counts)
     missed = sum(count.disturbed_misses for count in counts)
     parts = [
@@ -206,7 +233,7 @@ def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount]) -> str:
         for p in pauses
     ]
     jobs = f"{number(disturbed)} of {number(released)} jobs were disturbed, {number(missed)} of them missed"
-    return "; ".join([*parts, jobs])
+    return "; ".join([*parts, jobs, *watched])
 
 
 def notes(

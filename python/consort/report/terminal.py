@@ -25,6 +25,7 @@ MARKS: dict[str, tuple[str, str]] = {
     "not judged": ("?", "an emulator's time, held against nothing"),
     "not seen": ("∅", "never seen"),
     "not due": ("-", "never seen: the mode was left before"),
+    "cannot be shown": ("?", "the machine stops a core for longer"),
 }
 _HEADS = ("deadline", "bound", "simulated", "undisturbed", "all")
 _KINDS = {"task": "response", "channel": "channel age", "chain": "reaction"}

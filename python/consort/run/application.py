@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ from consort.run.process import add_note, environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
 from consort.run.sizes import sized
 from consort.run.virtual import virtual_time, virtual_time_in_modes
+from consort.run.watch import watch
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,11 @@ def _record_part(
         provoked=_provoked(options),
         findings=findings,
         modes=JudgedModes(plans, options.time_scale) if plans.modes else None,
+        watch=None
+        if made.target == "virtual"
+        else cache(
+            partial(watch, sorted(used), duration * options.time_scale / 1e12, realtime=options.realtime)
+        ),
     )
 
 

@@ -7,16 +7,19 @@ What a target adds is how it records (`Prepared.recordings`): on this machine or
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from consort.errors import EnvironmentLacks
 from consort.judge import Expected, Verdict, judge
+from consort.judge.bounds import Bounds
 from consort.judge.changes import changes_section
 from consort.judge.fail_over import fail_over_section
+from consort.judge.stops import Stops
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration
 from consort.plan import Plan
@@ -58,6 +61,8 @@ class Recording:
     """Tables for the report."""
     modes: JudgedModes | None = None
     """Of a run that goes from mode to mode; `plan` is then that of all of them."""
+    watch: Callable[[], Stops | None] | None = None
+    """Watches the run's CPUs, where they are this machine's."""
 
 
 @dataclass(frozen=True)
@@ -215,14 +220,7 @@ def _add_modes(
         done = [name for place, name in enumerate(plan.tasks) if f"outputs-{place}" in raw.tables]
         here = {name: outputs for name, outputs in expected.items() if name in done}
         bounds = bounds_of(plan) if whole.manifest.clock.provenance != "emulated" else None
-        verdict = judge(
-            None,
-            raw,
-            bounds,
-            expected=here,
-            expected_events=recording.provoked,
-            undecided_above=undecided_above,
-        )
+        verdict = _judge(recording, raw, bounds, here, undecided_above)
         found.append(Recorded(raw, verdict))
         writer.add_configuration(
             f"{recording.key}-{mode}",
@@ -265,7 +263,19 @@ def judged(prepared: Prepared, recording: Recording, undecided_above: float = UN
     if bounds is not None and recording.overhead_ps is not None:
         wcets = {name: ns + recording.overhead_ps.get(name, 0) / 1000 for name, ns in bounds.wcets.items()}
         bounds = replace(bounds, wcets=wcets, wcet_source="description, with the context switches")
-    verdict = judge(
+    return Recorded(record, _judge(recording, record, bounds, expected, undecided_above))
+
+
+def _judge(
+    recording: Recording,
+    record: RawRun,
+    bounds: Bounds | None,
+    expected: Mapping[str, Expected],
+    undecided_above: float,
+) -> Verdict:
+    """Judges a record. Where times were too long, the machine is watched: it may have been its doing."""
+    found = partial(
+        judge,
         None,
         record,
         bounds,
@@ -273,7 +283,11 @@ def judged(prepared: Prepared, recording: Recording, undecided_above: float = UN
         expected_events=recording.provoked,
         undecided_above=undecided_above,
     )
-    return Recorded(record, verdict)
+    verdict = found()
+    if recording.watch is None or not any(row.outcome in ("late", "above bound") for row in verdict.rows):
+        return verdict
+    stops = recording.watch()
+    return verdict if stops is None else found(stops=stops)
 
 
 def _expected(prepared: Prepared, recording: Recording) -> dict[str, Expected]:
