@@ -18,7 +18,7 @@ from consort.board.boards import all_boards
 from consort.board.description import BoardSpec
 from consort.board.exchange import SIZES, Exchange, Pair, exchange, pair_of
 from consort.board.placement import Placement, board_of, is_emulated, placement
-from consort.model import System, load_system
+from consort.model import BadDescription, System, load_system
 from consort.progress import Progress
 from consort.record import Run, RunWriter
 from consort.report import PAGES
@@ -84,7 +84,12 @@ def parts(folder: Path) -> Iterator[Part]:
         yield Part(system, where)
         linux = where.board.linux
         if linux is not None and linux.core in [where.sides[name] for name in where.workers]:
-            yield Part(system, placement(system, rt_linux=True))
+            try:
+                beside = placement(system, rt_linux=True)
+            except BadDescription:
+                # Such as one with a plant: beside Linux a run has no time of its own.
+                continue
+            yield Part(system, beside)
 
 
 def exchanges(spec: BoardSpec) -> Iterator[tuple[list[Pair], bool]]:
