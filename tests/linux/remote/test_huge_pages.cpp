@@ -2,9 +2,13 @@
 //
 // Segments of pages of 2 MiB: they read as what was written to them, parts of a page are given back, and each
 // failure has its outcome.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <random>
 #include <tuple>
@@ -19,10 +23,13 @@ using namespace remote_test;
 constexpr std::size_t cache = 16 * mib;
 constexpr std::size_t size = 48 * mib;
 
-// Huge pages for the tests of this program, where it may reserve them.
+// Huge pages for the tests of this program, where it may reserve them: by one process of this machine at a
+// time.
 class Reserved {
   public:
-    explicit Reserved(int wanted) {
+    explicit Reserved(int wanted) : lock_(::open(file, O_RDONLY | O_CLOEXEC)) {
+        while (lock_ >= 0 && ::flock(lock_, LOCK_EX) != 0 && errno == EINTR) {
+        }
         std::ifstream(file) >> before_;
         int more = 0;
         std::ifstream("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") >> more;
@@ -32,10 +39,14 @@ class Reserved {
     }
     Reserved(const Reserved&) = delete;
     Reserved& operator=(const Reserved&) = delete;
-    ~Reserved() { std::ofstream(file) << before_; }
+    ~Reserved() {
+        std::ofstream(file) << before_;
+        ::close(lock_);
+    }
 
   private:
     static constexpr const char* file = "/proc/sys/vm/nr_hugepages";
+    int lock_;
     int before_ = 0;
 };
 
@@ -44,6 +55,9 @@ enum class Way { shared, tcp, mapped };
 class HugePages : public Remote {
   protected:
     void SetUp() override {
+        // Tests of one program share what is reserved. More than these need: other programs of this machine
+        // may take some.
+        static const Reserved reserved{16 + static_cast<int>((cache + 2 * size) / huge_page)};
         Remote::SetUp();
         std::string why;
         if (!can_page(Faults::in_thread, why)) {
@@ -68,9 +82,6 @@ class HugePages : public Remote {
         made.page = huge_page;
         return made;
     }
-    // Before any fixture: tests of one program share what is reserved.
-    // And more: other programs of this machine may take some for themselves.
-    static inline const Reserved reserved{16 + static_cast<int>((cache + 2 * size) / huge_page)};
 };
 
 class EachHugeWay : public HugePages, public testing::WithParamInterface<std::tuple<Faults, Way>> {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import sys
@@ -20,8 +21,19 @@ WANTED = 16 + (16 + 128) // 2
 SETTING = Path("/proc/sys/vm/nr_hugepages")
 
 
+@pytest.fixture(scope="module")
+def one_reserves() -> Iterator[None]:
+    """The setting is the machine's: other test runs, and tests/linux/remote, wait for this one."""
+    if not SETTING.exists():
+        yield
+        return
+    with SETTING.open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
-def huge_pages() -> Iterator[None]:
+def huge_pages(one_reserves: None) -> Iterator[None]:
     before = int(SETTING.read_text(encoding="ascii")) if SETTING.exists() else 0
     if SETTING.exists() and os.geteuid() == 0:
         SETTING.write_text(str(before + WANTED), encoding="ascii")
