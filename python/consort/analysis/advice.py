@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -178,27 +178,33 @@ class _Search:
         """The task above another of its core, or another below it; the first that does of each."""
         core = self.system.tasks[task].released_by
         order = self.system.priorities(core)
-        ranked = sorted(order, key=lambda name: -order[name])
+        # Below the others of its own priority: to be above one of them is a change, too.
+        ranked = sorted(order, key=lambda name: (-order[name], name == task))
         place = ranked.index(task)
         for other in reversed(ranked[:place]):
             up = [name for name in ranked if name != task]
             up.insert(up.index(other), task)
-            all_hold = self.attempt(self.ranked(up))
+            all_hold = self.attempt(self.ranked(up, task, order))
             if all_hold is not None:
                 yield Change("priority", f"make {task} more urgent than {other}", all_hold)
                 return
         for other in ranked[:place]:
             down = [name for name in ranked if name != other]
             down.insert(down.index(task) + 1, other)
-            all_hold = self.attempt(self.ranked(down))
+            all_hold = self.attempt(self.ranked(down, other, order))
             if all_hold is not None:
                 yield Change("priority", f"make {other} less urgent than {task}", all_hold)
                 return
 
-    def ranked(self, names: list[str]) -> dict[str, Any]:
+    def ranked(self, names: list[str], moved: str, order: Mapping[str, int]) -> dict[str, Any]:
+        """The tasks in this order; those that shared a priority still do, but for the one that was moved."""
         data = deepcopy(self.data)
-        for place, name in enumerate(reversed(names)):
-            data["tasks"][name]["priority"] = place + 1
+        below, number = "", 0
+        for name in reversed(names):
+            if not below or moved in (name, below) or order[name] != order[below]:
+                number += 1
+            data["tasks"][name]["priority"] = number
+            below = name
         return data
 
     def cores(self, task: str) -> Iterator[Change]:

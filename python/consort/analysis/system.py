@@ -14,6 +14,7 @@ from consort.analysis.cache_costs import cache_costs
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
 from consort.analysis.deliveries import Delivery, deliveries, delivery_between
+from consort.analysis.equals import check_equals, levels_of
 from consort.analysis.fail_over import checkpoint
 from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
 from consort.analysis.offload import (
@@ -107,6 +108,7 @@ def response_times(
                 raise NotAnalysable(f"{core} executes three-phase tasks, and nothing else may be on it")
             if planned.serves:
                 raise NotAnalysable(f"{core} is a worker, and nothing else may be on it")
+            check_equals(plan, core)
             if planned.bandwidth is not None:
                 check_thresholds(plan, core)
                 found |= {bound.task: bound for bound in regulated_core(figures, core)}
@@ -189,8 +191,9 @@ def master_of(
     # Where no task has an offset, nobody says that they begin together.
     moments = any(plan.system.tasks[name].has_offset for name in names) and not pages_on(plan, core)
     used = [switch.used, late.used, used_by(figures, held), reload.used if sets is None else sets.used]
+    levels = levels_of(plan, core)
     tasks = []
-    for level, name in enumerate(names):
+    for name in names:
         task = plan.tasks[name]
         suspension = task.self_suspension_ps or 0
         remote = None
@@ -234,7 +237,7 @@ def master_of(
                 jitter=task.jitter_ps + late.ps,
                 # It may have been preempted before it comes to block.
                 blocking=sum(one.length + (reload.ps if sets is None else max(sets.own)) for one in blocking),
-                level=level,
+                level=levels[name],
                 suspension=suspension,
                 stretches=task.suspensions,
                 remote=remote,
@@ -297,7 +300,7 @@ def _link(plan: Plan, name: str, bound: Bound) -> Link:
         interval=task.deadline_ps,
         core=task.core,
         by_priority=core.policy.startswith("fixed-priority") and task.execution == "local" and not task.waits,
-        level=core.tasks.index(name),
+        level=levels_of(plan, task.core)[name],
     )
 
 

@@ -25,6 +25,7 @@ def fill_in_delays(
     Where there is no such bound, the task loses its execution times: a bound of its own would be too low.
     """
     tasks = system["tasks"]
+    before = {name: tasks[name].get("jitter") for name in triggers}
     open_ends = dict(triggers)
     for _ in range(_ROUNDS):
         found = _bounds(system, platform)
@@ -52,6 +53,9 @@ def fill_in_delays(
         if name in open_ends:
             tasks[name].pop("wcet", None)
             tasks[name].pop("bcet", None)
+            tasks[name].pop("jitter", None)
+            if before[name] is not None:
+                tasks[name]["jitter"] = before[name]
             text = "how late their trigger releases them has no bound: bounds of theirs would be too low"
             report.leave("execution times of tasks", f"{name} by {trigger}", text)
         else:

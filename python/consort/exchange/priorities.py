@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Priorities of other tools made what Consort needs: on each core all different, or none."""
+"""Priorities of other tools made what Consort needs: on each core all tasks have one, or none has."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from consort.exchange.report import Report
-from consort.model.quantities import Duration
 
-ANEW = (
-    "equal, missing or of several classes in the model; counted anew in the same order, of equal ones the"
-    " shorter deadline first. Bounds are of that order: among equal ones each may wait longer, for all others"
+ANEW = "missing or of several classes in the model; counted anew in the same order"
+EQUAL = (
+    "equal, as in the model: a bound counts all others of its priority as more urgent; 'simulate' and 'run'"
+    " serve them in the order of the file"
 )
 
 # Which of two priorities is the more urgent: that of the higher number, or that of the lower one.
@@ -30,21 +31,17 @@ def upside_down(ranks: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, in
     return {name: (level, ends - number) for name, (level, number) in ranks.items()}
 
 
-def distinct_priorities(
+def take_priorities(
     report: Report, core: str, tasks: dict[str, dict[str, Any]], ranks: Mapping[str, tuple[int, int]]
 ) -> None:
     """Gives the tasks of a core priorities by rank: (class, priority in it), the larger the more urgent."""
-    if len({level for level, _ in ranks.values()}) == 1 and len(set(ranks.values())) == len(ranks):
-        for name, (_, priority) in ranks.items():
-            tasks[name]["priority"] = priority
-        return
-    # The most urgent first; of equal ones with equal deadlines the one that stands first in the file.
-    order = sorted(ranks, key=lambda name: (-ranks[name][0], -ranks[name][1], deadline_of(tasks[name])))
-    for place, name in enumerate(order):
-        tasks[name]["priority"] = len(order) - place
-        report.change("priority", f"{name} on {core}", ANEW)
-
-
-def deadline_of(task: Mapping[str, Any]) -> int:
-    text = task.get("deadline") or task.get("period") or task["min_interarrival"]
-    return Duration.parse(text).value
+    order = sorted(set(ranks.values()))
+    classes = {level for level, _ in order}
+    for name, rank in ranks.items():
+        tasks[name]["priority"] = rank[1] if len(classes) == 1 else 1 + order.index(rank)
+        if len(classes) > 1:
+            report.change("priority", f"{name} on {core}", ANEW)
+    counts = Counter(ranks.values())
+    for name, rank in ranks.items():
+        if counts[rank] > 1:
+            report.change("equal priorities", f"{name} on {core}", EQUAL)

@@ -10,7 +10,7 @@ from typing import Any
 from consort.errors import BadInput
 from consort.exchange.delays import fill_in_delays
 from consort.exchange.names import Names
-from consort.exchange.priorities import distinct_priorities, say_order
+from consort.exchange.priorities import say_order, take_priorities
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
 from consort.exchange.rtapp_text import read_rtapp_text
@@ -247,8 +247,7 @@ def _schedule(
             ranks[name] = (level, (10 if thread.priority is None else thread.priority) if fixed else 0)
             if thread.policy != "SCHED_FIFO":
                 report.change("policy", f"{name} ({thread.policy})", "taken as preemptive fixed priorities")
-        if any(level for level, _ in ranks.values()):
-            if not report.notes:
-                say_order(report, "higher", "as Linux has it")
-            distinct_priorities(report, core, tasks, ranks)
+        if not report.notes:
+            say_order(report, "higher", "as Linux has it")
+        take_priorities(report, core, tasks, ranks)
     return scheduling

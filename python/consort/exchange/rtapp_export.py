@@ -125,7 +125,8 @@ def _linux_priority(system: System, name: str, report: Report) -> int:
     own = {task: priority for task, priority in order.items() if system.tasks[task].on == core}
     if all(1 <= priority <= 99 for priority in own.values()):
         return own[name]
-    if len(own) > 99:
-        raise BadInput(f"{len(own)} tasks on {core!r}; Linux has 99 priorities", file=system.file)
+    numbers = sorted(set(own.values()))
+    if len(numbers) > 99:
+        raise BadInput(f"{len(numbers)} priorities on {core!r}; Linux has 99", file=system.file)
     report.change("priority", name, "counted anew in the same order, to lie in 1 to 99")
-    return sorted(own, key=lambda task: own[task]).index(name) + 1
+    return numbers.index(own[name]) + 1

@@ -64,6 +64,11 @@ def jobs_of(system: System, core: str, report: Report) -> tuple[list[Job], int]:
             report.leave("self-suspension", name, "a job of the file does not wait")
         if system.tasks[name].min_distances:
             report.leave("min_distances", name, "jobs of the file come at any time within their jitter")
+        if (
+            policy != "edf"
+            and list(system.priorities(core).values()).count(system.priorities(core)[name]) > 1
+        ):
+            report.change("equal priority", name, "the analysis serves the task with the lower number first")
     tasks = [system.tasks[name] for name in names]
     hyperperiod = lcm(*(task.interval.value for task in tasks))
     last = max(task.offset.value for task in tasks)

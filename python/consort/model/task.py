@@ -146,8 +146,9 @@ class Task(Sourced):
     )
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
         default=None,
-        description="The larger, the more urgent. Where no task of a core has one, the shorter deadline is"
-        " the more urgent, and of equal ones the task that stands first.",
+        description="The larger, the more urgent. Local tasks of one core may share one: bounds then hold in"
+        " whichever order they are served. Where no task of a core has one, the shorter deadline is the more"
+        " urgent, and of equal ones the task that stands first.",
         examples=["10"],
     )
     preemption_threshold: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(

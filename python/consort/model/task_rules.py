@@ -114,7 +114,7 @@ def _sporadic(view: View) -> Problems:
 
 
 def _priorities(view: View) -> Problems:
-    """Where priorities decide, each task of a core has one of its own, or none has."""
+    """Where priorities decide, all tasks of a core have one, or none has; only local ones share one."""
     cores: dict[str, list[str]] = {}
     for task in view.tasks():
         for key in ("on", "master"):
@@ -136,11 +136,14 @@ def _priorities(view: View) -> Problems:
             continue
         first: dict[int, str] = {}
         for task, priority in given.items():
-            if isinstance(priority, int) and first.setdefault(priority, task) != task:
+            if not isinstance(priority, int) or (other := first.setdefault(priority, task)) == task:
+                continue
+            kinds = [view.text("tasks", one, "execution") or "local" for one in (task, other)]
+            if kinds != ["local", "local"]:
                 yield view.problem(
                     ("tasks", task, "priority"),
-                    f"the task {first[priority]!r} on {core!r} has priority {priority} too; give each task of"
-                    " a core its own",
+                    f"the task {other!r} on {core!r} has priority {priority} too; give each its own: only"
+                    " local tasks may share one",
                 )
         if given and len(given) < len(tasks):
             bare = next(task for task in tasks if task not in given)

@@ -359,14 +359,22 @@ def test_task_without_mapping_is_placed_and_said(tmp_path: Path) -> None:
     valid(imported)
 
 
-def test_equal_priorities_are_made_different_in_order(tmp_path: Path) -> None:
+def test_equal_priorities_stay_equal(tmp_path: Path) -> None:
     path = edited(tmp_path, ('priority="7"', 'priority="3"'))
     imported = import_amalthea(path)
     assert imported.system is not None
     tasks = imported.system["tasks"]
-    # Of equal ones the shorter deadline is the more urgent.
-    assert (tasks["sample"]["priority"], tasks["control"]["priority"]) == (2, 1)
+    assert (tasks["sample"]["priority"], tasks["control"]["priority"]) == (3, 3)
+    kept = [names for (what, _), names in imported.report.changed.items() if what == "equal priorities"]
+    assert kept == [["sample on big-0", "control on big-0"]]
     valid(imported)
+
+
+def test_without_priorities_the_order_is_said(tmp_path: Path) -> None:
+    none = ('<schedulingParameters priority="7"/>', ""), ('<schedulingParameters priority="3"/>', "")
+    imported = import_amalthea(edited(tmp_path, *none))
+    said = [names for (_, how), names in imported.report.changed.items() if "shorter deadline" in how]
+    assert said == [["sample on big-0", "control on big-0"]]
 
 
 def test_deadline_that_cannot_be_held_is_imported(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from consort.analysis.system import response_times
 from consort.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
@@ -60,9 +61,8 @@ def test_workload(tmp_path: Path) -> None:
     assert imported.system is not None
     flat = {"period": "10ms", "offset": "500us", "wcet": "400us", "on": "cpu-1"}
     assert imported.system["tasks"] == {
-        # Two instances of one priority: made different.
-        "flat-0": flat | {"priority": 2},
-        "flat-1": flat | {"priority": 1},
+        "flat-0": flat | {"priority": 5},
+        "flat-1": flat | {"priority": 5},
         "modes-not-a-comment": {
             "period": "20ms",
             "wcet": "4ms",
@@ -72,7 +72,7 @@ def test_workload(tmp_path: Path) -> None:
             "priority": 20,
         },
         "dl": {"period": "8ms", "deadline": "6ms", "wcet": "1500us", "on": "cpu-2"},
-        "naps": {"min_interarrival": "4ms", "wcet": "1ms", "on": "cpu-3"},
+        "naps": {"min_interarrival": "4ms", "wcet": "1ms", "on": "cpu-3", "priority": 0},
     }
     assert imported.system["scheduling"] == {"cpu-2": {"policy": "edf"}}
     left = {(what, name) for (what, _), names in imported.report.left_out.items() for name in names}
@@ -207,8 +207,36 @@ def test_the_form_without_events(tmp_path: Path) -> None:
     text = '{"tasks": {"a": {"exec": 1000, "period": 20000, "deadline": 8000, "sleep": false, "cpus": [0]}}}'
     imported = read(tmp_path, text)
     assert imported.system is not None
-    task = {"period": "20ms", "deadline": "8ms", "wcet": "1ms", "on": "cpu-0"}
+    task = {"period": "20ms", "deadline": "8ms", "wcet": "1ms", "on": "cpu-0", "priority": 0}
     assert imported.system["tasks"] == {"a": task}
+
+
+EQUAL = """\
+{"tasks": {
+  "left":  {"policy": "SCHED_FIFO", "priority": 10, "cpus": [0], "run": 20000,
+            "timer": {"ref": "l", "period": 100000}},
+  "right": {"policy": "%s", "priority": 10, "cpus": [0], "run": 30000,
+            "timer": {"ref": "r", "period": 100000}}}}
+"""
+
+
+@pytest.mark.parametrize("policy", ["SCHED_FIFO", "SCHED_RR"])
+def test_threads_of_one_priority_wait_for_each_other(tmp_path: Path, policy: str) -> None:
+    """Measured on Linux, each released just after the other: 50.2 ms."""
+    imported = read(tmp_path, EQUAL % policy)
+    assert imported.system is not None and imported.platform is not None
+    system = system_from_data(imported.system, platform=platform_from_data(imported.platform))
+    assert [bound.response for bound in response_times(system)] == [50 * 10**9, 50 * 10**9]
+    assert [what for what, _ in imported.report.changed if what == "equal priorities"]
+    back = json.loads(export_rtapp(system, Report()))["tasks"]
+    assert [thread["priority"] for thread in back.values()] == [10, 10]
+
+
+def test_threads_without_a_priority_are_served_in_any_order(tmp_path: Path) -> None:
+    imported = read(tmp_path, EQUAL.replace("SCHED_FIFO", "SCHED_OTHER") % "SCHED_OTHER")
+    assert imported.system is not None and imported.platform is not None
+    system = system_from_data(imported.system, platform=platform_from_data(imported.platform))
+    assert [bound.response for bound in response_times(system)] == [50 * 10**9, 50 * 10**9]
 
 
 def test_comments_keep_lines_and_columns() -> None:

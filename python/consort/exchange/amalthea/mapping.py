@@ -8,7 +8,7 @@ from typing import Any
 
 from consort.exchange.amalthea.hardware import Hardware
 from consort.exchange.amalthea.model import Model
-from consort.exchange.priorities import Order, distinct_priorities, say_order, upside_down
+from consort.exchange.priorities import Order, say_order, take_priorities, upside_down
 from consort.exchange.xmltree import Element
 from consort.model.quantities import Duration
 
@@ -22,6 +22,7 @@ FIXED_PRIORITY = (
     "RateMonotonicScheduling",
 )
 EDF = ("EarliestDeadlineFirst",)
+BY_DEADLINE = "no task of its core has one in the model: the shorter deadline is the more urgent"
 
 
 class Mapping:
@@ -114,7 +115,7 @@ class Mapping:
     def rank(
         self, tasks: dict[str, Any], by_key: dict[str, str], policies: dict[str, Any], order: Order | None
     ) -> None:
-        """Priorities as the model has them, made different on each core and complete, or none.
+        """Priorities as the model has them, complete on each core, or none.
 
         No release of AMALTHEA says which number is the more urgent; without an order it is the higher one.
         """
@@ -125,7 +126,11 @@ class Mapping:
         for core, members in cores.items():
             given = {name: self._priority(key) for key, name in members}
             known = {name: priority for name, priority in given.items() if priority is not None}
-            if not known or policies.get(core, {}).get("policy") == "edf":
+            if policies.get(core, {}).get("policy") == "edf":
+                continue
+            if not known:
+                for name in given:
+                    self.model.report.change("priority", f"{name} on {core}", BY_DEADLINE)
                 continue
             if not stated:
                 why = "--priority-order" if order else "assumed: AMALTHEA does not say; see --priority-order"
@@ -139,7 +144,7 @@ class Mapping:
             }
             if order == "lower":
                 ranks = upside_down(ranks)
-            distinct_priorities(self.model.report, core, tasks, ranks)
+            take_priorities(self.model.report, core, tasks, ranks)
 
     def _priority(self, key: str) -> int | None:
         allocation = self.allocations.get(key)
