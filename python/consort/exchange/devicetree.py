@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +21,10 @@ from consort.limits import LARGEST_TREE, MIB, read_bytes
 # Far more than any tree has, far fewer than what files that include each other twice would reach.
 MOST_INCLUDES = 1000
 LONGEST_SHIFT = 63
+# What only the C preprocessor reads. Property names may begin with '#', too, as '#define-cells' would.
+_DIRECTIVE = re.compile(
+    r"^[ \t]*#[ \t]*(include|define|undef|ifdef|ifndef|if|elif|else|endif)\b(?![-,])", re.M
+)
 
 
 class ConfinedTree(dtlib.DT):  # type: ignore[misc]
@@ -31,6 +36,9 @@ class ConfinedTree(dtlib.DT):  # type: ignore[misc]
         self._includes = 0
         self._room = LARGEST_TREE - path.stat().st_size
         super().__init__(str(path))
+
+    def _register_aliases(self) -> None:
+        """Nothing: dtc, too, takes an alias to a node that is not there."""
 
     def _open(self, filename: str, mode: str = "r", **_: Any) -> IO[Any]:
         """The content of a file that the tree includes, as text or bytes, in memory."""
@@ -94,3 +102,9 @@ class ConfinedTree(dtlib.DT):  # type: ignore[misc]
 
 def _short(number: int) -> str:
     return str(number) if abs(number) < 1 << 64 else "a number of more than 64 bits"
+
+
+def directive(text: str) -> tuple[str, int] | None:
+    """The first line that is the C preprocessor's: its word, and the number of the line."""
+    found = _DIRECTIVE.search(text)
+    return None if found is None else (found[1], text.count("\n", 0, found.start()) + 1)

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from devicetree import dtlib
 
 from consort.errors import BadInput
-from consort.exchange.devicetree import ConfinedTree
+from consort.exchange.devicetree import ConfinedTree, directive
 from consort.exchange.names import Names
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
-from consort.limits import LARGEST_TREE, MIB
+from consort.limits import LARGEST_TREE, MIB, read_bytes
 from consort.model.quantities import LARGEST, Frequency, Size
 
 ISAS = (
@@ -30,7 +30,17 @@ ISAS = (
     (r"tricore", "tricore"),
 )
 MEMORIES = ((r"tcm", "tcm"), (r"ocm|mmio-sram|sram", "ocm"), (r"flash|nor", "flash"))
-READ = ("#address-cells", "#size-cells", "compatible", "model", "ranges", "interrupt-parent")
+
+
+# Properties that say how others are read, or nothing of what a platform has.
+READ = ("#address-cells", "#size-cells", "compatible", "model", "ranges", "interrupt-parent", "phandle")
+# What is read of the nodes that become something; any other property of theirs is listed as left out.
+USED = {
+    "cluster": ("address-map", "#ranges-address-cells", "#ranges-size-cells"),
+    "cpu": ("device_type", "reg", "clock-frequency"),
+    "memory": ("device_type", "reg"),
+    "domain": ("cpus",),
+}
 
 
 @dataclass(order=True)
@@ -40,6 +50,20 @@ class Region:
     name: str
     kind: str
     description: str
+    path: str = ""
+
+
+@dataclass
+class Views:
+    """Which clusters see a memory at which addresses, by the path of its node; only where a map says so."""
+
+    seen: dict[str, dict[str, int]]
+
+    def shared(self, region: Region) -> int:
+        return len(self.seen.get(region.path, {}))
+
+    def of(self, region: Region) -> str:
+        return ", ".join(f"{name} sees it at {at:#x}" for name, at in self.seen.get(region.path, {}).items())
 
 
 def import_sdt(path: Path) -> Imported:
@@ -94,6 +118,15 @@ def _parsed(path: Path) -> dtlib.DT:
         raise BadInput("is nested too deeply to be read; this is no device tree", file=path) from None
     # Numbers too long for Python's own limits, offsets that are none.
     except (dtlib.DTError, ValueError, OverflowError) as error:
+        found = directive(read_bytes(path, LARGEST_TREE, "device tree").decode("utf-8", "replace"))
+        if found is not None:
+            word, line = found
+            raise BadInput(
+                f"#{word} is the C preprocessor's; give what it makes of the file:"
+                f" cpp -nostdinc -undef -x assembler-with-cpp -I INCLUDES {path.name} > whole.dts",
+                file=path,
+                line=line,
+            ) from None
         raise BadInput(f"is no device tree source: {error}", file=path) from None
 
 
@@ -114,6 +147,9 @@ def _clusters(
         if "cpus,cluster" not in _compatible(node) and node.path != "/cpus":
             continue
         cpus = [child for child in node.nodes.values() if child.name.partition("@")[0] == "cpu"]
+        _left(report, node, "cluster")
+        for cpu in cpus:
+            _left(report, cpu, "cpu")
         kinds: dict[tuple[str, int | None], list[dtlib.Node]] = {}
         for cpu in cpus:
             compatible = next(iter(_compatible(cpu)), "cpu")
@@ -192,50 +228,122 @@ def _reg(node: dtlib.Node, path: Path) -> Iterator[tuple[int, int]]:
         yield begin, length
 
 
+def _left(report: Report, node: dtlib.Node, kind: str) -> None:
+    """Lists the properties of a node that mean something and are not read."""
+    for name in node.props:
+        if name not in (*USED[kind], *READ):
+            report.leave(f"property of a {kind}", f"{node.path}/{name}", "not modelled")
+
+
+def _views(tree: dtlib.DT, path: Path, report: Report) -> Views:
+    """The address maps of the clusters: (cluster's address, node, address in the whole, size) each."""
+    seen: dict[str, dict[str, int]] = {}
+    whole = _cells(tree.root, "#address-cells", 2)
+    for node in tree.node_iter():
+        prop = node.props.get("address-map")
+        if prop is None or "cpus,cluster" not in _compatible(node):
+            continue
+        own, size = _cells(node, "#ranges-address-cells", 2), _cells(node, "#ranges-size-cells", 2)
+        step = 4 * (own + 1 + whole + size)
+        where = f"{node.path}/address-map"
+        if len(prop.value) % step:
+            raise BadInput(
+                f"has {len(prop.value) // 4} cells, no multiple of {own} (address), 1 (node), {whole}"
+                f" (address in the whole) and {size} (size)",
+                file=path,
+                field=where,
+            )
+        for start in range(0, len(prop.value), step):
+            entry = prop.value[start : start + step]
+            target = tree.phandle2node.get(dtlib.to_num(entry[4 * own : 4 * own + 4]))
+            if target is None:
+                raise BadInput("an entry names no node", file=path, field=where)
+            at = dtlib.to_num(entry[: 4 * own]) if own else 0
+            placed = dtlib.to_num(entry[4 * (own + 1) : 4 * (own + 1 + whole)]) if whole else 0
+            cluster = node.name.partition("@")[0]
+            if placed != at:
+                name = f"{target.name} at {at:#x} of {cluster}"
+                report.leave("address of a cluster", name, "a memory has the address of the whole alone")
+            seen.setdefault(target.path, {})[cluster] = at
+    return Views(seen)
+
+
 def _memories(tree: dtlib.DT, names: Names, report: Report, path: Path) -> dict[str, Any]:
     """Memories, and the regions reserved in them; a memory is cut where a region lies in it."""
     regions: list[Region] = []
     whole: list[Region] = []
     for node in tree.node_iter():
         parent = node.parent.name if node.parent is not None else ""
-        kind = ""
         device = node.props.get("device_type")
         compatible = " ".join(_compatible(node))
-        if device is not None and device.to_string() == "memory":
-            kind = "ddr"
-        elif parent == "reserved-memory" or "mmio-sram" in compatible or "tcm" in compatible:
+        reserved = parent == "reserved-memory"
+        on_chip = "mmio-sram" in compatible or "tcm" in compatible
+        if on_chip or reserved:
             kind = _match(MEMORIES, f"{compatible} {node.name}", "ddr")
-        if not kind:
+        elif device is not None and device.to_string() == "memory":
+            kind = "ddr"
+        else:
             continue
         entries = [(begin, size) for begin, size in _reg(node, path) if size]
         label = next(iter(node.labels), node.name.partition("@")[0]).replace("_", "-")
+        if not reserved:
+            _left(report, node, "memory")
         if not entries:
             report.leave("memory", node.name, "it has no address and size")
         for begin, size in entries:
-            what = "reserved" if parent == "reserved-memory" else "memory"
-            region = Region(begin, begin + size, label, kind, f"{what}: {node.path}")
-            (regions if parent == "reserved-memory" else whole).append(region)
+            what = "reserved" if reserved else "memory"
+            region = Region(begin, begin + size, label, kind, f"{what}: {node.path}", node.path)
+            (regions if reserved else whole).append(region)
     placed: list[Region] = []
     for region in sorted(regions):
         if placed and region.begin < placed[-1].end:
             report.leave("region", region.name, f"it overlaps {placed[-1].name}")
         else:
             placed.append(region)
-    pieces = [piece for memory in whole for piece in _without(memory, placed)]
+    global_, apart = _apart(whole, _views(tree, path, report), report)
+    pieces = [piece for memory in global_ for piece in _without(memory, placed)]
     memories: dict[str, Any] = {}
-    last = 0
     for region in sorted([*pieces, *placed]):
-        if region.begin < last:
-            report.leave("memory", region.name, "it overlaps the one before")
-            continue
-        last = region.end
-        memories[names.new("memory", region.name)] = {
-            "kind": region.kind,
-            "size": str(Size(region.end - region.begin)),
-            "address": region.begin,
-            "description": region.description,
-        }
+        memories[names.new("memory", region.name)] = _memory(region) | {"address": region.begin}
+    for region in sorted(apart):
+        memories[names.new("memory", region.name)] = _memory(region)
     return memories
+
+
+def _memory(region: Region) -> dict[str, Any]:
+    return {
+        "kind": region.kind,
+        "size": str(Size(region.end - region.begin)),
+        "description": region.description,
+    }
+
+
+def _apart(memories: list[Region], views: Views, report: Report) -> tuple[list[Region], list[Region]]:
+    """The memories with the addresses that the whole has, and those that only some clusters see at theirs.
+
+    Where two lie at one address, clusters see different things there. The one that more of them see has it.
+    The other stands elsewhere, too, with the same kind and size, or has no address in the whole.
+    """
+    kept: list[Region] = []
+    others: list[Region] = []
+    for region in sorted(memories, key=lambda one: (-views.shared(one), one.begin - one.end, one)):
+        over = next((one for one in kept if one.begin < region.end and region.begin < one.end), None)
+        if over is None:
+            kept.append(region)
+        elif not views.shared(region):
+            report.leave("memory", region.name, f"it overlaps {over.name}")
+        else:
+            others.append(region)
+    apart: list[Region] = []
+    for region in others:
+        size = region.end - region.begin
+        twins = [one for one in kept if (one.kind, one.end - one.begin) == (region.kind, size)]
+        if len(twins) == 1:
+            report.change("memory", region.name, f"an alias of {twins[0].name}: {views.of(region)}")
+        else:
+            report.change("memory", region.name, f"without an address of the whole: {views.of(region)}")
+            apart.append(region)
+    return kept, apart
 
 
 def _without(memory: Region, regions: list[Region]) -> Iterator[Region]:
@@ -245,10 +353,10 @@ def _without(memory: Region, regions: list[Region]) -> Iterator[Region]:
         if region.end <= begin or region.begin >= memory.end:
             continue
         if region.begin > begin:
-            yield Region(begin, region.begin, memory.name, memory.kind, memory.description)
+            yield replace(memory, begin=begin, end=region.begin)
         begin = region.end
     if begin < memory.end:
-        yield Region(begin, memory.end, memory.name, memory.kind, memory.description)
+        yield replace(memory, begin=begin)
 
 
 def _domains(tree: dtlib.DT, platform: dict[str, Any], groups: dict[str, str], report: Report) -> None:
@@ -267,9 +375,7 @@ def _domains(tree: dtlib.DT, platform: dict[str, Any], groups: dict[str, str], r
         cores = platform["cores"][group]
         said = f"domain {node.name}"
         cores["description"] = f"{cores['description']}, {said}" if "description" in cores else said
-        for name in node.props:
-            if name not in ("cpus", "compatible", "phandle", *READ):
-                report.leave("property of a domain", f"{node.path}/{name}", "not modelled")
+        _left(report, node, "domain")
 
 
 def _is_read(node: dtlib.Node) -> bool:

@@ -164,3 +164,97 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read"):
         import_sdt(tmp_path / "none.dts")
+
+
+ALIASED = """\
+/dts-v1/;
+/ {
+    compatible = "example,soc";
+    #address-cells = <2>;
+    #size-cells = <2>;
+    aliases { serial9 = "/bus/serial@1"; };
+    app: cpus-app@0 {
+        compatible = "cpus,cluster";
+        #address-cells = <1>;
+        #size-cells = <0>;
+        #ranges-size-cells = <2>;
+        #ranges-address-cells = <2>;
+        address-map = <0 0x00000000 &dram 0 0x00000000 0 0x80000000>,
+                  <0 0xffe00000 &tcm_global 0 0xffe00000 0 0x10000>,
+                  <0 0xfffc0000 &onchip 0 0xfffc0000 0 0x40000>;
+        cpu@0 { compatible = "arm,cortex-a53"; device_type = "cpu"; reg = <0>; enable-method = "psci"; };
+    };
+    rt: cpus-rt@0 {
+        compatible = "cpus,cluster";
+        #address-cells = <1>;
+        #size-cells = <0>;
+        #ranges-size-cells = <2>;
+        #ranges-address-cells = <2>;
+        address-map = <0 0x00000000 &tcm_local 0 0x00000000 0 0x10000>,
+                  <0 0x00100000 &dram 0 0x00100000 0 0x7ff00000>,
+                  <0 0xfffc0000 &onchip 0 0xfffc0000 0 0x40000>;
+        cpu@0 { compatible = "arm,cortex-r5"; device_type = "cpu"; reg = <0>; };
+    };
+    bus {
+        compatible = "simple-bus";
+        #address-cells = <2>;
+        #size-cells = <2>;
+        ranges;
+        tcm_local: tcm@0 { compatible = "example,tcm", "mmio-sram"; reg = <0 0x0 0 0x10000>; };
+    };
+    tcm_global: tcm@ffe00000 {
+        compatible = "example,tcm-global", "mmio-sram"; reg = <0 0xffe00000 0 0x10000>;
+    };
+    onchip: memory@fffc0000 {
+        compatible = "example,ocm", "mmio-sram"; device_type = "memory"; reg = <0 0xfffc0000 0 0x40000>;
+    };
+    dram: memory@0 { device_type = "memory"; reg = <0 0x0 0 0x80000000>; };
+};
+"""
+
+
+def test_what_one_cluster_sees_elsewhere_is_an_alias(tmp_path: Path) -> None:
+    """Two clusters see different things at 0; an alias to a missing node is no error, as for dtc."""
+    path = tmp_path / "soc.dts"
+    path.write_text(ALIASED, encoding="utf-8")
+    imported = import_sdt(path)
+    assert imported.platform is not None
+    platform = platform_from_data(imported.platform)
+    assert {n: (m.kind, m.address, str(m.size)) for n, m in platform.memories.items()} == {
+        "dram": ("ddr", 0, "2GiB"),
+        "onchip": ("ocm", 0xFFFC0000, "256KiB"),
+        "tcm-global": ("tcm", 0xFFE00000, "64KiB"),
+    }
+    assert imported.report.changed["memory", "an alias of tcm-global: cpus-rt sees it at 0x0"] == [
+        "tcm-local"
+    ]
+    left = imported.report.left_out["property of a cpu", "not modelled"]
+    assert left == ["/cpus-app@0/cpu@0/enable-method"]
+
+
+def test_a_memory_that_only_one_cluster_sees_has_no_address_of_the_whole(tmp_path: Path) -> None:
+    path = tmp_path / "soc.dts"
+    path.write_text(ALIASED.replace("reg = <0 0xffe00000 0 0x10000>", "reg = <0 0xffe00000 0 0x8000>"))
+    imported = import_sdt(path)
+    assert imported.platform is not None
+    local = platform_from_data(imported.platform).memories["tcm-local"]
+    assert (local.kind, local.address, str(local.size)) == ("tcm", None, "64KiB")
+
+
+def test_an_address_map_of_another_form(tmp_path: Path) -> None:
+    path = tmp_path / "soc.dts"
+    path.write_text(
+        ALIASED.replace(
+            '0xfffc0000 0 0x40000>;\n        cpu@0 { compatible = "arm,cortex-a53"',
+            '0xfffc0000 0>;\n        cpu@0 { compatible = "arm,cortex-a53"',
+        )
+    )
+    assert "/cpus-app@0/address-map: has 20 cells, no multiple of 2 (address)" in refused(path)
+
+
+@pytest.mark.parametrize("line", ['#include "soc.dtsi"', "#define UART 1", "  #  ifdef UART"])
+def test_what_the_preprocessor_reads_is_named(tmp_path: Path, line: str) -> None:
+    text = refused(edited(tmp_path, "/ {", f"{line}\n/ {{"))
+    assert (
+        "zynq.dts:3: #" in text and "cpp -nostdinc -undef -x assembler-with-cpp -I INCLUDES zynq.dts" in text
+    )
