@@ -108,16 +108,23 @@ def _operation(system: System, name: str, report: Report) -> list[str]:
         for resource in task.sections:
             report.leave("resource", f"{name}, {resource}", "only written for fixed priorities")
         return [_simple(title, _time(name, wcet, report), _time(name, bcet, report), "")]
-    parts, listed, rest = [], [], wcet.value
+    parts, listed = [], list[str]()
+    rest = wcet.value - sum(section.length.value.value for section in task.sections.values())
+    if rest < 0:
+        report.change("wcet", name, "as long as its sections together: MAST's operations are of one length")
     for resource, section in task.sections.items():
         length = section.length.value
         inside = f"{title}.{_name(resource)}"
         held = f',\n  Shared_Resources_List => ("{_name(resource)}")'
         parts.append(_simple(inside, _time(name, length, report), "0.0", held))
-        listed += [inside] * section.times
-        rest -= length.value * section.times
+        # Not all times are as long as the longest: as many as fit into what the job executes.
+        more = min(section.times - 1, max(rest, 0) // length.value)
+        if more < section.times - 1:
+            report.change("sections", f"{name}, {resource}", f"{1 + more} times: more would exceed its wcet")
+        listed += [inside] * (1 + more)
+        rest -= length.value * more
     own = f"{title}.alone"
-    parts.append(_simple(own, _time(name, Duration(rest), report), "0.0", ""))
+    parts.append(_simple(own, _time(name, Duration(max(rest, 0)), report), "0.0", ""))
     report.change("bcet", name, "0 for each part of a job that holds a resource, and for the rest")
     operations = ", ".join(f'"{one}"' for one in (own, *listed))
     return [

@@ -18,7 +18,7 @@ def check_resources(view: View) -> Problems:
     known = view.mapping("resources")
     users: dict[str, list[str]] = {name: [] for name in known}
     for task in view.tasks():
-        held = 0
+        held: dict[str, Duration] = {}
         for name in view.mapping("tasks", task, "sections"):
             here = ("tasks", task, "sections", name)
             if name not in known:
@@ -26,10 +26,11 @@ def check_resources(view: View) -> Problems:
                 yield view.problem(here, text, at_key=True)
                 continue
             users[name].append(task)
-            length, times = view.figure(Duration, *here, "length"), view.get(*here, "times")
+            length = view.figure(Duration, *here, "length")
             if length is not None and length.value == 0:
                 yield view.problem((*here, "length"), "the length is 0; more than 0 is needed")
-            held += (length.value if length is not None else 0) * (times if isinstance(times, int) else 1)
+            elif length is not None:
+                held[name] = length
         if held:
             yield from _of_a_task(view, task, held)
     for name, tasks in users.items():
@@ -127,7 +128,7 @@ def _cache(view: View, name: str, key: str) -> Problems:
             break
 
 
-def _of_a_task(view: View, task: str, held: int) -> Problems:
+def _of_a_task(view: View, task: str, held: dict[str, Duration]) -> Problems:
     here = ("tasks", task, "sections")
     core = view.text("tasks", task, "on")
     execution = view.execution(task)
@@ -161,10 +162,8 @@ def _of_a_task(view: View, task: str, held: int) -> Problems:
     if described is not None and execution is not None:
         wcet_here = ("tasks", task, "wcet")
         _, wcet = cost(view, Duration, wcet_here, described.processor_name, execution)
-        if wcet is not None and held > wcet.value:
-            yield view.problem(
-                here,
-                f"the sections take {Duration.spelled(held)} in all, longer than the wcet {wcet}, of which"
-                " they are a part; correct one of them",
-                at_key=True,
-            )
+        for name, length in held.items():
+            # Each is the longest of its resource, and not all are as long: their sum may be more.
+            if wcet is not None and length > wcet:
+                text = f"{length} is longer than the wcet {wcet}, of which it is a part; correct one of them"
+                yield view.problem((*here, name, "length"), text)

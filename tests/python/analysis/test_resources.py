@@ -313,7 +313,7 @@ def test_the_plan_has_the_ceiling_and_prints_it() -> None:
         (changed("middle", sections={"bos": {"length": "1us"}}), BUS, {}, "no resource 'bos'.*bus"),
         (changed("low", on="m4-1"), BUS, {}, "on 2 cores, and no protocol here"),
         (changed("low", sections={"bus": {"length": "0us"}}), BUS, {}, "the length is 0"),
-        (changed("low", sections={"bus": {"length": "21us", "times": 2}}), BUS, {}, "42us in all, longer"),
+        (changed("low", sections={"bus": {"length": "41us"}}), BUS, {}, "41us is longer than the wcet 40us"),
         (changed("middle", self_suspension="1us"), BUS, {}, "jobs of 'middle' wait on 'm4-0'"),
         (TASKS, {"bus": {"protocol": "none"}}, {}, "priority-ceiling"),
         (TASKS, {"bus": {}}, {}, "protocol"),
@@ -322,6 +322,29 @@ def test_the_plan_has_the_ceiling_and_prints_it() -> None:
 def test_what_no_resource_can_be_is_refused(tasks: Any, resources: Any, more: Any, words: str) -> None:
     with pytest.raises(BadDescription, match=words):
         described(tasks, resources, **more)
+
+
+def test_sections_of_unlike_length_may_exceed_the_wcet_together() -> None:
+    """Once 60 us, four times 10 us: all that the job does."""
+    tasks = {
+        "hi": {
+            "period": "1ms", "wcet": "50us", "priority": 2, "on": "m4-0",
+            "sections": {"bus": {"length": "5us"}},
+        },
+        "lo": {
+            "period": "10ms", "wcet": "100us", "priority": 1, "on": "m4-0",
+            "sections": {"bus": {"length": "60us", "times": 5}},
+        },
+    }  # fmt: skip
+    system = described(tasks)
+    bounds = [bound.response for bound in response_times(system)]
+    assert bounds == [110 * 10**6, 150 * 10**6]
+    simulate_against_bounds(prepare(system), response_times(system), 50_000 * US, runs=20)
+    report = Report()
+    text = export_mast(system, report)
+    operations = '("lo.alone", "lo.bus")'
+    assert operations in text and "Worst_Case_Execution_Time => 40.0" in text
+    assert ("sections", "1 times: more would exceed its wcet") in report.changed
 
 
 def test_an_offloaded_job_holds_none() -> None:
