@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "consort/linux/executive/stuck_steps.hpp"
 #include "consort/linux/executive/where.hpp"
 
 using namespace consort::linux_port;
@@ -55,4 +56,52 @@ TEST(Where, AMasterEndsInTheStepThatItComputesForItsWorker) {
     // Whoever ended it knows best.
     shared.cores[0].over_budget.store(1 + 1);
     EXPECT_EQ(task_at(config, shared, 0), 1);
+}
+
+// Of the jobs that a core has begun the last one has the processor: that one does not end, not the one that
+// it preempted before.
+TEST(Where, TheStepThatDoesNotEndIsTheOneThatHasTheProcessor) {
+    RunConfig config;
+    config.cores.resize(2);
+    config.cores[1].policy = CorePolicy::worker;
+    config.duration_ns = 1'000'000'000'000U;
+    config.tasks.resize(3);
+    config.tasks[0].name = "preempted";
+    config.tasks[2].worker = 1;
+    for (TaskConfig& task : config.tasks) {
+        task.deadline_ns = 1'000'000U;
+        task.budget_ns = 1'000'000'000U;
+    }
+    SharedRun shared(config);
+    StuckSteps stuck(config, shared);
+    const auto seconds = [](std::uint64_t s) { return Clock::from_ns(s * 1'000'000'000U) + 1; };
+    const auto look = [&](std::uint16_t core, consort::Ticks now) {
+        stuck.look(now);
+        return stuck.on(core, 1, now);
+    };
+    shared.run[0].start.store(1);
+    shared.tasks[0].began.store(seconds(10));
+    shared.tasks[1].began.store(seconds(11));
+    shared.tasks[2].began.store(seconds(10));  // waits for its worker
+    EXPECT_FALSE(look(0, seconds(11)));
+    EXPECT_FALSE(look(0, seconds(12))) << "a suspect";
+    ASSERT_TRUE(look(0, seconds(14)));
+    EXPECT_EQ(look(0, seconds(15))->task, 1);
+    EXPECT_FALSE(look(0, seconds(15))->after_end);
+    // The next job is another one.
+    shared.tasks[1].began.store(seconds(15));
+    EXPECT_FALSE(look(0, seconds(17)));
+    // A worker by what it serves. After the run's end its deadline is all that it has.
+    shared.cores[1].serving.store(1 + 2);
+    shared.cores[1].serving_since.store(seconds(20));
+    config.tasks[2].budget_ns = 100'000'000'000U;
+    EXPECT_FALSE(look(1, seconds(24)));
+    EXPECT_FALSE(look(1, seconds(28)));
+    shared.stop();
+    EXPECT_FALSE(look(1, seconds(29)));
+    EXPECT_FALSE(look(1, seconds(30)));
+    const auto found = look(1, seconds(32));
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->task, 2);
+    EXPECT_TRUE(found->after_end);
 }

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "consort/linux/executive/catalogue.hpp"
@@ -23,6 +25,7 @@
 #include "consort/linux/executive/recorder_process.hpp"
 #include "consort/linux/executive/replay.hpp"
 #include "consort/linux/executive/run_region.hpp"
+#include "consort/linux/executive/stuck_steps.hpp"
 #include "consort/linux/executive/where.hpp"
 #include "consort/linux/executive/worker_process.hpp"
 #include "consort/linux/program.hpp"
@@ -54,7 +57,8 @@ class Executive {
           region_(config, catalogue),
           hand_overs_(config, catalogue),
           events_(shared_.rings.of_supervisor()),
-          fail_over_(config_, shared_) {}
+          fail_over_(config_, shared_),
+          stuck_(config_, shared_) {}
 
     int run() {
         Clock::info();
@@ -138,7 +142,10 @@ class Executive {
             std::fprintf(stderr, "the recorder was ended by signal %d\n", status.signal);
             return system_fails;
         }
-        return bad_status_ != 0 ? bad_status_ : status.code;
+        if (bad_status_ != 0 || status.code != 0) {
+            return bad_status_ != 0 ? bad_status_ : status.code;
+        }
+        return unasked_ ? core_fails : good;
     }
 
   private:
@@ -245,6 +252,8 @@ class Executive {
             return;
         }
         for (const std::uint16_t core : child_cores_[child]) {
+            shared_.cores[core].over_budget.store(0);
+            shared_.cores[core].serving.store(0);
             shared_.cores[core].alive.store(1);
             event(Event::started, Event::none, core, static_cast<std::uint64_t>(status.pid));
         }
@@ -278,6 +287,7 @@ class Executive {
             });
         const bool good_end = finished && status.signal == 0 && status.code == 0;
         const auto follows = good_end ? std::nullopt : fail_over_.after(first);
+        const auto [fault, task] = blamed(child);
         for (const std::uint16_t core : child_cores_[child]) {
             CoreLine& line = shared_.cores[core];
             if (status.failed() || !good_end) {
@@ -287,9 +297,10 @@ class Executive {
                     const Ticks sign =
                         std::min(now, std::max(line.pulse.load(), shared_.run[0].start.load()));
                     event(Event::core_died, Event::none, core, now - sign);
-                } else {
-                    event(config.policy == CorePolicy::worker ? Event::worker_died : Event::crashed,
-                          task_at(config_, shared_, core), core, static_cast<std::uint64_t>(status.signal));
+                } else if (config.policy == CorePolicy::worker) {
+                    event(Event::worker_died, task, core, static_cast<std::uint64_t>(status.signal));
+                } else if (core == fault && endings_.find(core) == endings_.end()) {
+                    event(Event::crashed, task, core, static_cast<std::uint64_t>(status.signal));
                 }
             } else {
                 event(Event::ended, Event::none, core, 0);
@@ -318,23 +329,65 @@ class Executive {
         }
     }
 
+    // The user asked for a fault of it.
+    [[nodiscard]] bool asked_for(std::size_t child) const {
+        const auto& cores = child_cores_[child];
+        return std::any_of(config_.faults.begin(), config_.faults.end(), [&](const FaultConfig& fault) {
+            const auto of_core = [&](std::uint16_t core) {
+                return fault.task   ? config_.releases(core, *fault.task)
+                       : fault.core ? *fault.core == core
+                                    : config_.cores[core].policy == CorePolicy::worker;
+            };
+            return !fault.link && std::any_of(cores.begin(), cores.end(), of_core);
+        });
+    }
+
+    // The core of a child that ended, and its task, that it ended for: several may be in one process.
+    [[nodiscard]] std::pair<std::uint16_t, std::uint16_t> blamed(std::size_t child) const {
+        const auto& cores = child_cores_[child];
+        std::pair<std::uint16_t, std::uint16_t> found{cores.front(), Event::none};
+        for (const std::uint16_t core : cores) {
+            const std::uint16_t task = task_at(config_, shared_, core);
+            const bool sure = shared_.cores[core].over_budget.load() != 0 ||
+                              (task != Event::none && shared_.tasks[task].fault.load() != 0);
+            if (sure || (found.second == Event::none && task != Event::none)) {
+                found = {core, task};
+            }
+            if (sure) {
+                break;
+            }
+        }
+        return found;
+    }
+
     void explain(std::size_t child, const ChildStatus& status, bool restarts,
                  std::optional<std::uint32_t> follows) {
-        if (restarts || status.code == bad_input || status.code == environment_lacks) {
+        if (status.code == bad_input || status.code == environment_lacks) {
             return;
         }
-        const std::uint16_t core = child_cores_[child].front();
-        const std::uint16_t task = task_at(config_, shared_, core);
+        const auto [core, task] = blamed(child);
+        const CoreLine& line = shared_.cores[core];
+        const auto stuck = endings_.find(core);
+        if (restarts && asked_for(child)) {
+            return;
+        }
+        unasked_ = unasked_ || !(follows || asked_for(child));
         std::string text = "core " + config_.cores[core].name;
         if (task != Event::none) {
-            text += ", task " + config_.tasks[task].name + ", job " +
-                    std::to_string(shared_.tasks[task].job.load());
+            const std::uint32_t job =
+                line.serving.load() != 0 ? line.serving_job.load() : shared_.tasks[task].job.load();
+            text += ", task " + config_.tasks[task].name + ", job " + std::to_string(job);
         }
-        if (shared_.cores[core].silent.load() != 0) {
+        if (line.silent.load() != 0) {
             text += ": it gave no sign of life and was ended";
-        } else if (shared_.cores[core].over_budget.load() != 0) {
-            text += ": the step did not end within " +
-                    std::to_string(config_.tasks[task].budget_ns / 1'000'000U) + " ms and was ended";
+        } else if (stuck != endings_.end()) {
+            const std::uint64_t ms = Clock::to_ns(stuck->second.lasts) / 1'000'000U;
+            text += stuck->second.after_end ? ": the step had not ended after " + std::to_string(ms) +
+                                                  " ms, when the run was over, and was ended"
+                                            : ": the step did not end within " +
+                                                  std::to_string(config_.tasks[task].budget_ns / 1'000'000U) +
+                                                  " ms and was ended";
+            endings_.erase(stuck);
         } else if (status.signal != 0) {
             text += ": the process was ended by signal " + std::to_string(status.signal) + " (" +
                     ::strsignal(status.signal) + ")";
@@ -356,23 +409,20 @@ class Executive {
     // A step that does not end: its core is ended, and the run with it.
     void look(const std::vector<ChildStatus>& children) {
         const Ticks now = Clock::now();
-        for (std::uint16_t i = 0; i < config_.tasks.size(); ++i) {
-            const Ticks began = shared_.tasks[i].began.load(std::memory_order_relaxed);
-            if (began == 0 || now < began || now - began < Clock::from_ns(config_.tasks[i].budget_ns)) {
-                continue;
-            }
-            for (std::size_t child = 0; child < child_cores_.size(); ++child) {
-                const auto& cores = child_cores_[child];
+        stuck_.look(now);
+        for (std::size_t child = 0; child < child_cores_.size(); ++child) {
+            for (const std::uint16_t core : child_cores_[child]) {
                 // A killed process runs on until it is reaped: one that was ended is not ended again.
-                const std::uint16_t core =
-                    config_.changes.modes.empty()
-                        ? config_.tasks[i].core
-                        : static_cast<std::uint16_t>(shared_.tasks[i].core.load(std::memory_order_relaxed));
-                if (std::find(cores.begin(), cores.end(), core) != cores.end() && children[child].running &&
-                    shared_.cores[cores.front()].over_budget.load() == 0) {
-                    shared_.cores[cores.front()].over_budget.store(std::uint32_t{1} + i);
-                    event(Event::over_budget, i, config_.tasks[i].core, now - began);
+                CoreLine& line = shared_.cores[core];
+                if (!children[child].running || line.over_budget.load() != 0) {
+                    continue;
+                }
+                if (const auto step = stuck_.on(core, children[child].pid, now)) {
+                    line.over_budget.store(std::uint32_t{1} + step->task);
+                    endings_[core] = *step;
+                    event(Event::over_budget, step->task, core, step->lasts);
                     ::kill(children[child].pid, SIGKILL);
+                    break;
                 }
             }
         }
@@ -455,6 +505,8 @@ class Executive {
     HandOverMemory hand_overs_;
     app::RingWriter events_;
     FailOver fail_over_;
+    StuckSteps stuck_;
+    std::map<std::uint16_t, StuckSteps::Step> endings_;  // by core, of those that were ended for it
     Ticks looked_ = 0;
     std::vector<std::vector<std::uint16_t>> child_cores_;
     std::vector<std::size_t> links_;  // the child that is each link's engine
@@ -462,6 +514,7 @@ class Executive {
     std::vector<std::string> sentences_;
     std::vector<int> faults_done_;
     int bad_status_ = 0;
+    bool unasked_ = false;  // a core ended that nobody asked to, and the run went on
 };
 
 // The tasks, channels and bindings that this run has, in the order of the configuration: a program may have

@@ -26,7 +26,7 @@ from consort.run.collect import golden_of, join_workers
 from consort.run.config import Placement, run_config
 from consort.run.far_memory import serving
 from consort.run.flow import Recording
-from consort.run.launch import launch
+from consort.run.launch import CORE_FAILS, launch
 from consort.run.links import fault_configs
 from consort.run.live import Announcement
 from consort.run.modes import JudgedModes
@@ -207,7 +207,9 @@ def _record_part(
         add_note(raw, note)
     join_workers(raw, len(made.tasks))
     findings = list(launched.findings)
-    if launched.status != 0:
+    if launched.status == CORE_FAILS:
+        findings.append(words)
+    elif launched.status != 0:
         findings.append("the run ended before its last job" + (f" ({words})" if words else ""))
     return Recording(
         entry,

@@ -17,13 +17,17 @@ from consort.run import sanitizer
 from consort.run.interference import interfering
 from consort.run.process import execute
 
+# The exit status of a run to whose end a core ended otherwise than by finishing (linux/program.hpp).
+CORE_FAILS = 4
+
 
 @dataclass(frozen=True)
 class Launched:
     """What a program left behind.
 
-    `command` started it and starts a replay with `--replay`. `status` is its exit status: 0, or 1 where the
-    run ended before its last job, with `words` on standard error, and `findings` of sanitizers among them.
+    `command` started it and starts a replay with `--replay`. `status` is its exit status: 0, 1 where the run
+    ended before its last job, or `CORE_FAILS`, with `words` on standard error, and `findings` of sanitizers
+    among them.
     """
 
     raw: Path

@@ -170,6 +170,51 @@ def test_a_step_that_does_not_end(tmp_path: Path) -> None:
     assert f"core m-0, task plain, job {AT}: the step did not end within 1000 ms and was ended" in words
 
 
+# A step that loops where its core is not its master's: who names it, and what of it has a row.
+ELSEWHERE: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "its master falls back": ("away", "w-0", {"on_miss": "local-fallback", "deadline": "8ms"}),
+    "its master goes on": ("away", "w-0", {}),
+    "three-phase": ("load", "s-0", {}),
+}
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        pytest.param("its master falls back", marks=pytest.mark.representative),
+        pytest.param("its master goes on", marks=pytest.mark.slow),
+        pytest.param("three-phase", marks=pytest.mark.representative),
+    ],
+)
+def test_a_step_that_does_not_end_elsewhere(tmp_path: Path, where: str) -> None:
+    """Soon after the run's end, and not by the bound on its whole length; everything else is kept."""
+    breaks, core, changes = ELSEWHERE[where]
+    found = broken(tmp_path / "broken", breaks, 2, **changes)
+    assert not found.verdict.ok and not found.run.held
+    assert found.wrong == 0
+    assert found.number(breaks) in found.events("over-budget")["task"].tolist()
+    reasons = found.run.data["verdict"]["reasons"]
+    (words,) = [reason for reason in reasons if f"core {core}, task {breaks}" in reason]
+    assert f"core {core}, task {breaks}, job {AT}: the step had not ended after" in words
+    assert "when the run was over, and was ended" in words
+    if where == "its master falls back":
+        assert f"core m-0, task away, job {AT}: the step had not ended" in words
+    # Whoever has nothing to do with it did all of its work.
+    beside = next(count for count in found.verdict.tasks if count.task == "beside")
+    assert found.jobs("beside", skipped=True).size == beside.planned
+    served = found.jobs(breaks)
+    assert set(range(AT)) <= set(served["seq"].tolist())
+
+
+@pytest.mark.slow
+def test_a_three_phase_step_that_aborts(tmp_path: Path) -> None:
+    found = broken(tmp_path / "broken", "load", 5)
+    assert_others_are_recorded(found, "load")
+    reasons = found.run.data["verdict"]["reasons"]
+    words = f"core s-0, task load, job {AT}: the process was ended by signal 6"
+    assert any(words in reason for reason in reasons), reasons
+
+
 def test_an_offloaded_step_that_crashes_its_master_too(tmp_path: Path) -> None:
     """The worker does not answer, and the master computes the step itself."""
     found = broken(tmp_path / "broken", "away", 1, on_miss="local-fallback", deadline="8ms")
@@ -209,6 +254,8 @@ def test_a_step_that_kills_its_worker(tmp_path: Path) -> None:
     (event,) = found.events("worker-died")
     assert (event["value"], event["task"]) == (signal.SIGSEGV, found.number("away"))
     assert "the worker w-0, which computes away died" in found.verdict.reasons
+    words = f"core w-0, task away, job {AT}: the process was ended by signal 11"
+    assert any(words in reason for reason in found.run.data["verdict"]["reasons"])
     for name in ("plain", "beside", "load"):
         assert found.jobs(name, skipped=True).size == next(
             count.planned for count in found.verdict.tasks if count.task == name

@@ -12,7 +12,14 @@
 
 namespace consort::linux_port {
 
-enum ExitStatus : int { good = 0, system_fails = 1, bad_input = 2, environment_lacks = 3 };
+enum ExitStatus : int {
+    good = 0,
+    system_fails = 1,
+    bad_input = 2,
+    environment_lacks = 3,
+    // Of an executive: the run did all it had to, but a core of it ended otherwise than by finishing.
+    core_fails = 4,
+};
 
 // Runs `body` (int()) and turns what it throws into one line and the documented status: std::invalid_argument
 // is bad input (2); std::system_error and std::bad_alloc say that the machine lacks something (3), a full

@@ -62,6 +62,9 @@ struct SpmOptions {
     // By the I/O core, as they come, instead of being kept. Short, and never blocking.
     std::function<void(const spm::JobRecord&)> on_job;
     std::function<void(const spm::Event&)> on_event;
+    // By an application core, as it begins to execute a job and once it has left it. Short, never blocking.
+    std::function<void(std::uint32_t core, const spm::ReadyJob&)> on_begin;
+    std::function<void(std::uint32_t core, const spm::ReadyJob&)> on_left;
 };
 
 struct SpmRun {
@@ -223,26 +226,33 @@ class SpmBoard {
 // An application core's board.
 class SpmCoreBoard {
   public:
-    SpmCoreBoard(const std::vector<SpmTask>& tasks, JobGuard& guard, const Rest& rest, bool warm, bool alone,
-                 Ticks nap)
-        : tasks_(&tasks), guard_(&guard), rest_(&rest), nap_(nap), warm_(warm), alone_(alone) {}
+    SpmCoreBoard(std::uint32_t core, const std::vector<SpmTask>& tasks, JobGuard& guard, const Rest& rest,
+                 const SpmOptions& options, bool alone)
+        : core_(core), tasks_(&tasks), guard_(&guard), rest_(&rest), options_(&options), alone_(alone) {}
 
     [[nodiscard]] std::uint64_t rests() const noexcept { return rests_; }
     [[nodiscard]] Ticks now() noexcept { return Clock::now(); }
     [[nodiscard]] spm::Outcome execute(const spm::ReadyJob& ready, const spm::Partition& parts) noexcept {
         const SpmTask& task = (*tasks_)[ready.task];
-        if (warm_) {
+        if (options_->warm) {
             warm_partition(parts, task.task.size);
         }
-        return guard_->run(JobGuard::id_of(ready.task, ready.job), task.job, parts);
+        if (options_->on_begin) {
+            options_->on_begin(core_, ready);
+        }
+        const spm::Outcome outcome = guard_->run(JobGuard::id_of(ready.task, ready.job), task.job, parts);
+        if (options_->on_left) {
+            options_->on_left(core_, ready);
+        }
+        return outcome;
     }
     void relax() noexcept {
         if (rest_->take(Clock::now())) {
             ++rests_;
             return;
         }
-        if (nap_ != 0) {
-            nap_for(nap_);
+        if (options_->nap != 0) {
+            nap_for(options_->nap);
         } else if (alone_) {
             isa::relax();
         } else {
@@ -251,12 +261,12 @@ class SpmCoreBoard {
     }
 
   private:
+    std::uint32_t core_;
     const std::vector<SpmTask>* tasks_;
     JobGuard* guard_;
     const Rest* rest_;
+    const SpmOptions* options_;
     std::uint64_t rests_ = 0;
-    Ticks nap_;
-    bool warm_;
     bool alone_;
 };
 
@@ -409,7 +419,8 @@ class SpmMachine {
         // What is refused here is refused, and noted, on the I/O core too.
         const RealtimeGuard realtime(realtime_options(cpu));
         guards_[c]->attach();
-        detail::SpmCoreBoard board(tasks_[c], *guards_[c], rest_, options_.warm, alone_, options_.nap);
+        detail::SpmCoreBoard board(static_cast<std::uint32_t>(c), tasks_[c], *guards_[c], rest_, options_,
+                                   alone_);
         std::byte* const partition[spm::partitions] = {scratchpads_[c]->partition(0),
                                                        scratchpads_[c]->partition(1)};
         spm::ApplicationCore<detail::SpmCoreBoard> core(

@@ -33,6 +33,7 @@
 #include "consort/linux/executive/carrier.hpp"
 #include "consort/linux/executive/channels.hpp"
 #include "consort/linux/executive/devices.hpp"
+#include "consort/linux/executive/shared.hpp"
 #include "consort/linux/executive/stand_in.hpp"
 #include "consort/linux/executive/state_memory.hpp"
 #include "consort/linux/port.hpp"
@@ -105,6 +106,29 @@ struct RemoteStep {
     virtual void resume(const std::byte* state, const std::byte* out) noexcept = 0;
 };
 
+// A worker's side of its control, which also says in which job it is, should it not end it.
+class ServingWorker : public WorkerControl<>::Worker {
+  public:
+    ServingWorker(WorkerControl<>::Shared& control, SharedRun& shared, CoreLine& line) noexcept
+        : WorkerControl<>::Worker(control), shared_(&shared), line_(&line) {
+        line.serving.store(0, std::memory_order_relaxed);
+    }
+    // `task`: 1 + its number; 0: none.
+    void busy(std::uint32_t task) noexcept {
+        if (task != 0) {
+            line_->serving_job.store(shared_->tasks[task - 1].job.load(std::memory_order_relaxed),
+                                     std::memory_order_relaxed);
+            line_->serving_since.store(Clock::now(), std::memory_order_relaxed);
+        }
+        line_->serving.store(task, std::memory_order_release);
+        WorkerControl<>::Worker::busy(task);
+    }
+
+  private:
+    SharedRun* shared_;
+    CoreLine* line_;
+};
+
 // The step as a worker serves it.
 struct ServedStep {
     ServedStep() = default;
@@ -112,8 +136,7 @@ struct ServedStep {
     ServedStep& operator=(const ServedStep&) = delete;
     virtual ~ServedStep() = default;
     // Serves one job if there is one: ok, would_block or peer_fault.
-    virtual Status poll(std::uint32_t kind, WorkerControl<>::Worker& control,
-                        offload::ServedJob& served) noexcept = 0;
+    virtual Status poll(std::uint32_t kind, ServingWorker& control, offload::ServedJob& served) noexcept = 0;
 };
 
 struct TaskEntry {
@@ -254,8 +277,7 @@ struct RemoteStepOf final : RemoteStep {
 template <class T>
 struct ServedStepOf final : ServedStep {
     explicit ServedStepOf(const offload::JobChannels<T>& channels) : server(channels) {}
-    Status poll(std::uint32_t kind, WorkerControl<>::Worker& control,
-                offload::ServedJob& served) noexcept override {
+    Status poll(std::uint32_t kind, ServingWorker& control, offload::ServedJob& served) noexcept override {
         return server.poll(kind, control, [&](const offload::ServedJob& job) { served = job; });
     }
     offload::Server<T, LinuxPort> server;

@@ -133,6 +133,15 @@ class ClusterProcess {
         options.stop = [this] { return shared_->stopping(); };
         options.on_job = [this](const spm::JobRecord& job) { record(job); };
         options.on_event = [this](const spm::Event& event) { note(event); };
+        options.on_begin = [this](std::uint32_t core, const spm::ReadyJob& job) {
+            TaskLine& line = shared_->tasks[tasks_[core][job.task].index];
+            line.job.store(job.job, std::memory_order_relaxed);
+            line.core.store(cluster_->cores[core], std::memory_order_relaxed);
+            line.began.store(Clock::now(), std::memory_order_relaxed);
+        };
+        options.on_left = [this](std::uint32_t core, const spm::ReadyJob& job) {
+            shared_->tasks[tasks_[core][job.task].index].began.store(0, std::memory_order_relaxed);
+        };
         return options;
     }
 

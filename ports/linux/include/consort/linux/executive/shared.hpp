@@ -46,6 +46,11 @@ struct alignas(64) CoreLine {
     std::atomic<std::uint32_t> silent{0};  // it was ended because it gave no sign of life
     // CPU time of the threads that release its tasks, from the run's start [ns].
     std::atomic<std::uint64_t> cpu_ns{0};
+    // Of a worker, on a line of its own: 1 + the task whose step it computes, 0: none; the job that its
+    // master was at when it began, and since when [ticks].
+    alignas(64) std::atomic<std::uint32_t> serving{0};
+    std::atomic<std::uint32_t> serving_job{0};
+    std::atomic<std::uint64_t> serving_since{0};
 };
 
 // What one task's thread is at, for whoever has to name it when its process is gone.

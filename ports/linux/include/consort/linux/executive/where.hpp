@@ -29,6 +29,9 @@ namespace consort::linux_port {
     if (const std::uint32_t over = shared.cores[core].over_budget.load(); over != 0) {
         return static_cast<std::uint16_t>(over - 1);
     }
+    if (const std::uint32_t serving = shared.cores[core].serving.load(); serving != 0) {
+        return static_cast<std::uint16_t>(serving - 1);
+    }
     const bool moves = !config.changes.modes.empty();
     std::uint16_t begun = Event::none;
     for (std::uint16_t i = 0; i < config.tasks.size(); ++i) {

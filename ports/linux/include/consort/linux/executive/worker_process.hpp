@@ -51,7 +51,7 @@ class WorkerProcess {
         std::stable_sort(served_.begin(), served_.end(),
                          [](const Served& a, const Served& b) { return a.rank > b.rank; });
         // Constructed last: its epoch says that everything above is attached.
-        WorkerControl<>::Worker side(*control);
+        ServingWorker side(*control, *shared_, shared_->cores[index_]);
         shared_->cores[index_].ready.fetch_add(1, std::memory_order_release);
         return serve(side);
     }
@@ -63,7 +63,7 @@ class WorkerProcess {
         std::unique_ptr<ServedStep> step;
     };
 
-    int serve(WorkerControl<>::Worker& control) {
+    int serve(ServingWorker& control) {
         ThreadWatch watch(events_, index_);
         Ticks before = Clock::now();
         watch.spins(before, true);
@@ -120,7 +120,7 @@ class WorkerProcess {
     }
 
     // Ends at the first job served, so that the most urgent task is looked at first again.
-    Status poll(WorkerControl<>::Worker& control) {
+    Status poll(ServingWorker& control) {
         for (Served& served : served_) {
             offload::ServedJob job{};
             TaskLine& line = shared_->tasks[served.task];
