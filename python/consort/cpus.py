@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -28,11 +30,33 @@ def show_cpus(cpus: Iterable[int]) -> str:
     return ",".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
 
 
-def usable_cpus() -> list[int]:
-    """The CPUs that this process may use: isolated ones first, CPU 0 (which takes most interrupts) last."""
+def usable_cpus(system: Path = Path("/sys/devices/system/cpu")) -> list[int]:
+    """The CPUs that this thread may be put on: isolated ones first, CPU 0 (which takes most interrupts) last.
+
+    Linux takes isolated CPUs out of everybody's mask, yet whoever asks for one gets it. Those of a mask that
+    the user narrowed are all that there is (as in linux/cpus.hpp).
+    """
     try:
-        text = Path("/sys/devices/system/cpu/isolated").read_text(encoding="ascii")
-        isolated = parse_cpus(text)
+        isolated = set(parse_cpus((system / "isolated").read_text(encoding="ascii")))
     except (OSError, ValueError):
-        isolated = []
-    return sorted(os.sched_getaffinity(0), key=lambda cpu: (cpu not in isolated, cpu == 0, cpu))
+        isolated = set()
+    mask = os.sched_getaffinity(0)
+    if isolated:
+        widest = widest_mask()
+        mask = widest if mask == widest - isolated else mask
+    return sorted(mask, key=lambda cpu: (cpu not in isolated, cpu == 0, cpu))
+
+
+def widest_mask() -> set[int]:
+    """All CPUs that the kernel gives to who asks for all, in a thread of its own: its mask goes with it."""
+    found: set[int] = set()
+
+    def ask() -> None:
+        with suppress(OSError):
+            os.sched_setaffinity(0, range(os.cpu_count() or 1))
+        found.update(os.sched_getaffinity(0))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+    return found

@@ -63,3 +63,20 @@ TEST(Topology, LeavesTheAffinityAsItWas) {
     read_topology();
     EXPECT_EQ(available_cpus(), before);
 }
+
+// A control group may have fewer processors than the machine, and isolated ones among them.
+TEST(Topology, HasIsolatedProcessorsThatTheMaskLacks) {
+    const CpuList before = available_cpus();
+    if (before.size() < 2) {
+        GTEST_SKIP() << "one processor to isolate, and one to stay on";
+    }
+    const CpuList others(before.begin(), before.end() - 1);
+    const Temporary folder;
+    folder.write("online", "0-63\n");
+    folder.write("isolated", std::to_string(before.back()) + "\n");
+    ASSERT_TRUE(set_affinity(others));
+    const CpuTopology topology = read_topology(folder.path);
+    EXPECT_EQ(topology.usable, before);
+    EXPECT_EQ(available_cpus(), others) << "the mask is left as it was";
+    set_affinity(before);
+}

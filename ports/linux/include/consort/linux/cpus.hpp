@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <new>
 #include <set>
@@ -139,24 +140,17 @@ inline CpuTopology read_topology(const std::filesystem::path& root = "/sys/devic
     CpuTopology topology;
     topology.isolated = detail::cpu_list_file(root / "isolated");
     topology.usable = available_cpus();
-    const CpuList online = detail::cpu_list_file(root / "online");
-    CpuList ordinary;
-    for (const int cpu : online) {
-        if (!detail::contains(topology.isolated, cpu)) {
-            ordinary.push_back(cpu);
-        }
-    }
-    // isolcpus= takes the isolated processors out of every task's default mask, yet a task may still ask for
-    // them. A mask that is exactly the default was not narrowed by the user, so they may be asked for.
-    if (!topology.isolated.empty() && topology.usable == ordinary) {
+    // isolcpus= takes the isolated processors out of every task's mask, yet a task may still ask for them. A
+    // mask that lacks nothing else was not narrowed by the user, so they may be asked for.
+    if (!topology.isolated.empty()) {
         const CpuList before = topology.usable;
-        for (const int cpu : topology.isolated) {
-            if (set_affinity({cpu})) {
-                topology.usable.push_back(cpu);
-            }
-        }
+        set_affinity(detail::cpu_list_file(root / "online"));
+        const CpuList widest = available_cpus();
         set_affinity(before);
-        std::sort(topology.usable.begin(), topology.usable.end());
+        CpuList ordinary;
+        std::copy_if(widest.begin(), widest.end(), std::back_inserter(ordinary),
+                     [&](int cpu) { return !detail::contains(topology.isolated, cpu); });
+        topology.usable = before == ordinary ? widest : before;
     }
     for (const int cpu : topology.usable) {
         const auto folder = root / ("cpu" + std::to_string(cpu)) / "topology";
