@@ -13,6 +13,7 @@ import os
 import queue
 import re
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -260,17 +261,19 @@ def workers_here(count: int | None = None) -> Iterator[Any]:
     _quiet()
     # What is ignored while they start stays so in the workers; one that is started again loads `preload`.
     main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
-    try:
-        cluster = _started(count or len(os.sched_getaffinity(0)))
-    finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
-    with cluster:
-        yield cluster
+    # Dask keeps what workers write and read in a folder that anybody may have made before.
+    with tempfile.TemporaryDirectory(prefix="consort-sweep-") as scratch:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+        try:
+            cluster = _started(count or len(os.sched_getaffinity(0)), scratch)
+        finally:
+            if main:
+                signal.signal(signal.SIGINT, before)
+        with cluster:
+            yield cluster
 
 
-def _started(count: int) -> Any:
+def _started(count: int, scratch: str) -> Any:
     """Dask starts a worker again that dies, but not one that dies while it starts."""
     import dask
     import distributed
@@ -278,7 +281,7 @@ def _started(count: int) -> Any:
     start: Any = distributed.LocalCluster
     for attempt in range(MOST_LOST):
         try:
-            with dask.config.set(SETTINGS):
+            with dask.config.set({**SETTINGS, "temporary-directory": scratch}):
                 return start(
                     n_workers=count,
                     threads_per_worker=1,

@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -60,6 +62,20 @@ def test_other_users_of_the_machine_cannot_use_the_workers():
         for scheme in ("tcp", "tls"):
             with pytest.raises((OSError, ValueError, TypeError)):
                 distributed.Client(address.replace("tls", scheme), timeout=2, set_as_default=False)
+
+
+def test_workers_keep_their_files_where_nobody_else_writes(tmp_path, monkeypatch):
+    """Dask takes the folder of this name that it finds; whoever made it reads and changes what lies there."""
+    (tmp_path / "dask-scratch-space").mkdir()
+    (tmp_path / "dask-scratch-space").chmod(0o777)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with cluster.workers_here(1) as here, distributed.Client(here, set_as_default=False) as client:
+        (used,) = client.run(lambda dask_worker: dask_worker.local_directory).values()
+        (private,) = tmp_path.glob("consort-sweep-*")
+        assert Path(used).is_relative_to(private)
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700 and private.stat().st_uid == os.getuid()
+        assert not list((tmp_path / "dask-scratch-space").iterdir())
+    assert not private.exists(), "nothing is left"
 
 
 @pytest.mark.slow
