@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from consort.extras import naming_extras
+
 
 class CallablePackage(ModuleType):
     """A package whose call is that of one of its functions, which is imported when it is needed first."""
@@ -27,7 +29,8 @@ class CallablePackage(ModuleType):
         return found
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return self._function(*arguments, **named)
+        with naming_extras():
+            return self._function(*arguments, **named)
 
     @property
     def __signature__(self) -> inspect.Signature:

@@ -18,6 +18,7 @@ import click
 
 from consort import __version__
 from consort.errors import ConsortError, EnvironmentLacks
+from consort.extras import naming_extras
 
 # name -> (module that holds the click command as `command`, one line of help). Loading lazily keeps
 # `consort --help` fast: the plotting and database libraries take over a second to import.
@@ -133,7 +134,8 @@ def main(args: list[str] | None = None) -> Any:
     """Entry point of the `consort` command; ends the process with the documented exit status."""
     memory_message = f"consort: {too_little_memory()}\n".encode()
     try:
-        status = cli.main(args=args, prog_name="consort", standalone_mode=False)
+        with naming_extras():
+            status = cli.main(args=args, prog_name="consort", standalone_mode=False)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

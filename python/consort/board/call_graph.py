@@ -13,13 +13,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
-
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
-from elftools.elf.sections import SymbolTableSection
+from typing import TYPE_CHECKING, Any
 
 from consort.board.disassembly import stack_of_library
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 # Symbols: the stack's ends, and the bytes that an interrupt puts on it.
 BOTTOM, TOP, FRAME = "stack_bottom", "stack_top", "consort_interrupt_frame"
@@ -148,6 +147,8 @@ def _library(image: Path, tools: str, functions: dict[str, Function], symbols: M
 
 def _symbols(image: Path) -> tuple[dict[str, int], set[str]]:
     """Values of all symbols, and the names of all functions that the linker has kept."""
+    from elftools.elf.elffile import ELFFile
+
     values, names = {}, set()
     with image.open("rb") as stream:
         for symbol in _table(ELFFile(stream)):
@@ -160,6 +161,8 @@ def _symbols(image: Path) -> tuple[dict[str, int], set[str]]:
 
 def _local(made: Path) -> set[str]:
     """Functions that only the object itself sees."""
+    from elftools.elf.elffile import ELFFile
+
     with made.open("rb") as stream:
         return {
             symbol.name
@@ -169,6 +172,8 @@ def _local(made: Path) -> set[str]:
 
 
 def _table(elf: ELFFile) -> Iterable[Any]:
+    from elftools.elf.sections import SymbolTableSection
+
     table = elf.get_section_by_name(".symtab")
     return table.iter_symbols() if isinstance(table, SymbolTableSection) else ()
 
@@ -184,6 +189,9 @@ def _addresses(made: Path) -> set[str]:
 
 
 def _relocations(made: Path) -> Iterator[tuple[str, bool]]:
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.relocation import RelocationSection
+
     with made.open("rb") as stream:
         elf = ELFFile(stream)
         calls = _CALLS[elf.header["e_machine"]]

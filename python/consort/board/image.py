@@ -10,11 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.enums import ENUM_E_MACHINE
-from elftools.elf.sections import ARMAttributesSection
+from typing import TYPE_CHECKING
 
 from consort.board.call_graph import CallGraph, read_call_graph
 from consort.board.description import BoardSpec, CoreSpec
@@ -23,6 +19,10 @@ from consort.builds import digest, kept
 from consort.ccache import compiled, run_tool
 from consort.errors import BadInput, EnvironmentLacks
 from consort.source import need_source_tree
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import ARMAttributesSection
 
 # No exceptions, no run-time types. -ffp-contract=off: a fused multiply-add rounds once instead of twice, and
 # outputs would depend on the processor. -O3: short loops over small arrays are unrolled into registers, which
@@ -229,6 +229,9 @@ class Elf:
 @contextmanager
 def opened_elf(path: Path) -> Iterator[ELFFile]:
     """An ELF file to read from; `BadInput` if it is none, or ends before what it says it has."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
     try:
         with path.open("rb") as stream:
             if stream.read(4) != b"\x7fELF":
@@ -246,6 +249,8 @@ def section_content(elf: ELFFile, name: str) -> bytes | None:
 
     A symbol table without its strings, which linkers leave in images without symbols, is passed over.
     """
+    from elftools.common.exceptions import ELFError
+
     for index in range(elf.num_sections()):
         try:
             section = elf.get_section(index)
@@ -258,6 +263,9 @@ def section_content(elf: ELFFile, name: str) -> bytes | None:
 
 def read_elf(path: Path) -> Elf:
     """The header of an executable; `BadInput` if the file is none."""
+    from elftools.elf.enums import ENUM_E_MACHINE
+    from elftools.elf.sections import ARMAttributesSection
+
     with opened_elf(path) as elf:
         header = elf.header
         if header["e_type"] != "ET_EXEC":

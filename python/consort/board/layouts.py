@@ -7,14 +7,15 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from elftools.dwarf.die import DIE
-from elftools.elf.elffile import ELFFile
 
 from consort.board.image import opened_elf
 from consort.errors import BadInput
+
+if TYPE_CHECKING:
+    from elftools.dwarf.die import DIE
 
 _STRUCTS = ("DW_TAG_structure_type", "DW_TAG_class_type")
 _NAMED = ("DW_TAG_namespace", "DW_TAG_enumeration_type", *_STRUCTS)
@@ -34,6 +35,8 @@ class Layouts:
     """
 
     def __init__(self, image: Path) -> None:
+        from elftools.elf.elffile import ELFFile
+
         self.image = image
         with opened_elf(image) as elf:
             if not elf.has_dwarf_info():

@@ -275,6 +275,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
     from consort.board import demo as demonstration
     from consort.progress import progress_bar
     from consort.report.lines import headline
+    from consort.report.terminal import files_of
 
     with progress_bar(False) as progress:
         run = demonstration.demo(jobs, messages, root, ["consort", *sys.argv[1:]], progress)
@@ -282,7 +283,7 @@ def demo(jobs: int, messages: int, root: Path | None) -> None:
         click.echo(line)
     reasons = "".join(f"{'; ' if n else ': '}{why}" for n, why in enumerate(run.data["verdict"]["reasons"]))
     click.echo("\nall held" if run.held else f"\n{headline(run.held)}{reasons}")
-    click.echo(f"report: {run.path / 'report.html'}")
+    click.echo("\n".join(files_of(run)))
     sys.exit(run.held.exit_status)
 
 

@@ -322,8 +322,9 @@ def _print(found: Simulation, chains: Chains, bounds: list[Bound], run: Run | No
     else:
         click.echo("the record says what did not hold")
     if run is not None:
-        click.echo(f"report: {run.path / 'report.html'}")
-        click.echo(f"trace:  {run.path / 'trace.pftrace'} (open in ui.perfetto.dev)")
+        from consort.report.terminal import files_of
+
+        click.echo("\n".join(files_of(run)))
 
 
 @contextmanager

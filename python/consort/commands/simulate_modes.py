@@ -97,4 +97,6 @@ def _print(
     else:
         click.echo("every deadline was met" if ok else "a chain or a change of mode took too long")
     if run is not None:
-        click.echo(f"report: {run.path / 'report.html'}")
+        from consort.report.terminal import files_of
+
+        click.echo("\n".join(files_of(run)))

@@ -8,10 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.constants import SH_FLAGS
-from elftools.elf.elffile import ELFFile
-
 from consort.errors import BadInput
 
 # What a task's image leaves out: nothing unwinds in a scratchpad.
@@ -56,6 +52,9 @@ class Measured:
 
 def measure(files: Sequence[Path], isa: str) -> Measured:
     """The parts of all files together; `BadInput` names the file that cannot be used."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
     at = {"code": 0, "data": 0}
     symbols: list[Symbol] = []
     # Inline functions and templates come with each object that uses them; the linker keeps one.
@@ -74,6 +73,8 @@ def measure(files: Sequence[Path], isa: str) -> Measured:
 
 
 def _add(elf: Any, path: Path, isa: str, at: dict[str, int], symbols: list[Symbol], shared: set[str]) -> None:
+    from elftools.elf.constants import SH_FLAGS
+
     machine, wanted = elf.header["e_machine"], MACHINES.get(isa)
     if wanted is not None and machine not in wanted:
         raise BadInput(f"is for {machine}, and the task's core is {isa} ({' or '.join(wanted)})", file=path)

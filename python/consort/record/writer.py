@@ -20,7 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from consort.errors import BadInput
+from consort.errors import BadInput, EnvironmentLacks
+from consort.extras import naming_extras
 from consort.record.columns import ACTIVITY
 from consort.record.description import described
 from consort.record.environment import environment
@@ -189,7 +190,12 @@ class RunWriter:
             (self._folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
             partial = Run(self._folder, self._data)
             for file, write in self._pages.items():
-                write(partial, self._folder / file)
+                try:
+                    with naming_extras():
+                        write(partial, self._folder / file)
+                except EnvironmentLacks as error:
+                    # The record is whole without its pages, and `consort report` writes them later.
+                    print(f"consort: {file} is not written: {error}", file=sys.stderr)
             (self._folder / LOCK).unlink()
             make_durable(self._folder)
             final = self._root / self.id

@@ -12,9 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-
 from consort.errors import BadInput, EnvironmentLacks
 from consort.model.quantities import Size
 from consort.model.textvalue import WrongValue
@@ -231,6 +228,9 @@ def environment(
 
 def preloadable(program: str) -> str:
     """The program's path; `BadInput` where it is none, or where the dynamic linker would preload nothing."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
     found = shutil.which(program)
     if found is None:
         raise BadInput(f"there is no program {program}")

@@ -68,8 +68,14 @@ def verdict_lines(run: Run, *, files: bool = True) -> list[str]:
             lines += wrapped(f"{configuration['key']}: events: {'; '.join(happened)}.")
     lines += list(_last(run))
     if files:
-        lines += [f"report: {run.path / 'report.html'}", f"trace:  {run.path / 'trace.pftrace'}"]
+        lines += files_of(run)
     return [line.replace(THIN_SPACE, ",") for line in lines]
+
+
+def files_of(run: Run) -> list[str]:
+    """The lines that say where the pages of a run are; what was not written has none."""
+    pages = {"report: ": run.path / "report.html", "trace:  ": run.path / "trace.pftrace"}
+    return [f"{head}{page}" for head, page in pages.items() if page.exists()]
 
 
 def _configuration(configuration: Mapping[str, Any]) -> Iterator[str]:
