@@ -69,6 +69,11 @@ def described(random: Random) -> dict[str, Any]:
         channels[f"k{k}"] = channel
     policies = ("fixed-priority", "fixed-priority", "fixed-priority-non-preemptive", "edf")
     used = {task["on"] for task in tasks.values()}
+    scheduling = {core: {"policy": random.choice(policies)} for core in sorted(used)}
+    for task in tasks.values() if random.random() < 0.3 else ():
+        # Some share a priority.
+        if scheduling[task["on"]]["policy"] != "edf":
+            task["priority"] = random.randint(1, 2)
     return {
         "consort": 1,
         "platform": "queued.yaml",
@@ -76,7 +81,7 @@ def described(random: Random) -> dict[str, Any]:
         "tasks": tasks,
         "channels": channels,
         "chains": {"x": {"path": path, "reaction": "1s", "age": "1s"}},
-        "scheduling": {core: {"policy": random.choice(policies)} for core in sorted(used)},
+        "scheduling": scheduling,
         "run": {"time_base": "spin"},
     }
 
