@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
+import time
 from pathlib import Path
 
 from consort.errors import BadInput
@@ -21,19 +23,58 @@ LARGEST_MODULE = 4 * MIB
 LONGEST_HEADER = MIB
 
 
-def read_bytes(path: Path, largest: int, what: str) -> bytes:
+# How long a pipe may have nobody who writes to it [s].
+WRITER_S = 5.0
+
+
+def read_bytes(path: Path, largest: int, what: str, *, pipes: bool = True) -> bytes:
     """All bytes of a file, at most `largest`; `OSError` as `open` has it, `BadInput` where there are more.
 
-    Pipes are read, too; a device or a folder is refused.
+    A device or a folder is refused, and so is a pipe to which nobody writes, or any where not `pipes`: what
+    lies in a folder that somebody else may have made is a plain file.
     """
-    with path.open("rb") as file:
+    # Opening a pipe that nobody writes to would wait for ever.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         mode = os.fstat(file.fileno()).st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        if pipes and stat.S_ISFIFO(mode):
+            content = _from_pipe(file.fileno(), largest + 1, path)
+        elif stat.S_ISREG(mode):
+            content = file.read(largest + 1)
+        else:
             raise BadInput(f"is no file; give the path of a {what}", file=path)
-        content = file.read(largest + 1)
     if len(content) > largest:
         raise BadInput(f"is larger than {largest // MIB} MiB; a {what} of that size is refused", file=path)
     return content
+
+
+def _from_pipe(pipe: int, most: int, path: Path) -> bytes:
+    """What somebody writes to a pipe until it is closed."""
+    content = b""
+    until = time.monotonic() + WRITER_S
+    while len(content) < most:
+        try:
+            more = os.read(pipe, min(most - len(content), MIB))
+        except BlockingIOError:
+            # Somebody has it open, who may take as long as it takes.
+            select.select([pipe], [], [], 1.0)
+            continue
+        if not more and (content or _had_a_writer(pipe)):
+            break
+        if not more and time.monotonic() > until:
+            raise BadInput(
+                f"is a pipe, and nobody has written to it for {WRITER_S:.0f} s; give a file", file=path
+            )
+        content += more
+        if not more:
+            time.sleep(0.02)
+    return content
+
+
+def _had_a_writer(pipe: int) -> bool:
+    """Whether somebody had the pipe open for writing and closed it: only then it hangs up."""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return any(events & select.POLLHUP for _, events in poll.poll(0))
 
 
 def is_file(path: Path) -> bool:

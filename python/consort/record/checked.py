@@ -123,7 +123,7 @@ def read_json(file: Path, what: str) -> Any:
     `FileNotFoundError` and `NotADirectoryError` pass.
     """
     try:
-        return json.loads(read_bytes(file, LARGEST_RECORD, what), parse_constant=_no_number)
+        return json.loads(read_bytes(file, LARGEST_RECORD, what, pipes=False), parse_constant=_no_number)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except json.JSONDecodeError as error:
@@ -155,7 +155,19 @@ def check_record(data: dict[str, Any], file: Path) -> None:
         raise BadInput(f"the record is damaged: {first['msg']}", file=file, field=where or None) from None
     except RecursionError:
         raise BadInput("the record is damaged: it is nested too deeply", file=file) from None
+    _check_held(data, file)
     _check_finite(data, file)
+
+
+def _check_held(data: dict[str, Any], file: Path) -> None:
+    """A verdict that all held says nothing else; where something else stands beside it, somebody wrote it."""
+    if data["verdict"]["ok"] != Held.HELD:
+        return
+    parts = {c["key"]: c["verdict"]["ok"] for c in data["configurations"] if c.get("verdict")}
+    other = [f"configurations.{key} is {word}" for key, word in parts.items() if word != Held.HELD]
+    other += [f"a reason is given: {reason}" for reason in data["verdict"]["reasons"][:1]]
+    if other:
+        raise BadInput(f"the record is damaged: it held, yet {other[0]}", file=file, field="verdict.ok")
 
 
 def _word_verdicts(data: dict[str, Any]) -> None:

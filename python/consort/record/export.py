@@ -11,6 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from consort.errors import BadInput
+from consort.record.checked import reading
 from consort.record.store import Run
 
 # Rows that are read and written at a time: a run may be larger than memory.
@@ -22,7 +23,8 @@ def write_csv(run: Run, folder: Path) -> list[Path]:
     """Writes `<configuration>-<table>.csv` for every table and `summary.csv`; returns the files.
 
     Times are in the columns `…_ns`; what did not happen is empty, an unserved release's response is `inf`. In
-    the summary an empty statistic is infinite. `BadInput` where the folder cannot be written.
+    the summary an empty statistic is infinite. `BadInput` where the folder cannot be written, or the record
+    is damaged.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -37,7 +39,8 @@ def write_csv(run: Run, folder: Path) -> list[Path]:
         for configuration in run.configurations:
             for table in configuration["tables"]:
                 files.append(folder / f"{configuration['key']}-{table}.csv")
-                _convert(run.table_file(configuration["key"], table), files[-1])
+                with reading(run.path):
+                    _convert(run.table_file(configuration["key"], table), files[-1])
     except OSError as error:
         raise BadInput(error.strerror or str(error), file=error.filename) from None
     return files

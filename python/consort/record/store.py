@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from consort.errors import BadInput
+from consort.limits import is_file
 from consort.record.checked import check_record, inside, read_json
 from consort.record.judgement import Held
 
@@ -59,7 +60,11 @@ class Run:
         tables = self.configuration(key)["tables"]
         if table not in tables:
             raise BadInput(f"configuration '{key}' of run {self.id} has no table '{table}'")
-        return inside(self.path, str(tables[table]["file"]))
+        file = inside(self.path, str(tables[table]["file"]))
+        if not is_file(file):
+            # A folder, or a pipe that nobody writes to.
+            raise BadInput("is no file, or is not there", file=file)
+        return file
 
     def table(self, key: str, table: str, columns: list[str] | None = None) -> pa.Table:
         """A configuration's table: `jobs`, `operations`, `events`, `outputs-<task>` or a series.
