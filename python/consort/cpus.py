@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+# CPUs that a description of a machine without a platform may have.
+MOST_CPUS = 1024
+
 
 def parse_cpus(text: str) -> list[int]:
     """The CPUs of a list, ascending; empty for an empty text. Raises ValueError for anything else."""

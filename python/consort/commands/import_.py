@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from consort.commands.options import ChoiceOf
+from consort.cpus import MOST_CPUS
 from consort.errors import BadInput
 from consort.exchange.result import Imported, write_files
 
@@ -38,6 +39,11 @@ from consort.exchange.result import Imported, write_files
     type=click.Choice(["higher", "lower"]),
     help="AMALTHEA: which number of two priorities is the more urgent. Without it the higher one.",
 )
+@click.option(
+    "--cpus",
+    type=click.IntRange(1, MOST_CPUS),
+    help="rt-app: how many CPUs there are for threads that name none. Without it those of this machine.",
+)
 @click.option("--force", is_flag=True, help="Replace a platform file that is there and differs.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written and left out as JSON.")
 def command(
@@ -45,6 +51,7 @@ def command(
     form: str | None,
     out: Path,
     priority_order: str | None,
+    cpus: int | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -57,7 +64,11 @@ def command(
         raise BadInput(NO_PRIORITY_ORDER[form], field="--priority-order")
     if any(path.resolve() == out.resolve() for path in files):
         raise BadInput("the output is the input; name another file", file=out)
-    options = {"order": priority_order} if form not in NO_PRIORITY_ORDER else {}
+    if cpus is not None and form != "rt-app":
+        raise BadInput("--cpus is for rt-app; other models have their own cores", field="--cpus")
+    options: dict[str, Any] = {"order": priority_order} if form not in NO_PRIORITY_ORDER else {}
+    if form == "rt-app":
+        options["cpus"] = cpus
     imported = IMPORTS[form](*files, **options)
     written = _files(imported, out, files[0])
     for path, text in written.items():

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from consort.cpus import MOST_CPUS, usable_cpus
 from consort.errors import BadInput
 from consort.exchange.delays import fill_in_delays
 from consort.exchange.names import Names
@@ -14,15 +16,18 @@ from consort.exchange.priorities import say_order, take_priorities
 from consort.exchange.report import Report
 from consort.exchange.result import Imported
 from consort.exchange.rtapp_text import read_rtapp_text
-from consort.exchange.rtapp_threads import POLICIES, Reader, Thread
+from consort.exchange.rtapp_threads import POLICIES, TIMER_KEYS, Reader, Thread
 from consort.model import Duration
 from consort.model.problems import closest
 
 MOST_INSTANCES = 1024
 
 
-def import_rtapp(path: Path) -> Imported:
-    """The system of an rt-app file; `BadInput` where it cannot be read."""
+def import_rtapp(path: Path, cpus: int | None = None) -> Imported:
+    """The system of an rt-app file; `BadInput` where it cannot be read.
+
+    `cpus`: how many the machine has for threads that name none; without it as many as this one.
+    """
     report = Report()
     reader = Reader(path, report)
     data = read_rtapp_text(path)
@@ -47,10 +52,14 @@ def import_rtapp(path: Path) -> Imported:
             hint = closest(key, ["tasks", "global", "resources"])
             raise reader.bad(key, f"unknown key {key!r}" + (f"; did you mean {hint!r}?" if hint else ""))
     known = [reader.thread(name, value, default) for name, value in threads]
-    return _imported(path, reader, known)
+    named = Counter(timer for thread in known for timer in thread.timers)
+    for thread in known:
+        for timer in sorted(one for one in thread.timers if named[one] > 1):
+            report.leave("ref of a timer", f"{thread.name}, {timer}", TIMER_KEYS["ref"])
+    return _imported(path, reader, known, cpus)
 
 
-def _imported(path: Path, reader: Reader, threads: list[Thread]) -> Imported:
+def _imported(path: Path, reader: Reader, threads: list[Thread], cpus: int | None) -> Imported:
     report, names = reader.report, Names(reader.report)
     tasks: dict[str, dict[str, Any]] = {}
     sources: dict[str, Thread] = {}
@@ -72,7 +81,7 @@ def _imported(path: Path, reader: Reader, threads: list[Thread]) -> Imported:
             made.setdefault(thread.name, []).append(name)
     if not tasks:
         raise BadInput(f"there is no thread that could be imported\n{report.text()}", file=path)
-    _place(report, tasks, sources)
+    _place(report, tasks, sources, cpus)
     scheduling = _schedule(report, tasks, sources)
     count = 1 + max(int(task["on"].rpartition("-")[2]) for task in tasks.values())
     platform = {
@@ -181,6 +190,8 @@ def _task(reader: Reader, thread: Thread, triggers: dict[str, Thread]) -> dict[s
         report.change(
             "phases", thread.name, "one task that executes as long as the longest, and as the shortest"
         )
+    if thread.budget and thread.policy == "SCHED_DEADLINE":
+        _granted(report, thread, task, worst)
     waits = max((phase.sleep for phase in phases if phase.period), default=0)
     if waits:
         task["self_suspension"] = str(Duration(waits))
@@ -188,6 +199,25 @@ def _task(reader: Reader, thread: Thread, triggers: dict[str, Thread]) -> dict[s
         if stops > 1:
             task["suspensions"] = stops
     return task
+
+
+def _granted(report: Report, thread: Thread, task: dict[str, Any], worst: int) -> None:
+    """Compares what a thread executes with what SCHED_DEADLINE grants it; beyond that its jobs wait."""
+    period = thread.dl_period or thread.deadline
+    apart = Duration.parse(task.get("period") or task["min_interarrival"]).value
+    if worst * -(-period // apart) <= thread.budget:
+        report.leave(
+            "dl-runtime", thread.name, "a job needs no more; what the budget keeps for it is not said"
+        )
+        return
+    for key in ("wcet", "bcet"):
+        task.pop(key, None)
+    granted, each = Duration(thread.budget), Duration(period)
+    text = (
+        f"it executes {Duration(worst)} each {Duration(apart)}, and Linux grants {granted} each {each}: it is"
+    )
+    text += " throttled, and a bound of its jobs would be too low; raise 'dl-runtime'"
+    report.leave("execution times of tasks", thread.name, text)
 
 
 def _refuse_endless(reader: Reader, thread: Thread, first: Thread) -> None:
@@ -212,15 +242,24 @@ def _refuse_endless(reader: Reader, thread: Thread, first: Thread) -> None:
         reader.report.leave("thread", thread.name, text)
 
 
-def _place(report: Report, tasks: dict[str, dict[str, Any]], sources: dict[str, Thread]) -> None:
+def _place(
+    report: Report, tasks: dict[str, dict[str, Any]], sources: dict[str, Thread], cpus: int | None
+) -> None:
     """Each task on one CPU: of those it may run on the one with the least load so far."""
-    cpus = sorted({cpu for thread in sources.values() for cpu in thread.cpus}) or [0]
-    load = dict.fromkeys(cpus, Fraction(0))
+    named = {cpu for thread in sources.values() for cpu in thread.cpus}
+    anywhere = sorted(named)
+    if any(not thread.cpus for thread in sources.values()):
+        count = min(len(usable_cpus()) if cpus is None else cpus, MOST_CPUS)
+        anywhere = sorted(named | set(range(count)))
+        why = "as this machine has; see --cpus" if cpus is None else "--cpus"
+        report.notes.append(f"CPUs: {count} for threads that name none ({why})")
+    load = dict.fromkeys(anywhere, Fraction(0))
     for name, task in tasks.items():
         thread = sources[name]
-        cpu = min(thread.cpus or cpus, key=lambda number: load[number])
-        interval = Duration.parse(task.get("period") or task["min_interarrival"])
-        load[cpu] += Fraction(Duration.parse(task["wcet"]).value, interval.value)
+        cpu = min(thread.cpus or anywhere, key=lambda number: load[number])
+        if "wcet" in task:
+            interval = Duration.parse(task.get("period") or task["min_interarrival"])
+            load[cpu] += Fraction(Duration.parse(task["wcet"]).value, interval.value)
         task["on"] = f"cpu-{cpu}"
         if len(thread.cpus) != 1:
             text = "may run on several CPUs; placed on the one with the least load so far"
@@ -247,7 +286,7 @@ def _schedule(
             ranks[name] = (level, (10 if thread.priority is None else thread.priority) if fixed else 0)
             if thread.policy != "SCHED_FIFO":
                 report.change("policy", f"{name} ({thread.policy})", "taken as preemptive fixed priorities")
-        if not report.notes:
+        if not any(note.startswith("priorities") for note in report.notes):
             say_order(report, "higher", "as Linux has it")
         take_priorities(report, core, tasks, ranks)
     return scheduling

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from consort.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.rtapp_threads import MICROSECOND
 from consort.model import System
+
+# What kernel.sched_rt_runtime_us of kernel.sched_rt_period_us is unless somebody changes it.
+ADMITTED = Fraction(95, 100)
 
 
 def export_rtapp(system: System, report: Report) -> str:
@@ -31,6 +35,7 @@ def export_rtapp(system: System, report: Report) -> str:
             threads[name] = thread
     if not threads:
         raise BadInput(f"there is no task that rt-app could run\n{report.text()}", file=system.file)
+    _say_admission(system, threads, report)
     described: dict[str, Iterable[str]] = {
         "channel": system.channels,
         "device": system.devices,
@@ -54,6 +59,23 @@ def export_rtapp(system: System, report: Report) -> str:
         },
     }
     return json.dumps(workload, indent=2) + "\n"
+
+
+def _say_admission(system: System, threads: Mapping[str, Mapping[str, Any]], report: Report) -> None:
+    """Notes cores that ask for more of a CPU than Linux grants SCHED_DEADLINE threads: it refuses them."""
+    shares: dict[str, Fraction] = {}
+    for name, thread in threads.items():
+        if thread["policy"] == "SCHED_DEADLINE":
+            core = system.tasks[name].on
+            share = Fraction(thread["dl-runtime"], thread["dl-period"])
+            shares[core] = shares.get(core, Fraction(0)) + share
+    for core, share in shares.items():
+        if share > ADMITTED:
+            report.notes.append(
+                f"{core} asks for {float(share):.3g} of a CPU by SCHED_DEADLINE: Linux refuses more than"
+                f" {float(ADMITTED):g} of its CPUs (EBUSY) unless kernel.sched_rt_runtime_us says otherwise"
+                " (-1: all), and less where a fair server has a part"
+            )
 
 
 def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -> dict[str, Any] | None:

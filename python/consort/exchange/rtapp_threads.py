@@ -19,12 +19,28 @@ OTHER_EVENTS = (
     "lock", "unlock", "wait", "signal", "broad", "sync", "barrier", "suspend", "resume", "mem", "iorun",
     "yield", "fork",
 )  # fmt: skip
-TASK_KEYS = (
+# What a thread may say beside its events: what is read, and why the rest is left out.
+READ_KEYS = (
     "instance", "delay", "phases", "loop", "policy", "priority", "cpus", "dl-runtime", "dl-period",
-    "dl-deadline", "period", "deadline", "util_min", "util_max", "membind_nodes", "nodes_membind",
-    "taskgroup", "use_cgroup_slice",
+    "dl-deadline", "period", "deadline",
 )  # fmt: skip
-UNMODELLED = ("util_min", "util_max", "membind_nodes", "nodes_membind", "taskgroup")
+LEFT_OUT = {
+    "util_min": "it clamps the speed of a CPU, which has one here",
+    "util_max": "it clamps the speed of a CPU, which has one here",
+    "membind_nodes": "memory of several nodes is not modelled",
+    "nodes_membind": "memory of several nodes is not modelled",
+    "taskgroup": "no group shares or limits the time of its threads here",
+    "use_cgroup_slice": "no group shares or limits the time of its threads here",
+}
+TASK_KEYS = (*READ_KEYS, *LEFT_OUT)
+# What a timer may say, and why it is left out; a 'ref' where several threads name it, but for 'unique'.
+TIMER_KEYS = {
+    "period": "",
+    "ref": "each task has a timer of its own, and none waits for that of others",
+    "mode": "a release is due a period after the one before, however late that was served",
+}
+# What a phase may say of its thread; what it says of anything but its turns and CPUs is left out.
+PHASE_KEYS = ("loop", "cpus")
 POLICIES = ("SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO", "SCHED_DEADLINE")
 
 
@@ -80,6 +96,10 @@ class Thread:
     delay: int = 0
     deadline: int = 0
     dl_period: int = 0
+    # The execution time that SCHED_DEADLINE grants in each of its periods.
+    budget: int = 0
+    # The names of its timers, which others may name, too.
+    timers: set[str] = field(default_factory=set)
     instances: int = 1
     # Whether the deadline is the thread's own, whatever its policy: the form with 'exec' has such.
     checked: bool = False
@@ -138,28 +158,42 @@ class Reader:
                 thread.deadline = self.integer(item, here) * MICROSECOND
             elif key in ("dl-period", "period"):
                 thread.dl_period = self.integer(item, here) * MICROSECOND
+            elif key == "dl-runtime":
+                thread.budget = self.integer(item, here) * MICROSECOND
             elif key == "loop" and item != -1:
                 self.report.leave("loop", name, "its number of turns; tasks go on")
-            elif key in UNMODELLED:
-                self.report.leave(key, name, "not modelled")
+            elif key in LEFT_OUT:
+                self.report.leave(key, name, LEFT_OUT[key])
+            if key.startswith("dl-") and thread.policy != "SCHED_DEADLINE":
+                self.report.leave(key, name, f"{thread.policy} has none")
+            elif key == "priority" and thread.policy not in ("SCHED_FIFO", "SCHED_RR"):
+                self.report.leave(
+                    key, name, f"under {thread.policy} it is no order in which threads are served"
+                )
         phases = self.one(pairs, "phases")
         if self.one(pairs, "exec") is not None:
             thread.phases.append(self._old_form(pairs, thread, place))
         elif phases is None:
-            thread.phases.append(self._phase(pairs, place, name))
+            thread.phases.append(self._phase(pairs, place, thread))
         else:
             for title, phase in self.pairs(phases, f"{place}.phases"):
                 here = f"{place}.phases.{title}"
                 inner = self.pairs(phase, here)
-                made = self._phase(inner, here, name)
+                for key, _ in inner:
+                    if key in TASK_KEYS and key not in PHASE_KEYS:
+                        self.report.leave(f"{key} of a phase", name, "a task has one for all of its jobs")
+                made = self._phase(inner, here, thread)
                 turns = self.one(inner, "loop")
                 if turns is not None:
                     made.loop = self.integer(turns, f"{here}.loop", -1)
                 thread.phases.append(made)
                 cpus = self.one(inner, "cpus")
-                if cpus is not None and not thread.cpus:
-                    thread.cpus = self._cpus(cpus, f"{here}.cpus")
-                    self.report.change("CPUs of a phase", name, "those of the first phase that names some")
+                if cpus is not None:
+                    own = self._cpus(cpus, f"{here}.cpus")
+                    thread.cpus = thread.cpus or own
+                    self.report.change(
+                        "CPUs of a phase", name, "the thread's, or of the first phase with some"
+                    )
         thread.phases = joined(thread.phases)
         return thread
 
@@ -198,9 +232,9 @@ class Reader:
             raise self.bad(place, "a CPU number is above 1023")
         return cpus
 
-    def _phase(self, pairs: Pairs, place: str, name: str) -> Phase:
+    def _phase(self, pairs: Pairs, place: str, thread: Thread) -> Phase:
         """One turn of a phase's events."""
-        phase = Phase()
+        phase, name = Phase(), thread.name
         deadline_runtime = self.one(pairs, "policy") == "SCHED_DEADLINE" and not self.one(pairs, "dl-runtime")
         for key, value in pairs:
             here = f"{place}.{key}"
@@ -213,12 +247,22 @@ class Reader:
                 raise self.bad(here, f"unknown key {key!r}" + (f"; did you mean {hint!r}?" if hint else ""))
             if event == "timer":
                 period = self.one(self.pairs(value, here), "period")
+                for part, said in value:
+                    if part not in TIMER_KEYS:
+                        hint = closest(part, list(TIMER_KEYS))
+                        text = f"unknown key {part!r}" + (f"; did you mean {hint!r}?" if hint else "")
+                        raise self.bad(f"{here}.{part}", text)
+                    if part == "mode":
+                        self.report.leave("mode of a timer", f"{name}, {said}", TIMER_KEYS[part])
+                    elif part == "ref" and said != "unique":
+                        thread.timers.add(str(said))
                 given = self.integer(period, f"{here}.period", 1) * MICROSECOND
                 if phase.period and phase.period != given:
                     self.report.change("timer", name, "several periods in one turn: their sum")
                 phase.period += given
             elif event in ("run", "runtime"):
                 if key == "runtime" and deadline_runtime:
+                    thread.budget = self.integer(value, here) * MICROSECOND
                     continue
                 phase.run += self.integer(value, here) * MICROSECOND
             elif event == "sleep":

@@ -15,6 +15,7 @@ from consort.exchange.result import Imported
 from consort.exchange.rtapp import import_rtapp
 from consort.exchange.rtapp_export import export_rtapp
 from consort.exchange.rtapp_text import without_comments
+from consort.exchange.rtapp_threads import TIMER_KEYS
 from consort.model import platform_from_data, system_from_data
 from effort import examples
 from hypothesis import given, settings
@@ -47,10 +48,10 @@ WORKLOAD = """\
 """
 
 
-def read(tmp_path: Path, text: str) -> Imported:
+def read(tmp_path: Path, text: str, cpus: int = 1) -> Imported:
     path = tmp_path / "load.json"
     path.write_text(text, encoding="utf-8")
-    imported = import_rtapp(path)
+    imported = import_rtapp(path, cpus)
     assert imported.platform is not None and imported.system is not None
     system_from_data(imported.system, platform=platform_from_data(imported.platform))
     return imported
@@ -349,3 +350,109 @@ def test_what_rtapp_cannot_say_is_said() -> None:
     left = {(what, name) for (what, _), names in report.left_out.items() for name in names}
     assert left == {("deadline", "a"), ("jitter", "a"), ("bcet", "b"), ("task", "c")}
     assert {what for what, _ in report.changed} == {"core", "time", "release", "priority"} - {"priority"}
+
+
+DEADLINE = """\
+{"tasks": {"grip": {"policy": "SCHED_DEADLINE", "cpus": [0], "dl-runtime": %d, "dl-period": %d, "run": 2000,
+                    "timer": {"ref": "u", "period": 10000}}}}
+"""
+
+
+@pytest.mark.parametrize(("budget", "period"), [(1000, 10000), (3000, 20000), (1999, 10000)])
+def test_a_thread_that_linux_throttles_has_no_bound(tmp_path: Path, budget: int, period: int) -> None:
+    """Measured with 1 ms each 10 ms: 50 of 50 jobs late, the last by 510 ms."""
+    imported = read(tmp_path, DEADLINE % (budget, period))
+    assert imported.system is not None and imported.platform is not None
+    system = system_from_data(imported.system, platform=platform_from_data(imported.platform))
+    assert [bound.response for bound in response_times(system)] == [None]
+    ((what, why), names) = next(iter(imported.report.left_out.items()))
+    assert (what, names) == ("execution times of tasks", ["grip"]) and "throttled" in why
+
+
+def test_a_budget_that_is_enough_is_left_out(tmp_path: Path) -> None:
+    imported = read(tmp_path, DEADLINE % (2000, 10000))
+    assert imported.system is not None and imported.system["tasks"]["grip"]["wcet"] == "2ms"
+    assert [what for what, _ in imported.report.left_out] == ["dl-runtime"]
+
+
+FOUR = """\
+{"tasks": {"dl": {"policy": "SCHED_DEADLINE", "instance": 4, "run": 10000, "dl-runtime": 11000,
+  "dl-period": 16000, "dl-deadline": 16000, "timer": {"ref": "unique", "period": 16000, "mode": "absolute"}}}}
+"""
+
+
+def test_threads_without_cpus_have_those_of_the_machine(tmp_path: Path) -> None:
+    imported = read(tmp_path, FOUR, 4)
+    assert imported.system is not None and imported.platform is not None
+    system = system_from_data(imported.system, platform=platform_from_data(imported.platform))
+    assert sorted(task.on for task in system.tasks.values()) == ["cpu-0", "cpu-1", "cpu-2", "cpu-3"]
+    assert [bound.response for bound in response_times(system)] == [10**10] * 4
+    assert imported.report.notes == ["CPUs: 4 for threads that name none (--cpus)"]
+    assert import_rtapp(tmp_path / "load.json").report.notes[0].endswith("as this machine has; see --cpus)")
+
+
+def test_what_linux_would_not_admit_is_said() -> None:
+    tasks = {n: {"period": "10ms", "wcet": "4900us", "on": "big-0"} for n in ("a", "b")}
+    data = {
+        "consort": 1,
+        "platform": "board.yaml",
+        "tasks": tasks,
+        "scheduling": {"big-0": {"policy": "edf"}},
+    }
+    report = Report()
+    export_rtapp(system_of(data), report)
+    (note,) = report.notes
+    assert note.startswith("big-0 asks for 0.98 of a CPU") and "EBUSY" in note
+    tasks["a"]["wcet"] = "4600us"
+    report = Report()
+    export_rtapp(system_of(data), report)
+    assert report.notes == []
+
+
+# Every key that rt-app reads, with a value that means something: in a thread, a phase, a timer, an event.
+THREAD = {
+    "instance": 2, "delay": 700, "loop": 5, "policy": '"SCHED_RR"', "priority": 33, "cpus": "[0, 1]",
+    "dl-runtime": 5000, "dl-period": 7000, "dl-deadline": 6000, "util_min": 10, "util_max": 900,
+    "membind_nodes": "[0]", "nodes_membind": "[0]", "taskgroup": '"/tg"', "use_cgroup_slice": "true",
+}  # fmt: skip
+EVENTS = {
+    "run1": 50, "runtime": 60, "sleep": 70, "timer1": '{"ref": "u", "period": 900}', "lock": '"m"',
+    "unlock": '"m"', "wait": '{"ref": "c", "mutex": "m"}', "signal": '"c"', "broad": '"c"',
+    "sync": '{"ref": "c"}', "barrier": '"b"', "suspend": '"a"', "resume": '"b"', "mem": 100, "iorun": 100,
+    "yield": '""', "fork": '"a"',
+}  # fmt: skip
+WHOLE = '{"tasks": {"a": {%s "phases": {"p": {%s "run": 100, "timer": {%s "period": 9000}}}}}%s}'
+
+
+def outcome(tmp_path: Path, *parts: str) -> object:
+    try:
+        imported = read(tmp_path, WHOLE % parts)
+    except BadInput as error:
+        return str(error)
+    return imported.system, imported.report.to_json()
+
+
+@pytest.mark.parametrize("key", [*THREAD, *EVENTS])
+def test_each_key_is_read_or_listed_or_refused(tmp_path: Path, key: str) -> None:
+    value = (THREAD | EVENTS)[key]
+    plain = outcome(tmp_path, "", "", "", "")
+    places = [(f'"{key}": {value},', "", ""), ("", f'"{key}": {value},', "")]
+    # One phase has no other that its turns would come before.
+    places = places[:1] if key == "loop" else places if key in THREAD else places[1:]
+    for thread, phase, timer in places:
+        assert outcome(tmp_path, thread, phase, timer, "") != plain, (thread, phase)
+
+
+def test_each_key_of_a_timer_and_of_the_file_is_read_or_listed(tmp_path: Path) -> None:
+    plain = outcome(tmp_path, "", "", "", "")
+    for timer in ('"mode": "absolute",', '"rf": "x",'):
+        assert outcome(tmp_path, "", "", timer, "") != plain
+    for key in ("duration", "calibration", "default_policy", "pi_enabled", "lock_pages", "logdir", "ftrace"):
+        value = '"SCHED_FIFO"' if key == "default_policy" else "1"
+        assert outcome(tmp_path, "", "", "", f', "global": {{"{key}": {value}}}') != plain
+    assert outcome(tmp_path, "", "", "", ', "resources": {"m": {"type": "mutex"}}') != plain
+
+
+def test_a_timer_of_several_threads_is_listed(tmp_path: Path) -> None:
+    imported = read(tmp_path, EQUAL.replace('"r"', '"l"') % "SCHED_FIFO")
+    assert imported.report.left_out["ref of a timer", TIMER_KEYS["ref"]] == ["left, l", "right, l"]
