@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 
 from consort.errors import BadInput
 from consort.exchange.report import Report
+from consort.exchange.unwritten import leave_unwritten
 from consort.model import Duration, System
 
 MICROSECOND = 10**6
@@ -32,15 +32,7 @@ def export_mast(system: System, report: Report) -> str:
     parts += _resources(system, tasks)
     for name in tasks:
         parts += _task(system, name, report)
-    described: dict[str, Iterable[str]] = {
-        "channel": system.channels,
-        "device": system.devices,
-        "chain": system.chains,
-        "mode": system.modes,
-    }
-    for what, names in described.items():
-        for name in names:
-            report.leave(what, name, "tasks are written as transactions of their own")
+    leave_unwritten(system, "mast", report, tasks)
     return "-- Times are microseconds.\n\n" + "\n\n".join(parts) + "\n"
 
 
@@ -59,10 +51,6 @@ def _core(system: System, core: str, report: Report) -> list[str]:
     policy = "EDF" if system.scheduling_of(core).policy == "edf" else "Fixed_Priority"
     switch = system.context_switch(core)
     values = [f"Type => {policy}"]
-    if system.scheduling_of(core).supply is not None:
-        report.leave("supply", core, "written with all of its time: bounds of MAST are too low")
-    if system.scheduling_of(core).bandwidth is not None:
-        report.leave("bandwidth", core, "written without stalls: bounds of MAST are too low")
     if policy == "Fixed_Priority":
         own = [_priority(system, task) for task in system.tasks_on(core)]
         values += [f"Max_Priority => {max(own)}", f"Min_Priority => {min(0, *own)}"]
@@ -154,14 +142,6 @@ def _task(system: System, name: str, report: Report) -> list[str]:
     else:
         server.append(f"The_Priority => {_priority(system, name)}")
     server.append("Preassigned => Yes")
-    if task.self_suspension is not None and task.self_suspension.value:
-        report.leave("self-suspension", name, "MAST has none for a task")
-    if task.remote_state is not None:
-        report.leave("remote state", name, "written without faults: bounds of MAST are too low")
-    if task.requests:
-        report.leave("requests", name, "no resource that tasks of several processors share is written")
-    if task.preemption_threshold is not None:
-        report.leave("preemption threshold", name, "MAST's tasks have none")
     event = _event(system, name, report)
     title = _name(name)
     return [
@@ -181,9 +161,6 @@ def _task(system: System, name: str, report: Report) -> list[str]:
 def _event(system: System, name: str, report: Report) -> str:
     task = system.tasks[name]
     interval = _time(name, task.interval, report)
-    if task.min_distances:
-        text = "MAST's bursts have one length each: its task may come as often as min_interarrival allows"
-        report.leave("min_distances", name, text)
     if task.sporadic:
         if task.jitter.value:
             report.leave("jitter", name, "a sporadic event of MAST has none")

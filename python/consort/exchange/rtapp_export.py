@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from consort.errors import BadInput
 from consort.exchange.report import Report
 from consort.exchange.rtapp_threads import MICROSECOND
+from consort.exchange.unwritten import leave_unwritten
 from consort.model import System
 
 # What kernel.sched_rt_runtime_us of kernel.sched_rt_period_us is unless somebody changes it.
@@ -36,15 +37,7 @@ def export_rtapp(system: System, report: Report) -> str:
     if not threads:
         raise BadInput(f"there is no task that rt-app could run\n{report.text()}", file=system.file)
     _say_admission(system, threads, report)
-    described: dict[str, Iterable[str]] = {
-        "channel": system.channels,
-        "device": system.devices,
-        "chain": system.chains,
-        "mode": system.modes,
-    }
-    for what, parts in described.items():
-        for part in parts:
-            report.leave(what, part, "rt-app has none")
+    leave_unwritten(system, "rt-app", report, list(threads))
     workload = {
         "tasks": threads,
         "global": {
@@ -96,18 +89,6 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
     if any(value % MICROSECOND for value in exact):
         report.change("time", name, "rounded to microseconds, to the safe side")
     thread: dict[str, Any] = {}
-    if system.scheduling_of(task.on).supply is not None:
-        report.leave("supply", name, "rt-app's threads have all of their CPU's time")
-    if system.scheduling_of(task.on).bandwidth is not None:
-        report.leave("bandwidth", name, "nothing regulates rt-app's accesses")
-    if task.remote_state is not None:
-        report.leave("remote state", name, "nothing of rt-app's threads is paged")
-    if task.preemption_threshold is not None:
-        report.leave("preemption threshold", name, "rt-app's threads keep one priority")
-    for one in task.requests:
-        report.leave("request", f"{name}, {one.accelerator}", "rt-app's threads ask no accelerator")
-    for resource in task.sections:
-        report.leave("resource", f"{name}, {resource}", "a run of rt-app's threads holds nothing")
     if system.scheduling_of(task.on).policy == "edf":
         thread |= {"policy": "SCHED_DEADLINE", "dl-runtime": run, "dl-period": period}
         thread["dl-deadline"] = min(deadline, period)
@@ -117,20 +98,16 @@ def _exported(system: System, name: str, cpus: dict[str, int], report: Report) -
     else:
         thread |= {"policy": "SCHED_FIFO", "priority": _linux_priority(system, name, report)}
         thread["cpus"] = [cpus[task.on]]
+        if system.scheduling_of(task.on).policy != "fixed-priority":
+            report.change(
+                "policy", name, "preemptive: a thread of SCHED_FIFO is preempted by more urgent ones"
+            )
         if task.deadline != task.interval:
             report.leave("deadline", name, "SCHED_FIFO has none")
     if task.offset.value:
         thread["delay"] = task.offset.value // MICROSECOND
     if task.sporadic:
         report.change("release", name, "sporadic; as often as it can come")
-    missing = (
-        ("jitter", task.jitter.value > 0),
-        ("min_distances", bool(task.min_distances)),
-        ("bcet", task.bcet is not None),
-    )
-    for what, there in missing:
-        if there:
-            report.leave(what, name, "rt-app has none")
     thread |= {"loop": -1, "run": run}
     if task.self_suspension is not None and task.self_suspension.value:
         thread["sleep"] = -(-task.self_suspension.value // MICROSECOND)

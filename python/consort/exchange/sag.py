@@ -8,6 +8,7 @@ from math import gcd, lcm
 
 from consort.errors import BadInput
 from consort.exchange.report import Report
+from consort.exchange.unwritten import leave_unwritten
 from consort.model import System
 
 HEADER = "Task ID, Job ID, Arrival min, Arrival max, Cost min, Cost max, Deadline, Priority"
@@ -32,6 +33,7 @@ def export_sag(system: System, report: Report, core: str | None = None) -> str:
             report.leave("task", name, f"on {task.on}")
     jobs, unit = jobs_of(system, core, report)
     report.change("time", "all", f"1 in the file is {unit} ps")
+    leave_unwritten(system, "sag", report, system.tasks_on(core))
     lines = [HEADER, *(", ".join(map(str, job)) for job in jobs)]
     return "\n".join(lines) + "\n"
 
@@ -51,23 +53,12 @@ def jobs_of(system: System, core: str, report: Report) -> tuple[list[Job], int]:
         raise BadInput(f"{core!r} has a bandwidth, and a job set's processor never stalls", file=system.file)
     if policy == "fixed-priority":
         report.change("policy", core, "preemptive; the analysis takes each job to run to its end")
-    names = system.tasks_on(core)
+    names, priorities = system.tasks_on(core), system.priorities(core)
     for name in names:
         _analysable(system, name)
         if system.tasks[name].sections and policy == "fixed-priority":
             report.leave("resources", name, "the analysis takes each job to run to its end")
-        if system.tasks[name].preemption_threshold is not None:
-            report.leave("preemption threshold", name, "the analysis takes each job to run to its end")
-        if system.tasks[name].requests:
-            report.leave("requests", name, "a job of the file does not wait")
-        if system.tasks[name].self_suspension:
-            report.leave("self-suspension", name, "a job of the file does not wait")
-        if system.tasks[name].min_distances:
-            report.leave("min_distances", name, "jobs of the file come at any time within their jitter")
-        if (
-            policy != "edf"
-            and list(system.priorities(core).values()).count(system.priorities(core)[name]) > 1
-        ):
+        if policy != "edf" and list(priorities.values()).count(priorities[name]) > 1:
             report.change("equal priority", name, "the analysis serves the task with the lower number first")
     tasks = [system.tasks[name] for name in names]
     hyperperiod = lcm(*(task.interval.value for task in tasks))

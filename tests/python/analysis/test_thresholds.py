@@ -18,7 +18,7 @@ from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.exchange.mast import export_mast
 from consort.exchange.report import Report
 from consort.exchange.rtapp_export import export_rtapp
-from consort.exchange.sag import jobs_of
+from consort.exchange.sag import export_sag
 from consort.model import BadDescription, System, platform_from_data, system_from_data
 from consort.plan import plan
 from consort.plan.show import text_of
@@ -267,10 +267,10 @@ def test_beside_priority_inheritance_it_is_refused() -> None:
 def test_the_plan_shows_it_and_exports_say_that_they_leave_it_out() -> None:
     system = described()
     assert "preempted above rank 2 only" in " ".join(text_of(plan(system, "analysis")).split())
-    for export in (export_mast, export_rtapp, partial(jobs_of, core="m-0")):
+    for export in (export_mast, export_rtapp, partial(export_sag, core="m-0")):
         report = Report()
         export(system, report=report)
-        assert "preemption threshold" in report.text()
+        assert "preemption_threshold" in report.text()
 
 
 def test_the_analyses_refuse_it_where_it_makes_no_sense() -> None:
