@@ -2,7 +2,7 @@
 // What the mBlock does for one of its links: requests are checked against the link's own segments, become AXI4 transactions,
 // and their answers frames.
 // Interface: rx_* and tx_* are frames of the link; aw, w, b, ar, r of AXI4 with the memory that each is for; faults and busy_o to the registers.
-// Parameters: Link, which it is; Segments.
+// Parameters: Link, which it is; Segments; Room for answers in beats.
 // Throughput: a beat each way a cycle.
 // Latency: that of its parts.
 // Assumes: that of its parts.
@@ -11,7 +11,8 @@ module consort_mblock_link
   import consort_remote_pkg::*;
 #(
     parameter int unsigned Link     = 0,
-    parameter int unsigned Segments = 16
+    parameter int unsigned Segments = 16,
+    parameter int unsigned Room     = 512  // beats of answers that memories may owe or the link may keep waiting, a power of two
 ) (
     input  logic     clk_i,
     input  logic     rst_ni,
@@ -93,7 +94,21 @@ module consort_mblock_link
 
   logic [TagWidth-1:0] error_tag, done_tag;
   logic error_valid, error_taken;
-  logic may_start, several, start, start_good, done, done_more, done_several, done_good, reads;
+  logic may_start, several, start, start_good, done, done_more, done_several, done_good, reads, answer_room;
+
+  consort_answer_room #(
+      .Room(Room)
+  ) i_room (
+      .clk_i,
+      .rst_ni,
+      .drain_i,
+      .waits_i(request_valid && !request_taken),
+      .len_i(request.len),
+      .takes_i(reads),
+      .comes_i(r_valid_i && r_ready_o),
+      .gives_i(tx_unit_valid_o && tx_unit_ready_i),
+      .fits_o(answer_room)
+  );
 
   consort_request_issuer #(
       .Link(Link)
@@ -108,6 +123,7 @@ module consort_mblock_link
       .segment_i(segment),
       .legal_i(request_legal),
       .request_valid_i(request_valid),
+      .answer_room_i(answer_room),
       .request_taken_o(request_taken),
       .data_i(rx_unit_i),
       .data_valid_i(data_valid),
@@ -170,7 +186,9 @@ module consort_mblock_link
       .ack_taken_i(ack_taken)
   );
 
-  consort_read_parts i_parts (
+  consort_read_parts #(
+      .Room(Room)
+  ) i_parts (
       .clk_i,
       .rst_ni,
       .drain_i,
@@ -186,7 +204,9 @@ module consort_mblock_link
       .unit_ready_i(tx_unit_ready_i)
   );
 
-  consort_response_framer i_framer (
+  consort_response_framer #(
+      .Parts(Room)
+  ) i_framer (
       .clk_i,
       .rst_ni,
       .drain_i,

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock's data of reads, in parts that a frame may hold: a part ends with its burst, when it fills a frame, or where the
-// next beat is of another burst or has another answer. All of a part's data are there when it shows, or the cycle after.
+// next beat is of another burst or has another answer. A part's data are there when it shows, or the cycle after, where none before them wait.
 // Interface: r of AXI4; part_* and unit_* are streams.
-// Parameters: none.
+// Parameters: Room in beats, a power of two, at least 4.
 // Throughput: a beat a cycle; a part that ends where the next one ends at once takes a cycle more.
 // Latency: a part shows in the cycle of its last beat.
 // Assumes: all beats of one id come in their order.
 // Held by: proof tests/rtl/formal/read_parts_check.sv, tests/rtl/test_proofs.py.
 module consort_read_parts
   import consort_remote_pkg::*;
-(
+#(
+    parameter int unsigned Room = 512
+) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
     input  logic                 drain_i,
@@ -67,9 +69,9 @@ module consort_read_parts
     end
   end
 
-  consort_fifo #(
+  consort_fifo_deep #(
       .T(logic [DataWidth-1:0]),
-      .Depth(64)
+      .Depth(Room)
   ) i_units (
       .clk_i,
       .rst_ni,

@@ -26,6 +26,7 @@ module consort_request_issuer
     input  segment_t             segment_i,
     input  logic                 legal_i,    // it is a burst that AXI4 has
     input  logic                 request_valid_i,
+    input  logic                 answer_room_i,  // for the answer of a read
     output logic                 request_taken_o,
     input  logic [BeatWidth-1:0] data_i,
     input  logic                 data_valid_i,
@@ -126,7 +127,7 @@ module consort_request_issuer
 
   // Addresses lie in registers, not behind a RAM: they go through the interconnect and consort_memory_guard in one cycle.
   // A request is taken when there is room for what may become of it, whatever that is.
-  assign reads = request_valid_i && !is_write && ar_room && !error_valid_o && !drain_i;
+  assign reads = request_valid_i && !is_write && ar_room && answer_room_i && !error_valid_o && !drain_i;
   // Data of writes to two memories cannot be distinguished: one has to have all of its own first.
   assign same_memory = segment_i.memory == memory_q || !(aw_valid_o || w_valid_o);
   assign start_o = request_valid_i && is_write && may_start_i && issue_q == IssueIdle && aw_room && same_memory && !drain_i;

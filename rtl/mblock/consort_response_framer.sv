@@ -3,14 +3,16 @@
 // acknowledgement that finds everything idle is a frame at once; while a frame is on its way the next one is gathered. What a
 // frame has of each kind lies in its places from the first one on.
 // Interface: part_*, error_* and ack_* in; frame_* to the link.
-// Parameters: none.
+// Parameters: Parts that may wait, a power of two, at least 4.
 // Throughput: a part, an error and an acknowledgement a cycle, as far as a frame has places.
 // Latency: one cycle where everything is idle; within three where nothing is on its way.
 // Assumes: a part's units are taken in their order, after its frame.
 // Held by: proof tests/rtl/formal/response_framer_check.sv, tests/rtl/test_proofs.py.
 module consort_response_framer
   import consort_remote_pkg::*;
-(
+#(
+    parameter int unsigned Parts = 32
+) (
     input  logic                 clk_i,
     input  logic                 rst_ni,
     input  logic                 drain_i,
@@ -45,7 +47,7 @@ module consort_response_framer
 
   consort_fifo_ahead #(
       .T(entry_t),
-      .Depth(32)
+      .Depth(Parts)
   ) i_parts (
       .clk_i,
       .rst_ni,

@@ -4,16 +4,18 @@
 //
 // The link's other end is not trusted: a write of several messages that another one of its port overtakes before its last message
 // ends there, with SLVERR; of more than 16 messages the next ones wait; and answers of one tag that was used twice at a time are
-// counted so that every write ends.
+// counted so that every write ends. A write starts where its acknowledgement has a place: no answer waits at a memory for the link.
 // Interface: tag_i to good_i of a write that starts; done_* of one whose data were taken; b of AXI4; ack_* to the framer.
-// Parameters: none.
+// Parameters: Acks, of writes under way or waiting for the link, a power of two, at least 4.
 // Throughput: an acknowledgement a cycle.
 // Latency: two cycles from an answer to its acknowledgement.
 // Assumes: a tag comes again after its acknowledgement; the memory answers what it has; a drain ends when nothing is under way.
 // Held by: proof tests/rtl/formal/write_acks_check.sv, tests/rtl/test_proofs.py.
 module consort_write_acks
   import consort_remote_pkg::*;
-(
+#(
+    parameter int unsigned Acks = 128
+) (
     input  logic                clk_i,
     input  logic                rst_ni,
     input  logic                drain_i,
@@ -53,12 +55,14 @@ module consort_write_acks
 
   logic known_q, blocked_q, continues_q, goes_on, bad_due_q, overtakes, abandons;
   logic data_q;  // data of one that started come
+  logic [$clog2(Acks):0] under_q;  // writes whose acknowledgement the link has not
+  logic room_q;
   logic [Ports-1:0] continues;
   logic [PortWidth-1:0] port, done_port;
 
   assign port = tag_i[TagWidth-1-:PortWidth];
   assign done_port = done_tag_i[TagWidth-1-:PortWidth];
-  assign may_start_o = !bad_due_q && (open_q == '0 || (known_q && !blocked_q));
+  assign may_start_o = room_q && !bad_due_q && (open_q == '0 || (known_q && !blocked_q));
   assign goes_on = known_q && continues_q;
   assign several_o = more_i || goes_on;
   assign overtakes = open_q[port] && more_i && continues == '0;
@@ -78,6 +82,18 @@ module consort_write_acks
       known_q <= valid_i && !start_i;
       continues_q <= continues != '0;
       blocked_q <= overtakes || (continues != '0 && count_q[port][4]);
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      under_q <= '0;
+      room_q  <= 1'b0;
+    end else begin
+      under_q <= drain_i ? '0 : under_q + ($clog2(Acks) + 1)'(start_i && !goes_on) -
+          ($clog2(Acks) + 1)'(ack_valid_o && ack_taken_i);
+      // One may start between this look and the next.
+      room_q <= under_q < ($clog2(Acks) + 1)'(Acks - 1);
     end
   end
 
@@ -134,7 +150,7 @@ module consort_write_acks
 
   consort_fifo #(
       .T(ack_t),
-      .Depth(32)
+      .Depth(Acks)
   ) i_acks (
       .clk_i,
       .rst_ni,

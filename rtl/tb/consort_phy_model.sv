@@ -16,6 +16,7 @@ module consort_phy_model
     input  logic [31:0]          drop_chance_i,
     input  logic [31:0]          repeat_chance_i,
     input  logic                 cut_i,
+    input  logic                 stall_i,       // it takes nothing
     input  logic [7:0]           stuck_i,       // 0, or which bit of a word is stuck at 0
     input  logic [Width-1:0]     tx_i,
     input  logic                 tx_valid_i,
@@ -38,7 +39,7 @@ module consort_phy_model
   logic flips, drops, repeats, takes, again_q, through;
   logic [Width-1:0] again_word_q;
 
-  assign tx_ready_o = (rate_i == '0 || budget_q[16]) && !again_q;
+  assign tx_ready_o = (rate_i == '0 || budget_q[16]) && !again_q && !stall_i;
   assign takes = tx_valid_i && tx_ready_o;
 
   assign random_a = random_q ^ (random_q << 13);

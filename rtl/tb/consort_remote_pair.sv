@@ -57,6 +57,7 @@ module consort_remote_pair
     input  logic [31:0] drop_chance_i,
     input  logic [31:0] repeat_chance_i,
     input  logic        cut_i          [Links],
+    input  logic        stall_i        [2*Links],  // of a direction: the PHY takes nothing
     input  logic [ 7:0] stuck_i        [2*Links],  // a bit of the PHY, there and back
     input  logic        c_reset_i,                 // of one block alone
     input  logic        m_reset_i,
@@ -184,6 +185,7 @@ module consort_remote_pair
         .drop_chance_i,
         .repeat_chance_i,
         .cut_i(cut_i[l]),
+        .stall_i(stall_i[2*l]),
         .stuck_i(stuck_i[2*l]),
         .tx_i(c_tx[l]),
         .tx_valid_i(c_tx_valid[l]),
@@ -206,6 +208,7 @@ module consort_remote_pair
         .drop_chance_i,
         .repeat_chance_i,
         .cut_i(cut_i[l]),
+        .stall_i(stall_i[2*l+1]),
         .stuck_i(stuck_i[2*l+1]),
         .tx_i(m_tx[l]),
         .tx_valid_i(m_tx_valid[l]),

@@ -7,6 +7,7 @@
 #include "fault_log.hpp"
 #include "late.hpp"
 #include "load.hpp"
+#include "neighbour.hpp"
 #include "traffic.hpp"
 #include "trust.hpp"
 
@@ -216,6 +217,8 @@ int main(int argc, char** argv) {
         sim::order(number(2), number(3));
     else if (what == "late" && argc == 5)
         sim::late_writes(number(2), number(3), number(4));
+    else if (what == "neighbour" && argc == 6)
+        sim::neighbour(number(2), number(3), number(4), number(5));
     else if (what == "stalled" && argc == 3)
         sim::stalled(number(2));
     else if (what == "fence" && argc == 3)
@@ -248,7 +251,8 @@ int main(int argc, char** argv) {
             stderr,
             "usage: beats | faults | outstanding | campaign TRANSACTIONS SEED | attack TRIES BIT-ERROR-RATE "
             "SEED | stuck | "
-            "resets | order TRIES SEED | late CYCLES ROUNDS SEED | stalled CYCLES | silence SEED | fence "
+            "resets | order TRIES SEED | late CYCLES ROUNDS SEED | neighbour CYCLES STALLS BEATS SEED | "
+            "stalled CYCLES | silence SEED | fence "
             "SEED | orders SEED | owed SEED | unsaid | log | "
             "worst COUNT LATENCY MEMORY-LATENCY RATE SEED URGENT SHARE LONGEST | "
             "soak BEATS BIT-ERROR-RATE DROP REPEAT SPAN PAUSE-PERCENT SEED | "

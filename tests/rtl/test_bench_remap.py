@@ -34,6 +34,7 @@ def test_every_goal_is_counted_and_met(result):
             "refused_cycles",
             "refused_link_beats",
             "cut_link_last_error_cycles",
+            "neighbour_worst_cycles",
             "worst64_of_bound",
             "urgent64_of_bound",
             "injection_successes",

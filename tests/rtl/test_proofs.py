@@ -31,7 +31,7 @@ PARTS = {
     "fifo_ahead": ("fifo",),
     "memory_guard": ("fifo_head",),
     "phy_gearbox": ("fifo",),
-    "read_parts": ("fifo",),
+    "read_parts": ("fifo_deep",),
     "request_issuer": ("fifo", "fifo_head", "write_lanes"),
     "request_splitter": ("fifo", "fifo_ahead"),
     "response_framer": ("fifo", "fifo_ahead"),
@@ -45,6 +45,7 @@ PARTS = {
 SHARED = {
     "fifo": "marked_word",
     "fifo_ahead": "marked_word",
+    "fifo_deep": "marked_word",
     "fifo_head": "marked_word",
     "packetizer": "beat_grammar",
     "depacketizer": "beat_grammar",
@@ -52,7 +53,7 @@ SHARED = {
     "write_lanes": "lanes_of_beat",
 }
 # FIFOs that need not be deep.
-SHALLOW = dict.fromkeys(("response_framer", "request_splitter"), (".Depth(32)", ".Depth(4)"))
+SHALLOW = {"request_splitter": (".Depth(32)", ".Depth(4)")}
 
 
 def proof(source: Path, module: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -99,6 +100,8 @@ PROVEN = [
     ("packetizer", ()),
     ("depacketizer", ()),
     ("fifo_ahead", ()),
+    ("fifo_deep", ()),
+    ("answer_room", ()),
     ("fifo_head", ()),
     ("read_parts", ()),
     ("write_acks", ()),
@@ -264,6 +267,16 @@ WRONG_VERSIONS = [
     ("depacketizer", "if (high.valid && !high_ends)", "if (high.valid && !low_ends)"),
     ("depacketizer", "kept_q[mif][low.part[0]]", "kept_q[0][low.part[0]]"),
     ("depacketizer", "low_ends ? low : high", "high_ends ? low : high"),
+    ("fifo_deep", "straight = moves && !behind_q && !some", "straight = moves && !some"),
+    ("fifo_deep", "fetch = some && (!behind_q || moves)", "fetch = some"),
+    ("fifo_deep", "(behind_q && !moves);", "behind_q;"),
+    ("fifo_deep", "(Depth - 1);", "(Depth);"),
+    ("fifo_deep", "moves = !valid_o || ready_i", "moves = ready_i"),
+    # A long read goes after another one unseen, a refused one lends its length, what is kept does not count.
+    ("answer_room", "!(takes_i && len_i[7:4] != '0) && used", "used"),
+    ("answer_room", "Room - 2 * Short", "Room - Short"),
+    ("answer_room", "used = owed_q + kept_q", "used = owed_q"),
+    ("answer_room", "waits_i && used + Width", "used + Width"),
     ("fifo_ahead", "moves = !valid_o || ready_i", "moves = ready_i"),
     ("fifo_ahead", "empty_o = !valid_o && !behind_valid", "empty_o = !valid_o"),
     ("fifo_ahead", ".ready_i(moves)", ".ready_i(ready_i)"),

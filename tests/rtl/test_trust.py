@@ -29,6 +29,32 @@ def test_writes_overtake_one_of_another_id_whose_memory_answers_late():
     assert found["shortest_late"] > 19_000
 
 
+@pytest.mark.parametrize(
+    ("stalls", "beats"),
+    [
+        (0, 256),
+        (3_000, 1),
+        (30_000, 16),
+        pytest.param(30_000, 1, marks=pytest.mark.slow),
+        pytest.param(30_000, 256, marks=pytest.mark.slow),
+    ],
+)
+def test_a_link_that_takes_no_answers_keeps_no_other_from_their_memory(stalls, beats):
+    found = run.neighbour(run.Neighbour(stalls, beats))
+    assert found["longest"] <= run.NEIGHBOUR_BOUND
+    assert found["accesses"] > 100_000 // run.NEIGHBOUR_BOUND
+
+
+@pytest.mark.slow
+def test_an_mblock_that_sets_no_room_aside_lets_one_link_keep_another_waiting(tmp_path):
+    source = build.module(ROOT, "answer_room")
+    right = "fits_o = len_i[7:4] == '0 ? plenty_q : fits_q;"
+    assert source.read_text().count(right) == 1
+    changed = tmp_path / source.name
+    changed.write_text(source.read_text().replace(right, "fits_o = plenty_q || fits_q || 1'b1;"))
+    assert run.neighbour(run.Neighbour(30_000, 16), (changed,))["longest"] > run.NEIGHBOUR_BOUND
+
+
 @pytest.mark.parametrize("shape", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_memory_that_takes_nothing_for_long_causes_no_repetition_and_no_error(shape):
     found = run.stalled(30_000, shape)

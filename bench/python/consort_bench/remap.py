@@ -9,11 +9,14 @@ from typing import Any
 from consort.record import environment
 from consort.remote import formulas
 from consort.remote.run import (
+    NEIGHBOUR_BOUND,
     Beats,
     FullLoad,
+    Neighbour,
     attack,
     compact_beats,
     faults,
+    neighbour,
     outstanding,
     paper_beats,
     same_id_order,
@@ -32,6 +35,9 @@ FORGED_BIT_ERRORS = 2e-5
 ORDER_TRIES = 2000
 # On a link as fast as the blocks, and on one of 20 Gb/s with 50 cycles of wire.
 FULL_LOADS = (FullLoad(150), FullLoad(150, link_latency=50, rate=31775, seed=2))
+# The other link's PHY takes no answers for so long, again and again, and its bursts are so long.
+STALLS = (0, 3_000, 30_000)
+NEIGHBOURS = tuple(Neighbour(stalls, beats) for stalls in STALLS for beats in (1, 16, 256))
 # Urgent accesses over a PHY of a beat in four cycles, against others that have a share.
 FLOOD = FullLoad(60, rate=16384, seed=5, share=Share(16, 20), longest=16)
 
@@ -235,6 +241,14 @@ def limits() -> list[dict[str, Any]]:
             "cycles",
             "<=",
             cut["down_after"] + 2048,
+            provenance="simulated",
+        ),
+        goal(
+            "neighbour_worst_cycles",
+            max(neighbour(load)["longest"] for load in NEIGHBOURS),
+            "cycles",
+            "<=",
+            NEIGHBOUR_BOUND,
             provenance="simulated",
         ),
         goal("worst64_of_bound", of_bound(*FULL_LOADS), "ratio", "<=", 1, provenance="simulated"),

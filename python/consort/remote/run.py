@@ -168,6 +168,30 @@ def late_writes(cycles: int, rounds: int, seed: int = 1) -> dict[str, int]:
     return result
 
 
+# Cycles that no access of 64 bytes exceeds at a memory with another link that does not take its answers: the
+# room for those (consort_answer_room), which the memory may give first, and as much for all else.
+NEIGHBOUR_BOUND = 2 * 512
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """One access of 64 bytes at a time over a link, while another link floods the same memory."""
+
+    # For so many cycles the PHY of the other link takes no answers, then all for 40; 0: it always does.
+    stalls: int
+    # Of the other link's bursts.
+    beats: int
+    cycles: int = 100_000
+    seed: int = 1
+
+
+def neighbour(load: Neighbour, more: tuple[Path, ...] = ()) -> dict[str, int]:
+    """The longest of its accesses, and how many there were; `more` are sources in place of those of rtl/."""
+    words = ["neighbour", load.cycles, load.stalls, load.beats, load.seed]
+    result: dict[str, int] = _run(_pair(2, more=more), list(map(str, words)))
+    return result
+
+
 def same_id_order(tries: int, seed: int = 1) -> dict[str, int]:
     """Pairs of accesses of one id to one address, at a memory that carries out other ids' in any order."""
     result: dict[str, int] = _run(_pair(), ["order", str(tries), str(seed)])

@@ -14,13 +14,16 @@ module read_parts_check
     input logic   part_ready,
     input logic   unit_ready
 );
+  localparam int unsigned Room = 64;
   logic r_ready, part_valid, unit_valid;
   response_t part;
   logic [4:0] part_units;
   logic [DataWidth-1:0] unit_out;
   logic past_valid = 1'b0;
 
-  consort_read_parts dut (
+  consort_read_parts #(
+      .Room(Room)
+  ) dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .r_i(r), .r_valid_i(r_valid), .r_ready_o(r_ready), .part_o(part),
       .part_units_o(part_units), .part_valid_o(part_valid), .part_ready_i(part_ready), .unit_o(unit_out),
       .unit_valid_o(unit_valid), .unit_ready_i(unit_ready)
@@ -34,6 +37,8 @@ module read_parts_check
   logic takes, same, given, part_waits_q;
   response_t part_before_q;
 
+  logic [6:0] behind;  // the FIFO's RAM
+  assign behind = dut.i_units.write_q - dut.i_units.read_q;
   assign takes = r_valid && r_ready && !drain;
   assign same = pending_q != '0 && r.id[TagWidth-1:0] == tag_q && r.resp == resp_q;
   assign given = part_valid && part_ready && !drain;
@@ -82,12 +87,11 @@ module read_parts_check
       if (takes && r.last && (same || pending_q == '0)) assert (given);
       if (pending_q != '0 && ended_q) assert (part_valid && !takes);
       assert (pending_q < 5'(MaxUnits));
-      assert (unit_valid == (data_q != '0));
+      if (unit_valid) assert (data_q != '0);
 `ifdef PROVE
       // About its state.
-      assert (data_q <= 7'd64 && dut.i_units.write_q - dut.i_units.read_q == data_q);
-      assert (dut.i_units.ready_o == (data_q != 7'd64));
-      assert (dut.i_units.one_q == (data_q == 7'd1) && dut.i_units.one_left_q == (data_q == 7'd63));
+      assert (behind <= 7'(Room) && behind + 7'(unit_valid) + 7'(dut.i_units.behind_q) == data_q);
+      assert (!dut.i_units.ready_o || behind < 7'(Room));
       assert (dut.open_q == (pending_q != '0) && dut.due_q == (pending_q != '0 && ended_q));
       if (pending_q != '0) begin
         assert (dut.part_q.kind == RspData && dut.part_q.tag == tag_q && dut.part_q.resp == resp_q);

@@ -19,6 +19,7 @@ module request_issuer_check
     input segment_t             segment,
     input logic                 legal,
     input logic                 request_valid,
+    input logic                 answer_room,
     input logic [BeatWidth-1:0] data,
     input logic                 data_valid,
     input logic                 data_none,
@@ -48,7 +49,7 @@ module request_issuer_check
   ) dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .idle_o(idle), .refused_o(refused), .request_i(request),
       .segment_i(segment), .legal_i(legal), .data_none_i(data_none),
-      .request_valid_i(request_valid), .request_taken_o(request_taken), .data_i(data),
+      .request_valid_i(request_valid), .answer_room_i(answer_room), .request_taken_o(request_taken), .data_i(data),
       .data_valid_i(data_valid), .data_taken_o(data_taken), .error_tag_o(error_tag), .error_valid_o(error_valid),
       .error_taken_i(error_taken), .may_start_i(may_start), .several_i(several), .start_o(start),
       .start_good_o(start_good), .done_o(done), .done_tag_o(done_tag), .done_more_o(done_more),
@@ -234,9 +235,9 @@ module request_issuer_check
       if (ar_goes_in) assert (ar_in_q < Depth);
       if (aw_goes_in) assert (aw_in_q < Depth);
       if (w_goes_in) assert (w_in_q < Depth);
-      if (request_valid && is_read && ar_in_q < Depth && !error_q && !drain) assert (request_taken);
+      if (request_valid && is_read && answer_room && ar_in_q < Depth && !error_q && !drain) assert (request_taken);
       if (request_valid && !is_read && may_start && !busy_q && aw_in_q == '0 && w_in_q == '0 && !drain) assert (request_taken);
-      if (request_taken) assert (request_valid && !drain);
+      if (request_taken) assert (request_valid && !drain && (!is_read || answer_room));
       if (takes_write) assert (may_start && !busy_q && start && start_good == good);
       else assert (!start);
       if (aw_goes_in && segment.memory != memory_q) assert (aw_in_q == '0 && w_in_q == '0);

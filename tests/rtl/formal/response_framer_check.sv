@@ -30,7 +30,9 @@ module response_framer_check
   logic [4:0] frame_units;
   logic past_valid = 1'b0;
 
-  consort_response_framer dut (
+  consort_response_framer #(
+      .Parts(Depth)
+  ) dut (
       .clk_i(clk), .rst_ni(rst_n), .drain_i(drain), .part_i(part), .part_units_i(part.len + 5'd1), .part_valid_i(part_valid),
       .part_ready_o(part_ready), .error_tag_i(error_tag), .error_valid_i(error_valid), .error_taken_o(error_taken),
       .ack_i(ack), .ack_valid_i(ack_valid), .ack_taken_o(ack_taken), .frame_meta_o(frame), .frame_units_o(frame_units),

@@ -184,7 +184,7 @@ module write_acks_check
         if (port_now == place) assert (several == (more || (open_q && tag == open_tag_q)));
         assert (!bad_q);
       end
-      if (waited_q && !bad_q && port_now == place && !apart_q) assert (may_start);
+      if (waited_q && !bad_q && port_now == place && !apart_q && dut.room_q) assert (may_start);
 `ifdef PROVE
       // About its state: the write whose data come,
       if (drained_q) assert (!open_q && !one_q && !dut.b_valid_q && dut.open_q == '0);
