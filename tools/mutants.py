@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """mutants.py [NAME...]: puts each defect of tests/mutants.toml into a copy of the tree; its tests must fail.
 
-The same tests pass without it first. Minutes each. Exit status 0 when every defect was found, 1 when not, 2
-for a name that is not listed.
+The same tests pass without it first. Minutes each. Exit status 0 when every defect was found, 1 when one was
+not or its line is no longer there, 2 for a name that is not listed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,10 @@ def passes(mutant: dict[str, Any]) -> bool | None:
             return subprocess.run(command, cwd=COPY, stdout=out, stderr=subprocess.STDOUT).returncode == 0
 
     if "cpp" in mutant:
-        target, pattern = mutant["cpp"]
-        if not good("tools/build-preset.sh", "gcc", target):
+        preset, target, pattern = mutant["cpp"]
+        if not good("tools/build-preset.sh", preset, target):
             return None
-        return good("ctest", "--preset", "gcc", "-R", pattern, "-E", "_NOT_BUILT", "--no-tests=error")
+        return good("ctest", "--preset", preset, "-R", pattern, "-E", "_NOT_BUILT", "--no-tests=error")
     if mutant.get("engine") and not good("tools/setup-python.sh"):
         return None
     return good(".venv/bin/python", "-m", "pytest", "-q", "-x", "--tier", "test", *mutant["python"])
@@ -66,13 +67,18 @@ def main() -> None:
     for mutant in chosen:
         file = COPY / mutant["file"]
         text = file.read_text(encoding="utf-8")
+        if (times := text.count(mutant["right"])) != 1:
+            print(f"{mutant['name']}: does not apply, for {mutant['file']} has its line {times} times")
+            missed.append(mutant["name"])
+            continue
+        begun = time.monotonic()
         before = passes(mutant)
         file.write_text(text.replace(mutant["right"], mutant["wrong"]), encoding="utf-8")
         after = passes(mutant) if before else None
         file.write_text(text, encoding="utf-8")
         found = after is False
         why = "found" if found else "NOT FOUND" if after else "does not build, or its tests fail without it"
-        print(f"{mutant['name']}: {why}", flush=True)
+        print(f"{mutant['name']}: {why}, {time.monotonic() - begun:.0f} s", flush=True)
         if not found:
             missed.append(mutant["name"])
         # What was built with the defect is older than the file now.

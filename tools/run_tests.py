@@ -203,7 +203,7 @@ def stages_of(tier: str) -> list[Stage]:
     elif tier == "test":
         made = [
             Stage("lint", [["tools/lint.sh", "quick"]]),
-            cpp("gcc"),
+            cpp("others"),
             cpp("asan"),
             cpp("tsan"),
             python("test"),

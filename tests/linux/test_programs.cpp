@@ -142,7 +142,7 @@ TEST(Probe, WakeupsAndGaps) {
         EXPECT_LE(busy[cause]["total"], busy["lasted"]);
         const auto lengths = busy[cause]["lengths"].get<std::vector<std::uint64_t>>();
         EXPECT_TRUE(std::is_sorted(lengths.rbegin(), lengths.rend()));
-        EXPECT_EQ(lengths.size(), std::min<std::size_t>(busy[cause]["n"], 4096));
+        EXPECT_EQ(lengths.size(), std::min<std::size_t>(busy[cause]["n"].get<std::size_t>(), 4096));
         EXPECT_EQ(lengths.empty() ? 0 : lengths.front(), busy[cause]["longest"]);
     }
 }
