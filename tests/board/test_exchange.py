@@ -52,20 +52,22 @@ def title(value: object) -> str | None:
     return f"{value.asker.name}-{value.answerer.name}-{memory}-{policy}-{maker}"
 
 
-# Another policy of access is another build; one of each on each board's memory is looked at fast.
-ALSO = [("x86-64", "non-coherent"), ("x86-64", "device")]
+# Each processor once. Another place or policy of access is another build.
+REPRESENTATIVES = [
+    ("versal", pair("r5f", "a72")),
+    ("versal", pair("r5f", "x86-64")),
+    ("versal", pair("a72", "riscv64")),
+    ("mps2", pair("m4f", "armv7")),
+]
 
 
-@pytest.mark.representative
 @pytest.mark.parametrize(
     ("name", "who"),
     [
         pytest.param(
-            name,
-            who,
-            marks=[pytest.mark.slow] if (who.asker.name, who.answerer.policy) in ALSO else [],
+            *given, marks=pytest.mark.representative if given in REPRESENTATIVES else pytest.mark.slow
         )
-        for name, who in PAIRS
+        for given in PAIRS
     ],
     ids=title,
 )

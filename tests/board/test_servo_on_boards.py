@@ -155,7 +155,10 @@ def test_no_image_fuses_multiply_and_add(tmp_path: Path, platform: str) -> None:
 
 
 @pytest.mark.representative
-@pytest.mark.parametrize(("platform", "on"), [("versal", ""), ("versal", "r5f-0"), ("stm32mp157", "m4-0")])
+@pytest.mark.parametrize(
+    ("platform", "on"),
+    [("versal", ""), pytest.param("versal", "r5f-0", marks=pytest.mark.slow), ("stm32mp157", "m4-0")],
+)
 def test_counted_runs_repeat_to_the_tick(tmp_path: Path, platform: str, on: str) -> None:
     run = prepared(description(tmp_path, platform, on=on))
     first, second = (raw(run, tmp_path / name, LOCAL_JOBS, counted=True) for name in ("a", "b"))
