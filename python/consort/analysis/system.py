@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import get_args
 
+from consort import arguments
 from consort.analysis.accelerators import Ask, asks_of, with_requests
 from consort.analysis.arrivals import Arriving, arriving, shortest
 from consort.analysis.backlog import Behind, behind, lateness
@@ -45,6 +47,7 @@ from consort.analysis.unitask import least_distances
 from consort.model import System
 from consort.model.kinds import Service, Wait
 from consort.plan import Plan, plan_of
+from consort.plan.make import subject_of
 
 _WAITING: dict[Wait, Waiting] = {"spin": "spin", "sleep": "suspend"}
 _POLICIES: dict[str, MasterPolicy] = {
@@ -64,7 +67,11 @@ def analyze_system(
     says, is what a master's core does while an offloaded job is away: run other tasks (`suspend`), or keep
     looking for the answer (`spin`); `serving` likewise which request a worker serves.
     """
-    plan = plan_of(subject)
+    plan = plan_of(subject_of(subject))
+    if waiting is not None:
+        waiting = arguments.one_of("waiting", waiting, get_args(Waiting))
+    if serving is not None:
+        serving = arguments.one_of("serving", serving, get_args(Service))
     tasks = response_times(plan, waiting=waiting, serving=serving)
     by_name = {bound.task: bound for bound in tasks}
     carried = deliveries(plan, by_name)

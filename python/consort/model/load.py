@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from consort import arguments
 from consort.model.description import System
 from consort.model.document import Document, read_document
 from consort.model.platform import Platform, find_platform, load_platform, platform_of_document
@@ -14,9 +16,9 @@ from consort.model.rules import check_rules
 from consort.model.validate import validate
 
 
-def load_system(path: str | Path) -> System:
+def load_system(path: str | PathLike[str]) -> System:
     """The system that a file describes; `BadDescription` with all that is wrong with it."""
-    document = read_document(Path(path))
+    document = read_document(arguments.path("path", path))
     return _system(document, _platform(document))
 
 

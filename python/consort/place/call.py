@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from consort import arguments
 from consort.errors import BadInput
 from consort.model import System
 from consort.model.problems import nearest
@@ -58,8 +59,16 @@ def place(
     The search ends after `seconds`; what it says is optimal is proven so. The parameters are the options of
     `consort place`. `BadInput` where the description leaves nothing to choose, or lacks a figure.
     """
+    arguments.instance("system", system, System, "consort.load(path) makes one")
     if best not in GOALS:
-        raise BadInput(f"{best!r} is no objective; {nearest(best, GOALS, 'objectives')}", field="--best")
+        text = nearest(arguments.text("best", best), GOALS, "objectives")
+        raise BadInput(f"{best!r} is no objective; {text}", field="--best")
+    moves = None if moves is None else arguments.whole("moves", moves, 0)
+    in_modes = arguments.flag("in_modes", in_modes)
+    seconds = arguments.number("seconds", seconds, 0, float("inf"))
+    keep, choose = (
+        [arguments.text(n, one) for one in _several(n, s)] for n, s in (("keep", keep), ("choose", choose))
+    )
     problem = problem_of(system, keep=keep, moves=moves, in_modes=in_modes, choose=parsed(choose))
     check_choose(system, problem.choose, problem.settings)
     search = Search(problem, seconds, progress)
@@ -77,6 +86,13 @@ def place(
     if failing or value < found.value:
         raise AssertionError(f"the placement is not what the search took it for: {failing or value}")
     return Placement(problem, found, fewest, before, made, after, search.rounds, value)
+
+
+def _several(name: str, values: Collection[str]) -> list[str]:
+    """The words of a collection; one word alone would be taken letter by letter."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise BadInput(f"{values!r} is no collection of texts; write [{values!r}]", field=name)
+    return list(values)
 
 
 def front(

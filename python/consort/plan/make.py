@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import BaseModel
 
+from consort import arguments
 from consort.errors import BadInput
-from consort.model import BadDescription, Figure, System
+from consort.model import BadDescription, Duration, Figure, System
 from consort.model.document import Document, read_document
 from consort.model.figures import Sourced
 from consort.model.problems import nearest
+from consort.model.textvalue import WrongValue
 from consort.plan.accelerators import plan_accelerators
 from consort.plan.channels import plan_channels, plan_devices
 from consort.plan.in_modes import in_all_modes, mode_problems, with_checkpoints
@@ -39,7 +41,11 @@ def plan(
     With `mode` as the system is in that mode. With `stand_ins` every task without a step has a stand-in. With
     `place` "local" offloaded tasks are computed by their masters: the comparison that offloading is held to.
     """
-    aim = target_named(target)
+    arguments.instance("system", system, System, "consort.load(path) makes one")
+    aim = target_named(arguments.text("target", target))
+    mode = None if mode is None else arguments.text("mode", mode)
+    stand_ins = arguments.flag("stand_ins", stand_ins)
+    place = arguments.one_of("place", place, get_args(Place))
     made, problems = _planned(system, aim, mode, stand_ins, place)
     if _goes_from_mode_to_mode(system, aim, mode):
         problems = _in_modes(system, aim, stand_ins, place)[1]
@@ -98,6 +104,24 @@ def _in_modes(
     document = read_document(file) if file.is_file() else Document.of_data({}, file)
     problems += mode_problems(system, modes, target, document.problem)
     return ModePlans(in_all_modes(system, base, modes), modes), problems
+
+
+def subject_of(subject: System | Plan) -> System | Plan:
+    """What a public function analyses or simulates; `BadInput` where it is neither."""
+    return arguments.instance("system", subject, (System, Plan), "consort.load(path) makes a system")
+
+
+def released_for(duration: str | Duration, field: str = "duration") -> Duration:
+    """How long jobs are released: a time above 0; `BadInput` where it is none."""
+    try:
+        found = (
+            duration if isinstance(duration, Duration) else Duration.parse(arguments.text(field, duration))
+        )
+    except WrongValue as error:
+        raise BadInput(str(error), field=field) from None
+    if found.picoseconds == 0:
+        raise BadInput("jobs are released for more than 0s", field=field)
+    return found
 
 
 def plan_of(subject: System | Plan) -> Plan:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from consort import arguments
 from consort.errors import BadInput
 from consort.limits import is_file
 from consort.record.checked import check_record, inside, read_json
@@ -128,11 +129,11 @@ def list_runs(root: str | Path | None = None, damaged: list[BadInput] | None = N
     return sorted(runs, key=lambda run: (str(run.data["created"]), run.id))
 
 
-def load_run(which: str | Path, root: str | Path | None = None) -> Run:
+def load_run(which: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Run:
     """A run by its folder, its id, a prefix of its id that only it has, or `latest`."""
-    folder = Path(root) if root is not None else default_root()
-    text = str(which)
-    if isinstance(which, Path) or "/" in text or (Path(text) / RUN_FILE).is_file():
+    folder = arguments.path("root", root) or default_root()
+    text = str(arguments.path("which", which))
+    if not isinstance(which, str) or "/" in text or (Path(text) / RUN_FILE).is_file():
         return open_run(Path(which))
     runs = list_runs(folder)
     if not runs:

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Literal
+from os import PathLike
+from typing import Literal, get_args
 
+from consort import arguments
 from consort.errors import BadInput
 from consort.judge.verdict import UNDECIDED_ABOVE
 from consort.model import Configuration, Duration, System
-from consort.model.textvalue import WrongValue
+from consort.plan.make import released_for
 from consort.progress import Progress, silent
 from consort.record import Run
 from consort.run.application import prepare
@@ -33,7 +34,7 @@ def run(
     realtime: bool = True,
     undecided_above: float = UNDECIDED_ABOVE,
     name: str | None = None,
-    root: str | Path | None = None,
+    root: str | PathLike[str] | None = None,
     progress: Progress = silent,
 ) -> Run:
     """Runs a system on this machine and blocks until it is recorded and judged, as `consort run` does.
@@ -50,41 +51,35 @@ def run(
     the description cannot be run as it is, `EnvironmentLacks` where this machine cannot run it, `SystemFails`
     where nothing could be recorded.
     """
+    arguments.instance("system", system, System, "consort.load(path) makes one")
+    target = arguments.one_of("target", target, ("linux", "virtual"))
+    if time_base is not None:
+        time_base = arguments.one_of("time_base", time_base, ("spin", "sleep", "hybrid"))
     if target == "virtual" and time_base is not None:
         raise BadInput("in virtual time nothing waits; leave it out", field="time_base")
-    if seed is not None and not 0 <= seed < 2**64:
-        raise BadInput(f"{seed} is no seed; 0 to {2**64 - 1} are", field="seed")
+    seed = None if seed is None else arguments.seed(seed)
     if iterations is not None and duration is not None:
         raise BadInput("'iterations' says how long already; give one of the two", field="duration")
-    if iterations is not None and not 0 < iterations < 2**32:
-        raise BadInput(f"{iterations} jobs cannot be run; 1 to {2**32 - 1} can", field="iterations")
-    if not 0 < time_scale <= 10_000:
-        raise BadInput(f"times cannot be stretched by {time_scale}; by 1 to 10000", field="time_scale")
-    if not 0 <= undecided_above <= 1:
-        raise BadInput(f"{undecided_above} is no share; 0 to 1 are", field="undecided_above")
+    if iterations is not None:
+        iterations = arguments.whole("iterations", iterations, 1, 2**32 - 1)
+    time_scale = arguments.whole("time_scale", time_scale, 1, 10_000)
+    undecided_above = arguments.number("undecided_above", undecided_above, 0, 1)
+    if configurations is not None:
+        known = get_args(Configuration)
+        configurations = [arguments.one_of("configurations", one, known) for one in configurations]
     options = Options(
         target=target,
         seed=seed,
         iterations=iterations,
-        duration_ps=None if duration is None else _picoseconds(duration),
+        duration_ps=None if duration is None else released_for(duration).picoseconds,
         configurations=configurations or None,
         time_base=time_base,
         time_scale=time_scale,
-        realtime=realtime,
+        realtime=arguments.flag("realtime", realtime),
         undecided_above=undecided_above,
-        stand_ins=stand_ins,
-        mode=mode,
-        name=name,
-        root=None if root is None else Path(root),
+        stand_ins=arguments.flag("stand_ins", stand_ins),
+        mode=None if mode is None else arguments.text("mode", mode),
+        name=None if name is None else arguments.text("name", name),
+        root=arguments.path("root", root),
     )
     return run_system(prepare(system, progress, options), options, progress)
-
-
-def _picoseconds(duration: str | Duration) -> int:
-    try:
-        found = duration if isinstance(duration, Duration) else Duration.parse(duration)
-    except WrongValue as error:
-        raise BadInput(str(error), field="duration") from None
-    if found.picoseconds == 0:
-        raise BadInput("jobs are released for more than 0s", field="duration")
-    return found.picoseconds

@@ -7,14 +7,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from os import PathLike
 from pathlib import Path
+from typing import get_args
 
+from consort import arguments
 from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.system import analyze_system
 from consort.errors import BadInput
 from consort.model import Duration, System
-from consort.model.textvalue import WrongValue
 from consort.plan import Plan, plan_of
+from consort.plan.make import released_for, subject_of
 from consort.record.store import Run, default_root
 from consort.simulate import engine
 from consort.simulate.build import Discipline, Waiting, prepare
@@ -40,7 +43,7 @@ def simulate(
     worker_serves: Discipline | None = None,
     master_waits: Waiting | None = None,
     name: str | None = None,
-    root: str | Path | None = None,
+    root: str | PathLike[str] | None = None,
 ) -> Run:
     """Simulates a system in exact time, records and judges it, as `consort simulate` does.
 
@@ -53,12 +56,17 @@ def simulate(
     Whether everything held is in the run's verdict. `BadDescription` names the figures that a simulation
     needs and the description lacks.
     """
-    try:
-        length = duration if isinstance(duration, Duration) else Duration.parse(duration)
-    except WrongValue as error:
-        raise BadInput(str(error), field="duration") from None
-    if length.picoseconds == 0:
-        raise BadInput("jobs are released for more than 0s", field="duration")
+    subject_of(system)
+    length = released_for(duration)
+    seed, runs = arguments.seed(seed), arguments.whole("runs", runs, 1)
+    execution = arguments.one_of("execution", execution, get_args(Choice))
+    dense = arguments.flag("dense", dense)
+    if worker_serves is not None:
+        worker_serves = arguments.one_of("worker_serves", worker_serves, get_args(Discipline))
+    if master_waits is not None:
+        master_waits = arguments.one_of("master_waits", master_waits, get_args(Waiting))
+    name = None if name is None else arguments.text("name", name)
+    root = arguments.path("root", root)
     if isinstance(system, System) and system.mode_changes is not None:
         changed = run_with_changes(
             system,
@@ -70,7 +78,7 @@ def simulate(
             worker_serves=worker_serves,
             master_waits=master_waits,
             name=name,
-            root=None if root is None else Path(root),
+            root=root,
             remedy="shorten 'duration'",
         )
         assert changed.run is not None
@@ -89,7 +97,7 @@ def simulate(
         one,
         analyze_system(planned, waiting=master_waits, serving=worker_serves),
         name=name or run_name(planned.system),
-        root=default_root() if root is None else Path(root),
+        root=default_root() if root is None else root,
         command=[],
         all_runs=several,
     )

@@ -8,10 +8,14 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import consort
+import numpy as np
 import pyarrow.compute as pc
 import pytest
 from consort.errors import BadInput
@@ -129,8 +133,8 @@ def test_what_is_wrong_is_said_before_anything_is_done(
         (lambda: consort.simulate(system, "400"), "unit"),
         (lambda: consort.simulate(system, "0s"), "more than 0s"),
         (lambda: consort.run(system, duration="1s", iterations=3), "give one of the two"),
-        (lambda: consort.run(system, iterations=0), "0 jobs cannot be run"),
-        (lambda: consort.run(system, time_scale=0), "stretched"),
+        (lambda: consort.run(system, iterations=0), "iterations: 0 is out of range; 1 to 4294967295"),
+        (lambda: consort.run(system, time_scale=0), "time_scale: 0 is out of range"),
         (lambda: consort.run(system, duration="1 parsec"), "unit"),
     ):
         with pytest.raises(BadInput, match=words):
@@ -140,6 +144,93 @@ def test_what_is_wrong_is_said_before_anything_is_done(
     with pytest.raises(BadInput, match=r"cannot be read|no such file"):
         consort.load(tmp_path / "nothing.yaml")
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [0, 2**64 - 1, *(kind(3) for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint64))],
+    ids=lambda seed: f"{type(seed).__name__}-{seed}",
+)
+def test_any_whole_number_is_a_seed(system: System, tmp_path: Path, seed: int) -> None:
+    run = consort.simulate(system, "80ms", seed=seed, root=tmp_path / "runs")
+    (configuration,) = run.configurations
+    assert configuration["name"] == f"simulated, seed {int(seed)}"
+
+
+class Elsewhere:
+    """A path as other libraries have them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+def test_a_path_is_whatever_python_takes_as_one(system: System, tmp_path: Path) -> None:
+    root = Elsewhere(tmp_path / "runs")
+    run = consort.simulate(consort.load(Elsewhere(system.file)), "80ms", root=root)
+    assert consort.load_run(Elsewhere(run.path)).id == run.id
+    assert consort.load_run("latest", root).id == run.id
+
+
+def calls(system: System) -> list[tuple[Callable[[], object], str]]:
+    """What no command would take, with the argument that each names."""
+    simulate, run, place = consort.simulate, consort.run, consort.place
+    anything: Any = object()
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (partial(simulate, system, seed=seed), "seed")
+        for seed in (-1, 2**64, 2**64 + 1, "7", 1.5, True, None, np.int8(-1), np.float64(1))
+    ]
+    wrong += [(partial(simulate, system, runs=runs), "runs") for runs in (0, -3, "2", 1.0)]
+    wrong += [(partial(run, system, seed=seed), "seed") for seed in (-1, 2**64, "7", 1.5)]
+    return [
+        *wrong,
+        (partial(simulate, system, 1), "duration"),
+        (partial(simulate, system, execution="often"), "execution"),
+        (partial(simulate, system, dense="yes"), "dense"),
+        (partial(simulate, system, worker_serves="lifo"), "worker_serves"),
+        (partial(simulate, system, master_waits="sleep"), "master_waits"),
+        (partial(simulate, system, name=3), "name"),
+        (partial(simulate, system, root=3), "root"),
+        (partial(simulate, str(system.file)), "system"),
+        (partial(consort.load, 3), "path"),
+        (partial(consort.load, b"system.yaml"), "path"),
+        (partial(consort.load_run, 3), "which"),
+        (partial(consort.load_run, "latest", 3), "root"),
+        (partial(consort.analyze, anything), "system"),
+        (partial(consort.analyze, system, waiting="sleep"), "waiting"),
+        (partial(consort.analyze, system, serving="lifo"), "serving"),
+        (partial(consort.plan, anything), "system"),
+        (partial(consort.plan, system, 3), "target"),
+        (partial(consort.plan, system, mode=3), "mode"),
+        (partial(consort.plan, system, stand_ins="no"), "stand_ins"),
+        (partial(consort.plan, system, place="here"), "place"),
+        (partial(place, anything), "system"),
+        (partial(place, system, 3), "best"),
+        (partial(place, system, moves=-1), "moves"),
+        (partial(place, system, in_modes=2), "in_modes"),
+        (partial(place, system, keep="fast"), "keep"),
+        (partial(place, system, choose="slots"), "choose"),
+        (partial(place, system, seconds="long"), "seconds"),
+        (partial(place, system, seconds=float("nan")), "seconds"),
+        (partial(run, anything), "system"),
+        (partial(run, system, target="board"), "target"),
+        (partial(run, system, iterations=1.5), "iterations"),
+        (partial(run, system, time_scale=2.5), "time_scale"),
+        (partial(run, system, time_base="nap"), "time_base"),
+        (partial(run, system, undecided_above=2), "undecided_above"),
+        (partial(run, system, configurations=["all"]), "configurations"),
+        (partial(run, system, realtime=1), "realtime"),
+        (partial(run, system, mode=1), "mode"),
+    ]
+
+
+def test_each_argument_is_checked_as_the_command_checks_its_option(system: System) -> None:
+    for call, name in calls(system):
+        with pytest.raises(BadInput) as caught:
+            call()
+        assert name in str(caught.value) and caught.value.exit_status == 2, (str(caught.value), name)
 
 
 def test_the_notebook_is_plain_and_uses_what_there_is(tmp_path: Path) -> None:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of the public functions: converted as Python does, checked as the command checks its options.
+
+A seed may be any whole number, NumPy's too; a path anything with `__fspath__`. What is of another kind, or
+out of range, is a `BadInput` that names the argument.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from consort.errors import BadInput
+
+LARGEST_SEED = 2**64 - 1
+T = TypeVar("T")
+
+
+def _kind(value: object) -> str:
+    return f"{value!r} ({type(value).__name__})"
+
+
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number in a range."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise BadInput(f"{_kind(value)} is no whole number", field=name) from None
+    if number < least or (most is not None and number > most):
+        where = f"{least} or more" if most is None else f"{least} to {most}"
+        raise BadInput(f"{number} is out of range; {where} can be", field=name)
+    return number
+
+
+def seed(value: Any) -> int:
+    return whole("seed", value, 0, LARGEST_SEED)
+
+
+def number(name: str, value: Any, least: float, most: float) -> float:
+    """A number in a range; what is none (NaN) is in no range."""
+    try:
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        found = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise BadInput(f"{_kind(value)} is no number", field=name) from None
+    if not least <= found <= most:
+        raise BadInput(f"{value} is out of range; {least:g} to {most:g} can be", field=name)
+    return found
+
+
+def flag(name: str, value: Any) -> bool:
+    plain = value.item() if hasattr(value, "dtype") and getattr(value, "ndim", 1) == 0 else value
+    if not isinstance(plain, bool):
+        raise BadInput(f"{_kind(value)} is neither True nor False", field=name)
+    return plain
+
+
+def one_of(name: str, value: Any, names: Collection[T]) -> T:
+    """One of some words."""
+    for one in names:
+        if isinstance(value, str) and value == one:
+            return one
+    raise BadInput(f"{_kind(value)} is none of {', '.join(map(str, names))}", field=name)
+
+
+def text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadInput(f"{_kind(value)} is no text", field=name)
+    return str(value)
+
+
+@overload
+def path(name: str, value: None) -> None: ...
+@overload
+def path(name: str, value: str | os.PathLike[str]) -> Path: ...
+def path(name: str, value: Any) -> Path | None:
+    """A path of a file or a folder; None stays."""
+    if value is None:
+        return None
+    try:
+        plain = os.fspath(value)
+        if not isinstance(plain, str):
+            raise TypeError
+    except TypeError:
+        raise BadInput(f"{_kind(value)} is no path", field=name) from None
+    if "\0" in plain:
+        raise BadInput(f"{plain!r} is no path: a 0 stands in it", field=name)
+    return Path(plain)
+
+
+def instance(name: str, value: Any, kinds: type[T] | tuple[type[T], ...], how: str) -> T:
+    """An object that another function makes."""
+    if not isinstance(value, kinds):
+        raise BadInput(f"{_kind(value)} is none; {how}", field=name)
+    return value
