@@ -71,9 +71,11 @@ def command(
         options["cpus"] = cpus
     imported = IMPORTS[form](*files, **options)
     written = _files(imported, out, files[0])
-    for path, text in written.items():
-        if path != out and not force and path.is_file() and path.read_bytes() != text.encode():
+    for path in [one for one in written if one != out and not force and one.is_file()]:
+        if not _says_the_same(path, imported.platform):
             raise BadInput("exists and differs; write elsewhere, or replace it with --force", file=path)
+        # Made of another model of the same machine; what its comment lists is of that one.
+        del written[path]
     write_files(written)
     if as_json:
         result: dict[str, Any] = {"ok": True, "form": form, "written": [str(path) for path in written]}
@@ -82,6 +84,18 @@ def command(
     for path in written:
         click.echo(f"wrote {path}")
     click.echo(imported.report.text())
+
+
+def _says_the_same(path: Path, platform: dict[str, Any] | None) -> bool:
+    """Whether a platform file describes what was imported, whatever its comments say."""
+    from consort.model import BadDescription, load_platform, platform_from_data
+
+    assert platform is not None
+    try:
+        there = load_platform(path)
+    except (BadDescription, BadInput):
+        return False
+    return there.model_dump() == platform_from_data(platform, file=path).model_dump()
 
 
 def _files(imported: Imported, out: Path, source: Path) -> dict[Path, str]:

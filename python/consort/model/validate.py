@@ -87,7 +87,14 @@ def _message(
     if kind == "consort_value":
         return str(context["text"]), at_key
     if kind == "extra_forbidden":
-        return f"unknown key {last!r}; {nearest(last, _keys(model, detail), 'known keys')}", True
+        known = _keys(model, detail)
+        if str(last).lower() == "true" and "on" in known:
+            return (
+                f"unknown key {last!r}; YAML 1.1, as PyYAML has it, takes 'on' for that: put \"on\" in"
+                " quotes where this was made",
+                True,
+            )
+        return f"unknown key {last!r}; {nearest(last, known, 'known keys')}", True
     if kind == "missing":
         owner = _owner(model, detail["loc"][:-1])
         return f"the key {last!r} is missing; add it, for example {_example(owner, last)}", True

@@ -59,6 +59,19 @@ def test_platform_of_another_is_not_replaced(tmp_path: Path, capsys: pytest.Capt
     assert call(capsys, *args, "--force")[0] == 0
 
 
+def test_a_second_model_of_the_same_platform_leaves_its_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "model.amxmi").write_bytes((DATA / "small.amxmi").read_bytes())
+    assert call(capsys, "import", str(DATA / "small.amxmi"), "-o", str(tmp_path / "one.yaml"))[0] == 0
+    before = (tmp_path / "board.yaml").read_bytes()
+    status, text, _ = call(
+        capsys, "import", str(tmp_path / "model.amxmi"), "-o", str(tmp_path / "two.yaml"), "--json"
+    )
+    assert status == 0 and json.loads(text)["written"] == [str(tmp_path / "two.yaml")]
+    assert (tmp_path / "board.yaml").read_bytes() == before and b"small.amxmi" in before
+
+
 def test_platform_file_of_any_bytes_is_not_replaced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
