@@ -40,7 +40,6 @@ def test_the_step_fits_a_microcontroller(counts: list[Count]) -> None:
     assert of(counts, "Cortex-M4F", "step dense f32") > 10 * of(counts, "Cortex-M4F", "step f32")
 
 
-@pytest.mark.representative
 def test_counts_are_those_stored(counts: list[Count]) -> None:
     assert changes(counts, load(stored_file())) == []
 

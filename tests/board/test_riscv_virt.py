@@ -62,7 +62,6 @@ def test_messages_arrive_whole(process: str) -> None:
     assert found.messages == 100
 
 
-@pytest.mark.representative
 @pytest.mark.parametrize("offloaded", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_servo_gives_its_golden_outputs(tmp_path: Path, offloaded: bool) -> None:
     board("riscv-virt")
