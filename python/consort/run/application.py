@@ -173,7 +173,6 @@ def _record_part(
             configuration=entry,
             duration_ps=duration,
             time_scale=options.time_scale,
-            time_base=options.time_base,
             realtime=options.realtime,
             faults=_faults(made, options, duration * options.time_scale // 1000),
             virtual_time=_virtual_time(plans, prepared.described, duration, options),

@@ -12,7 +12,6 @@ from typing import Any
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, PlannedCore, PlannedTask
 from consort.plan.over_links import link_of, links_of
-from consort.plan.tasks import time_base
 from consort.record.environment import throttled_ns, throttling
 from consort.remote.for_runs import Server
 from consort.run.askers import asker_config
@@ -71,7 +70,6 @@ def run_config(
     configuration: str,
     duration_ps: int,
     time_scale: int = 1,
-    time_base: str | None = None,
     realtime: bool = True,
     faults: Sequence[Mapping[str, Any]] = (),
     virtual_time: Mapping[str, Any] | None = None,
@@ -84,7 +82,7 @@ def run_config(
     run that goes from mode to mode; `plan` is then that of all of them. `servers`: those of the memories in
     which states of tasks lie.
     """
-    made = _Config(plan, placement, layouts, time_scale, time_base, servers or {})
+    made = _Config(plan, placement, layouts, time_scale, servers or {})
     duration = duration_ps * time_scale // 1000
     return {
         "cores": [made.core(core) for core in plan.cores.values()],
@@ -156,7 +154,6 @@ class _Config:
         placement: Placement,
         layouts: Mapping[str, Any],
         time_scale: int,
-        time_base: str | None,
         servers: Mapping[str, Server],
     ) -> None:
         self.plan = plan
@@ -165,7 +162,6 @@ class _Config:
         self.scale = time_scale
         self.cores = list(plan.cores)
         self.channels = [channel.name for channel in carried(plan)]
-        self.base = time_base
         self.servers = servers
 
     def ns(self, picoseconds: int | None) -> int | None:
@@ -175,9 +171,7 @@ class _Config:
         return picoseconds * self.scale // 1000
 
     def time_base_of(self, core: PlannedCore) -> str:
-        if self.placement.shared:
-            return "sleep"
-        return core.time_base if self.base is None else time_base(self.base, core.tasks)
+        return "sleep" if self.placement.shared else core.time_base
 
     def wait_of(self, core: PlannedCore) -> str:
         return "sleep" if self.placement.shared else core.wait

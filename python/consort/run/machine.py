@@ -19,8 +19,7 @@ def prepared_machine(made: Plan, options: Options) -> Iterator[Prepared]:
     usable = usable_cpus()
     wanted = len(made.cores) + bool(made.three_phase_cores)
     cpus, housekeeping = usable[:wanted], usable[wanted:]
-    base = options.time_base or made.system.run.time_base
-    if not housekeeping and base == "spin":
+    if not housekeeping and made.system.run.time_base == "spin":
         raise BadInput(
             "the run uses every CPU and its cores never sleep: with the kernel's limit on real-time time"
             " lifted nothing else of the machine would run; write 'hybrid' or 'sleep'",

@@ -56,6 +56,7 @@ class Options:
     duration_ps: int | None = None
     configurations: Sequence[Configuration] | None = None
     time_base: str | None = None
+    """Instead of run.time_base."""
     time_scale: int = 1
     realtime: bool = True
     undecided_above: float = UNDECIDED_ABOVE
@@ -83,22 +84,25 @@ class Options:
     command: list[str] | None = None
 
 
+def asked_for(system: System, options: Options) -> System:
+    """The description as if it said itself what the options say instead: bounds are then of what is run."""
+    given = {"seed": options.seed, "time_base": options.time_base}
+    changes = {key: value for key, value in given.items() if value is not None}
+    return system.model_copy(update={"run": system.run.model_copy(update=changes)}) if changes else system
+
+
 def planned(system: System, options: Options, *, mode: str | None = None, place: Place = "described") -> Plan:
-    """The plan of a run: for its target, with its seed."""
-    made = plan(system, options.target, mode=mode, stand_ins=options.stand_ins, place=place)
-    return made if options.seed is None else replace(made, run=replace(made.run, seed=options.seed))
+    """The plan of a run: for its target, with its seed and time base."""
+    asked = asked_for(system, options)
+    return plan(asked, options.target, mode=mode, stand_ins=options.stand_ins, place=place)
 
 
 def planned_in_modes(system: System, options: Options, *, place: Place = "described") -> ModePlans:
     """The plans of a run that goes from mode to mode, or that of one that does not."""
     if options.mode is not None or system.mode_changes is None:
         return ModePlans(planned(system, options, mode=options.mode, place=place), {})
-    made = plan_in_modes(system, options.target, stand_ins=options.stand_ins, place=place)
-    if options.seed is None:
-        return made
-    run = replace(made.whole.run, seed=options.seed)
-    modes = {name: replace(one, run=run) for name, one in made.modes.items()}
-    return ModePlans(replace(made.whole, run=run), modes)
+    asked = asked_for(system, options)
+    return plan_in_modes(asked, options.target, stand_ins=options.stand_ins, place=place)
 
 
 def check_choice(made: Plan, options: Options) -> None:

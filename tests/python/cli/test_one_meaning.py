@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from consort.cli import main
+from consort.model import System, system_from_data
+from consort.run.bounds import bounds_of
+from consort.run.options import Options, planned
 from loops import for_each
 from ruamel.yaml import YAML
 
+SWITCH = {"context_switch": "0us"}
 CASES = YAML(typ="safe").load(Path(__file__).with_name("meanings.yaml").read_text(encoding="utf-8"))
 
 
@@ -34,3 +39,19 @@ def test_right_or_refused(
         assert (ended.value.code or 0) == status, f"{command}: {said}"
         for part in says:
             assert re.search(part, said), f"{command}: {part!r} is not in\n{said}"
+
+
+TIMED = {"a": {"period": "5ms", "wcet": "400us", "bcet": "200us", "on": "master-0"}}
+
+
+def described(tasks: dict[str, Any], **run: Any) -> System:
+    head = {"consort": 1, "assumed": "x", "platform": "linux-host"}
+    return system_from_data({**head, "scheduling": {"master": SWITCH}, "tasks": tasks, "run": run})
+
+
+def test_bounds_are_of_the_time_base_that_is_run() -> None:
+    options = Options(time_base="sleep", stand_ins=True)
+    asked = bounds_of(planned(described(TIMED), options))
+    assert asked == bounds_of(planned(described(TIMED, time_base="sleep"), replace(options, time_base=None)))
+    spinning = bounds_of(planned(described(TIMED, time_base="spin"), replace(options, time_base=None)))
+    assert asked.bound("a", "response").ns > spinning.bound("a", "response").ns
