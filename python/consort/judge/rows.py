@@ -319,7 +319,8 @@ def _of_chain(
         ]
     )
     windows = _disturbed_windows(samples, tasks, found)
-    end = int(samples.jobs["finish"].max()) if samples.jobs.size else 0
+    # Until then jobs were released: what is written before is recorded, and nothing need be written after.
+    end = int(samples.jobs["release"].max()) if samples.jobs.size else 0
     rows = []
     parts: tuple[tuple[Quantity, Times, Times, int | None, float | None, int], ...] = (
         ("reaction", times.stimuli, times.reactions, times.open_since, chain.reaction_ns, times.open),
@@ -329,7 +330,7 @@ def _of_chain(
     limits = [make.longest(chain.name, quantity, required) for quantity, *_, required, _ in parts]
     longest = None if None in limits else max(limit for limit in limits if limit is not None)
     for quantity, begin, lasted, since, required, opened in parts:
-        # What has not ended when the recording does has lasted at least until then.
+        # What has not ended then has lasted at least so long.
         note = f"{opened} not seen whole" if opened else ""
         if since is not None and end > since and lasted.size and end - since > int(lasted.max()):
             begin, lasted = np.append(begin, since), np.append(lasted, end - since)
