@@ -159,13 +159,6 @@ def test_a_late_answer_ends_the_run(tmp_path: Path, wait: str) -> None:
     assert any(count.released < count.planned for count in verdict.tasks)
 
 
-def test_a_local_job_that_is_late_ends_the_run(tmp_path: Path) -> None:
-    tasks = {"fast": {"period": "1ms", "deadline": "10us", "on_miss": "stop", **LOCAL}}
-    file = description(tmp_path / "s", "versal", "r5f-0", "a72-0", tasks)
-    record, verdict = run(file, tmp_path / "raw", "versal")
-    assert len(of(record, 0)) == 1 and not verdict.ok
-
-
 def test_the_command_runs_and_judges_it(tmp_path: Path) -> None:
     board("versal")
     file = description(tmp_path / "s", "versal", "r5f-0", "a72-0", TASKS, **NON_PREEMPTIVE)

@@ -61,7 +61,6 @@ class PlannedTask:
     offset: int
     budget: int
     sporadic: bool
-    on_miss: Literal["report", "stop_task"]
     size: dict[str, int]
     input: Box | None = None
     output: Box | None = None

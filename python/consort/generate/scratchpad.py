@@ -109,7 +109,6 @@ def _task(system: System, name: str, execution: int, boxes: tuple[Box | None, Bo
         task.offset.picoseconds,
         execution,
         task.sporadic,
-        "stop_task" if task.on_miss == "stop" else "report",
         described_size(task.footprint),
         *boxes,
     )

@@ -8,7 +8,7 @@ from typing import Any
 # A task has one of them.
 INTERVALS = frozenset({"period", "min_interarrival"})
 # What belongs to a task whose master sends its inputs to a worker, and to no other.
-OFFLOADED_ONLY = frozenset({"master", "dispatch", "restart_worker"})
+OFFLOADED_ONLY = frozenset({"master", "dispatch", "restart_worker", "on_miss"})
 
 
 def overridden(task: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
@@ -24,6 +24,4 @@ def overridden(task: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
         gone |= {"preemption_threshold"}
     if changes.get("execution") in ("local", "three-phase"):
         gone |= OFFLOADED_ONLY
-        if task.get("on_miss") == "local-fallback":
-            gone |= {"on_miss"}
     return {**{key: value for key, value in task.items() if key not in gone}, **changes}

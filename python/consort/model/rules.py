@@ -169,10 +169,12 @@ def _execution(view: View) -> Problems:
                 f"a {execution} task has no worker; remove 'restart_worker', or write 'execution: offloaded'",
                 at_key=True,
             )
-        if view.text(*here, "on_miss") == "local-fallback":
+        if view.text(*here, "on_miss") in ("local-fallback", "stop"):
             yield view.problem(
                 (*here, "on_miss"),
-                f"a {execution} task has nothing to fall back to; write hold-last-output or stop",
+                f"a {execution} task awaits no answer, and its output is written when its job ends, however"
+                " late; remove 'on_miss', or write 'execution: offloaded'",
+                at_key=True,
             )
 
 

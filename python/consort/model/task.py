@@ -243,8 +243,8 @@ class Task(Sourced):
     )
     on_miss: OnMiss = Field(
         default="hold-last-output",
-        description="What becomes of a job whose output is not there at its deadline: the last output holds,"
-        " the master computes it itself, or the run stops.",
+        description="Of an offloaded task: what becomes of a job whose answer is not there at its deadline:"
+        " the last output holds, the master computes it itself, or the run stops.",
     )
     restart_worker: bool = Field(default=False, description="Whether a worker that died is started again.")
     input: Input | None = Field(

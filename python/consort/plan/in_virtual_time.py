@@ -20,12 +20,6 @@ def virtual_problems(plan: Plan, refuse: Refuse) -> Iterator[BadInput]:
     """Tasks whose jobs take an unknown time, and systems that its kernels have no room for."""
     for task in plan.tasks.values():
         yield from _execution(plan, task, refuse)
-        if task.on_miss == "stop" and task.worker is None:
-            yield refuse(
-                ("tasks", task.name, "on_miss"),
-                "in virtual time a run is stopped by a missing answer, and a late job of this task waits for"
-                " none; remove 'on_miss', or offload the task",
-            )
         if task.self_suspension_ps and (task.worker is not None or task.suspensions != 1):
             key = "self_suspension" if task.worker is not None else "suspensions"
             yield refuse(

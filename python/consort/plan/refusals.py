@@ -254,11 +254,6 @@ class _Refusals:
                             f" whole periods; remove {key!r}"
                             + (" and write 'period'" if key == "min_interarrival" else ""),
                         )
-            if task.execution == "three-phase" and task.on_miss == "stop":
-                yield self._at(
-                    ("tasks", name, "on_miss"),
-                    f"the scratchpad kernel on {self.target.name} goes on after a late job; remove 'on_miss'",
-                )
             if task.release not in self.target.releases:
                 key = "arrival" if task.release == "arrival" else "min_interarrival"
                 remedy = "remove 'arrival'" if task.release == "arrival" else "write 'period'"

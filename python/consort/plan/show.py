@@ -273,8 +273,6 @@ def _done(task: PlannedTask) -> Iterator[str]:
             else:
                 yield "load, unload"
         yield _step(task)
-        if task.on_miss == "stop":
-            yield "on a miss stop"
     if task.writes:
         yield f"writes {', '.join(map(_binding, task.writes))}"
     if task.self_suspension_ps:

@@ -307,13 +307,6 @@ class TestRefusals:
             found = refused(system({"a": task}), "virtual", stand_ins=True)
             assert [line.partition(":")[0] for line in found] == ([f"tasks.a.{key}"] if key else []), task
 
-    def test_a_three_phase_task_is_stopped_by_nothing(self) -> None:
-        spm = {"on": "spm-0", "execution": "three-phase", "footprint": {"code": "1KiB"}, "on_miss": "stop"}
-        described = system({"a": spm}, scheduling={"spm": {"policy": "three-phase", "slot": "auto"}})
-        for target in ("linux", "virtual"):
-            found = refused(described, target, stand_ins=True)
-            assert found and all(line.startswith("tasks.a.on_miss: ") for line in found)
-
 
 class TestModes:
     """What one program, or one process, cannot be in several modes."""

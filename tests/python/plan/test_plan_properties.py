@@ -46,7 +46,7 @@ def systems(draw: st.DrawFn) -> System:
     for number in range(count):
         kind = draw(st.sampled_from(["local", "offloaded", "three-phase"]))
         period = draw(st.sampled_from([1, 2, 5, 10]))
-        task: dict[str, Any] = {"wcet": "20us", "execution": kind, "on_miss": "hold-last-output"}
+        task: dict[str, Any] = {"wcet": "20us", "execution": kind}
         task["period"] = f"{period}ms"
         task["deadline"] = f"{draw(st.integers(500, period * 1000))}us"
         if draw(st.booleans()) and kind != "three-phase":
@@ -55,6 +55,7 @@ def systems(draw: st.DrawFn) -> System:
             task["on"] = f"m-{draw(st.integers(0, 2))}"
         elif kind == "offloaded":
             task |= {"on": f"w-{draw(st.integers(0, 1))}", "master": f"m-{draw(st.integers(0, 2))}"}
+            task["on_miss"] = "hold-last-output"
         else:
             task["on"] = f"spm-{draw(st.integers(0, 1))}"
             task["footprint"] = {"code": f"{draw(st.integers(1, 8))}KiB", "data": "1KiB"}

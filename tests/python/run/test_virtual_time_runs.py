@@ -138,7 +138,6 @@ def test_stand_ins_run_and_burn_no_time_of_the_host(tmp_path: Path) -> None:
     [
         ({}, ""),
         ({"wcet": None}, "tasks.t.wcet"),
-        ({"on_miss": "stop"}, "tasks.t.on_miss"),
         ({"execution": "offloaded", "on": "worker-0", "master": "master-0", "on_miss": "stop"}, ""),
     ],
 )

@@ -259,7 +259,11 @@ mode_changes: {start: m, agreement: 10us, requests: [{at: 10ms, to: n}]}
                 "mode_changes.state_through: every task keeps its core",
             ),
             ("start: m", "start: m, state_through: dd", "mode_changes.state_through: 'dd' is no memory"),
-            ("period: 1ms, wcet", "period: 1ms, on_miss: stop, wcet", "tasks.a.on_miss: where modes change"),
+            (
+                "on: a72-0}\n  b",
+                "on: r5f-1, master: a72-0, execution: offloaded, on_miss: stop}\n  b",
+                "tasks.a.on_miss: where modes change",
+            ),
             (
                 "modes:",
                 "scheduling: {a72-0: {supply: {kind: tdma, budget: 2ms, period: 5ms}}}\nmodes:",

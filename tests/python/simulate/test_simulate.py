@@ -488,10 +488,6 @@ class TestCommand:
                 if data["verdict"] is not None:
                     assert data["verdict"]["ok"] == data["ok"]
 
-    def test_a_late_local_job_stops_nothing_and_is_refused(self):
-        with pytest.raises(BadDescription, match=r"tasks\.a\.on_miss"):
-            prepare(small.system({"a": {"period": 10, "wcet": 1, "on_miss": "stop"}}))
-
     def test_without_a_record_chains_are_looked_at_as_well(self, tmp_path):
         """What the record has shown all along: 11 ms of 5 ms allowed."""
         tasks = {
