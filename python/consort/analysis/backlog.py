@@ -102,8 +102,8 @@ def _behind(
             why=f"{name} gets a block each {in_words(source.period_ps)}, and {reader} takes the oldest each"
             f" {in_words(sink.period_ps)}: some are dropped. 'kind: sporadic' hands out the newest"
         )
-    # Whatever nobody gave, a job takes some time.
-    first = shortest(plan, source.name) if plan.system.tasks[source.name].bcet is not None else 1
+    # Whatever its bcet, a job takes some time.
+    first = max(1, shortest(plan, source.name))
     writes = _End(source.offset_ps, source.period_ps, first, written)
     before, after = _order(plan, channel, reader)
     waiting = _most(writes, reads, before, after)

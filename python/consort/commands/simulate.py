@@ -55,9 +55,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
     show_default=True,
     help="For how long jobs are released.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Of all random choices."
-)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Of all random choices; without it run.seed.")
 @click.option(
     "--runs",
     type=click.IntRange(1),
@@ -100,7 +98,7 @@ class DurationOption(click.ParamType):  # type: ignore[type-arg]
 def command(
     description: Path,
     duration: int,
-    seed: int,
+    seed: int | None,
     runs: int,
     execution: Any,
     dense: bool,
@@ -131,6 +129,7 @@ def command(
     from consort.simulate.engine import simulate
 
     described = load_system(description)
+    seed = described.run.seed if seed is None else seed
     if no_record and (trace is not None or csv_folder is not None):
         raise BadInput("--no-record keeps no jobs; leave it out to write a trace or CSV")
     if mode is None and described.mode_changes is not None:

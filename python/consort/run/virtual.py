@@ -13,21 +13,19 @@ from consort import _engine
 from consort.errors import BadInput
 from consort.plan import ModePlans, Plan
 from consort.simulate.build import Prepared, prepare
+from consort.simulate.engine import ARRIVAL, Choice
 from consort.simulate.modes import engine_system
 
 # As in the simulator: nothing is rounded.
 TICKS_PER_SECOND = 10**12
-# Execution times lie anywhere between best and worst; arrivals are those of a run on this machine.
-EXECUTION, ARRIVAL = "uniform", "edges"
-# A bcet of 0 says that nothing is known. Of two jobs of no length at one instant it would be open which one
-# computes first.
-SHORTEST_PS = 1
+# Execution times lie anywhere between best and worst.
+EXECUTION: Choice = "uniform"
 
 
 def prepare_virtual(plan: Plan, layouts: Mapping[str, Any], time_scale: int = 1) -> Prepared:
     """The engine's system of a plan as its program executes it; `layouts` as the program describes them."""
     keeps = [known["name"] for known in layouts["tasks"] if known["state"]["bytes"]]
-    return prepare(plan, skips=True, keeps=keeps, time_scale=time_scale, shortest=SHORTEST_PS)
+    return prepare(plan, skips=True, keeps=keeps, time_scale=time_scale)
 
 
 def virtual_time(

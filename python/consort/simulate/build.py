@@ -21,6 +21,9 @@ from consort.simulate.accelerators import demands_of, served_by
 # How a worker chooses among the requests it finds, and what a master's core does while a job waits.
 Discipline = Literal["priority", "fifo"]
 Waiting = Literal["suspend", "spin"]
+# A bcet of 0 says that nothing is known. Of two jobs of no length at one instant it would be open which one
+# executes first.
+SHORTEST_PS = 1
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,6 @@ def prepare(
     skips: bool = False,
     keeps: Collection[str] = (),
     time_scale: int = 1,
-    shortest: int = 0,
 ) -> Prepared:
     """The system for the engine; `BadDescription` names the figures that a simulation needs and are missing.
 
@@ -59,7 +61,7 @@ def prepare(
     [ps], `discipline` and `waiting` take the place of the plan's. As `consort run` has it: with `skips` a job
     that could begin only after release + max(period, deadline) is not begun; of the three-phase tasks in
     `keeps`, which have a state, one job is in flight at a time; `time_scale` stretches releases, deadlines
-    and slots, and no execution; no execution is shorter than `shortest` [ps], whatever `bcet` says.
+    and slots, and no execution.
     """
     plan = plan_of(subject)
     names, cores = list(plan.tasks), list(plan.cores)
@@ -108,7 +110,7 @@ def prepare(
     tasks = []
     for name in names:
         master = engine_cores[cores.index(plan.tasks[name].core)]
-        made_task = _task(figures, plan.tasks[name], cores, dense, shortest, not master.keeps, problems)
+        made_task = _task(figures, plan.tasks[name], cores, dense, not master.keeps, problems)
         if offsets is not None and name in offsets:
             made_task.offset = offsets[name]
         for time in ("period", "extra_gap", "offset", "jitter", "deadline"):
@@ -144,7 +146,6 @@ def _task(
     task: PlannedTask,
     cores: list[str],
     dense: bool,
-    shortest: int,
     sleeps: bool,
     problems: list[BadInput],
 ) -> _engine.SimTask:
@@ -153,11 +154,6 @@ def _task(
     made.core, made.master = cores.index(task.computed_on), cores.index(task.core)
     made.period = task.period_ps
     made.extra_gap = made.period if task.sporadic and not dense else 0
-    if task.on_miss == "stop" and task.worker is None:
-        text = (
-            "a simulation is stopped by a missing answer, and goes on after a late job of this task; remove"
-        )
-        problems.append(_problem(plan, f"tasks.{task.name}.on_miss", f"{text} it to simulate, or offload it"))
     channel = releasing(plan, task.name)
     if channel is not None:
         made.extra_gap = 0
@@ -182,7 +178,7 @@ def _task(
     except MissingFigure as missing:
         problems.append(_problem(plan, missing.place, str(missing)))
         return made
-    made.wcet, made.bcet = task.wcet_ps + saved, max(task.bcet_ps, shortest) + saved
+    made.wcet, made.bcet = task.wcet_ps + saved, min(task.wcet_ps, max(task.bcet_ps, SHORTEST_PS)) + saved
     if task.worker is not None:
         _offload(figures, task, made, sleeps, problems)
     if task.self_suspension_ps is not None:
@@ -212,9 +208,9 @@ def _offload(
     assert task.worker is not None and task.worker_rank is not None
     made.offloaded = True
     made.worker_priority = task.worker_rank
-    if made.bcet == 0:
+    if made.wcet == 0:
         problems.append(
-            _problem(plan, f"tasks.{task.name}.bcet", "an offloaded job takes some time; write more than 0")
+            _problem(plan, f"tasks.{task.name}.wcet", "an offloaded job takes some time; write more than 0")
         )
     try:
         costs = offload_costs(figures, task.name, sleeps=sleeps, loaded=False)

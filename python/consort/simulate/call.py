@@ -36,7 +36,7 @@ def simulate(
     system: System | Plan,
     duration: str | Duration = "1s",
     *,
-    seed: int = 1,
+    seed: int | None = None,
     runs: int = 1,
     execution: Choice = "uniform",
     dense: bool = False,
@@ -47,7 +47,8 @@ def simulate(
 ) -> Run:
     """Simulates a system in exact time, records and judges it, as `consort simulate` does.
 
-    Jobs are released for `duration`. Of several `runs`, which have this seed and the following ones, the one
+    Jobs are released for `duration`, at the same instants as in runs with the same seed (without it:
+    run.seed). Of several `runs`, which have this seed and the following ones, the one
     that came closest to what a deadline or a chain allows is recorded. The parameters are those of the
     command. A plan in place of a system says which mode: `consort.plan(system, "analysis",
     mode="limp-home")`. A system with `mode_changes` goes from mode to mode. The same arguments give the same
@@ -58,7 +59,8 @@ def simulate(
     """
     subject_of(system)
     length = released_for(duration)
-    seed, runs = arguments.seed(seed), arguments.whole("runs", runs, 1)
+    given = system if isinstance(system, System) else system.system
+    seed, runs = arguments.seed(given.run.seed if seed is None else seed), arguments.whole("runs", runs, 1)
     execution = arguments.one_of("execution", execution, get_args(Choice))
     dense = arguments.flag("dense", dense)
     if worker_serves is not None:

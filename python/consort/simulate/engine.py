@@ -16,9 +16,11 @@ from consort.errors import BadInput
 from consort.simulate.build import Prepared
 from consort.simulate.rows import JOBS, SLICES
 
-# Execution times: any between best and worst, always the worst, or mostly one of the two. Jitter, gaps
-# between sporadic releases and suspensions are any between their limits, or with `edges` mostly one of them.
+# Execution times: any between best and worst, always the worst, or mostly one of the two.
 Choice = Literal["uniform", "worst", "edges"]
+# Jitter, gaps between sporadic releases and parts of suspensions, as on every target: the same description
+# and seed have the same releases.
+ARRIVAL: Choice = "edges"
 Report = Callable[[float], None]
 T = TypeVar("T")
 
@@ -151,9 +153,7 @@ def _single(
 ) -> Simulation:
     progress = _engine.SimProgress()
     raw = watched(
-        lambda: _engine.sim_run(
-            prepared.engine, duration, seed, choice, arrivals_of(choice), trace, progress
-        ),
+        lambda: _engine.sim_run(prepared.engine, duration, seed, choice, ARRIVAL, trace, progress),
         progress,
         duration,
         report,
@@ -168,11 +168,6 @@ def _single(
         raw["jobs"].view(JOBS) if trace else None,
         raw["slices"].view(SLICES) if trace else None,
     )
-
-
-def arrivals_of(choice: Choice) -> Choice:
-    """How releases are chosen where execution times are chosen so."""
-    return "edges" if choice == "edges" else "uniform"
 
 
 def figures_of(prepared: Prepared, found: dict[str, dict[str, Any]], seed: int) -> dict[str, TaskFigures]:

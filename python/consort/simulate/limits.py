@@ -15,7 +15,7 @@ JOBS = 200_000
 SECOND_PS = 10**12
 
 
-def simulated_limits(plan: Plan, seed: int = 1) -> tuple[Limit, ...]:
+def simulated_limits(plan: Plan) -> tuple[Limit, ...]:
     """Maxima of responses, reaction times and data ages in one simulation, with their source.
 
     It lasts for a second of the system's own time, or for fewer jobs than `JOBS`. Empty for a plan that lacks
@@ -25,10 +25,10 @@ def simulated_limits(plan: Plan, seed: int = 1) -> tuple[Limit, ...]:
     longest = max((task.period_ps for task in plan.tasks.values()), default=0)
     duration = max(min(SECOND_PS, int(JOBS / rate) if rate else SECOND_PS), 2 * longest)
     try:
-        found = simulate(prepare(plan), duration, seed, choice="edges", trace=True)
+        found = simulate(prepare(plan), duration, plan.run.seed, choice="edges", trace=True)
     except BadInput:
         return ()
-    source = f"simulated for {duration / 1e9:g} ms, seed {seed}"
+    source = f"simulated for {duration / 1e9:g} ms, seed {plan.run.seed}"
     limits = []
     for name, figures in found.figures.items():
         if figures.max_response is not None:

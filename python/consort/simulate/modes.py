@@ -18,10 +18,10 @@ from consort.model import System
 from consort.plan import Plan
 from consort.simulate.build import Discipline, Prepared, Waiting, prepare
 from consort.simulate.engine import (
+    ARRIVAL,
     Choice,
     Report,
     Simulation,
-    arrivals_of,
     figures_of,
     joined,
     repeated,
@@ -168,9 +168,7 @@ def _single(
 ) -> ModesSimulation:
     progress = _engine.SimProgress()
     raw = watched(
-        lambda: _engine.sim_run_modes(
-            prepared.engine, duration, seed, choice, arrivals_of(choice), trace, progress
-        ),
+        lambda: _engine.sim_run_modes(prepared.engine, duration, seed, choice, ARRIVAL, trace, progress),
         progress,
         duration,
         report,

@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from consort.cli import main
 from consort.model import System, system_from_data
 from consort.run.bounds import bounds_of
 from consort.run.options import Options, planned
+from consort.simulate.build import prepare
+from consort.simulate.engine import Choice, simulate
 from loops import for_each
 from ruamel.yaml import YAML
 
@@ -55,3 +58,14 @@ def test_bounds_are_of_the_time_base_that_is_run() -> None:
     assert asked == bounds_of(planned(described(TIMED, time_base="sleep"), replace(options, time_base=None)))
     spinning = bounds_of(planned(described(TIMED, time_base="spin"), replace(options, time_base=None)))
     assert asked.bound("a", "response").ns > spinning.bound("a", "response").ns
+
+
+def test_a_seed_has_the_same_releases_whatever_is_chosen_of_executions() -> None:
+    timed = TIMED["a"] | {"min_interarrival": "1ms", "jitter": "300us"}
+    prepared = prepare(described({"a": {key: timed[key] for key in timed if key != "period"}}))
+    choices: tuple[Choice, ...] = ("edges", "uniform", "worst")
+    traces = [simulate(prepared, 10**11, seed=7, choice=choice, trace=True).jobs for choice in choices]
+    assert traces[0] is not None and traces[0].size > 50
+    for trace in traces[1:]:
+        assert trace is not None
+        assert np.array_equal(trace["release"], traces[0]["release"])
