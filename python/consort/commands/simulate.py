@@ -155,7 +155,7 @@ def command(
                 record_it=not no_record,
                 report=report,
             )
-        sys.exit(0 if show_changes(changed, as_json) else 1)
+        sys.exit(show_changes(changed, as_json).exit_status)
     planned = plan(described, "analysis", mode=mode)
     system = planned.system
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)

@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from consort.simulate.modes import ModesSimulation
 
 
-def show_changes(changed: Changed, as_json: bool) -> bool:
-    """Prints what was simulated; whether every deadline, chain and bound held."""
+def show_changes(changed: Changed, as_json: bool) -> Held:
+    """Prints what was simulated; whether every deadline, chain and bound held, as the record says, too."""
     found, bounds, run = changed.found, changed.bounds, changed.run
     chains = changed.chains
     wrong = _above(found, bounds, chains)
-    ok = not (found.misses or wrong or any(not c.kept for of in chains.values() for c in of.values()))
+    late = wrong or [one for of in chains.values() for one in of.values() if not one.kept]
+    ok = Held.NOT_HELD if found.misses or late else Held.of((), found.unseen)
+    if ok is not Held.NOT_HELD and run is not None:
+        ok = Held(run.data["verdict"]["ok"])
     if as_json:
         click.echo(json.dumps(_json(found, chains, wrong, run, ok), indent=1))
     else:
@@ -51,12 +54,12 @@ def _json(
     chains: Mapping[str, Chains],
     wrong: list[str],
     run: Run | None,
-    ok: bool,
+    ok: Held,
 ) -> dict[str, Any]:
     from consort.record.judgement import Held
 
     return {
-        **json_head(found, run, Held.HELD if ok else Held.NOT_HELD),
+        **json_head(found, run, ok),
         "modes": [
             {
                 "mode": mode,
@@ -75,7 +78,7 @@ def _print(
     bounds: ModeBounds,
     chains: Mapping[str, Chains],
     run: Run | None,
-    ok: bool,
+    ok: Held,
 ) -> None:
     from consort.analysis.result import in_words
     from consort.simulate.show import simulated_lines
@@ -94,6 +97,8 @@ def _print(
         click.echo(f"    released after {in_words(change.latency)}, bound {bound}")
     if found.misses:
         click.echo(f"{found.misses} deadline misses")
+    elif ok is Held.UNDECIDED:
+        click.echo(f"undecided: {'; '.join(found.unseen) or 'the record says what was not seen'}")
     else:
         click.echo("every deadline was met" if ok else "a chain or a change of mode took too long")
     if run is not None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,19 @@ class Change:
             "disturbed": self.disturbed,
             "provenance": self.provenance,
         }
+
+
+def unseen_requests(
+    requests: Sequence[tuple[int, str]], duration: int, entered: Collection[str]
+) -> list[str]:
+    """What of the requests (when [ps], which mode) a run of so long does not show, which entered those modes.
+
+    Of two requests before an idle instant the first is of no effect, so that its mode may not be entered.
+    """
+    late = [(at, mode) for at, mode in requests if at >= duration]
+    found = [f"the run was over before {in_words(at)}, when mode {mode} is asked for" for at, mode in late]
+    never = {mode for _, mode in requests} - {*entered} - {mode for _, mode in late}
+    return [*found, *(f"the run was over before it entered mode {mode}" for mode in sorted(never))]
 
 
 def changes_section(changes: Sequence[Change]) -> dict[str, Any]:

@@ -229,8 +229,8 @@ def _add_modes(
             interference=recording.interference,
             verdict=verdict,
         )
-    for mode in sorted(modes.asked_for - {modes.names[stay.mode] for stay in stays}):
-        writer.leave_open(f"{recording.title}: the run was over before it entered mode {mode}")
+    for request in modes.unseen(whole, stays):
+        writer.leave_open(f"{recording.title}: {request}")
     judged_modes = [(one.raw, one.verdict) for one in found]
     changes = modes.changes(whole, stays, judged_modes)
     gaps = modes.gaps(whole, stays, judged_modes)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.errors import BadInput
 from consort.judge import Verdict
-from consort.judge.changes import Change
+from consort.judge.changes import Change, unseen_requests
 from consort.judge.disturbance import DISTURBED
 from consort.judge.fail_over import Gap
 from consort.plan import ModePlans
@@ -61,11 +61,12 @@ class JudgedModes:
         assert self.plans.whole.changes is not None
         return self.plans.whole.changes.start
 
-    @property
-    def asked_for(self) -> set[str]:
-        """The modes that the description's own requests enter."""
+    def unseen(self, raw: RawRun, stays: Sequence[Stay]) -> list[str]:
+        """What of the description's own requests the recording does not show."""
         assert self.plans.whole.changes is not None
-        return {mode for _, mode in self.plans.whole.changes.requests}
+        duration = raw.manifest.config["duration_ns"] * 1000 // self.scale
+        entered = {self.names[stay.mode] for stay in stays}
+        return unseen_requests(self.plans.whole.changes.requests, duration, entered)
 
     def before_the_start(self, raw: RawRun) -> Stay:
         """Of a run that ended before it entered a mode: its first one, of which all is missing."""

@@ -53,6 +53,8 @@ def record_modes(
             label = f"simulated, mode {mode}, seed {simulation.seed}"
             writer.add_configuration(f"{KEY}-{mode}", label, raw, verdict=verdict)
         writer.add_section(**changes_section(simulation.changes))
+        for unseen in (all_runs or simulation).unseen:
+            writer.leave_open(unseen)
         for change in (all_runs or simulation).late_changes:
             writer.fail(change.excess)
         fail_for_misses(writer, simulation, all_runs)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from consort import _engine
 from consort.analysis.mode_changes import ModeBounds, mode_plans, published_at_deadline
 from consort.errors import BadInput
-from consort.judge.changes import Change
+from consort.judge.changes import Change, unseen_requests
 from consort.model import System
 from consort.plan import Plan
 from consort.simulate.build import Discipline, Prepared, Waiting, prepare
@@ -74,6 +74,21 @@ class ModesSimulation:
     @property
     def late_changes(self) -> list[Change]:
         return [change for change in self.changes if not change.kept]
+
+    @property
+    def unseen(self) -> list[str]:
+        """What no run shows of the modes: requests, and tasks of modes that were entered."""
+        given = self.prepared.system.mode_changes
+        assert given is not None
+        entered = dict.fromkeys([given.start, *(change.new for change in self.changes)])
+        requests = [(request.at.picoseconds, request.to) for request in given.timed]
+        tasks = [
+            f"nothing was seen of {name} in mode {mode}"
+            for mode in entered
+            for name, figures in self.modes[mode].figures.items()
+            if not figures.jobs
+        ]
+        return [*unseen_requests(requests, self.duration, entered), *tasks]
 
 
 def prepare_modes(
