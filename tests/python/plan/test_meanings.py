@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of meanings: a row for each key of the schema, and what it calls refused is what is refused."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from consort.errors import BadInput
+from consort.model import BadDescription, load_system
+from consort.plan import plan, problems_of
+from consort.plan.meanings import CELLS, ROWS, TARGETS, page
+from consort.simulate.build import prepare
+from consort.simulate.modes import prepare_modes
+from loops import for_each
+from test_nothing_is_ignored import DESCRIPTIONS, SCHEMA, SOURCES, WALK, all_keys, keys
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "meanings.md"
+# The kernel's refusals are those of a board, which needs an emulator.
+TRIED = ("analyze", "simulate", "virtual", "linux", "board")
+
+
+def refused_places(name: str, target: str) -> list[str]:
+    """Where a description of the walk is refused for a target."""
+    system = load_system(WALK / f"{name}.yaml")
+    try:
+        if target == "analyze":
+            plan(system, "analysis")
+        elif target == "simulate":
+            prepare(plan(system, "analysis")) if system.mode_changes is None else prepare_modes(system)
+    except BadDescription as error:
+        return [problem.field or "" for problem in error.problems]
+    except BadInput as error:
+        return [error.field or ""]
+    if target not in ("virtual", "linux", "board"):
+        return []
+    return [problem.field or "" for problem in problems_of(system, target, stand_ins=True)]
+
+
+@cache
+def refused(target: str) -> dict[str, str]:
+    """The keys, as the schema names them, at which some description is refused."""
+    found = {}
+    for name in DESCRIPTIONS:
+        # The longer a place, the nearer it is.
+        places = dict(
+            sorted(((spelled(place), key) for place, key, _ in keys(name)), key=lambda one: len(one[0]))
+        )
+        for field in refused_places(name, target):
+            key = next(key for place, key in reversed(places.items()) if covers(place, field))
+            found.setdefault(key, f"{name}: {field}")
+    return found
+
+
+def covers(place: str, field: str) -> bool:
+    """Whether a key is what is refused, or what that stands in."""
+    return field == place or field.startswith((f"{place}.", f"{place}["))
+
+
+def spelled(place: tuple[Any, ...]) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    return text.removeprefix(".")
+
+
+def test_every_key_has_one_row() -> None:
+    described = [key for row in ROWS for key in row.keys]
+    assert len(described) == len({*described})
+    wanted = {key for key in all_keys("System", SCHEMA, set()) if key.partition(".")[2] not in SOURCES}
+    assert sorted(wanted ^ {*described}) == []
+
+
+def test_a_row_of_unlike_meanings_says_why() -> None:
+    assert [row.keys for row in ROWS if row.unlike and not row.why] == []
+
+
+@for_each("target", TRIED)
+def test_what_is_refused_has_a_row_that_says_so(target: str) -> None:
+    cell = {key: row.cells[TARGETS.index(target)] for row in ROWS for key in row.keys}
+    wrong = {key: place for key, place in refused(target).items() if cell[key] not in "RS"}
+    assert wrong == {}
+
+
+# Where that is refused which a part, or a key, is needed for.
+OWNERS = {
+    "Resource": "System.resources",
+    "Section": "System.resources",
+    "Task.sections": "System.resources",
+    "Accelerator": "System.accelerators",
+    "Operation": "System.accelerators",
+    "Client": "System.accelerators",
+    "Asked": "System.accelerators",
+    "Task.requests": "System.accelerators",
+    "Accesses": "Scheduling.bandwidth",
+    "Task.accesses": "Scheduling.bandwidth",
+    "Bandwidth": "Scheduling.bandwidth",
+    "Cache": "Scheduling.cache",
+    "CacheSets": "Scheduling.cache",
+    "Task.cache_sets": "Scheduling.cache",
+    "RemoteState": "Task.remote_state",
+    "Supply": "Scheduling.supply",
+    "ModeAsker": "ModeChanges.asked_by",
+    "Scheduling.service": "System.scheduling",
+}
+
+
+@for_each("target", TRIED[:-1])
+def test_what_a_row_calls_refused_is(target: str) -> None:
+    """The key itself, or what it is needed for."""
+    seen = {*refused(target)}
+    for row in ROWS:
+        if row.cells[TARGETS.index(target)] == "R":
+            for key in row.keys:
+                owners = {OWNERS.get(key), OWNERS.get(key.partition(".")[0])}
+                assert seen & {key, *owners}, f"{target}: {key} is refused by nothing"
+
+
+def test_the_page_is_that_of_the_table() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m consort.plan.meanings > " + str(
+        PAGE.name
+    )
+    links = re.findall(r"\]\(([^)]+\.md)\)", page())
+    assert all((PAGE.parent / link).is_file() for link in links)
+    assert all(word in page() for word in CELLS.values())
