@@ -7,11 +7,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from consort.text import visible
+
 
 class ConsortError(Exception):
-    """Base of all errors that end a command with one clear message instead of a traceback."""
+    """Base of all errors that end a command with one clear message instead of a traceback.
+
+    The message may quote what somebody else wrote: nothing in it is obeyed by a terminal.
+    """
 
     exit_status = 2
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(visible(message))
 
 
 class BadInput(ConsortError):

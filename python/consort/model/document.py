@@ -17,6 +17,7 @@ from consort.errors import BadInput
 from consort.limits import LARGEST_DESCRIPTION, read_bytes
 from consort.model.compose import Mapping, Node, Scalar, Sequence, TooLarge, compose
 from consort.model.problems import BadDescription
+from consort.text import obeyed, visible
 
 Location = tuple[str | int, ...]
 Position = tuple[int, int]
@@ -122,6 +123,9 @@ class _Converter:
 
     def scalar(self, node: Scalar, location: Location) -> Any:
         tag = node.tag
+        if tag in _TEXT_TAGS and obeyed(node.value):
+            self.unreadable(node, location, _has_control(node.value))
+            return None
         if tag in _TEXT_TAGS:
             return node.value
         if tag in _PLAIN_TAGS:
@@ -151,6 +155,9 @@ class _Converter:
                 self.problem(key_node, location, "merge keys (<<) are not YAML 1.2; write the keys out")
                 continue
             here = (*location, key)
+            if obeyed(key):
+                self.problem(key_node, here, _has_control(key))
+                continue
             if key in result:
                 line = self.document.keys[here][0]
                 self.problem(
@@ -163,6 +170,10 @@ class _Converter:
             if result[key] is None and here not in self.document.unreadable:
                 self.document.empty.add(here)
         return result
+
+
+def _has_control(text: str) -> str:
+    return f"{visible(_shortened(text))!r} has a control character, which terminals obey; write text alone"
 
 
 def _shortened(text: str) -> str:

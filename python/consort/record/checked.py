@@ -20,6 +20,7 @@ from consort.errors import BadInput, ConsortError
 from consort.limits import LARGEST_RECORD, read_bytes
 from consort.record.judgement import Held
 from consort.record.sections import Section
+from consort.text import visible
 
 # What a value of an unexpected form or size raises in code that relies on the form.
 DAMAGED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, AssertionError)
@@ -168,6 +169,15 @@ def _check_held(data: dict[str, Any], file: Path) -> None:
     other += [f"a reason is given: {reason}" for reason in data["verdict"]["reasons"][:1]]
     if other:
         raise BadInput(f"the record is damaged: it held, yet {other[0]}", file=file, field="verdict.ok")
+
+
+def shown(value: Any) -> Any:
+    """A record's data without what a terminal would obey: words of programs, or of who made it up."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {visible(key): shown(inner) for key, inner in value.items()}
+    return [shown(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _word_verdicts(data: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from consort import arguments
 from consort.errors import BadInput
 from consort.limits import is_file
-from consort.record.checked import check_record, inside, read_json
+from consort.record.checked import check_record, inside, read_json, shown
 from consort.record.judgement import Held
 
 RUN_FILE = "run.json"
@@ -105,7 +105,7 @@ def open_run(path: Path) -> Run:
             field="consort_run",
         )
     check_record(data, file)
-    return Run(path, data)
+    return Run(path, shown(data))
 
 
 def list_runs(root: str | Path | None = None, damaged: list[BadInput] | None = None) -> list[Run]:

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing that somebody else wrote is obeyed by a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from consort.commands import analyze, check, plan, runs, simulate
+from consort.errors import BadInput, ConsortError, EnvironmentLacks
+from consort.record import RunWriter
+from consort.text import obeyed, visible
+
+RED = "\x1b[31mred"
+DESCRIPTION = {
+    "consort": 1,
+    "platform": "linux-host",
+    "tasks": {"servo": {"step": "stand-in", "period": "10ms", "wcet": "1ms", "on": "master-0"}},
+    "run": {"iterations": 2},
+}
+
+
+def test_what_a_terminal_obeys_is_shown() -> None:
+    assert visible("a\x1b[2Jb\x9bc\u202ed\r") == "a\\x1b[2Jb\\x9bc\\u202ed\\r"
+    plain = "µs, ∞, 時間\n\tand more"
+    assert visible(plain) == plain and not obeyed(plain)
+
+
+@pytest.mark.parametrize(
+    "error", [BadInput(RED, file=RED, field=RED), EnvironmentLacks(RED, RED), ConsortError(RED)]
+)
+def test_messages_of_errors(error: ConsortError) -> None:
+    assert not obeyed(str(error)) and "\\x1b[31mred" in str(error)
+
+
+@pytest.mark.parametrize("command", [check.command, plan.command, analyze.command, simulate.command])
+@pytest.mark.parametrize("where", ["name", "key", "value", "figure"])
+def test_a_description(tmp_path: Path, command: object, where: str) -> None:
+    described = json.loads(json.dumps(DESCRIPTION))
+    task = described["tasks"]["servo"]
+    if where == "name":
+        described["name"] = RED
+    elif where == "key":
+        described["tasks"][RED] = task
+    elif where == "value":
+        task["on"] = RED
+    else:
+        task["wcet"] = {"value": "1ms", "assumed": RED}
+    file = tmp_path / "system.yaml"
+    file.write_text(json.dumps(described), encoding="utf-8")
+    done = CliRunner().invoke(command, [str(file)], standalone_mode=False)  # type: ignore[arg-type]
+    said = done.output + str(done.exception or "")
+    assert (done.exit_code or done.return_value) and "\x1b" not in said
+    assert "\\\\x1b[31mred' has a control character" in said
+    assert "system.yaml:1:" in said
+
+
+def test_a_run(tmp_path: Path) -> None:
+    """What a program said stands in its reasons."""
+    with RunWriter("servo", "application", tmp_path, command=[]) as writer:
+        writer.fail(RED)
+    for arguments in (["--root", str(tmp_path)], ["--root", str(tmp_path), "--json"]):
+        done = CliRunner().invoke(runs.command, arguments)
+        assert done.exit_code == 0 and "\x1b" not in done.output
+    assert writer.run is not None and writer.run.data["verdict"]["reasons"] == ["\\x1b[31mred"]
