@@ -123,7 +123,7 @@ def command(
     from consort.model import load_system
     from consort.plan import plan
     from consort.simulate.build import prepare
-    from consort.simulate.call import check_size, run_with_changes, worst_seed
+    from consort.simulate.call import check_effort, check_size, run_with_changes, worst_seed
     from consort.simulate.chains import measure_chains, simulate_with_chains
     from consort.simulate.check import BoundExceeded, above_bounds
     from consort.simulate.engine import simulate
@@ -164,6 +164,7 @@ def command(
         # What is seen of a chain is seen of recorded jobs.
         remedy = "" if planned.chains else ", or add --no-record"
         check_size(system, duration, f"shorten --duration{remedy}")
+    check_effort([planned], duration, runs, "shorten --duration, or give fewer --runs")
     bounds = analyze_system(planned, waiting=master_waits, serving=worker_serves)
     chains: Chains = {}
     run: Run | None = None

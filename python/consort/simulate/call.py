@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from os import PathLike
@@ -30,6 +30,8 @@ from consort.simulate.record import record
 
 # A job of a recorded run takes about 200 bytes while it is written.
 RECORDED_JOBS = 20_000_000
+# Jobs and slots that are simulated in a day, at a million a second, which is little.
+SIMULATED_EVENTS = 24 * 3600 * 1_000_000
 
 
 def simulate(
@@ -88,6 +90,7 @@ def simulate(
     planned = plan_of(system)
     prepared = prepare(planned, dense=dense, discipline=worker_serves, waiting=master_waits)
     check_size(planned.system, length.picoseconds, "shorten 'duration'")
+    check_effort([planned], length.picoseconds, runs, "shorten 'duration', or give fewer 'runs'")
     several, chosen = None, seed
     if runs > 1:
         several, chains = simulate_with_chains(
@@ -143,6 +146,8 @@ def run_with_changes(
     for made in prepared.modes.values():
         if record_it or made.plan.chains:
             check_size(made.system, duration, remedy)
+    plans = [made.plan for made in prepared.modes.values()]
+    check_effort(plans, duration, runs, f"{remedy.partition(',')[0]}, or give fewer runs")
     bounds = analyze_modes(system, waiting=master_waits, serving=worker_serves)
     several = None
     if runs > 1 or not record_it:
@@ -183,6 +188,22 @@ def check_size(system: System, duration: int, remedy: str) -> None:
     jobs = sum(duration // task.interval.picoseconds + 1 for task in system.tasks.values())
     if jobs > RECORDED_JOBS:
         raise BadInput(f"about {jobs} jobs would be recorded, more than {RECORDED_JOBS}; {remedy}")
+
+
+def check_effort(plans: Iterable[Plan], duration: int, runs: int, remedy: str) -> None:
+    """`BadInput` where so many jobs and slots are simulated in `duration` [ps] that it would take days."""
+    most = 0
+    for plan in plans:
+        jobs = sum(duration // task.interval.picoseconds + 1 for task in plan.system.tasks.values())
+        slots = [core.slot for core in plan.cores.values() if core.slot is not None]
+        if slots and slots[0].arbitration != "round-robin":
+            jobs += len(slots) * (duration // slots[0].round_ps + 1)
+        most = max(most, jobs)
+    if most * runs > SIMULATED_EVENTS:
+        raise BadInput(
+            f"about {most * runs:.1e} jobs and slots would be simulated, which takes more than a day;"
+            f" {remedy}"
+        )
 
 
 def worst_seed(several: Simulation, chains: Chains) -> int:

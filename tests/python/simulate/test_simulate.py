@@ -22,8 +22,10 @@ from consort.cli import cli
 from consort.errors import BadInput
 from consort.judge.chains import Hop, chain_times
 from consort.model import BadDescription, load_system
+from consort.plan import plan_of
 from consort.record.store import load_run
 from consort.simulate.build import prepare
+from consort.simulate.call import check_effort
 from consort.simulate.chains import measure_chains
 from consort.simulate.check import BoundExceeded, simulate_against_bounds
 from consort.simulate.engine import explore_offsets, simulate
@@ -572,3 +574,27 @@ def test_there_may_be_more_resources_than_tasks():
     }
     system = small.system(tasks, resources={name: {"protocol": "priority-ceiling"} for name in "abd"})
     assert worst(system) == {"x": 30, "y": 60}
+
+
+class TestEffort:
+    """A simulation that takes days says so before it starts."""
+
+    @pytest.mark.parametrize(("duration", "more"), [("100000s", ()), ("100s", ("--runs", "1000000"))])
+    def test_too_many_jobs(self, tmp_path: Path, duration: str, more: tuple[str, ...]) -> None:
+        file = tmp_path / "system.yaml"
+        task = {"step": "stand-in", "period": "1us", "wcet": "100ns", "on": "master-0"}
+        described = {"consort": 1, "platform": "linux-host", "tasks": {"servo": task}}
+        file.write_text(json.dumps(described), encoding="utf-8")
+        command = ["simulate", str(file), "--duration", duration, "--no-record", *more]
+        done = CliRunner().invoke(cli, command)
+        assert isinstance(done.exception, BadInput), done.output
+        assert "jobs and slots would be simulated, which takes more than a day" in str(done.exception)
+        assert "shorten --duration, or give fewer --runs" in str(done.exception)
+
+    def test_too_many_slots(self) -> None:
+        """Jobs are few; the DMA's slots are what there is to simulate."""
+        tasks = {name: task | {"period": 100_000} for name, task in small.THREE_PHASE.items()}
+        system = small.system(tasks, scheduling=small.SLOTS)
+        with pytest.raises(BadInput, match="jobs and slots would be simulated"):
+            check_effort([plan_of(system)], 10**12 * US, 1, "shorten it")
+        check_effort([plan_of(system)], 1000 * US, 1, "shorten it")
