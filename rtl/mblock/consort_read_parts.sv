@@ -29,7 +29,7 @@ module consort_read_parts
   response_t part_q;
   logic [4:0] units_q;        // of part_q
   logic open_q, due_q;        // there is one; it is whole, and waits for a cycle in which none before it is handed on
-  logic differs, full, ends, takes, room;
+  logic differs, full, ends, takes, room, unused;
   logic [TagWidth-1:0] tag;
   logic [4:0] len, units;     // with the beat that comes
 
@@ -79,6 +79,7 @@ module consort_read_parts
       .data_i(r_i.data),
       .valid_i(takes),
       .ready_o(room),
+      .empty_o(unused),
       .data_o(unit_o),
       .valid_o(unit_valid_o),
       .ready_i(unit_ready_i)

@@ -45,7 +45,7 @@ module consort_response_framer
   entry_t next;
   logic next_valid, none_waits, straight, ack_straight, adds_part;
 
-  consort_fifo_ahead #(
+  consort_fifo_deep #(
       .T(entry_t),
       .Depth(Parts)
   ) i_parts (

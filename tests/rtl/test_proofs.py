@@ -34,7 +34,7 @@ PARTS = {
     "read_parts": ("fifo_deep",),
     "request_issuer": ("fifo", "fifo_head", "write_lanes"),
     "request_splitter": ("fifo", "fifo_ahead"),
-    "response_framer": ("fifo", "fifo_ahead"),
+    "response_framer": ("fifo_deep",),
     "rr_switch": ("arbiter",),
     "write_acks": ("fifo",),
     "write_share": ("credit",),
@@ -278,6 +278,7 @@ WRONG_VERSIONS = [
     ("fifo_deep", "(behind_q && !moves);", "behind_q;"),
     ("fifo_deep", "(Depth - 1);", "(Depth);"),
     ("fifo_deep", "moves = !valid_o || ready_i", "moves = ready_i"),
+    ("fifo_deep", "empty_o <= goes && one_q;", "empty_o <= goes;"),
     # A long read goes after another one unseen, a refused one lends its length, what is kept does not count.
     ("answer_room", "!(takes_i && len_i[7:4] != '0) && used", "used"),
     ("answer_room", "Room - 2 * Short", "Room - Short"),

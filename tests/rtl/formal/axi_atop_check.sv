@@ -21,8 +21,8 @@ module axi_atop_check
 
   consort_axi_atop dut (
       .clk_i(clk), .rst_ni(rst_n), .aw_i(aw), .aw_atop_i(atop), .aw_valid_i(aw_valid), .aw_ready_o(aw_taken), .ar_i(ar),
-      .ar_valid_i(ar_valid), .ar_ready_o(ar_taken), .aw_o(aw_out), .aw_valid_o(aw_valid_out), .aw_ready_i(aw_ready), .ar_o(ar_out),
-      .ar_valid_o(ar_valid_out), .ar_ready_i(ar_ready)
+      .ar_valid_i(ar_valid), .ar_ready_o(ar_taken), .aw_o(aw_out), .aw_valid_o(aw_valid_out), .aw_ready_i(aw_ready),
+      .ar_o(ar_out), .ar_valid_o(ar_valid_out), .ar_ready_i(ar_ready)
   );
 
   logic owes_q, in_waits_aw_q, in_waits_ar_q, waits_aw_q, waits_ar_q;

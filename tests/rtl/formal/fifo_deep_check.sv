@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The FIFO in block RAM against a word that any user may mark: it comes out as it went in, after exactly those that went in before it,
-// and stays until it is taken; what finds it empty shows in the next cycle, what is held within three; and it has room for its depth less one.
+// and stays until it is taken; it is empty when it says so; what finds it empty shows in the next cycle, what is held within three; and it has room for its depth less one.
 module fifo_deep_check (
     input logic       clk,
     input logic       rst_n,
@@ -11,7 +11,7 @@ module fifo_deep_check (
     input logic       mark      // follow the word that goes in now
 );
   localparam int unsigned Depth = 4;
-  logic ready_in, valid_out;
+  logic ready_in, valid_out, empty;
   logic [3:0] data_out;
   logic past_valid = 1'b0;
 
@@ -19,7 +19,7 @@ module fifo_deep_check (
       .T(logic [3:0]),
       .Depth(Depth)
   ) dut (
-      .clk_i(clk), .rst_ni(rst_n), .clear_i(clear), .data_i(data_in), .valid_i(valid_in), .ready_o(ready_in),
+      .clk_i(clk), .rst_ni(rst_n), .clear_i(clear), .data_i(data_in), .valid_i(valid_in),   .ready_o(ready_in), .empty_o(empty),
       .data_o(data_out), .valid_o(valid_out), .ready_i(ready_out)
   );
 
@@ -57,6 +57,7 @@ module fifo_deep_check (
   always_comb begin
     if (past_valid && rst_n) begin
       assert (count_q <= 3'(Depth + 2));
+      assert (empty == (count_q == '0));
       if (valid_out) assert (count_q != '0);
       if (first_q) assert (valid_out);
       assert (hidden_q <= 2'd2);
@@ -67,6 +68,7 @@ module fifo_deep_check (
       // About its state.
       assert (behind <= 3'(Depth) && count_q == behind + 3'(valid_out) + 3'(dut.behind_q));
       assert (!ready_in || behind < 3'(Depth));
+      assert (dut.count_q == 4'(count_q) && dut.one_q == (count_q == 3'd1));
       if (hidden_q != '0) assert (count_q != '0);
       if (hidden_q == 2'd1) assert (dut.behind_q || valid_out);
       if (hidden_q == 2'd2) assert (valid_out);

@@ -137,14 +137,14 @@ module response_framer_check
   end
 
 `ifdef PROVE
-  logic [2:0] behind, in_frame, in_fill;
+  logic [2:0] behind, in_frame, in_fill;  // behind: in the RAM of the FIFO
   logic [4:0] place;
   logic [1:0] slot;
-  assign behind = dut.i_parts.i_behind.write_q - dut.i_parts.i_behind.read_q;
+  assign behind = dut.i_parts.write_q - dut.i_parts.read_q;
   assign in_frame = frame_valid ? number(frame, followed_q.kind) : 3'd0;
   assign in_fill = number(dut.fill_q, followed_q.kind);
   assign place = before_q - 5'(in_frame) - 5'(in_fill);
-  assign slot = dut.i_parts.i_behind.read_q[1:0] + place[1:0] - 2'(dut.next_valid);
+  assign slot = dut.i_parts.read_q[1:0] + place[1:0] - 2'(dut.next_valid) - 2'(dut.i_parts.behind_q);
   function automatic logic good(logic [21:0] entry);
     response_t of;
     of = response_t'(entry[21:5]);
@@ -189,18 +189,22 @@ module response_framer_check
       assert (6'(dut.units_q) == units_in(dut.fill_q) && dut.units_q <= 5'(MaxUnits));
       assert (dut.free_q == (dut.units_q == '0 ? 6'd31 : 6'd16 - 6'(dut.units_q)));
       // the FIFO of parts,
-      assert (behind <= 3'(Depth) && dut.i_parts.i_behind.valid_o == (behind != '0));
-      assert (dut.i_parts.i_behind.ready_o == (behind != 3'(Depth)));
-      assert (dut.i_parts.i_behind.one_q == (behind == 3'd1) && dut.i_parts.i_behind.one_left_q == (behind == 3'(Depth - 1)));
+      assert (behind <= 3'(Depth) && (part_ready ? behind < 3'(Depth) : behind >= 3'(Depth - 2)));
+      assert (dut.i_parts.count_q == 4'(behind) + 4'(dut.i_parts.behind_q) + 4'(dut.next_valid));
+      assert (dut.none_waits == (dut.i_parts.count_q == '0) && dut.i_parts.one_q == (dut.i_parts.count_q == 4'd1));
       for (int unsigned i = 0; i < Depth; i++) begin
-        automatic logic [1:0] at = 2'(i) - dut.i_parts.i_behind.read_q[1:0];
-        if ({1'b0, at} < behind) assert (good(dut.i_parts.i_behind.memory[i]));
+        automatic logic [1:0] at = 2'(i) - dut.i_parts.read_q[1:0];
+        if ({1'b0, at} < behind) assert (good(dut.i_parts.memory[i]));
       end
+      if (dut.i_parts.behind_q) assert (good(dut.i_parts.behind));
+      // What does not show came behind one that was gathered.
+      if (!dut.next_valid && !dut.i_parts.behind_q && behind != '0) assert (dut.some_q);
+      if (!dut.next_valid && dut.i_parts.behind_q) assert (dut.some_q || frame_valid);
       if (dut.next_valid) assert (good({dut.next.part, dut.next.units}));
       // what is inside and where what is followed is.
       for (int i = 1; i < 4; i++) begin
         assert (inside_q[i] == 5'(frame_valid ? number(frame, rsp_e'(i)) : 3'd0) + 5'(number(dut.fill_q, rsp_e'(i))) +
-            (i == int'(RspData) ? 5'(behind) + 5'(dut.next_valid) : 5'd0));
+            (i == int'(RspData) ? 5'(dut.i_parts.count_q) : 5'd0));
       end
       if (follows_q) begin
         assert (followed_q.kind != RspNone);
@@ -208,7 +212,9 @@ module response_framer_check
           if (before_q - 5'(in_frame) < 5'(in_fill)) begin
             assert (item(dut.fill_q, followed_q.kind, 3'(before_q - 5'(in_frame))) == followed_q);
           end else if (dut.next_valid && place == '0) assert (dut.next.part == followed_q);
-          else assert (dut.i_parts.i_behind.memory[slot] == {followed_q, followed_q.len + 5'd1});
+          else if (dut.i_parts.behind_q && place == 5'(dut.next_valid)) begin
+            assert (dut.i_parts.behind == {followed_q, followed_q.len + 5'd1});
+          end else assert (dut.i_parts.memory[slot] == {followed_q, followed_q.len + 5'd1});
         end
       end
       if (idle_q >= 2'd1) assert (dut.next_valid || dut.some_q || frame_valid);
