@@ -117,7 +117,7 @@ module consort_memory_guard
     ) i_tags (
         .clk_i,
         .rst_ni,
-        .data_i('{len: l_ar_i.len, index: l_ar_i.id[IndexWidth-1:0]}),
+        .data_i({l_ar_i.len, l_ar_i.id[IndexWidth-1:0]}),
         .valid_i(ar_pushes[s]),
         .ready_o(r_room[s]),
         .data_o(r_head[s]),

@@ -215,7 +215,7 @@ module consort_request_issuer
       .clk_i,
       .rst_ni,
       .clear_i(1'b0),
-      .data_i('{data: data_i, strb: drop_q ? '0 : strobes & lanes, last: last_q}),
+      .data_i({data_i, drop_q ? 16'd0 : strobes & lanes, last_q}),
       .valid_i(takes && good_q),
       .ready_o(w_room),
       .data_o(w_o),

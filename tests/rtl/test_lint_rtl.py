@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from consort.remote import build
 
 pytestmark = pytest.mark.representative
 
@@ -43,6 +44,18 @@ def test_what_is_bad_is_found(tmp_path, rule):
     result = lint(bad)
     assert result.returncode == 1
     assert rule in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("block", ["cblock", "mblock"])
+def test_no_name_makes_a_net_of_its_own(block):
+    # slang tells of each; Verilator does not.
+    files = [source for source in build.synthesised(ROOT) if source.parent.name != "baseline"]
+    command = f"read_slang -Wimplicit-net --top consort_{block}_flat {' '.join(map(str, files))}"
+    script = "import sys; from pyosys import libyosys as y; y.run_pass(sys.argv[1], y.Design())"
+    words = [str(build.tools() / "bin" / "python"), "-c", script, command]
+    result = subprocess.run(words, capture_output=True, text=True)
+    assert result.returncode == 0 and "Build succeeded" in result.stdout + result.stderr
+    assert "implicit net" not in result.stdout + result.stderr
 
 
 def test_the_map_names_every_module_in_its_folder() -> None:

@@ -416,7 +416,7 @@ WRONG_VERSIONS = [
     ("request_issuer", ".valid_i(reads && good)", ".valid_i(reads)"),
     ("request_issuer", ".valid_i(start_o && good)", ".valid_i(start_o)"),
     ("request_issuer", ".valid_i(takes && good_q)", ".valid_i(takes)"),
-    pytest.param("request_issuer", "strb: drop_q ? '0 : strobes", "strb: strobes", marks=pytest.mark.slow),
+    pytest.param("request_issuer", "drop_q ? 16'd0 : strobes", "strobes", marks=pytest.mark.slow),
     (
         "request_issuer",
         "segment_i.memory == memory_q || !(aw_valid_o || w_valid_o)",
