@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
 
-from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
+from consort.analysis.figures import Figures, MissingFigure, check_together
 from consort.analysis.result import UNSOURCED, Bound, Step, Steps, Used, in_words, joined
 from consort.plan.sharing import PlannedBandwidth
 
@@ -195,13 +195,7 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
     """The bounds of a core with a budget of accesses."""
     plan = figures.plan
     planned = plan.cores[core]
-    here = f"scheduling.{plan.system.scheduling_entry(core)}.bandwidth"
-    if planned.policy != "fixed-priority":
-        raise NotAnalysable(
-            f"{here}: a budget of accesses has bounds under fixed-priority, not {planned.policy}"
-        )
-    if planned.supply or planned.cache or planned.cache_reload_ps is not None:
-        raise NotAnalysable(f"{here}: beside a supply or a cost of preemption there is no bound")
+    check_together(plan, core)
     budgets = {name: described.bandwidth for name, described in plan.cores.items()}
     own = budgets.pop(core)
     assert own is not None
@@ -213,8 +207,6 @@ def regulated_core(figures: Figures, core: str) -> list[Bound]:
     tasks = []
     for name in planned.tasks:
         task = plan.tasks[name]
-        if task.waits or task.sections:
-            raise NotAnalysable(f"{here}: a job of {name} waits or holds a resource, and has no bound there")
         if task.accesses is None:
             raise MissingFigure(f"tasks.{name}.accesses", f"how often a job of {name} accesses memory")
         wcet = figures.wcet(name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from consort.analysis.cache_sets import Blockers, Blocks, ecb_union, ucb_union
 from consort.analysis.cache_windows import CachedCore
-from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
+from consort.analysis.figures import Figures, MissingFigure
 from consort.analysis.result import UNSOURCED, Used
 from consort.analysis.unitask import Reloads
 
@@ -32,8 +32,6 @@ def cache_costs(figures: Figures, core: str, blockers: Blockers) -> CacheCosts |
     if planned.cache is None:
         return None
     here = f"scheduling.{plan.system.scheduling_entry(core)}.cache"
-    if planned.policy != "fixed-priority":
-        raise NotAnalysable(f"{here}: sets of a cache have bounds under fixed-priority, not {planned.policy}")
     block = figures.time(f"{here}.block")
     used = [*block.used]
     tasks = []

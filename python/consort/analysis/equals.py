@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from consort.analysis.figures import NotAnalysable
 from consort.plan import Plan
 
 
@@ -16,23 +15,3 @@ def levels_of(plan: Plan, core: str) -> dict[str, int]:
     if plan.cores[core].policy == "edf" or not in_order:
         return {name: level for level, name in enumerate(names)}
     return {name: given.index(priority) for name, priority in zip(names, given, strict=True)}
-
-
-def check_equals(plan: Plan, core: str) -> None:
-    """Raises `NotAnalysable` where tasks share a priority beside what asks which of them goes first."""
-    planned = plan.cores[core]
-    first: dict[int, str] = {}
-    for name, level in levels_of(plan, core).items():
-        other = first.setdefault(level, name)
-        if other == name:
-            continue
-        entry = f"scheduling.{plan.system.scheduling_entry(core)}"
-        beside = [f"{entry}.{key}" for key in ("cache", "bandwidth") if getattr(planned, key) is not None]
-        for task in planned.tasks:
-            beside += [f"tasks.{task}.preemption_threshold"] if plan.tasks[task].threshold is not None else []
-            beside += [f"tasks.{task}.sections"] if plan.tasks[task].sections else []
-        if beside:
-            raise NotAnalysable(
-                f"tasks.{name}.priority: is that of {other}, too; there is no bound for equal priorities"
-                f" beside {beside[0]}"
-            )

@@ -27,6 +27,13 @@ class NotAnalysable(ValueError):
     """Something that the analysis needs is not in the description; says what."""
 
 
+def check_together(plan: Plan, core: str) -> None:
+    """Raises `NotAnalysable` where what a core has, or one that computes for it, has no bound together."""
+    for end in (core, *(plan.tasks[name].computed_on for name in plan.cores[core].tasks)):
+        if end in plan.unbounded:
+            raise NotAnalysable(plan.unbounded[end][0])
+
+
 class MissingFigure(NotAnalysable):
     """A cost that nobody gave. `place` is where it would stand."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from consort.analysis.figures import Figures, NotAnalysable
+from consort.analysis.figures import Figures
 from consort.analysis.held import Held
 from consort.analysis.inheritance import blocking_together, waits
 from consort.analysis.result import Bound, Used, in_words, joined, with_theorem
@@ -92,40 +92,6 @@ def blockers_of(plan: Plan, held: Sequence[Held], names: Sequence[str]) -> tuple
     return tuple(
         frozenset(names.index(one.task) for one in held if one.rank < rank <= one.ceiling) for rank in ranks
     )
-
-
-def check_resources(plan: Plan, core: str) -> None:
-    """Raises `NotAnalysable` where what is described, or becomes of it in a mode, is in no theorem."""
-    names = plan.cores[core].tasks
-    users = [plan.tasks[name] for name in names if plan.tasks[name].sections]
-    if not users:
-        return
-    for task in users:
-        here = f"tasks.{task.name}.sections"
-        late = plan.cores[core].timer_lateness_ps or any(plan.tasks[name].jitter_ps for name in names)
-        if plan.cores[core].policy == "edf" and late:
-            raise NotAnalysable(
-                f"{here}: under edf resources have bounds without jitter, and {core} has some"
-            )
-        if any(plan.resources[s.resource].inherits for s in task.sections):
-            core_of = plan.cores[core]
-            if core_of.policy == "edf":
-                raise NotAnalysable(
-                    f"{here}: under edf no job inherits a priority; {core} is scheduled by it"
-                )
-            if core_of.cache is not None or core_of.cache_reload_ps:
-                raise NotAnalysable(
-                    f"{here}: what a job loads again that waited for a resource is in no bound of {core}"
-                )
-        for section in task.sections:
-            cores = plan.resources[section.resource].cores
-            if len(cores) > 1:
-                text = f"is shared by {' and '.join(cores)}, for which there is no bound"
-                raise NotAnalysable(f"resources.{section.resource}: {text}")
-    for name in names:
-        if plan.tasks[name].waits:
-            text = f"jobs of {name} wait on {core}, where others hold resources: there is no bound"
-            raise NotAnalysable(f"tasks.{users[0].name}.sections: {text}")
 
 
 def used_by(figures: Figures, held: Sequence[Held]) -> tuple[Used, ...]:

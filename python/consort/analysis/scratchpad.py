@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from consort.analysis.figures import Figures, NotAnalysable
+from consort.analysis.figures import Figures, NotAnalysable, check_together
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.three_phase import DmaShare, Method, ThreePhaseTask, bound_core
 from consort.model import System
@@ -44,10 +44,9 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
     """One core's tasks and its share. `NotAnalysable` names the figure that lacks."""
     plan = plan_of(subject)
     planned = plan.cores[core]
+    check_together(plan, core)
     if planned.slot is None:
         raise NotAnalysable(planned.slot_missing)
-    if planned.supply is not None:
-        raise NotAnalysable(f"{core} executes three-phase tasks, and has a supply: only a whole core does")
     arbitration = planned.slot.arbitration
     share = DmaShare(planned.slot.length_ps, planned.slot.round_ps)
     figures = Figures(plan)
@@ -56,18 +55,8 @@ def core_of(subject: System | Plan, core: str) -> ThreePhaseCore:
     tasks = []
     for name in planned.tasks:
         task = plan.tasks[name]
-        if task.execution != "three-phase":
-            raise NotAnalysable(f"{core} executes three-phase tasks, and {name} is {task.execution}")
-        if task.self_suspension_ps:
-            raise NotAnalysable(
-                f"tasks.{name}.self_suspension: a three-phase task executes without a stop; remove it"
-            )
         wcet = figures.wcet(name)
         used.append(wcet.used)
-        if task.deadline_ps > task.period_ps:
-            raise NotAnalysable(
-                f"tasks.{name}.deadline: the analysis of three-phase tasks takes no deadline above the period"
-            )
         operations = moved(plan, name) if arbitration == "round-robin" else None
         load, unload = operations or (0, 0)
         tasks.append(

@@ -16,9 +16,9 @@ from consort.analysis.cache_costs import cache_costs
 from consort.analysis.chains import Link, implicit, let
 from consort.analysis.channel_bounds import channel_bounds, holds
 from consort.analysis.deliveries import Delivery, deliveries, delivery_between
-from consort.analysis.equals import check_equals, levels_of
+from consort.analysis.equals import levels_of
 from consort.analysis.fail_over import checkpoint
-from consort.analysis.figures import Figures, MissingFigure, NotAnalysable
+from consort.analysis.figures import Figures, MissingFigure, NotAnalysable, check_together
 from consort.analysis.offload import (
     Master,
     MasterPolicy,
@@ -29,12 +29,11 @@ from consort.analysis.offload import (
     together,
 )
 from consort.analysis.offload_costs import offload_costs
-from consort.analysis.preemption import check_reload, with_reloads
+from consort.analysis.preemption import with_reloads
 from consort.analysis.remote_states import faults_of, pages_on, with_faults
 from consort.analysis.resources import (
     blockers_of,
     blocking_of,
-    check_resources,
     sections_of,
     used_by,
     waits_of,
@@ -42,7 +41,6 @@ from consort.analysis.resources import (
 )
 from consort.analysis.result import Bound, Used, in_words, joined
 from consort.analysis.scratchpad import bound_three_phase
-from consort.analysis.thresholds import check_thresholds
 from consort.analysis.unitask import least_distances
 from consort.model import System
 from consort.model.kinds import Service, Wait
@@ -111,13 +109,7 @@ def response_times(
         if not names:
             continue
         try:
-            if core in three_phase:
-                raise NotAnalysable(f"{core} executes three-phase tasks, and nothing else may be on it")
-            if planned.serves:
-                raise NotAnalysable(f"{core} is a worker, and nothing else may be on it")
-            check_equals(plan, core)
             if planned.bandwidth is not None:
-                check_thresholds(plan, core)
                 found |= {bound.task: bound for bound in regulated_core(figures, core)}
                 continue
             master, figures_of = master_of(figures, core, names, waiting)
@@ -183,16 +175,10 @@ def master_of(
     """A core's tasks as the analysis takes them, and the figures that they rest on."""
     plan = figures.plan
     planned = plan.cores[core]
-    if planned.policy not in _POLICIES:
-        raise NotAnalysable(
-            f"scheduling of {core}: {planned.policy} is for three-phase tasks; {names[0]} is not one"
-        )
+    check_together(plan, core)
     waits = _WAITING[planned.wait] if waiting is None else waiting
     switch, late = figures.context_switch(core), figures.lateness(core)
-    check_resources(plan, core)
     held = sections_of(plan, core)
-    check_thresholds(plan, core)
-    check_reload(plan, core)
     reload = figures.cache_reload(core)
     sets = cache_costs(figures, core, blockers_of(plan, held, planned.tasks))
     # Where no task has an offset, nobody says that they begin together.
@@ -223,13 +209,6 @@ def master_of(
             paged = faults_of(figures, name, switch)
             used += [saved.used, paged.used]
             execution += saved.ps + paged.ps
-        for end in (core, task.worker) if task.worker is not None else ():
-            if plan.cores[end].supply is not None:
-                raise NotAnalysable(f"{name} is offloaded, and {end} has a supply: it takes whole cores")
-        if suspension and planned.supply is not None:
-            raise NotAnalysable(
-                f"tasks.{name}.self_suspension: a job that waits has no bound on {core}, which has a supply"
-            )
         if execution + suspension == 0 and remote is None:
             raise NotAnalysable(f"tasks.{name}.wcet: an execution time of 0 cannot be analysed")
         blocking = blocking_of(plan, held, name)

@@ -67,15 +67,6 @@ def _requests(view: View, task: str, asked: dict[str, dict[str, list[str]]]) -> 
             text = f"{operation!r} of {name!r} stands twice; write once how often with 'times'"
             yield view.problem((*here, index), text)
         seen.add((name, operation))
-    if not listed:
-        return
-    execution, core = view.execution(task), view.text("tasks", task, "on")
-    if execution not in (None, "local"):
-        text = f"a job of {execution} execution asks no accelerator; write 'execution: local', or remove it"
-        yield view.problem(here, text, at_key=True)
-    elif core is not None and view.scheduled(core, "supply"):
-        text = f"a job that waits has no bound on {core!r}, which has a supply; place it elsewhere, or remove"
-        yield view.problem(here, f"{text} one of the two", at_key=True)
 
 
 def _core(view: View, name: str, serving: dict[str, str]) -> Problems:

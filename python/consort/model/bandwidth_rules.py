@@ -32,14 +32,6 @@ def check_bandwidth(view: View) -> Problems:
 
 def _of_a_core(view: View, name: str) -> Problems:
     here = ("scheduling", name, "bandwidth")
-    policy = view.text("scheduling", name, "policy")
-    if policy not in (None, "fixed-priority"):
-        text = f"a budget of accesses has bounds under fixed-priority, not {policy}; write that policy"
-        yield view.problem(here, text, at_key=True)
-    for key in ("supply", "cache_reload", "cache"):
-        if view.get("scheduling", name, key) is not None:
-            text = f"beside {key!r} a budget of accesses has no bound; remove one of the two"
-            yield view.problem(here, text, at_key=True)
     period = view.parsed(Duration, *here, "period")
     if period is not None and period.value == 0:
         yield view.problem((*here, "period"), "the period is 0; more than 0 is needed")
@@ -47,16 +39,3 @@ def _of_a_core(view: View, name: str) -> Problems:
     if shortest is not None and longest is not None and shortest > longest:
         text = f"the shortest access is longer than the longest, {longest}; correct one of them"
         yield view.problem((*here, "shortest"), text)
-    for task in view.tasks():
-        ends = [view.text("tasks", task, end) or "" for end in ("master", "on")]
-        if name not in (*ends, *(end.rpartition("-")[0] for end in ends)):
-            continue
-        given = view.mapping("tasks", task)
-        if view.waits(task) or "sections" in given:
-            yield view.problem(
-                here,
-                f"jobs of {task!r} wait there, or hold a resource, and have no bound with a budget; place it"
-                " elsewhere, or remove 'bandwidth'",
-                at_key=True,
-            )
-            break

@@ -13,7 +13,7 @@ from consort.model.document import Document, read_document
 from consort.model.platform import Platform, find_platform, load_platform, platform_of_document
 from consort.model.problems import BadDescription
 from consort.model.rules import check_rules
-from consort.model.validate import validate
+from consort.model.validate import pruned, validate
 
 
 def load_system(path: str | PathLike[str]) -> System:
@@ -45,11 +45,13 @@ def load_description(path: str | Path) -> System | Platform:
 
 def _system(document: Document, platform: Platform | None) -> System:
     system, wrong = validate(System, document)
-    problems = document.problems + check_rules(document, wrong, platform)
+    # What breaks the form is taken out, and the rest held to the rules.
+    checked = pruned(System, document.data) if wrong else system
+    if checked is not None:
+        checked._file, checked._platform = document.file, platform
+    problems = document.problems + check_rules(document, wrong, platform, checked)
     if problems or system is None:
         raise BadDescription(problems)
-    system._file = document.file
-    system._platform = platform
     return system
 
 

@@ -111,7 +111,9 @@ def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> 
         if not any(part in resting for part in view.sequence("chains", name, "path"))
     }
     document = Document(view.document.file, data, view.document.keys, view.document.values)
-    return ModeView(document, wrong, view.platform, mode, overrides, seen)
+    # Where the form is broken, a mode's tasks may be among what is taken out.
+    system = None if view.wrong or view.system is None else view.system.in_mode(mode)
+    return ModeView(document, wrong, view.platform, system, mode, overrides, seen)
 
 
 def _only_used(view: View, data: dict[str, Any], tasks: Mapping[str, Any]) -> None:

@@ -38,43 +38,16 @@ def check_resources(view: View) -> Problems:
         if not tasks:
             text = "no task has a section of it; add one under a task's 'sections', or remove it"
             yield view.problem(described, text, at_key=True)
-        cores = dict.fromkeys(view.text("tasks", task, "on") for task in tasks)
-        if view.text(*described, "protocol") == "priority-inheritance":
-            yield from _inherited(view, name, [core for core in cores if core is not None])
-        if len(cores) > 1:
-            yield view.problem(
-                described,
-                f"{' and '.join(tasks)} are on {len(cores)} cores, and no protocol here keeps one core from"
-                " what another holds; place them on one core, or let a channel carry the data",
-                at_key=True,
-            )
-
-
-def _inherited(view: View, name: str, cores: list[str]) -> Problems:
-    """Where jobs inherit priorities: there they have some, and what they load again is in their wcets."""
-    here = ("resources", name, "protocol")
-    for core in cores:
-        if view.policy(core)[1] == "edf":
-            text = (
-                f"{core!r} is scheduled by edf, where no job has a priority to inherit; write"
-                " 'protocol: priority-ceiling', or 'policy: fixed-priority' for the core"
-            )
-            yield view.problem(here, text)
-        for key in ("cache_reload", "cache"):
-            if view.scheduled(core, key):
-                text = (
-                    f"{core!r} has {key!r}, and what a job loads again that waited for a resource is in no"
-                    " bound; write 'protocol: priority-ceiling', or remove it and let each wcet hold that"
-                )
-                yield view.problem(here, text)
 
 
 def check_caches(view: View) -> Problems:
     """What preempted jobs load again is said of cores that preempt jobs, which alone take its caches."""
     for name in view.mapping("scheduling"):
-        for key in ("cache_reload", "cache"):
-            if view.get("scheduling", name, key) is not None:
-                yield from _cache(view, name, key)
+        here = ("scheduling", name, "cache")
+        ways = view.get(*here, "ways")
+        if view.text(*here, "replacement") == "direct-mapped" and ways not in (None, 1):
+            text = "a direct-mapped cache has one way; remove 'ways', or write 'replacement: lru'"
+            yield view.problem((*here, "ways"), text)
     for task in view.tasks():
         evicting, useful = (view.sequence("tasks", task, "cache_sets", key) for key in ("evicting", "useful"))
         for number in useful:
@@ -94,70 +67,9 @@ def check_caches(view: View) -> Problems:
             )
 
 
-def _cache(view: View, name: str, key: str) -> Problems:
-    here = ("scheduling", name, key)
-    policy = view.text("scheduling", name, "policy")
-    if policy in ("fixed-priority-non-preemptive", "three-phase"):
-        text = f"no job is preempted by {policy}; remove {key!r}, or write another policy"
-        yield view.problem(here, text, at_key=True)
-    if key == "cache":
-        if policy == "edf":
-            text = (
-                "by sets preemption is bounded under fixed priorities; write 'cache_reload', or that policy"
-            )
-            yield view.problem(here, text, at_key=True)
-        if view.get("scheduling", name, "cache_reload") is not None:
-            text = "'cache_reload' says the same as a stated cost; keep one of them"
-            yield view.problem(here, text, at_key=True)
-        ways = view.get(*here, "ways")
-        if view.text(*here, "replacement") == "direct-mapped" and ways not in (None, 1):
-            text = "a direct-mapped cache has one way; remove 'ways', or write 'replacement: lru'"
-            yield view.problem((*here, "ways"), text)
-    if view.mapping("scheduling", name, "supply"):
-        text = "what a hypervisor runs while the core is off takes its caches, too; remove one of the two"
-        yield view.problem(here, text, at_key=True)
-    for task in view.tasks():
-        ends = [view.text("tasks", task, end) or "" for end in ("master", "on")]
-        if view.waits(task) and name in (*ends, *(end.rpartition("-")[0] for end in ends)):
-            yield view.problem(
-                here,
-                f"jobs of {task!r} wait there, and what they load again then is in no figure; place it"
-                f" elsewhere, or remove {key!r} and let each wcet hold it",
-                at_key=True,
-            )
-            break
-
-
 def _of_a_task(view: View, task: str, held: dict[str, Duration]) -> Problems:
     here = ("tasks", task, "sections")
-    core = view.text("tasks", task, "on")
     execution = view.execution(task)
-    if execution not in (None, "local"):
-        text = f"a job of {execution} execution holds no resource; write 'execution: local', or remove it"
-        yield view.problem(here, text, at_key=True)
-        return
-    if core is None:
-        return
-    _, policy = view.policy(core)
-    if policy == "edf":
-        for other in view.tasks():
-            jitter = view.parsed(Duration, "tasks", other, "jitter")
-            if jitter is not None and jitter.value and view.text("tasks", other, "on") == core:
-                text = (
-                    f"{core!r} is scheduled by edf, where resources have bounds without jitter; remove it, or"
-                )
-                text += " write 'policy: fixed-priority' for the core"
-                yield view.problem(("tasks", other, "jitter"), text)
-    for other in view.tasks():
-        ends = (view.text("tasks", other, "on"), view.text("tasks", other, "master"))
-        if view.waits(other) and core in ends:
-            yield view.problem(
-                here,
-                f"jobs of {other!r} wait on {core!r}, where blocking is bounded of jobs only that do not;"
-                " place one of the two tasks elsewhere",
-                at_key=True,
-            )
-            break
     described = view.core(task)
     if described is not None and execution is not None:
         wcet_here = ("tasks", task, "wcet")

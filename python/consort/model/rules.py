@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from consort.errors import BadInput
 from consort.model.accelerator_rules import check_accelerators
@@ -16,6 +17,7 @@ from consort.model.bandwidth_rules import check_bandwidth
 from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES
 from consort.model.channel_rules import CHANNEL_RULES
+from consort.model.conflicts import refused
 from consort.model.device_rules import DEVICE_RULES
 from consort.model.document import Document, Location
 from consort.model.file_rules import FILE_RULES
@@ -32,15 +34,31 @@ from consort.model.task_rules import TASK_RULES, check_service, check_supply, ch
 from consort.model.threshold_rules import check_thresholds
 from consort.model.view import View
 
+if TYPE_CHECKING:
+    from consort.model.description import System
+
 Problems = Iterator[BadInput]
 
 
-def check_rules(document: Document, wrong: set[Location], platform: Platform | None) -> list[BadInput]:
-    """All that the rules find wrong; rules about fields in `wrong` stay silent."""
-    view = View(document, wrong, platform)
+def check_rules(
+    document: Document, wrong: set[Location], platform: Platform | None, system: System | None
+) -> list[BadInput]:
+    """All that the rules find wrong; rules about fields in `wrong` stay silent.
+
+    `system` is what is right of the document.
+    """
+    view = View(document, wrong, platform, system)
     found = (problem for rule in (*RULES, *DESIGN_RULES) for problem in rule(view))
     problems = list(itertools.islice(found, MOST_PROBLEMS))
     return problems + check_modes(view, DESIGN_RULES, problems)
+
+
+def _conflicts(view: View) -> Problems:
+    for core, place, text, at_key in () if view.system is None else refused(view.system):
+        # Of what is taken out nobody knows whether it would go together.
+        parts = (core.entry, *(("tasks", name) for name in core.tasks))
+        if not view.wrong or not any(view.wrong_within(*part) for part in parts):
+            yield view.problem(place, text, at_key=at_key)
 
 
 def _known_cores(view: View) -> Problems:
@@ -283,6 +301,7 @@ DESIGN_RULES = (
     _positive,
     _deadlines,
     *TASK_RULES,
+    _conflicts,
     check_supply,
     check_resources,
     check_accelerators,

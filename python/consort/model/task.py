@@ -286,6 +286,11 @@ class Task(Sourced):
         return self.period is None
 
     @property
+    def gives_up_its_core(self) -> bool:
+        """Whether jobs wait before they end: for what is not modelled, an accelerator or a worker."""
+        return self.self_suspension is not None or bool(self.requests) or self.execution == "offloaded"
+
+    @property
     def has_offset(self) -> bool:
         """Whether somebody said when its first job is due: 0 is such a moment, too."""
         return "offset" in self.model_fields_set

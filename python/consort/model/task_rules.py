@@ -201,27 +201,8 @@ def check_service(view: View) -> Problems:
 
 def check_supply(view: View) -> Problems:
     """A supply is of cores that execute local tasks, and a part of their time."""
-    offloaded = [task for task in view.tasks() if view.offloaded(task)]
     for name in view.mapping("scheduling"):
         here: Location = ("scheduling", name, "supply")
-        if not view.mapping(*here):
-            continue
-        if view.text("scheduling", name, "policy") == "three-phase":
-            yield view.problem(
-                here,
-                "a three-phase core takes turns at the DMA engine and has all of its time; remove 'supply'",
-                at_key=True,
-            )
-        for task in offloaded:
-            ends = [view.text("tasks", task, key) or "" for key in ("master", "on")]
-            if name in (*ends, *(end.rpartition("-")[0] for end in ends)):
-                yield view.problem(
-                    here,
-                    f"{task!r} is offloaded between cores that have all of their time; write 'execution:"
-                    " local' for it, name other cores, or remove 'supply'",
-                    at_key=True,
-                )
-                break
         budget, period = (view.parsed(Duration, *here, key) for key in ("budget", "period"))
         if budget is not None and budget.value == 0:
             yield view.problem((*here, "budget"), "the budget is 0; more than 0 is needed")
@@ -283,9 +264,7 @@ def _three_phase(view: View) -> Problems:
         core, execution = view.core(task), view.execution(task)
         if core is None or execution is None:
             continue
-        where, policy = view.policy(core.name)
         here = ("tasks", task)
-        place = (*here, "execution")
         if execution == "three-phase":
             if core.scratchpad is None:
                 having = [n for n, g in core_groups(view).items() if g is not None]
@@ -293,12 +272,6 @@ def _three_phase(view: View) -> Problems:
                     (*here, "on"),
                     f"a three-phase task needs a scratchpad, and {core.name!r} has none; groups with one:"
                     f" {', '.join(having) or 'none on this platform'}",
-                )
-            elif policy != "three-phase":
-                yield view.problem(
-                    place,
-                    f"the core {core.name!r} is scheduled by {policy}; write 'policy: three-phase' for it"
-                    " under 'scheduling', or another execution",
                 )
             if core.scratchpad is not None:
                 if core.scratchpad.partitions != SPM_PARTITIONS:
@@ -309,13 +282,6 @@ def _three_phase(view: View) -> Problems:
                         f" write 'partitions: {SPM_PARTITIONS}' in the platform, or name another core",
                     )
                 yield from _footprint(view, task, core.scratchpad)
-        elif policy == "three-phase" and where not in view.wrong:
-            yield view.problem(
-                place if "execution" in view.mapping(*here) else here,
-                f"the core {core.name!r} is three-phase and the task is {execution}; write 'execution:"
-                " three-phase', or place it elsewhere",
-                at_key="execution" not in view.mapping(*here),
-            )
 
 
 def core_groups(view: View) -> dict[str, Scratchpad | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import types
+from collections.abc import Collection
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -67,6 +68,56 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
             place = location[:-1] if detail["type"] == "missing" else location
             document.problems.append(document.problem(place, message, at_key=at_key))
         return None, _refuse_empty(document, wrong)
+
+
+def without(data: Any, places: Collection[Location]) -> Any:
+    """Plain data without what stands at some places."""
+    if () in places:
+        return None
+    inside: dict[str | int, list[Location]] = {}
+    for place in places:
+        inside.setdefault(place[0], []).append(place[1:])
+    if isinstance(data, dict):
+        gone = {key for key, rests in inside.items() if () in rests}
+        return {
+            key: without(value, inside[key]) if key in inside else value
+            for key, value in data.items()
+            if key not in gone
+        }
+    if isinstance(data, list):
+        return [
+            without(value, inside.get(place, ()))
+            for place, value in enumerate(data)
+            if () not in inside.get(place, ())
+        ]
+    return data
+
+
+def pruned(model: type[M], data: Any) -> M | None:
+    """The model of what is left when everything is taken out that breaks it; None where too much does."""
+    while data:
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            places = set()
+            for detail in error.errors(include_url=False, include_input=False, include_context=False):
+                place = tuple(part for part in detail["loc"] if not _TAG.fullmatch(str(part)))
+                if detail["type"] == "missing" or place[-1:] == ("[key]",):
+                    place = place[:-1]
+                # A bare figure has no 'value' of its own.
+                places.add(_inside_data(data, place))
+            data = without(data, places)
+    return None
+
+
+def _inside_data(data: Any, place: Location) -> Location:
+    """The longest beginning of a place that there is."""
+    for length, part in enumerate(place):
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return place[:length]
+    return place
 
 
 def _refuse_empty(document: Document, wrong: set[Location]) -> set[Location]:

@@ -14,6 +14,7 @@ from consort.model.quantities import Duration
 from consort.model.textvalue import TextValue, WrongValue
 
 if TYPE_CHECKING:
+    from consort.model.description import System
     from consort.model.platform import Core, Platform
 
 V = TypeVar("V", bound=TextValue)
@@ -26,6 +27,8 @@ class View:
     document: Document
     wrong: set[Location]
     platform: Platform | None
+    system: System | None = None
+    """What is right of the description; None where too little is."""
 
     def get(self, *location: str | int) -> Any:
         if self.wrong and any(location[:length] in self.wrong for length in range(1, len(location) + 1)):

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from consort.analysis.figures import Figures, NotAnalysable
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system, master_of
-from consort.analysis.thresholds import inherited
 from consort.analysis.uniprocessor import UniTask, fixed_priority
 from consort.errors import BadInput
 from consort.model import System
+from consort.model.conflicts import may_have
 from consort.plan import Plan, plan
 from consort.plan.types import PlannedSupply
 
@@ -63,7 +63,11 @@ def choose_thresholds(system: System) -> Thresholds:
         name: {KEY: None} for name, t in system.tasks.items() if t.preemption_threshold is not None
     }
     bare, before = plan(system.changed(dict(changes)), "analysis"), plan(system, "analysis")
-    cores = [name for name in bare.cores if _may_have_thresholds(bare, name)]
+    cores = [
+        name
+        for name, core in bare.cores.items()
+        if core.policy == "fixed-priority" and len(core.tasks) > 1 and may_have(bare.system, name, KEY)
+    ]
     if not cores:
         text = "no core has preemptive fixed priorities, two local tasks or more, and no job that waits"
         raise BadInput(f"{text}: there is no threshold to choose", file=system.file, field="--choose")
@@ -134,15 +138,6 @@ def greatest(
         late = [k for k, bound in enumerate(bounds()[:place]) if not bound.schedulable]
         limits[place] = late[-1] + 1 if late else 0
     return next((b.task for b in bounds() if not b.schedulable), limits)
-
-
-def _may_have_thresholds(whole: Plan, core: str) -> bool:
-    planned = whole.cores[core]
-    if planned.policy != "fixed-priority" or planned.cache is not None or planned.bandwidth is not None:
-        return False
-    if inherited(whole, core) is not None:
-        return False
-    return len(planned.tasks) > 1 and not any(whole.tasks[name].waits for name in planned.tasks)
 
 
 def _tasks(whole: Plan, core: str) -> tuple[list[UniTask], int]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from consort import arguments
 from consort.errors import BadInput
 from consort.model import BadDescription, Duration, Figure, System
+from consort.model.conflicts import unbounded
 from consort.model.document import Document, read_document
 from consort.model.figures import Sourced
 from consort.model.problems import nearest
@@ -185,6 +186,7 @@ def _planned(
         sources=tuple(_sources(system)),
         notes=(),
         changes=_changes(system),
+        unbounded=unbounded(system),
     )
     problems, notes = refusals(whole, made, target)
     return replace(made, notes=notes), problems

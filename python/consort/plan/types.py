@@ -365,6 +365,8 @@ class Plan:
     accelerators: Mapping[str, PlannedAccelerator] = field(default_factory=dict)
     changes: PlannedChanges | None = None
     """Of a plan in no mode, where modes change."""
+    unbounded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By core: why nothing on it has a bound (model/conflicts.py)."""
 
     @property
     def workers(self) -> tuple[str, ...]:
@@ -385,6 +387,8 @@ class Plan:
         """The plan as JSON: `_ps` are picoseconds, `_pj` picojoules, sizes bytes."""
         system = self.system
         parts = {field.name: _plain(getattr(self, field.name)) for field in fields(self)[1:]}
+        if not self.unbounded:
+            del parts["unbounded"]
         return {
             "plan": 1,
             "system": system.name,
