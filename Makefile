@@ -55,7 +55,7 @@ demo-boards: setup
 
 demo-remote: setup
 	@tools/install-packages.sh remote
-	@tools/demo-remote.sh
+	@remote-memory/tools/demo.sh
 
 check: python3
 	@python3 tools/run_tests.py check
@@ -88,7 +88,7 @@ lint: setup
 
 format: setup
 	@tools/install-packages.sh lint
-	$(VENV)/bin/ruff format python bench tests examples
+	$(VENV)/bin/ruff format python bench tests examples remote-memory/{bench,python,tests}
 	git ls-files '*.hpp' '*.cpp' | grep -v '/generated/' | xargs clang-format -i
 
 size: setup

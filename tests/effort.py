@@ -19,7 +19,7 @@ def examples(number: int) -> int:
 
 
 class Time:
-    """Says whether the test that runs now has the machine to itself; tests/conftest.py sets it."""
+    """Says whether the test that runs now has the machine to itself; conftest.py sets it."""
 
     own = False
 

@@ -70,7 +70,7 @@ def no_kernel(_: Skip) -> bool:
 
 def no_headers(_: Skip) -> bool:
     from consort.errors import EnvironmentLacks
-    from consort.remote.kernel import MACHINES, kernel
+    from consort_remote.kernel import MACHINES, kernel
 
     try:
         for machine in MACHINES.values():

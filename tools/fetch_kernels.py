@@ -11,7 +11,7 @@ import sys
 from consort.board import rtlinux
 from consort.board.boards import all_boards
 from consort.errors import EnvironmentLacks
-from consort.remote import kernel
+from consort_remote import kernel
 
 
 def main() -> None:

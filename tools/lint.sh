@@ -9,8 +9,8 @@ failed=0
 # mypy takes as long as all others together, and one processor.
 .venv/bin/mypy &
 types=$!
-.venv/bin/ruff check python bench tests examples tools || failed=1
-.venv/bin/ruff format --check python bench tests examples tools || failed=1
+.venv/bin/ruff check conftest.py python bench tests examples tools remote-memory/{bench,python,tests} || failed=1
+.venv/bin/ruff format --check conftest.py python bench tests examples tools remote-memory/{bench,python,tests} || failed=1
 
 # files PATTERN...: what is looked at.
 files() {
@@ -23,13 +23,13 @@ files() {
 }
 mapfile -t sources < <(files '*.hpp' '*.cpp' | grep -v '/generated/')
 [ ${#sources[@]} -eq 0 ] || clang-format --dry-run --Werror "${sources[@]}" || failed=1
-mapfile -t hardware < <(files 'rtl/*.sv' 'tests/rtl/*.sv')
-[ ${#hardware[@]} -eq 0 ] || tools/lint-rtl.sh "${hardware[@]}" || failed=1
+mapfile -t hardware < <(files '*.sv')
+[ ${#hardware[@]} -eq 0 ] || remote-memory/tools/lint-rtl.sh "${hardware[@]}" || failed=1
 wait $types || failed=1
 [ $failed -eq 0 ] || exit 1
 [ -z "$mode" ] || exit 0
 cmake --preset clang > /dev/null
-mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'ports/virtual/src/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp' 'tests/link/*.cpp')
+mapfile -t units < <(git ls-files 'ports/linux/**/*.cpp' 'remote-memory/pager/*.cpp' 'ports/virtual/src/*.cpp' 'tests/icc/*.cpp' 'tests/offload/*.cpp' 'tests/spm/test_*.cpp' 'tests/link/*.cpp')
 # One at a time they take minutes.
 printf '%s\0' "${units[@]}" | xargs -0 -n 1 -P "$(nproc)" clang-tidy --quiet -p build/clang "--extra-arg=-I$PWD/ports/virtual/include"
 tools/lint-boards.sh

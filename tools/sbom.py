@@ -32,7 +32,7 @@ LICENCES = tomllib.loads((ROOT / "tools" / "licences.toml").read_text(encoding="
 LOCKS = {
     "requirements-build.lock": ROOT / ".venv",
     "requirements.lock": ROOT / ".venv",
-    "rtl/requirements.lock": ROOT / "build" / "rtl-venv",
+    "remote-memory/rtl/requirements.lock": ROOT / "build" / "rtl-venv",
 }
 
 
@@ -79,7 +79,7 @@ def python_components() -> Iterator[Component]:
             if (name, version) not in installed:
                 print(
                     f"{lock}: {name} {version} is not installed in {environment.relative_to(ROOT)};"
-                    " run make setup and tools/setup-rtl.sh",
+                    " run make setup and remote-memory/tools/setup-rtl.sh",
                     file=sys.stderr,
                 )
                 sys.exit(3)

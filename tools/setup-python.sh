@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stamp=.venv/consort-setup
-key=$(find requirements.lock requirements-build.lock pyproject.toml engine include/consort/{accel,icc,app,task,spm} ports/virtual \
+key=$(find requirements.lock requirements-build.lock pyproject.toml remote-memory/pyproject.toml engine include/consort/{accel,icc,app,task,spm} ports/virtual \
     -type f | sort | xargs cat | sha256sum | cut -c1-16)
 [ -x .venv/bin/consort ] && [ "$(cat $stamp 2> /dev/null)" = "$key" ] && exit 0
 
@@ -21,6 +21,6 @@ echo "installing $(cat requirements*.lock | grep -c '==') locked Python packages
 install=(.venv/bin/python -m pip install --quiet --disable-pip-version-check)
 "${install[@]}" --require-hashes --no-deps --only-binary :all: -r requirements-build.lock
 "${install[@]}" --require-hashes --no-deps --no-build-isolation -r requirements.lock
-"${install[@]}" --no-deps --no-build-isolation --editable .
+"${install[@]}" --no-deps --no-build-isolation --editable . --editable remote-memory
 .venv/bin/python -m pip check > /dev/null || { .venv/bin/python -m pip check >&2; exit 3; }
 echo "$key" > $stamp

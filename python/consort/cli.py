@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 import traceback
+from importlib.metadata import entry_points
 from typing import Any
 
 import click
@@ -40,7 +41,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "probe": ("consort.commands.probe", "Measure this machine and write a platform file."),
     "profile": ("consort.commands.profile", "Measure the execution times of steps and propose them."),
     "region": ("consort.commands.region", "Show what a shared-memory region holds."),
-    "remote": ("consort.commands.remote", "Attach windows of remote memory in simulated hardware."),
     "report": ("consort.commands.report", "Write the HTML report and the trace of a recorded run."),
     "run": ("consort.commands.run", "Run a system description and record every sample."),
     "runs": ("consort.commands.runs", "List the recorded runs."),
@@ -60,15 +60,33 @@ TABLES = ("compare", "mode", "place", "profile", "report", "run", "runs", "simul
 LEAST_FOR_TABLES = 1 << 30
 
 
+# Commands of distributions of their own, which are found as plug-ins: what to install where one is not there.
+PLUG_INS = {"remote": "consort-remote"}
+
+
+def plug_ins() -> dict[str, tuple[str, str]]:
+    """The commands that installed plug-ins bring, as `COMMANDS` has its own."""
+    found = entry_points(group="consort.commands")
+    return {
+        point.name: (point.module, point.dist.metadata["Summary"])
+        for point in found
+        if point.dist is not None
+    }
+
+
 class LazyGroup(click.Group):
     """A click group that imports a command's module when the command is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return sorted({**COMMANDS, **plug_ins()})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        entry = COMMANDS.get(cmd_name)
+        entry = COMMANDS.get(cmd_name) or plug_ins().get(cmd_name)
         if entry is None:
+            if cmd_name in PLUG_INS:
+                raise EnvironmentLacks(
+                    f"consort {cmd_name} is not installed", f"pip install {PLUG_INS[cmd_name]}"
+                )
             return None
         limit = address_space()
         least = LEAST_FOR_TABLES if cmd_name in TABLES else LEAST
@@ -84,7 +102,8 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+            commands = {**COMMANDS, **plug_ins()}
+            formatter.write_dl([(name, commands[name][1]) for name in sorted(commands)])
 
 
 @click.group(

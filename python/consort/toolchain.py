@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -50,49 +50,8 @@ def tool(name: str) -> Path:
     return own_program(name, folder / f"{name.replace('-', '_')}.cpp", (folder,), TOOL_FLAGS)
 
 
-# Of ports/linux/remote: what is a program or a library by itself, with flags of its linker. The compiler's
-# are the same, so that ccache has of one what the other needs.
-REMOTE_PARTS: dict[str, tuple[str, ...]] = {
-    "serve": (),
-    "measure": (),
-    "lend": (),
-    "preload": ("-shared",),
-    "state": ("-shared",),
-}
-REMOTE_FLAGS = ("-fPIC", "-fvisibility=hidden")
-# Where it is, pages can go through a fabric.
-FABRIC_HEADER = Path("/usr/include/rdma/fi_rma.h")
 # The Debian package of a header that a compiler may not find.
-PACKAGES = {
-    "nlohmann/json.hpp": "nlohmann-json3-dev",
-    "sodium.h": "libsodium-dev",
-    "isa-l/crc.h": "libisal-dev",
-}
-
-
-@lru_cache
-def remote_part(name: str) -> Path:
-    """Of remote memory: the server (`serve`), what times faults (`measure`), what attaches for a virtual
-    machine (`lend`), what programs preload (`preload`), or what those of runs are linked with whose states
-    lie there (`state`), built if it is not cached.
-
-    Raises EnvironmentLacks where it cannot be built.
-    """
-    folder = cpp_tree() / "ports" / "linux" / "remote"
-    link = REMOTE_PARTS[name]
-    others = tuple(part for part in REMOTE_PARTS if part != name)
-    more = tuple(
-        file
-        for file in sorted(folder.glob("*.cpp"))
-        if file.stem != name and not any(re.match(rf"{other}(_|$)", file.stem) for other in others)
-    )
-    libraries = (*link, "-lsodium", "-lisal")
-    fabric = ("-DCONSORT_LIBFABRIC",) if FABRIC_HEADER.exists() else ()
-    source = folder / f"{name}.cpp"
-    folders = (folder, folder.parent / "tools")
-    return own_program(
-        f"remote-{name}", source, folders, (*TOOL_FLAGS, *REMOTE_FLAGS, *fabric), more, libraries
-    )
+PACKAGES = {"nlohmann/json.hpp": "nlohmann-json3-dev"}
 
 
 def own_program(
@@ -102,11 +61,13 @@ def own_program(
     flags: tuple[str, ...],
     more: tuple[Path, ...] = (),
     link: tuple[str, ...] = (),
+    packages: Mapping[str, str] = PACKAGES,
 ) -> Path:
     """A program `consort-NAME` of Consort's own, of one source or `more`, built if it is not cached.
 
     It is kept under the hash of the compiler and of every header that it can include, those of `folders`
-    among them: never an older one. Raises EnvironmentLacks where it cannot be built.
+    among them: never an older one. Raises EnvironmentLacks where it cannot be built; `packages` are those of
+    headers that a compiler may not find.
     """
     cxx = compiler()
     places = [*include_folders(), *folders]
@@ -132,7 +93,7 @@ def own_program(
         )
         if done.returncode == 0:
             return
-        for header, package in PACKAGES.items():
+        for header, package in packages.items():
             if header in done.stderr:
                 raise EnvironmentLacks(
                     f"the header {header} is missing", f"install it: apt-get install {package}"

@@ -14,7 +14,7 @@
 #include <string>
 #include <system_error>
 
-#include "../tools/options.hpp"
+#include "options.hpp"
 #include "consort/linux/program.hpp"
 #include "dial.hpp"
 #include "shared_attach.hpp"

@@ -13,8 +13,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "../tools/options.hpp"
-#include "../tools/probe_thread.hpp"
+#include "options.hpp"
+#include "probe_thread.hpp"
 #include "consort/linux/clock.hpp"
 #include "consort/linux/cpus.hpp"
 #include "consort/linux/program.hpp"

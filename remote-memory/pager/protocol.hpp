@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a client and a server of remote memory say to each other: request and response, little-endian, one
-// header before each payload. docs/how-to/remote-pager.md describes the whole exchange.
+// header before each payload. docs/remote-pager.md describes the whole exchange.
 #pragma once
 
 #include <array>

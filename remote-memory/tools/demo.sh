@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A sort whose memory is twice what it may keep on this side, unchanged, against the same sort with all of it here.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 export LC_ALL=C
 work=$(mktemp -d "${TMPDIR:-/tmp}/consort-demo-XXXXXX")
 name=demo-$$

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # lint-rtl.sh [FILE...]: Verible over all SystemVerilog, or over these files, where the hardware's tools are there
-# (tools/setup-rtl.sh). Verilator's own lint, -Wall, is part of each simulation's build.
+# (remote-memory/tools/setup-rtl.sh). Verilator's own lint, -Wall, is part of each simulation's build.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 verible=$PWD/build/rtl-venv/bin/verible-verilog-lint
-[ -x "$verible" ] || { echo "no Verible in build/rtl-venv (tools/setup-rtl.sh): SystemVerilog is not linted by it" >&2; exit 0; }
-rules=$PWD/rtl/verible
-if [ $# -gt 0 ]; then sources=("$@"); else mapfile -t sources < <(git ls-files 'rtl/*.sv' 'tests/rtl/*.sv'); fi
+[ -x "$verible" ] || { echo "no Verible in build/rtl-venv (remote-memory/tools/setup-rtl.sh): SystemVerilog is not linted by it" >&2; exit 0; }
+rules=$PWD/remote-memory/rtl/verible
+if [ $# -gt 0 ]; then sources=("$@"); else mapfile -t sources < <(git ls-files '*.sv'); fi
 # Verible takes the word "units" for one of Verilog-AMS, which it is not in SystemVerilog: it sees copies with another word of
 # the same length, so that its places and the lengths of lines hold.
 copies=$(mktemp -d)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -48,6 +49,9 @@ LIBRARIES = IMPORTED - set(sys.stdlib_module_names)
 FROM = {name: {canonicalize_name(one) for one in found} for name, found in packages_distributions().items()}
 
 
+REMOTE = ROOT / "remote-memory"
+
+
 def named(requirements: list[str]) -> set[str]:
     return {canonicalize_name(Requirement(line).name) for line in requirements}
 
@@ -74,6 +78,32 @@ def test_what_an_extra_brings_is_named_by_it() -> None:
         assert EXTRAS[extra] <= brought, f"nothing of Consort imports what {extra} brings"
     every = Requirement(PROJECT["optional-dependencies"]["all"][0])
     assert every.extras == set(EXTRAS) - {"all", "dev"}
+
+
+def test_remote_memory_is_no_part_of_an_installation_without_it() -> None:
+    assert "consort_remote" not in IMPORTED
+    assert REMOTE.name not in (ROOT / "engine" / "CMakeLists.txt").read_text(encoding="utf-8")
+
+
+def test_remote_memory_declares_what_it_imports() -> None:
+    project = tomllib.loads((REMOTE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = named(project["dependencies"])
+    used = {name for file in (REMOTE / "python").rglob("*.py") for name in imports(file)}
+    used -= {"consort_remote", *sys.stdlib_module_names}
+    assert "consort" in used
+    found = {name: {"consort-rt"} if name == "consort" else FROM[name] for name in used}
+    assert all(found[name] & needed for name in used), found
+    assert needed <= set().union(*found.values())
+
+
+def test_remote_memory_takes_little_of_consort() -> None:
+    """The sub-packages that it imports, those of the command line and of quantities: no plan, no run."""
+    taken = {
+        match[1]
+        for file in (REMOTE / "python").rglob("*.py")
+        for match in re.finditer(r"from consort\.(\w+)\.", file.read_text(encoding="utf-8"))
+    }
+    assert taken == {"commands", "model"}
 
 
 def without(libraries: set[str], *arguments: str, call: str = "") -> subprocess.CompletedProcess[str]:

@@ -19,9 +19,9 @@ from sbom import locked
 LOCKS = [
     "requirements-build.lock",
     "requirements.lock",
-    "rtl/requirements.lock",
+    "remote-memory/rtl/requirements.lock",
     "bench/peers/simso/requirements.txt",
-    "rtl/synth/place.lock",
+    "remote-memory/rtl/synth/place.lock",
 ]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
@@ -74,7 +74,7 @@ def commands(script: str) -> list[str]:
     return [line for line in text.splitlines() if re.search(r" -r |pip install.*-r", line)]
 
 
-@pytest.mark.parametrize("script", ["tools/setup-python.sh", "tools/setup-rtl.sh"])
+@pytest.mark.parametrize("script", ["tools/setup-python.sh", "remote-memory/tools/setup-rtl.sh"])
 def test_the_set_up_checks_hashes(script: str) -> None:
     found = commands(script)
     assert found

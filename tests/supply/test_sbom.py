@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 import sbom
 from consort.errors import EnvironmentLacks
-from consort.remote import build
+from consort_remote import build
 from license_expression import get_spdx_licensing
 from referencing import Registry, Resource
 

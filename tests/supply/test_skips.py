@@ -24,7 +24,8 @@ SKIP = re.compile(
 def test_every_place_that_skips_is_listed_and_every_entry_has_its_place() -> None:
     here = Path(__file__).relative_to(ROOT)
     found: Counter[str] = Counter()
-    for file in sorted(p for p in (ROOT / "tests").rglob("*") if p.suffix in (".py", ".cpp", ".hpp", ".txt")):
+    files = [*(ROOT / "tests").rglob("*"), *(ROOT / "remote-memory" / "tests").rglob("*")]
+    for file in sorted(p for p in files if p.suffix in (".py", ".cpp", ".hpp", ".txt")):
         inside = file.relative_to(ROOT)
         if inside != here and "__pycache__" not in inside.parts:
             found[str(inside)] = len(SKIP.findall(file.read_text(encoding="utf-8")))

@@ -64,27 +64,27 @@ BENCHMARKS: dict[str, tuple[str, str]] = {
         "three-phase bounds attacked: schedules above them looked for in random sets",
     ),
     "remote": (
-        "consort_bench.remote",
+        "consort_remote_bench.remote",
         "remote memory by the user-level pager: faults and streams against bare userfaultfd and TCP",
     ),
     "remote-workloads": (
-        "consort_bench.remote_workloads",
+        "consort_remote_bench.remote_workloads",
         "remote memory: STREAM, random access, sort, NumPy and Redis, 25 to 100 % local, and swap",
     ),
     "remap": (
-        "consort_bench.remap",
+        "consort_remote_bench.remap",
         "remote memory: use of the link in three packetizations, counted",
     ),
     "remap-campaign": (
-        "consort_bench.remap_campaign",
+        "consort_remote_bench.remap_campaign",
         "remote memory: ten million transactions over every kind of fault, nothing lost (20 minutes)",
     ),
     "remap-size": (
-        "consort_bench.remap_size",
+        "consort_remote_bench.remap_size",
         "remote memory: LUTs, RAMs, LUT levels, estimated; a clock, placed for an ECP5 (minutes)",
     ),
     "remap-system": (
-        "consort_bench.remap_system",
+        "consort_remote_bench.remap_system",
         "remote memory, Figures 12 and 13, Table II: STREAM and latencies, published beside simulated",
     ),
     "sweep": (

@@ -7,7 +7,7 @@
 // Throughput: an address and a beat of each channel a cycle.
 // Latency: one cycle for an address.
 // Assumes: answers come in the order of the requests of one destination.
-// Held by: proof tests/rtl/formal/axi_gate_check.sv, with ids kept and renamed, tests/rtl/test_proofs.py.
+// Held by: proof remote-memory/tests/rtl/formal/axi_gate_check.sv, with ids kept and renamed, remote-memory/tests/rtl/test_proofs.py.
 module consort_axi_gate
   import consort_remote_pkg::*;
 #(

@@ -6,7 +6,7 @@
 // Throughput: a transaction a cycle.
 // Latency: none.
 // Assumes: data of a write come in the end.
-// Held by: proof tests/rtl/formal/axi_to_txn_check.sv, tests/rtl/test_proofs.py.
+// Held by: proof remote-memory/tests/rtl/formal/axi_to_txn_check.sv, remote-memory/tests/rtl/test_proofs.py.
 module consort_axi_to_txn
   import consort_remote_pkg::*;
 #(

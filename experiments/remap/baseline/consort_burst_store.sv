@@ -6,7 +6,7 @@
 // Throughput: a beat a cycle.
 // Latency: an address shows when its last data have come.
 // Assumes: data do not come before their address is shown.
-// Held by: proof tests/rtl/formal/burst_store_check.sv, tests/rtl/test_proofs.py.
+// Held by: proof remote-memory/tests/rtl/formal/burst_store_check.sv, remote-memory/tests/rtl/test_proofs.py.
 module consort_burst_store
   import consort_remote_pkg::*;
 #(

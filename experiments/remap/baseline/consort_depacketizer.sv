@@ -6,7 +6,7 @@
 // Throughput: a beat a cycle.
 // Latency: one cycle after the beat that ends a transaction.
 // Assumes: beats are such as consort_packetizer makes.
-// Held by: proof tests/rtl/formal/depacketizer_check.sv, tests/rtl/test_proofs.py.
+// Held by: proof remote-memory/tests/rtl/formal/depacketizer_check.sv, remote-memory/tests/rtl/test_proofs.py.
 module consort_depacketizer
   import consort_remote_pkg::*;
 #(

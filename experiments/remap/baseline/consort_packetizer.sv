@@ -8,7 +8,7 @@
 // Throughput: a beat a cycle.
 // Latency: none.
 // Assumes: a transaction that shows stays.
-// Held by: proof tests/rtl/formal/packetizer_check.sv, tests/rtl/test_proofs.py.
+// Held by: proof remote-memory/tests/rtl/formal/packetizer_check.sv, remote-memory/tests/rtl/test_proofs.py.
 module consort_packetizer
   import consort_remote_pkg::*;
 (

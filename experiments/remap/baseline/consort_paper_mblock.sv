@@ -6,7 +6,7 @@
 // Throughput: a beat a cycle for each link.
 // Latency: that of its parts.
 // Assumes: its link loses nothing.
-// Held by: Table I counted and random traffic, tests/rtl/test_paper_packets.py; the proofs of its parts.
+// Held by: Table I counted and random traffic, remote-memory/tests/rtl/test_paper_packets.py; the proofs of its parts.
 module consort_paper_mblock
   import consort_remote_pkg::*;
 #(

@@ -5,7 +5,7 @@
 // Throughput: as the simulation says.
 // Latency: as the simulation says.
 // Assumes: nothing.
-// Held by: tests/rtl/test_paper_packets.py.
+// Held by: remote-memory/tests/rtl/test_paper_packets.py.
 module consort_paper_wire #(
     parameter int unsigned PhyWidth = 128,
     parameter int unsigned MaxLatency = 1024  // a power of two

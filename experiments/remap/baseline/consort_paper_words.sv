@@ -6,7 +6,7 @@
 // Throughput: a word a cycle.
 // Latency: none.
 // Assumes: a beat that shows stays; the lower half of a beat is used where its upper one is.
-// Held by: words counted and random traffic, tests/rtl/test_paper_packets.py; checkers of streams.
+// Held by: words counted and random traffic, remote-memory/tests/rtl/test_paper_packets.py; checkers of streams.
 module consort_paper_words
   import consort_remote_pkg::*;
 #(

@@ -5,7 +5,7 @@
 // Throughput: a word a cycle.
 // Latency: none.
 // Assumes: a word that shows stays.
-// Held by: proof tests/rtl/formal/rr_switch_check.sv, tests/rtl/test_proofs.py.
+// Held by: proof remote-memory/tests/rtl/formal/rr_switch_check.sv, remote-memory/tests/rtl/test_proofs.py.
 module consort_rr_switch #(
     parameter type T = logic,
     parameter int unsigned N = 2

@@ -6,7 +6,7 @@
 // Throughput: a transaction a cycle.
 // Latency: none.
 // Assumes: data of a read burst come together.
-// Held by: proof tests/rtl/formal/txn_to_axi_check.sv, tests/rtl/test_proofs.py.
+// Held by: proof remote-memory/tests/rtl/formal/txn_to_axi_check.sv, remote-memory/tests/rtl/test_proofs.py.
 module consort_txn_to_axi
   import consort_remote_pkg::*;
 #(

@@ -81,10 +81,10 @@ def command(
     """
     from consort.model.emit import yaml_text
     from consort.model.platform import platform_from_data
-    from consort.probe import measure, measure_faults, platform_data
+    from consort.probe import measure, platform_data
     from consort.probe.platform import MEMORY, comment, refusals
     from consort.record import environment
-    from consort.remote.for_runs import OPTION, parse_servers
+    from consort.remote_memory import OPTION, parse_servers, remote_memory
 
     if output.suffix != ".yaml":
         raise BadInput(f"{output.name!r} does not end in .yaml; platform files do", field="--output")
@@ -99,7 +99,7 @@ def command(
         report = measure(chosen, seconds=seconds, samples=samples)
         for memory, server in servers.items():
             progress(f"measuring faults on {memory}", None)
-            faults = measure_faults(server, chosen[0], samples=samples)
+            faults = remote_memory().measure_faults(server, chosen[0], samples=samples)
             report.setdefault("remote", {})[memory] = faults
     surroundings = environment()
     data = platform_data(report, surroundings, output.stem)

@@ -288,7 +288,7 @@ def command(description: Path, as_json: bool, **given: Any) -> None:
 
 def _options(runner: Runner, given: Mapping[str, Any]) -> Options:
     from consort.judge.verdict import UNDECIDED_ABOVE
-    from consort.remote.for_runs import parse_servers
+    from consort.remote_memory import parse_servers
     from consort.run import Options
 
     duration = _optional(given["duration"], "--duration")

@@ -5,6 +5,5 @@ from __future__ import annotations
 
 from consort.probe.measure import measure
 from consort.probe.platform import platform_data
-from consort.probe.remote import measure_faults
 
-__all__ = ["measure", "measure_faults", "platform_data"]
+__all__ = ["measure", "platform_data"]

@@ -19,9 +19,10 @@ from consort.ccache import compiled, run_tool
 from consort.errors import BadInput, EnvironmentLacks
 from consort.model import System
 from consort.plan import Plan
+from consort.remote_memory import remote_memory
 from consort.run.source import program_source
 from consort.source import cpp_tree
-from consort.toolchain import FLAGS, compiler, include_folders, remote_part, version_of
+from consort.toolchain import FLAGS, compiler, include_folders, version_of
 
 # What a program is linked with beside its own unit; in virtual time with more.
 UNITS = ("linux/src/executive.cpp",)
@@ -40,7 +41,7 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
     units = [cpp_tree() / "ports" / unit for unit in (UNITS + VIRTUAL if plan.target == "virtual" else UNITS)]
     objects = tuple(build_unit(unit, flags, unit.stem, plan.system) for unit in units)
     if any(task.remote_state is not None for task in plan.tasks.values()):
-        objects = (*objects, remote_part("state"))
+        objects = (*objects, remote_memory().state_library())
     return build_program(plan.system, program_source(plan), flags, objects)
 
 

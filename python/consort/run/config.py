@@ -13,7 +13,7 @@ from consort.model.kinds import STAND_IN
 from consort.plan import Plan, PlannedChannel, PlannedCore, PlannedTask
 from consort.plan.over_links import link_of, links_of
 from consort.record.environment import throttled_ns, throttling
-from consort.remote.for_runs import Server
+from consort.remote_memory import Server
 from consort.run.askers import asker_config
 from consort.run.links import link_configs
 from consort.run.source import carried

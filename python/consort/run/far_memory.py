@@ -14,8 +14,7 @@ from typing import Any
 from consort.errors import BadInput, EnvironmentLacks
 from consort.model.quantities import Size
 from consort.plan import Plan
-from consort.remote.for_runs import OPTION, Server
-from consort.remote.pager import PAGE, serve_command
+from consort.remote_memory import OPTION, PAGE, Server, remote_memory
 from consort.run.interference import dying_with_us
 from consort.runtime import socket_path
 
@@ -38,7 +37,7 @@ def serving(
         key.touch(0o600)
         key.write_text(secrets.token_hex(32) + "\n", encoding="utf-8")
         socket = socket_path(folder / "socket")
-        command = serve_command(sum(own.values()), socket, key, None, 0, False)
+        command = remote_memory().own_server(sum(own.values()), socket, key)
         process = subprocess.Popen(
             [*dying_with_us(), *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

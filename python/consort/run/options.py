@@ -14,7 +14,7 @@ from consort.model import BadDescription, Configuration, System
 from consort.model.problems import nearest
 from consort.model.quantities import Duration
 from consort.plan import ModePlans, Place, Plan, plan, plan_in_modes
-from consort.remote.for_runs import Server, check_servers
+from consort.remote_memory import Server, check_servers
 from consort.run.links import LinkFault, check_link_faults
 
 NAMES: dict[str, str] = {

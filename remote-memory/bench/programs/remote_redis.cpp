@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drives an unmodified Redis over its socket, for consort_bench/remote_workloads.py: stores values, reads
+// Drives an unmodified Redis over its socket, for consort_remote_bench/remote_workloads.py: stores values, reads
 // them in random order, one request at a time, and checks each. Prints one JSON object as remote_workloads
 // does.
 //

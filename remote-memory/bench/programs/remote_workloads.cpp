@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ordinary programs do with much memory, for consort_bench/remote_workloads.py: it knows nothing of
+// What ordinary programs do with much memory, for consort_remote_bench/remote_workloads.py: it knows nothing of
 // remote memory. Prints one JSON object: figures, the bytes of its working set, and whether the result is
 // right.
 //

@@ -3,13 +3,13 @@
 # Attaches a window, runs the program on it, shows the cycles of each hop, detaches. Usage: run.sh [FOLDER], where the waveform goes.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
+root=$(cd "$here/../../.." && pwd)
 out=${1:-$root/build/remote_window}
 consort=${CONSORT:-$root/.venv/bin/consort}
 
 [ -e /usr/include/Zydis/Zydis.h ] || { echo "libzydis-dev is not installed; install it: apt-get install libzydis-dev" >&2; exit 3; }
 mkdir -p "$out"
-g++ -std=c++20 -O2 -Wall -Wextra -Werror -I "$root/include" -I "$root/ports/linux/include" "$here/program.cpp" -lZydis -o "$out/program"
+g++ -std=c++20 -O2 -Wall -Wextra -Werror -I "$root/include" -I "$root/ports/linux/include" -I "$here/../../include" "$here/program.cpp" -lZydis -o "$out/program"
 "$consort" remote attach demo --size 64KiB --wave "$out/window.fst"
 trap '"$consort" remote detach demo' EXIT
 "$out/program" demo

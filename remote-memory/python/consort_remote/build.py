@@ -11,7 +11,8 @@ from pathlib import Path
 
 from consort.builds import digest, kept
 from consort.errors import ConsortError, EnvironmentLacks
-from consort.source import need_source_tree
+
+from consort_remote.source import need_folder
 
 # The package's makefile leaves these blank, and models of more than one file then do not compile.
 # What runs often is optimised as the rest is; the makefile would do it for size.
@@ -21,22 +22,24 @@ MAKEFLAGS = (
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines CFG_LDLIBS_THREADS=-pthread"
 )
 # Folders of rtl/ with what is synthesised, and the tops that simulations put it into (rtl/README.md).
-FOLDERS = ("pkg", "regs", "common", "link", "cblock", "mblock", "baseline", "top", "tb")
+FOLDERS = ("pkg", "regs", "common", "link", "cblock", "mblock", "top", "tb")
 CONFIGURATION = "consort_config_pkg.sv"
 PACKAGES = (CONFIGURATION, "consort_remote_pkg.sv", "consort_remote_regs_pkg.sv")
 
 
 def tools() -> Path:
     """The environment of the hardware tools, made if need be; EnvironmentLacks where it cannot be had."""
-    root = need_source_tree("simulating the hardware")
+    root = need_folder("simulating the hardware")
     for program, package in (("g++", "g++"), ("make", "make"), ("perl", "perl")):
         if shutil.which(program) is None:
             raise EnvironmentLacks(f"{program} is not installed", f"install it: apt-get install {package}")
     result = subprocess.run([str(root / "tools" / "setup-rtl.sh")], cwd=root, capture_output=True, text=True)
     if result.returncode != 0:
         words = (result.stdout + result.stderr).strip()[-500:]
-        raise EnvironmentLacks(f"the hardware tools are not there: {words}", "run tools/setup-rtl.sh")
-    return root / "build" / "rtl-venv"
+        raise EnvironmentLacks(
+            f"the hardware tools are not there: {words}", "run remote-memory/tools/setup-rtl.sh"
+        )
+    return root.parent / "build" / "rtl-venv"
 
 
 def environment() -> dict[str, str]:
@@ -50,10 +53,19 @@ def environment() -> dict[str, str]:
     }
 
 
+def paper(root: Path) -> Path:
+    """The folder of the paper's packetization, which the blocks are compared with."""
+    return root.parent / "experiments" / "remap" / "baseline"
+
+
+def _folders(root: Path) -> list[Path]:
+    return [*(root / "rtl" / folder for folder in FOLDERS), paper(root)]
+
+
 def sources(root: Path) -> list[Path]:
     """The synthesisable sources, packages first."""
     packages = [source(root, name) for name in PACKAGES]
-    found = (path for folder in FOLDERS for path in (root / "rtl" / folder).glob("*.sv"))
+    found = (path for folder in _folders(root) for path in folder.glob("*.sv"))
     return packages + sorted(set(found) - set(packages))
 
 
@@ -75,7 +87,7 @@ def short(path: Path) -> str:
 
 def source(root: Path, name: str) -> Path:
     """The file `name` of the synthesisable sources, whichever folder of rtl/ it lies in."""
-    (path,) = (root / "rtl").glob(f"*/{name}")
+    (path,) = (path for folder in _folders(root) if (path := folder / name).exists())
     return path
 
 
@@ -108,7 +120,7 @@ def simulation(
 
     `more` are sources and control files beside those of rtl/; one of a name that rtl/ has replaces that.
     """
-    root = need_source_tree("simulating the hardware")
+    root = need_folder("simulating the hardware")
     env = environment()
     names = {file.name for file in more}
     files = [file for file in sources(root) + checkers(root) if file.name not in names]
@@ -127,14 +139,19 @@ def simulation(
         command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-O3", "--x-assign", "fast"]
         command += ["--x-initial", "fast", "--no-timing", "-Wall", "--assert", "--top-module", top]
         command += ["--prefix", "Vtop", "--Mdir", str(scratch / "obj")]
-        command += ["-CFLAGS", f"-O2 -std=c++20 -Wall -Wextra -I{root / 'include'}"]
+        command += [
+            "-CFLAGS",
+            f"-O2 -std=c++20 -Wall -Wextra -I{root / 'include'} -I{root.parent / 'include'}",
+        ]
         command += [*given, *options, *map(str, controls), *map(str, files), str(harness), "-o", target.name]
         result = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True)
         if result.returncode != 0:
             raise ConsortError(f"building {top} failed:\n{_reasons(result.stdout + result.stderr)}")
         (scratch / "obj" / target.name).rename(target)
 
-    return kept("rtl", f"{top}-{harness.stem}-{digest(parts)}", "simulation", make, root=root / "build")
+    return kept(
+        "rtl", f"{top}-{harness.stem}-{digest(parts)}", "simulation", make, root=root.parent / "build"
+    )
 
 
 def _reasons(said: str) -> str:

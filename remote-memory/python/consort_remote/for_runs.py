@@ -3,24 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 from consort.errors import BadInput
-from consort.model.problems import nearest
-from consort.plan import Plan
-from consort.remote.pager import key_of, socket_of
+from consort.remote_memory import OPTION, Server
 
-OPTION = "--remote"
-
-
-@dataclass(frozen=True)
-class Server:
-    """Where a segment is attached: HOST:PORT or the path of a socket, and the file of its key."""
-
-    address: str
-    key: Path
+from consort_remote.pager import key_of, socket_of
 
 
 def parse_servers(texts: Sequence[str]) -> dict[str, Server]:
@@ -43,12 +32,3 @@ def parse_servers(texts: Sequence[str]) -> dict[str, Server]:
             raise BadInput(f"there is no key {key}; `consort remote serve` makes one", field=OPTION)
         found[memory] = Server(where if ":" in where else str(socket_of(where)), key)
     return found
-
-
-def check_servers(plan: Plan, given: Mapping[str, Server]) -> None:
-    """`BadInput` where a server is given for a memory in which no state lies."""
-    used = dict.fromkeys(t.remote_state.memory for t in plan.tasks.values() if t.remote_state is not None)
-    for memory in given:
-        if memory not in used:
-            text = f"no task's state lies in {memory!r}; {nearest(memory, used, 'memories with states')}"
-            raise BadInput(text, file=plan.system.file, field=OPTION)

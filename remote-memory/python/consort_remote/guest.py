@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernel module in a QEMU guest: runs a test of ports/linux/remap-kmod/guest, reads what it says."""
+"""The kernel module in a QEMU guest: runs a test of kernel-module/guest, reads what it says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from pathlib import Path
 from consort.builds import digest, kept
 from consort.errors import EnvironmentLacks, SystemFails
 from consort.initramfs import archive_of
-from consort.remote.kernel import Kernel, Machine, module, sources
+
+from consort_remote.kernel import Kernel, Machine, module, sources
 
 # What the kernel says when something is wrong with it, whose fault ever it is.
 WRONG = re.compile(

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from consort.errors import EnvironmentLacks, SystemFails
-from consort.remote.qmp import Monitor, Refused
+
+from consort_remote.qmp import Monitor, Refused
 
 # Memory of a virtio-mem is asked for and given back in pieces of this size: Linux's memory block on most
 # machines.

@@ -15,12 +15,13 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 from consort import debian
 from consort.builds import digest, kept
 from consort.errors import EnvironmentLacks, SystemFails
-from consort.source import cache_folder, need_source_tree
+from consort.source import cache_folder
+from filelock import FileLock
+
+from consort_remote.source import need_folder
 
 
 @dataclass(frozen=True)
@@ -171,4 +172,4 @@ def module(kernel: Kernel) -> Path:
 
 def sources() -> Path:
     """The module's folder."""
-    return need_source_tree("the kernel module") / "ports" / "linux" / "remap-kmod"
+    return need_folder("the kernel module") / "kernel-module"

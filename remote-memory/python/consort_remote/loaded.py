@@ -24,7 +24,7 @@ class Module:
         if not (self.folder / "segments").exists():
             raise EnvironmentLacks(
                 "the kernel module remap is not loaded",
-                "consort remote module build, then insmod (docs/how-to/remote-kernel.md)",
+                "consort remote module build, then insmod (remote-memory/docs/remote-kernel.md)",
             )
 
     def _read(self, name: str) -> str:

@@ -21,10 +21,11 @@ from itertools import count
 from typing import Any
 
 from consort.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
-from consort.remote.guest_answers import TICK_S, grown, removed, shrunk, taken
-from consort.remote.pager import Attachment
-from consort.remote.qmp import Monitor, Refused
-from consort.toolchain import remote_part
+
+from consort_remote.guest_answers import TICK_S, grown, removed, shrunk, taken
+from consort_remote.pager import Attachment
+from consort_remote.qmp import Monitor, Refused
+from consort_remote.toolchain import remote_part
 
 # What a device's size must be a multiple of: Linux's memory block on most machines; QEMU's of virtio-mem.
 BLOCKS = {"pc-dimm": 128 << 20, "virtio-mem": 2 << 20}

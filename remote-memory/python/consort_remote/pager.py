@@ -15,10 +15,11 @@ from pathlib import Path
 from consort.errors import BadInput, EnvironmentLacks
 from consort.model.quantities import Size
 from consort.model.textvalue import WrongValue
+from consort.remote_memory import PAGE
 from consort.runtime import checked_name, runtime_folder, socket_path
-from consort.toolchain import remote_part
 
-PAGE = 4096
+from consort_remote.toolchain import remote_part
+
 HUGE_PAGE = 2 << 20
 # The smallest cache [bytes], by the bytes of a page.
 LEAST_CACHE = {PAGE: 1 << 20, HUGE_PAGE: 8 * HUGE_PAGE}

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.remote.pager import Attachment
 from consort.runtime import expect_own_peer, runtime_folder, socket_path
+
+from consort_remote.pager import Attachment
 
 # Pages of a large segment come home at some 10^5 a second.
 PATIENCE_S = 600.0

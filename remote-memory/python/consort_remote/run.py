@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import SystemFails
-from consort.remote.build import configuration, simulation
-from consort.remote.worst_case import Share, bound
-from consort.source import need_source_tree
+
+from consort_remote.build import configuration, simulation
+from consort_remote.source import need_folder
+from consort_remote.worst_case import Share, bound
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,8 @@ def _pair(
         defines += f" -DPHY_WIDTH={phy_width}"
     options: list[str] = []
     if (addresses, ids, offsets) != (40, 16, 28):
-        root = need_source_tree("simulating the hardware")
-        folder = root / "build" / "rtl" / f"widths-{addresses}-{ids}-{offsets}"
+        root = need_folder("simulating the hardware")
+        folder = root.parent / "build" / "rtl" / f"widths-{addresses}-{ids}-{offsets}"
         more += (configuration(root, folder, AddrWidth=addresses, IdWidth=ids, OffsetWidth=offsets),)
         defines += f" -DADDR_WIDTH={addresses} -DID_WIDTH={ids} -DOFFSET_WIDTH={offsets}"
     if defines:
@@ -152,7 +153,7 @@ def _pair(
 
 def harness(name: str) -> Path:
     """A C++ harness of rtl/tb."""
-    return need_source_tree("simulating the hardware") / "rtl" / "tb" / name
+    return need_folder("simulating the hardware") / "rtl" / "tb" / name
 
 
 def _run(program: Path, arguments: list[str], timeout: float = 3600) -> Any:

@@ -4,7 +4,7 @@
 Not place and route: LUTs are counted before any are merged or packed in pairs, and a path's length is its
 number of LUTs, carry chains and wide multiplexers counted as nothing (they are shown beside it). Of a clock
 only what the cells on the slowest path take is said, by the tool's delays; wires are not. A clock with wires,
-of another device, is `consort_bench.place_and_route`'s.
+of another device, is `consort_remote_bench.place_and_route`'s.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import SystemFails
-from consort.remote import build
-from consort.source import need_source_tree
+
+from consort_remote import build
+from consort_remote.source import need_folder
 
 # LUTs that a cell of distributed RAM takes: a slice's eight, or the two of a bit with two ports.
 RAM_LUTS = {
@@ -81,7 +82,7 @@ ECP5 = "ecp5"
 @contextlib.contextmanager
 def netlist(top: str, parameters: dict[str, int] | None, flow: str) -> Iterator[Path]:
     """The cells that Yosys maps a block to, as its JSON, as long as the caller uses them."""
-    root = need_source_tree("synthesising the hardware")
+    root = need_folder("synthesising the hardware")
     python = build.tools() / "bin" / "python"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "netlist.json"

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.remote.build import simulation
-from consort.remote.run import harness
 from consort.runtime import expect_own_peer, runtime_folder, socket_path
-from consort.source import need_source_tree
+
+from consort_remote.build import simulation
+from consort_remote.run import harness
+from consort_remote.source import need_folder
 
 # An access takes milliseconds; what takes this long is stuck.
 PATIENCE_S = 60.0
@@ -24,7 +25,7 @@ PATIENCE_S = 60.0
 
 def program() -> Path:
     """The program that holds the model, built where it is not up to date."""
-    need_source_tree("simulating the hardware")
+    need_folder("simulating the hardware")
     if not Path("/usr/include/lz4.h").exists():
         raise EnvironmentLacks("liblz4-dev is not installed", "install it: apt-get install liblz4-dev")
     options = ("--trace-fst", "rtl/tb/window.vlt")

@@ -4,7 +4,7 @@
 // Parameters: Ports, Links, Windows, Credits of each port's writes, PhyWidth; axi_req_t, axi_resp_t, lite_req_t, lite_resp_t of the SoC, with
 // data of 64, 128, 256 or 512 bits.
 // Throughput: of each port a beat of reads and one of writes a cycle; of each link a beat a cycle each way.
-// Latency: a read or write of 64 bytes under load: consort.remote.worst_case.
+// Latency: a read or write of 64 bytes under load: consort_remote.worst_case.
 // Assumes: masters keep to AXI4's handshakes and send as many data as they said.
 // Held by: simulation against AXI4 checkers (tests/rtl/test_remote.py, tests/rtl/test_cocotb.py); faults and resets, tests/rtl/test_trust.py;
 // unknown values, tests/rtl/test_four_state.py.

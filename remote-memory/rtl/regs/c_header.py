@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def c_header(registers: list[Register], note: str) -> str:
-    """ports/linux/remap-kmod/remap_registers.h."""
+    """kernel-module/remap_registers.h."""
     lines = ["/* SPDX-License-Identifier: GPL-2.0-only */", f"/* {note} */"]
     lines += ["#ifndef REMAP_REGISTERS_H", "#define REMAP_REGISTERS_H", ""]
     for block in dict.fromkeys(register.block for register in registers):

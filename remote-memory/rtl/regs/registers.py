@@ -241,7 +241,7 @@ def _struct(register: Register) -> list[str]:
 
 
 def page(registers: list[Register]) -> str:
-    """docs/reference/remote-registers.md."""
+    """docs/remote-registers.md."""
     lines = ["# Registers of the remote-memory blocks", "", f"<!-- {NOTE} -->", ""]
     lines += [
         "32-bit registers behind an AXI-Lite port at each block (`rtl/cblock/consort_cblock.sv`, `rtl/mblock/consort_mblock.sv`); in C++",
@@ -303,8 +303,8 @@ def main(words: list[str]) -> int:
     files = {
         HERE / "consort_remote_regs_pkg.sv": package(registers),
         ROOT / "include" / "consort" / "remote" / "registers.hpp": header(registers),
-        ROOT / "ports" / "linux" / "remap-kmod" / "remap_registers.h": c_header(registers, NOTE),
-        ROOT / "docs" / "reference" / "remote-registers.md": page(registers),
+        ROOT / "kernel-module" / "remap_registers.h": c_header(registers, NOTE),
+        ROOT / "docs" / "remote-registers.md": page(registers),
     }
     stale = [path for path, text in files.items() if not path.exists() or path.read_text() != text]
     if words == ["write"]:

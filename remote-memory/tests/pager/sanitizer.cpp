@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What ThreadSanitizer has wrong of the pager: its threads have tables of descriptors of their own
-// (ports/linux/remote/descriptors.hpp), and the sanitizer takes equal numbers in two tables for one
+// (pager/descriptors.hpp), and the sanitizer takes equal numbers in two tables for one
 // descriptor.
 
 extern "C" const char* __tsan_default_suppressions();   // NOLINT: the sanitizer's name

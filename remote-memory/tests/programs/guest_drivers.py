@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from consort import debian
-from consort.remote.kernel import Kernel
+from consort_remote.kernel import Kernel
 from filelock import FileLock
 
 

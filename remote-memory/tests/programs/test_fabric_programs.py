@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from consort.errors import BadInput
-from consort.remote.pager import Attachment
-from consort.toolchain import FABRIC_HEADER
+from consort_remote.pager import Attachment
+from consort_remote.toolchain import FABRIC_HEADER
 from effort import PATIENCE
 
 CONSORT = Path(sys.executable).with_name("consort")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from consort.errors import BadInput
-from consort.remote.pager import HUGE_PAGE, Attachment
+from consort_remote.pager import HUGE_PAGE, Attachment
 from remote_server import RemoteServer, serving
 from test_pager import PROGRAM
 
@@ -23,7 +23,7 @@ SETTING = Path("/proc/sys/vm/nr_hugepages")
 
 @pytest.fixture(scope="module")
 def one_reserves() -> Iterator[None]:
-    """The setting is the machine's: other test runs, and tests/linux/remote, wait for this one."""
+    """The setting is the machine's: other test runs, and tests/pager, wait for this one."""
     if not SETTING.exists():
         yield
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from consort.errors import EnvironmentLacks
-from consort.remote import guest, kernel
+from consort_remote import guest, kernel
 from effort import PATIENCE
 
 MACHINES = list(kernel.MACHINES)

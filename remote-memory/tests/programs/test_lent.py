@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from consort.errors import BadInput, EnvironmentLacks
-from consort.remote import machine_memory
+from consort_remote import machine_memory
 from effort import PATIENCE
 from remote_server import RemoteServer
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from consort.commands.remote import command
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.remote import loaded
+from consort_remote import loaded
+from consort_remote.commands.remote import command
 
 LINE = (
     "demo address=0x20000000 size=268435456 offset=0x0 port=0 link=0 memory=0 node=1 state=attached "

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from consort.errors import EnvironmentLacks
 from consort.initramfs import archive_of
-from consort.remote import guest, kernel
+from consort_remote import guest, kernel
 from effort import PATIENCE
 from guest_drivers import drivers
 from remote_server import RemoteServer

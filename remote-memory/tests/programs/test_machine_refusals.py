@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from consort.commands.remote import command
 from consort.errors import BadInput, ConsortError, EnvironmentLacks, SystemFails
-from consort.remote import machine_memory
+from consort_remote import machine_memory
+from consort_remote.commands.remote import command
 from fake_qemu import Event, FakeQemu, deleted, ost
 
 MIB = 1 << 20

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from consort.errors import BadInput
-from consort.remote.pager import Attachment, key_of, made_key, preloadable
+from consort_remote.pager import Attachment, key_of, made_key, preloadable
 from remote_server import RemoteServer
 
 # Writes, evicts and reads again, by plain accesses and by system calls.

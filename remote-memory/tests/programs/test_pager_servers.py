@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from consort.errors import BadInput
-from consort.remote.pager import Attachment
+from consort_remote.pager import Attachment
 from effort import PATIENCE
 
 CONSORT = Path(sys.executable).with_name("consort")
@@ -202,12 +202,12 @@ def test_lists_of_servers_that_are_none(text: str, words: str) -> None:
 
 @pytest.mark.representative
 def test_each_fault_that_the_documentation_names_has_its_test() -> None:
-    page = (ROOT / "docs" / "reference" / "remote-faults.md").read_text()
+    page = (ROOT / "remote-memory" / "docs" / "remote-faults.md").read_text()
     rows = [line for line in page.splitlines() if re.match(r"\| \d+ ", line)]
     assert len(rows) >= 24
-    sources = "".join(file.read_text() for file in (ROOT / "tests" / "linux" / "remote").glob("*.cpp"))
+    sources = "".join(file.read_text() for file in (ROOT / "remote-memory" / "tests" / "pager").glob("*.cpp"))
     here = Path(__file__).parent
-    files = (*here.glob("test_*.py"), here.parent / "run" / "test_runs_with_remote_states.py")
+    files = (*here.glob("test_*.py"), ROOT / "tests/python/run/test_runs_with_remote_states.py")
     in_python = "".join(file.read_text() for file in files)
     for number, row in enumerate(rows, 1):
         cells = [cell.strip() for cell in row.strip("|").split("|")]

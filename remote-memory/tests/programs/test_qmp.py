@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from consort.errors import BadInput, EnvironmentLacks, SystemFails
-from consort.remote import qmp
+from consort_remote import qmp
 from fake_qemu import FakeQemu
 
 

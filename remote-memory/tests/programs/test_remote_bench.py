@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from consort.errors import EnvironmentLacks
-from consort_bench import remote
 from consort_bench.registry import Options
+from consort_remote_bench import remote
 
 pytestmark = pytest.mark.realtime
 

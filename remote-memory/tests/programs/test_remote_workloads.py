@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from consort.errors import EnvironmentLacks
-from consort.remote import pager
-from consort_bench import remote_workloads, swap_here
 from consort_bench.registry import Options
-from consort_bench.remote_programs import Workload, with_memory
+from consort_remote import pager
+from consort_remote_bench import remote_workloads, swap_here
+from consort_remote_bench.remote_programs import Workload, with_memory
 
 PROGRAM = """
 import json

@@ -2,7 +2,7 @@
 //
 // The end of a remote segment whose pages stay: settle against the evicting thread, and against a thread that
 // uses the home. Each order of the gate, weakened, loses the page or the home under a thread's hands.
-#include "../../ports/linux/remote/gate.hpp"
+#include "../../pager/gate.hpp"
 #include "explore.hpp"
 
 namespace {

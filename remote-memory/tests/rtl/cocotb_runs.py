@@ -7,7 +7,7 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-from consort.remote import build
+from consort_remote import build
 
 
 def simulation(*sources: Path, **parameters: int) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from consort.errors import EnvironmentLacks
-from consort.remote import build
+from consort_remote import build
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.representative
-PAGE = (ROOT / "docs" / "explanation" / "axi-rules.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "axi-rules.md").read_text(encoding="utf-8")
 RULES = dict(re.findall(r"^\| (AXI4_\w+) \| [^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE))
 PROPERTIES = re.findall(r"^\| (?!AXI4_|rule|property|---)[^|]+ \| ([^|]+) \|$", PAGE, re.MULTILINE)
 CHECKERS = {name: (ROOT / "rtl" / "check" / f"consort_{name}.sv").read_text() for name in ("axi_checker",)}

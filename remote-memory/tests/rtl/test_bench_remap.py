@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from consort.remote.run import Beats
-from consort_bench import remap
 from consort_bench.published import experiment_folder, read_published
 from consort_bench.registry import Options
+from consort_remote.run import Beats
+from consort_remote_bench import remap
 
 
 @pytest.fixture(scope="module")

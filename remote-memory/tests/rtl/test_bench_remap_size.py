@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from consort.errors import EnvironmentLacks, SystemFails
-from consort.remote.synthesis import Cost
-from consort_bench import remap_size
-from consort_bench.place_and_route import Placed, of_report
 from consort_bench.registry import Options
+from consort_remote.synthesis import Cost
+from consort_remote_bench import remap_size
+from consort_remote_bench.place_and_route import Placed, of_report
 
 
 def test_each_data_width_of_a_port_and_of_a_memory_has_a_row_with_its_size(monkeypatch):

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 from consort.errors import BadInput
-from consort.remote import synthesis
-from consort_bench import remap_size, remap_system
 from consort_bench.published import experiment_folder
 from consort_bench.registry import Options
+from consort_remote import synthesis
+from consort_remote_bench import remap_size, remap_system
 
 FOLDER = experiment_folder("remap", "system")
 

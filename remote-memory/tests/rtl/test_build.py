@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from consort.errors import ConsortError
-from consort.remote import build
+from consort_remote import build
 
 
 def test_the_reason_is_named(tmp_path: Path) -> None:

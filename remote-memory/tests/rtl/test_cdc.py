@@ -6,7 +6,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from consort.remote import build
+from consort_remote import build
 from effort import PATIENCE
 
 HERE = Path(__file__).parent

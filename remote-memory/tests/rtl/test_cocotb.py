@@ -9,7 +9,7 @@ from pathlib import Path
 
 import cocotb_runs
 import pytest
-from consort.remote import build
+from consort_remote import build
 
 SUITE = Path(__file__).parent / "cocotb_suite"
 # Shares of the bins of cocotb_suite/coverage.py that have to be hit.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from consort.remote import build
+from consort_remote import build
 
 EXPLORE = Path(__file__).parent / "explore"
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import cocotb_runs
 import pytest
-from consort.remote import build
+from consort_remote import build
 
 ROOT = Path(__file__).parents[2]
 SUITE = Path(__file__).parent / "flat_suite"

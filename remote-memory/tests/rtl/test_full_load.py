@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from consort.remote import run, worst_case
+from consort_remote import run, worst_case
 
 
 def held(load: run.FullLoad, alone: int) -> None:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from consort.remote import build
+from consort_remote import build
 from loops import for_each
 
 pytestmark = pytest.mark.representative

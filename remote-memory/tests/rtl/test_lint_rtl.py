@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from consort.remote import build
+from consort_remote import build
 
 pytestmark = pytest.mark.representative
 
@@ -67,3 +67,9 @@ def test_the_map_names_every_module_in_its_folder() -> None:
             folder = cells[1].strip(" `") or folder
             named |= {(folder, name) for name in re.findall(r"`(\w+)`", cells[2])}
     assert named == {(file.parent.name, file.stem) for file in RTL.rglob("*.sv")}
+
+
+def test_the_blocks_of_the_paper_are_named_beside_them() -> None:
+    folder = build.paper(ROOT)
+    named = set(re.findall(r"`(consort_\w+)`", (folder / "README.md").read_text(encoding="utf-8")))
+    assert named == {file.stem for file in folder.glob("*.sv")}

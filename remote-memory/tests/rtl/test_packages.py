@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 from consort.errors import ConsortError
-from consort.remote import build
+from consort_remote import build
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 CORE = yaml.safe_load(
     (ROOT / "rtl" / "consort_remote.core").read_text(encoding="utf-8").removeprefix("CAPI=2:\n")
 )
@@ -27,7 +27,7 @@ def hardware() -> tuple[list[Path], list[Path]]:
 
 
 def of_core(name: str) -> list[Path]:
-    return [ROOT / "rtl" / file for file in CORE["filesets"][name]["files"]]
+    return [(ROOT / "rtl" / file).resolve() for file in CORE["filesets"][name]["files"]]
 
 
 def test_the_core_file_names_each_source_once() -> None:
@@ -38,7 +38,7 @@ def test_the_core_file_names_each_source_once() -> None:
 
 def test_the_bender_manifest_names_each_source_once() -> None:
     blocks, paper = hardware()
-    groups = [[ROOT / file for file in group["files"]] for group in BENDER["sources"]]
+    groups = [[(ROOT / file).resolve() for file in group["files"]] for group in BENDER["sources"]]
     assert groups == [blocks, paper, build.checkers(ROOT)]
 
 

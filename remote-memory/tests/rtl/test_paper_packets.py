@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from consort.remote import formulas
-from consort.remote.run import PAPER, Soak, paper_beats, paper_refused, paper_soak
 from consort_bench.published import experiment_folder, read_published
+from consort_remote import formulas
+from consort_remote.run import PAPER, Soak, paper_beats, paper_refused, paper_soak
 
 FORMULAS = {
     "b2b": formulas.b2b,

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from consort.remote import build
+from consort_remote import build
 from effort import PATIENCE
 
 pytestmark = pytest.mark.representative

@@ -10,9 +10,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from consort.remote import window
+from consort_remote import window
 
-SOURCES = Path(__file__).parents[2] / "ports" / "linux" / "remap-kmod"
+SOURCES = Path(__file__).parents[2] / "kernel-module"
 # Of the simulated blocks: ports, links, windows, memories, segments.
 SHAPE = ("1", "1", "8", "1", "16")
 MIB = 1 << 20

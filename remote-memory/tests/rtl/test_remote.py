@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 from bounds_of_faults import DECERR, SLVERR, ended_in_time, refused_at_once
-from consort.remote import run
-from consort_bench import remap_campaign
-from consort_bench.remap_campaign import MENDED
+from consort_remote import run
+from consort_remote_bench import remap_campaign
+from consort_remote_bench.remap_campaign import MENDED
 
 
 @pytest.mark.representative

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from consort.remote import build, window
+from consort_remote import build, window
 from effort import PATIENCE
 
 pytestmark = pytest.mark.representative
@@ -62,7 +62,7 @@ def test_files_made_from_the_map_are_not_stale():
 
 
 def test_a_stale_file_is_named(tmp_path):
-    for folder in ("rtl/regs", "include/consort/remote", "docs/reference"):
+    for folder in ("rtl/regs", "include/consort/remote", "docs"):
         (tmp_path / folder).mkdir(parents=True)
     for name in ("remote.rdl", "registers.py", "c_header.py"):
         (tmp_path / "rtl/regs" / name).write_text((ROOT / "rtl/regs" / name).read_text())
@@ -73,7 +73,7 @@ def test_a_stale_file_is_named(tmp_path):
     assert result.returncode == 1
     assert "registers.hpp is not what" in result.stdout and "pkg.sv" not in result.stdout
     assert generator(tmp_path, "write").returncode == 0
-    header = tmp_path / "ports" / "linux" / "remap-kmod" / "remap_registers.h"
+    header = tmp_path / "kernel-module" / "remap_registers.h"
     header.write_text(header.read_text().replace("0x400U", "0x404U", 1))
     result = generator(tmp_path, "check")
     assert result.returncode == 1 and "remap_registers.h is not what" in result.stdout

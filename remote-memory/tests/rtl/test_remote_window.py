@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from consort.remote import window
+from consort_remote import window
 from effort import PATIENCE
 
 # Its simulation takes minutes to build.
@@ -53,8 +53,18 @@ def remote(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def user(tmp_path_factory):
     program = tmp_path_factory.mktemp("user") / "user"
-    command = ["g++", "-std=c++20", "-O1", "-pthread", f"-I{ROOT / 'include'}"]
-    command += [f"-I{ROOT / 'ports' / 'linux' / 'include'}", str(Path(__file__).parent / "window_user.cpp")]
+    command = [
+        "g++",
+        "-std=c++20",
+        "-O1",
+        "-pthread",
+        f"-I{ROOT / 'include'}",
+        f"-I{ROOT.parent / 'include'}",
+    ]
+    command += [
+        f"-I{ROOT.parent / 'ports' / 'linux' / 'include'}",
+        str(Path(__file__).parent / "window_user.cpp"),
+    ]
     subprocess.run([*command, "-lZydis", "-o", str(program)], check=True)
     return program
 
@@ -65,7 +75,7 @@ def use(user: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @needs_zydis
 def test_the_example_runs_end_to_end(runtime, tmp_path):
-    script = ROOT / "examples" / "remote_window" / "run.sh"
+    script = ROOT / "examples" / "window" / "run.sh"
     consort = shutil.which("consort", path=str(Path(sys.executable).parent))
     assert consort is not None
     result = subprocess.run(

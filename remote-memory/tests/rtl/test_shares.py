@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from consort.errors import ConsortError
-from consort.remote import build, run
-from consort.remote.worst_case import Share, access_64, bound
-from consort_bench.remap import FLOOD
+from consort_remote import build, run
+from consort_remote.worst_case import Share, access_64, bound
+from consort_remote_bench.remap import FLOOD
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from consort.remote import build
+from consort_remote import build
 from effort import PATIENCE
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from consort.remote import build, run
+from consort_remote import build, run
 from effort import PATIENCE
 
 HOSTILE = Path(__file__).parent / "hostile_top.sv"

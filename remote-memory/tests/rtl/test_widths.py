@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from consort.remote import build
+from consort_remote import build
 from effort import PATIENCE
 
 HERE = Path(__file__).parent

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 from bounds_of_faults import DECERR, SLVERR, ended_in_time, refused_at_once
-from consort.remote import build
-from consort.remote.run import harness
+from consort_remote import build
+from consort_remote.run import harness
 from effort import PATIENCE
 
 # A simulation of its own, and each wrong block another run: minutes in all.

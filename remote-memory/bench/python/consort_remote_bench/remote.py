@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import EnvironmentLacks
-
 from consort_bench.programs import cpp_program
 from consort_bench.registry import BenchResult, Options, goal
 
@@ -60,13 +59,13 @@ WANTED: tuple[tuple[str, Callable[[Row], float], str, float, Callable[[Row], boo
 
 
 def run(options: Options) -> BenchResult:
-    """Builds and runs bench/remote; EnvironmentLacks where a library or userfaultfd is missing."""
+    """Builds and runs bench/programs; EnvironmentLacks where a library or userfaultfd is missing."""
     for header, package in (("sodium.h", "libsodium-dev"), ("isa-l/crc.h", "libisal-dev")):
         if not (Path("/usr/include") / header).is_file():
             raise EnvironmentLacks(
                 f"the header {header} is missing", f"install it: apt-get install {package}"
             )
-    program = cpp_program("remote_faults", "bench/remote")
+    program = cpp_program("remote_faults", "remote-memory/bench/programs")
     rounds = options.iterations or (3 if options.quick else 11)
     done = subprocess.run([str(program), str(rounds)], capture_output=True, text=True)
     if done.returncode not in (0, 3):
@@ -74,7 +73,7 @@ def run(options: Options) -> BenchResult:
     if done.returncode == 3:
         raise EnvironmentLacks(
             f"measuring failed: {done.stderr.strip()[-500:]}",
-            "docs/how-to/remote-pager.md says what is needed",
+            "remote-memory/docs/remote-pager.md says what is needed",
         )
     measured = json.loads(done.stdout)
     rows: list[Row] = measured["rounds"]

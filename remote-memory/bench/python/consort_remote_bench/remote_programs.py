@@ -8,8 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from consort.remote.pager import PAGE
-
+from consort.remote_memory import PAGE
 from consort_bench.programs import cpp_program
 
 # Passes over two arrays, in order and by a permutation of blocks.
@@ -59,7 +58,7 @@ def _fixed(*command: str) -> Callable[[str], list[str]]:
 
 def programs(scale: int) -> list[Workload]:
     """Each with its working set divided by `scale`."""
-    program = str(cpp_program("remote_workloads", "bench/remote"))
+    program = str(cpp_program("remote_workloads", "remote-memory/bench/programs"))
     rates = dict.fromkeys(("copy", "scale", "add", "triad"), "MB/s")
     made = [
         Workload("stream", _fixed(program, "stream", str(10_000_000 // scale), "4", "2"), rates),
@@ -83,7 +82,7 @@ def programs(scale: int) -> list[Workload]:
 
 
 def _redis(redis: str, scale: int) -> Workload:
-    client = str(cpp_program("remote_redis", "bench/remote"))
+    client = str(cpp_program("remote_redis", "remote-memory/bench/programs"))
     quiet = ["--port", "0", "--save", "", "--appendonly", "no"]
 
     def command(socket: str) -> list[str]:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from consort.errors import EnvironmentLacks
-from consort.remote import pager
-
-from consort_bench import swap_here
 from consort_bench.registry import BenchResult, Options, goal
-from consort_bench.remote_programs import Workload, programs, with_memory
 from consort_bench.run_folder import series
+from consort_remote import pager
+
+from consort_remote_bench import swap_here
+from consort_remote_bench.remote_programs import Workload, programs, with_memory
 
 Row = dict[str, Any]
 
@@ -56,7 +56,9 @@ def measured(command: list[str]) -> Row:
     """What one run printed."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode == 3:
-        raise EnvironmentLacks(done.stderr.strip()[-300:], "docs/how-to/remote-pager.md says what is needed")
+        raise EnvironmentLacks(
+            done.stderr.strip()[-300:], "remote-memory/docs/remote-pager.md says what is needed"
+        )
     if done.returncode not in (0, 1) or not done.stdout.startswith("{"):
         raise RuntimeError(f"{command[0]} ended with {done.returncode}: {done.stderr.strip()[-300:]}")
     found: Row = json.loads(done.stdout)

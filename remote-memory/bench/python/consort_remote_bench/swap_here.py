@@ -20,7 +20,7 @@ from typing import Any
 
 from consort.errors import EnvironmentLacks
 
-from consort_bench.remote_programs import Workload
+from consort_remote_bench.remote_programs import Workload
 
 GROUPS, ZRAM = Path("/sys/fs/cgroup"), Path("/sys/class/zram-control")
 FILE, COMPRESSED = "swap on a file", "swap on zram"

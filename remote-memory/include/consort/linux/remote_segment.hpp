@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that sits elsewhere, as a range of this program's addresses: docs/how-to/remote-pager.md. Link with
-// the library consort_remote (ports/linux/remote).
+// Memory that sits elsewhere, as a range of this program's addresses: docs/remote-pager.md. Link with
+// the library consort_remote (pager).
 #pragma once
 
 #include <chrono>

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-
-from consort.commands import remote_machine
 from consort.commands.options import size_of
-from consort.commands.remote_machine import MACHINE, PATIENCE
-from consort.commands.remote_module import module
-from consort.commands.remote_pager import run_program, serve
 from consort.errors import BadInput
-from consort.remote import loaded
+
+from consort_remote import loaded
+from consort_remote.commands import remote_machine
+from consort_remote.commands.remote_machine import MACHINE, PATIENCE
+from consort_remote.commands.remote_module import module
+from consort_remote.commands.remote_pager import run_program, serve
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
@@ -39,10 +39,10 @@ IN_KERNEL = click.option(
 def command() -> None:
     """Memory that sits elsewhere.
 
-    serve, run: for any program, by a user-level pager (docs/how-to/remote-pager.md). attach, list, hops,
-    detach: windows behind the simulated cBlock and mBlock of rtl/ (docs/how-to/remote-window.md), or with
-    --module memory of this machine's kernel (docs/how-to/remote-kernel.md), or with --qmp memory of a virtual
-    machine (docs/how-to/remote-machine.md). module: builds and tests the kernel module.
+    serve, run: for any program, by a user-level pager (docs/remote-pager.md of remote-memory/). attach, list,
+    hops, detach: windows behind the simulated cBlock and mBlock of rtl/ (docs/remote-window.md), or with
+    --module memory of this machine's kernel (docs/remote-kernel.md), or with --qmp memory of a virtual
+    machine (docs/remote-machine.md). module: builds and tests the kernel module.
     """
 
 
@@ -104,7 +104,7 @@ def attach(
     does not take it now. 2: the driver, the server or QEMU refuses it, and says why. 3: its tools are not
     there, the module is not loaded, or no server or QEMU runs.
     """
-    from consort.remote import pager, programs, window
+    from consort_remote import pager, programs, window
 
     if remote_machine.chosen(qmp, "name", "node", "device", "bus", "patience"):
         remote_machine.attach(qmp, name, device, node, bus, patience)
@@ -182,7 +182,7 @@ def detach(
     With --qmp NAME is what `attach` said: the guest is asked for its memory. Exit status 1: it keeps it, and
     the segment stays. 3: QEMU cannot remove the device.
     """
-    from consort.remote import programs, window
+    from consort_remote import programs, window
 
     if remote_machine.chosen(qmp, "name", "patience"):
         remote_machine.detach(qmp, name, patience)
@@ -222,7 +222,7 @@ def detach(
 def list_windows(as_json: bool, in_kernel: bool, program: int | None, qmp: Path | None) -> None:
     """List the attached windows, with the counters of their registers; or what a program, the kernel or a
     virtual machine has."""
-    from consort.remote import window
+    from consort_remote import window
 
     if remote_machine.chosen(qmp, "as_json"):
         remote_machine.show(qmp, as_json)
@@ -250,7 +250,7 @@ def list_windows(as_json: bool, in_kernel: bool, program: int | None, qmp: Path 
 
 
 def _list_of_program(program: int, as_json: bool) -> None:
-    from consort.remote import programs
+    from consort_remote import programs
 
     found = programs.attached(program)
     if as_json:
@@ -281,7 +281,7 @@ def _list_segments(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def hops(as_json: bool) -> None:
     """Show where the cycles of the last load and the last store went."""
-    from consort.remote import window
+    from consort_remote import window
 
     hardware = window.running()
     accesses = [] if hardware is None else hardware.hops()

@@ -10,10 +10,10 @@ from typing import TypeGuard
 
 import click
 from click.core import ParameterSource
-
 from consort.commands.options import ChoiceOf, nanoseconds_of
 from consort.errors import BadInput
-from consort.remote.qmp import Monitor
+
+from consort_remote.qmp import Monitor
 
 LONGEST_S = 3600
 MACHINE = click.option(
@@ -24,7 +24,7 @@ MACHINE = click.option(
 )
 DEVICE = click.option(
     "--device",
-    type=ChoiceOf("KIND", "consort.remote.machine_memory", "DEVICES"),
+    type=ChoiceOf("KIND", "consort_remote.machine_memory", "DEVICES"),
     default="pc-dimm",
     show_default=True,
     help="With --qmp: what the guest gets. A pc-dimm comes and goes as a whole; a virtio-mem in blocks.",
@@ -59,7 +59,7 @@ def chosen(qmp: Path | None, *takes: str) -> TypeGuard[Path]:
 
 
 def attach(qmp: Path, text: str, device: str, node: int | None, bus: str | None, patience: str) -> None:
-    from consort.remote import machine_memory
+    from consort_remote import machine_memory
 
     if bus is not None and device != "virtio-mem":
         raise BadInput(f"a {device} is on no bus", field="--bus")
@@ -71,7 +71,7 @@ def attach(qmp: Path, text: str, device: str, node: int | None, bus: str | None,
 
 
 def detach(qmp: Path, name: str, patience: str) -> None:
-    from consort.remote import machine_memory
+    from consort_remote import machine_memory
 
     patience_s = _patience(patience)
     with Monitor(qmp) as monitor:
@@ -79,7 +79,7 @@ def detach(qmp: Path, name: str, patience: str) -> None:
 
 
 def show(qmp: Path, as_json: bool) -> None:
-    from consort.remote import machine_memory
+    from consort_remote import machine_memory
 
     with Monitor(qmp) as monitor:
         found = machine_memory.attached(monitor)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 
 import click
-
 from consort.commands.options import ChoiceOf
 from consort.errors import SystemFails
 from consort.progress import progress_bar
@@ -24,13 +23,13 @@ TESTS = {
 def module() -> None:
     """The Linux kernel module that attaches remote memory as hot-plugged memory.
 
-    It is GPL-2.0, alone in Consort (docs/how-to/remote-kernel.md).
+    It is GPL-2.0, alone in Consort (remote-memory/docs/remote-kernel.md).
     """
 
 
 _MACHINE = click.option(
     "--machine",
-    type=ChoiceOf("MACHINE", "consort.remote.kernel", "MACHINES"),
+    type=ChoiceOf("MACHINE", "consort_remote.kernel", "MACHINES"),
     default="x86-64",
     show_default=True,
     help="x86-64 or aarch64.",
@@ -43,10 +42,10 @@ _MACHINE = click.option(
 def build(machine: str, as_json: bool) -> None:
     """Build remap.ko for Debian's kernel, whose headers are fetched once; nothing is installed.
 
-    For the kernel that runs here: make -C ports/linux/remap-kmod. Exit status 3: the compiler or the headers
+    For the kernel that runs here: make -C kernel-module. Exit status 3: the compiler or the headers
     cannot be had.
     """
-    from consort.remote import kernel
+    from consort_remote import kernel
 
     found = kernel.kernel(kernel.MACHINES[machine])
     path = kernel.module(found)
@@ -67,7 +66,7 @@ def test(name: str, machine: str, cycles: int, patience: int, as_json: bool) -> 
 
     quick, faults, cycles or stream. Exit status 1: a check fails, or the kernel's log has a warning.
     """
-    from consort.remote import guest, kernel
+    from consort_remote import guest, kernel
 
     found = kernel.kernel(kernel.MACHINES[machine])
     with progress_bar(as_json) as show:

@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 
 import click
-
 from consort.commands.options import ChoiceOf, nanoseconds_of, size_of
 from consort.errors import BadInput
 
@@ -59,7 +58,7 @@ def serve(
     Each segment is zeroed memory of its own. Exit status 2: an option, the key or the address cannot be used.
     3: a compiler, a library or huge pages are missing.
     """
-    from consort.remote import pager
+    from consort_remote import pager
 
     if fabrics and encrypt:
         raise BadInput("pages cross a fabric as they are: not with --encrypt", field="--fabric")
@@ -113,7 +112,7 @@ def serve(
 )
 @click.option(
     "--faults",
-    type=ChoiceOf("WHO", "consort.remote.pager", "FAULTS"),
+    type=ChoiceOf("WHO", "consort_remote.pager", "FAULTS"),
     default="handler",
     show_default=True,
     help="Who serves a fault: a thread that sleeps, one that polls, or the faulting thread itself, which is "
@@ -153,7 +152,7 @@ def run_program(
     The exit status is the program's. Before it starts: 2 where the server refuses or an option cannot be
     used, 3 where there is no server, or no userfaultfd.
     """
-    from consort.remote import pager, programs
+    from consort_remote import pager, programs
 
     program = pager.preloadable(words[0])
     threshold_bytes = size_of("--threshold", threshold)

@@ -92,7 +92,7 @@ def length_class(beats: int) -> str:
 
 
 def model() -> Coverage:
-    """All bins that count for closure. docs/explanation/hardware-verification.md names what is left out."""
+    """All bins that count for closure. remote-memory/docs/hardware-verification.md names what is left out."""
     coverage = Coverage()
     shapes = [
         f"{kind} {burst} {size} B {length}"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory for the state of a step that is not the process's own: of a segment of remote memory, which the
-// library of ports/linux/remote attaches. The executive itself knows nothing of segments.
+// library of remote-memory/pager attaches. The executive itself knows nothing of segments.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class StateMemory {
 
 using AttachState = std::unique_ptr<StateMemory> (*)(const RemoteStateConfig& config, std::size_t bytes);
 
-// Of the library of ports/linux/remote, which a program is linked with that has such a state. Throws as
+// Of the library of remote-memory/pager, which a program is linked with that has such a state. Throws as
 // consort::remote::Segment does.
 __attribute__((visibility("default"))) std::unique_ptr<StateMemory> attach_state(
     const RemoteStateConfig& config, std::size_t bytes);

@@ -21,7 +21,8 @@ from consort.errors import BadInput
 from consort.model import BadDescription
 from consort.model.platform import find_platform, load_platform
 from consort.record.status import EVENTS
-from consort.remote.for_runs import Server, parse_servers
+from consort.remote_memory import Server
+from consort_remote.for_runs import parse_servers
 from effort import PATIENCE
 from run_support import Ran, beside_time, consort, ran, wait_for, write
 

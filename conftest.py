@@ -20,8 +20,8 @@ from by_files import pytest_xdist_make_scheduler  # noqa: F401
 from effort import PATIENCE, THOROUGH, Time, examples
 from hypothesis import HealthCheck, settings
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
+ROOT = Path(__file__).parent
+HERE = ROOT / "tests"
 
 # One profile, named: what is tested of a commit is the same everywhere. `make test-slow` draws at random, and
 # prints what reproduces a failure.
@@ -46,16 +46,15 @@ for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIG
 # Families whose tests compile, emulate or simulate hardware. Of these `make test` runs the tests marked
 # `representative` and a tenth of the others, and a tenth of the tests of real time; all others it runs.
 HEAVY = (
-    "board",
-    "cross",
-    "migrate",
-    "python/bench",
-    "python/experiments",
-    "python/migrate",
-    "python/probe",
-    "python/remote",
-    "python/run",
-    "rtl",
+    "remote-memory/tests",
+    "tests/board",
+    "tests/cross",
+    "tests/migrate",
+    "tests/python/bench",
+    "tests/python/experiments",
+    "tests/python/migrate",
+    "tests/python/probe",
+    "tests/python/run",
 )
 TENTH = 10
 # A test hangs when it has run so long [s] and used no CPU time in the last third of it, or more than this in
@@ -79,7 +78,7 @@ def is_realtime(item: pytest.Item) -> bool:
 
 def is_heavy(item: pytest.Item) -> bool:
     """Says whether a test belongs to a heavy family, or needs the machine to itself."""
-    place = item.path.relative_to(HERE)
+    place = item.path.relative_to(ROOT)
     return is_realtime(item) or any(place.is_relative_to(folder) for folder in HEAVY)
 
 

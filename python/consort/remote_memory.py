@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remote memory as runs and probes see it. What serves it is the distribution consort-remote, a plug-in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from consort.errors import BadInput, EnvironmentLacks
+
+if TYPE_CHECKING:
+    from consort.plan import Plan
+
+OPTION = "--remote"
+# States take whole pages [bytes].
+PAGE = 4096
+GROUP = "consort.remote_memory"
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where a segment is attached: HOST:PORT or the path of a socket, and the file of its key."""
+
+    address: str
+    key: Path
+
+
+class RemoteMemory(Protocol):
+    """All that Consort takes of the plug-in."""
+
+    def parse_servers(self, texts: Sequence[str]) -> dict[str, Server]:
+        """Of `MEMORY=WHERE[,key=FILE]`: the server of each memory. `BadInput` where one is none of that."""
+
+    def own_server(self, size: int, socket: Path, key: Path) -> list[str]:
+        """The command of a server of `size` bytes for this machine, which says `ready` when it is."""
+
+    def state_library(self) -> Path:
+        """What a program is linked with whose tasks have their state there."""
+
+    def measure_faults(self, server: Server, cpu: int, *, samples: int) -> dict[str, Any]:
+        """What faults of a thread on `cpu` took while its cache evicted."""
+
+
+def remote_memory() -> RemoteMemory:
+    """The plug-in; `EnvironmentLacks` where it is not installed."""
+    for point in entry_points(group=GROUP):
+        return cast(RemoteMemory, point.load())
+    raise EnvironmentLacks("this needs remote memory, which is not installed", "pip install consort-remote")
+
+
+def parse_servers(texts: Sequence[str]) -> dict[str, Server]:
+    """The servers that an option names; without any the plug-in is not needed."""
+    return remote_memory().parse_servers(texts) if texts else {}
+
+
+def check_servers(plan: Plan, given: Mapping[str, Server]) -> None:
+    """`BadInput` where a server is given for a memory in which no state lies."""
+    from consort.model.problems import nearest
+
+    used = dict.fromkeys(t.remote_state.memory for t in plan.tasks.values() if t.remote_state is not None)
+    for memory in given:
+        if memory not in used:
+            text = f"no task's state lies in {memory!r}; {nearest(memory, used, 'memories with states')}"
+            raise BadInput(text, file=plan.system.file, field=OPTION)

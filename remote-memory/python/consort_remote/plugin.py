@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Consort takes of remote memory: `consort.remote_memory.RemoteMemory`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from consort_remote.faults import measure_faults
+from consort_remote.for_runs import parse_servers
+from consort_remote.pager import serve_command
+from consort_remote.toolchain import remote_part
+
+__all__ = ["measure_faults", "own_server", "parse_servers", "state_library"]
+
+
+def own_server(size: int, socket: Path, key: Path) -> list[str]:
+    """The command of a server of `size` bytes for this machine, which says `ready` when it is."""
+    return serve_command(size, socket, key, None, 0, False)
+
+
+def state_library() -> Path:
+    """What a program is linked with whose tasks have their state there."""
+    return remote_part("state")
