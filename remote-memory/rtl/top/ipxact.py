@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Describes the flat blocks in IP-XACT (IEEE 1685-2014): their ports as the RTL has them, registers from remote.rdl.
 
-Run with the Python of build/rtl-venv: ipxact.py write | check. It makes rtl/top/BLOCK_flat.xml.
+Run with the Python of build/rtl-venv: ipxact.py FOLDER. It makes FOLDER/consort_BLOCK_flat.xml, for a release.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import sys
 import tempfile
@@ -79,8 +80,8 @@ def identify(parent: Element, name: str, vendor: str, library: str, of: str, ver
     add(parent, name, vendor=vendor, library=library, name=of, version=version)
 
 
-def component(block: str) -> Element:
-    """The whole description of one block."""
+def component(block: str, folder: Path) -> Element:
+    """The whole description of one block; it names files as seen from `folder`."""
     ElementTree.register_namespace("ipxact", SPACE)
     top = f"consort_{block}_flat"
     found = ports(block)
@@ -115,7 +116,7 @@ def component(block: str) -> Element:
     add(one, "name", "rtl")
     for path in files():
         file = add(one, "file")
-        add(file, "name", str(Path("..") / path.relative_to(RTL)))
+        add(file, "name", os.path.relpath(path, folder))
         add(file, "fileType", "systemVerilogSource")
     return root
 
@@ -185,29 +186,23 @@ def _model(root: Element, top: str, found: dict[str, tuple[str, int]]) -> None:
             add(vector, "right", "0")
 
 
-def text_of(block: str) -> str:
-    root = component(block)
+def text_of(block: str, folder: Path) -> str:
+    root = component(block, folder)
     ElementTree.indent(root, space=" ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
 def main(words: list[str]) -> int:
-    if words not in (["write"], ["check"]):
-        print("usage: ipxact.py write | check", file=sys.stderr)
+    if len(words) != 1 or words[0].startswith("-"):
+        print("usage: ipxact.py FOLDER", file=sys.stderr)
         return 2
-    stale = 0
+    folder = Path(words[0]).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     for block in BLOCKS:
-        path = HERE / f"consort_{block}_flat.xml"
-        text = text_of(block)
-        if path.exists() and path.read_text(encoding="utf-8") == text:
-            continue
-        if words == ["write"]:
-            path.write_text(text, encoding="utf-8")
-            print(f"written: rtl/top/{path.name}")
-        else:
-            stale = 1
-            print(f"rtl/top/{path.name} is not what the sources say; run rtl/top/ipxact.py write")
-    return stale
+        path = folder / f"consort_{block}_flat.xml"
+        path.write_text(text_of(block, folder), encoding="utf-8")
+        print(f"written: {path}")
+    return 0
 
 
 if __name__ == "__main__":
