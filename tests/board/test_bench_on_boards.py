@@ -20,6 +20,7 @@ from consort_bench.registry import ALL, PROCESSES_ONLY, Options, boards_of
 WORST = ("max", "worst")
 
 
+@pytest.mark.slow
 def test_icc_of_a_board_has_quantiles_and_provenance() -> None:
     board("mps2")
     done = consort("bench", "icc", "--board", "mps2", "--iterations", "3000", "--json")
