@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <unordered_set>
+#include <vector>
 
 namespace consort::engine {
 
@@ -114,13 +116,26 @@ EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search
         return result;
     }
     const Time after = search.preemptive ? 0 : set.c[i];
+    // Below a load of 1 no window of a preemptive core is longer than the longest, so no response is either.
+    const bool bounded = search.preemptive && used == Load::below_one;
+    std::unordered_set<Time> seen;
+    std::vector<Time> due(set.n);
     for (std::size_t k = 0; k < set.n; ++k) {
         for (Candidates candidate(set, i, k); candidate.value() < *longest; candidate.advance()) {
             const Time arrival = candidate.value();
+            if (bounded && *longest - arrival <= result.bound) {
+                break;  // it grows: none of the later ones is worse than what was found
+            }
+            if (!seen.insert(arrival).second) {
+                continue;  // tasks of one period and deadline have the same ones
+            }
             const Blocking blocked = blocking_before(set, i, add(arrival, set.d[i]), search.preemptive);
             const bool closed = !search.preemptive && !blocked.open;
             const Time mine = edf_jobs_in(set, i, i, arrival, 0, false) - (search.preemptive ? 0 : 1);
             const Time own = add(blocked.length, mul(mine, set.c[i]));
+            for (std::size_t other = 0; other < set.n; ++other) {
+                due[other] = due_by(set, other, add(arrival, set.d[i] - set.d[other]));
+            }
             Time length = own;
             while (true) {
                 if (steps-- <= 0) {
@@ -129,9 +144,9 @@ EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search
                 }
                 Time next = own;
                 for (std::size_t other = 0; other < set.n; ++other) {
-                    if (other != i) {
-                        next =
-                            add(next, mul(edf_jobs_in(set, i, other, arrival, length, closed), set.c[other]));
+                    if (other != i && due[other] > 0) {
+                        const Time jobs = std::min(due[other], jobs_in(set, other, length, closed));
+                        next = add(next, mul(jobs, set.c[other]));
                     }
                 }
                 next = search.supply.time_for(next);
