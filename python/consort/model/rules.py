@@ -15,7 +15,7 @@ from consort.errors import BadInput
 from consort.model.accelerator_rules import check_accelerators
 from consort.model.bandwidth_rules import check_bandwidth
 from consort.model.base import NAME_PATTERN
-from consort.model.chain_rules import CHAIN_RULES
+from consort.model.chain_rules import CHAIN_RULES, links_of_chains
 from consort.model.channel_rules import CHANNEL_RULES
 from consort.model.conflicts import refused
 from consort.model.device_rules import DEVICE_RULES
@@ -320,6 +320,7 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     check_service,
     _channel_names,
     _channel_memories,
+    links_of_chains,
     *FILE_RULES,
     _run,
     check_mode_changes,

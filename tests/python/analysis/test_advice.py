@@ -85,7 +85,8 @@ def test_a_chain_is_mended_through_its_tasks() -> None:
         "act": {"period": "10us", "wcet": "1us", "on": "m4-1"},
     }
     chains = {"c": {"path": ["read", "act"], "reaction": "25us"}}
-    (advice,) = advise(describe(tasks=tasks, chains=chains))
+    channels = {"way": {"kind": "sporadic", "from": "read", "to": ["act"], "size": "8B"}}
+    (advice,) = advise(describe(tasks=tasks, chains=chains, channels=channels))
     assert advice.bound.kind == "reaction time"
     assert kinds(advice)["priority"] == "make read more urgent than heavy"
 

@@ -89,7 +89,8 @@ def test_without_a_figure_there_is_no_bound(state: Any, fault: Any, missing: str
 
 
 def test_a_job_that_may_wait_gives_its_core_up_in_a_chain() -> None:
-    parts: dict[str, Any] = {"chains": {"way": {"path": ["high", "low"]}}}
+    channel = {"kind": "sporadic", "from": "high", "to": ["low"], "size": "8B"}
+    parts: dict[str, Any] = {"chains": {"way": {"path": ["high", "low"]}}, "channels": {"through": channel}}
     bounds = [
         next(b.response for b in analyze_system(described(None, high, **parts)) if b.kind == "reaction time")
         for high in (None, {"memory": "far", "faults": 0})

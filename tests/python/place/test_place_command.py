@@ -44,6 +44,8 @@ tasks:
     on: m4-0        # for now
     energy: 5uJ
   lamp: {period: 100ms, wcet: 1ms, on: m4-1, energy: 1uJ}
+channels:
+  pressure: {kind: sporadic, from: pump, to: [valve], size: 8B}
 chains:
   open: {path: [pump, valve], reaction: 100ms}
 """
