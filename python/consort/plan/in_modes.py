@@ -46,10 +46,17 @@ def in_all_modes(whole: System, base: Plan, modes: Mapping[str, Plan]) -> Plan:
 
 def _core(name: str, modes: Mapping[str, Plan]) -> PlannedCore:
     """A core as the first mode has it. It has one time base: it sleeps where several tasks share it in any
-    mode, because one that spins leaves the others no time."""
+    mode, because one that spins leaves the others no time. How it awaits answers is said where it awaits
+    some."""
     here = [made.cores[name] for made in modes.values() if name in made.cores]
     sleeps = any(core.time_base == "sleep" for core in here)
-    return replace(here[0], time_base="sleep") if sleeps else here[0]
+    waits = (
+        made.cores[name].wait
+        for made in modes.values()
+        if any(task.core == name and task.worker is not None for task in made.tasks.values())
+    )
+    time_base = "sleep" if sleeps else here[0].time_base
+    return replace(here[0], time_base=time_base, wait=next(waits, here[0].wait))
 
 
 def _task(name: str, modes: Mapping[str, Plan]) -> PlannedTask:
@@ -110,6 +117,7 @@ def mode_problems(
                 )
     yield from _times(whole, target, refuse)
     if target.executes:
+        yield from _readers(modes, refuse)
         yield from _without_readers(modes, refuse)
         yield from _inputs(modes, refuse)
     if target.name == "linux":
@@ -143,6 +151,37 @@ def _without_readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadI
                 f" be dropped, and old ones read after the next change; let {writer!r} rest, too, or write"
                 " 'kind: sporadic' for the channel",
             )
+
+
+def _readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
+    """What one reader takes out is one reader's in all modes, and a device writes as often in all."""
+    seen: dict[str, tuple[str, str]] = {}
+    periods: dict[str, tuple[str, int]] = {}
+    tasks = {name for made in modes.values() for name in made.tasks}
+    for mode, made in modes.items():
+        for name, channel in made.channels.items():
+            if channel.exchange_of or SEMANTICS[channel.implementation].read != "oldest":
+                continue
+            for reader in channel.readers:
+                first, known = seen.setdefault(name, (mode, reader))
+                if reader != known:
+                    yield refuse(
+                        ("modes", mode),
+                        f"a block of {name!r} is taken out by one reader: {known!r} in {first!r} and"
+                        f" {reader!r} in this mode; give each a channel of its own, or write"
+                        " 'kind: sporadic'",
+                    )
+            if channel.writer in tasks or channel.min_interarrival_ps is not None:
+                continue
+            fastest = min((made.tasks[r].period_ps for r in channel.readers if r in made.tasks), default=0)
+            first, period = periods.setdefault(name, (mode, fastest))
+            if fastest != period:
+                yield refuse(
+                    ("modes", mode),
+                    f"the device {channel.writer!r} writes {name!r} as often as it is read, each"
+                    f" {Duration.spelled(period)} in {first!r} and {Duration.spelled(fastest)} in this mode;"
+                    " keep the period, or write 'kind: sporadic'",
+                )
 
 
 def _inputs(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:

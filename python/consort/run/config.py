@@ -84,14 +84,23 @@ def run_config(
     """
     made = _Config(plan, placement, layouts, time_scale, servers or {})
     duration = duration_ps * time_scale // 1000
+    in_modes = [*modes.values()] if modes else []
     return {
-        "cores": [made.core(core) for core in plan.cores.values()],
-        "tasks": [made.task(task, data[task.name]) for task in plan.tasks.values()],
+        "cores": [
+            made.core(core)
+            | _largest([made.core(one.cores[name], one) for one in in_modes if name in one.cores])
+            for name, core in plan.cores.items()
+        ],
+        "tasks": [
+            made.task(task, data[name])
+            | _largest([made.task(one.tasks[name], data[name]) for one in in_modes if name in one.tasks])
+            for name, task in plan.tasks.items()
+        ],
         "channels": [
             {
                 "name": channel.name,
                 "let": channel.communication == "let",
-                "device_period_ns": made.device_period(channel),
+                "device_period_ns": made.device_period(channel, in_modes),
             }
             for channel in carried(plan)
         ],
@@ -140,6 +149,12 @@ def run_config(
     }
 
 
+def _largest(modes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """What a process makes room for, or waits for, once and for all modes: as much as any of them needs."""
+    keys = [key for key in ("ring_bytes", "budget_ns", "max_restarts") if modes and key in modes[0]]
+    return {key: max(one[key] for one in modes) for key in keys}
+
+
 def execution_limits(task: PlannedTask) -> dict[str, int]:
     """How long the jobs of a stand-in execute, at least and at most."""
     assert task.wcet_ps is not None, "the plan refuses stand-ins without a wcet"
@@ -176,10 +191,12 @@ class _Config:
     def wait_of(self, core: PlannedCore) -> str:
         return "sleep" if self.placement.shared else core.wait
 
-    def core(self, core: PlannedCore) -> dict[str, Any]:
+    def core(self, core: PlannedCore, plan: Plan | None = None) -> dict[str, Any]:
+        """`plan` is that of a mode, without it the whole one."""
+        tasks = (plan or self.plan).tasks
         base = self.time_base_of(core)
-        restarts = any(self.plan.tasks[name].restart_worker for name in core.serves)
-        served = sum(1e12 / (self.plan.tasks[n].period_ps * self.scale) for n in core.serves)
+        restarts = any(tasks[name].restart_worker for name in core.serves)
+        served = sum(1e12 / (tasks[n].period_ps * self.scale) for n in core.serves)
         return {
             "name": core.name,
             "policy": core.policy,
@@ -255,7 +272,8 @@ class _Config:
                 {
                     "name": mode,
                     "cores": [
-                        self.core(made.cores.get(name, core)) for name, core in self.plan.cores.items()
+                        self.core(made.cores[name], made) if name in made.cores else self.core(core)
+                        for name, core in self.plan.cores.items()
                     ],
                     "tasks": [
                         self.task(made.tasks[name], data[name]) if name in made.tasks else None
@@ -289,9 +307,15 @@ class _Config:
             for chain in plan.chains.values()
         ]
 
-    def device_period(self, channel: PlannedChannel) -> int:
-        """How often a device that is only described writes a channel; 0 where a task writes it."""
-        return 0 if channel.writer in self.plan.tasks else self.time(device_period_ps(self.plan, channel))
+    def device_period(self, channel: PlannedChannel, modes: Sequence[Plan]) -> int:
+        """How often a device that is only described writes a channel; 0 where a task writes it.
+
+        It is one process in all modes: the one whose reader is fastest counts.
+        """
+        if channel.writer in self.plan.tasks:
+            return 0
+        periods = [device_period_ps(one, channel) for one in modes] or [device_period_ps(self.plan, channel)]
+        return self.time(min((period for period in periods if period), default=0))
 
     def ring_of(self, task: PlannedTask) -> int:
         layouts = {known["name"]: known for known in self.layouts["tasks"]}

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from consort.cli import main
 from consort.model import System, system_from_data
+from consort.plan import plan_in_modes
 from consort.run.bounds import bounds_of
+from consort.run.config import Placement, TaskData, run_config
 from consort.run.options import Options, planned
 from consort.simulate.build import prepare
 from consort.simulate.engine import Choice, simulate
@@ -69,3 +71,30 @@ def test_a_seed_has_the_same_releases_whatever_is_chosen_of_executions() -> None
     for trace in traces[1:]:
         assert trace is not None
         assert np.array_equal(trace["release"], traces[0]["release"])
+
+
+def test_what_a_process_has_once_suffices_in_every_mode() -> None:
+    tasks = {"a": TIMED["a"] | {"step": "stand-in"}, "b": TIMED["a"] | {"on": "master-1", "step": "stand-in"}}
+    modes = {
+        "slow": {"tasks": ["a", "b"], "overrides": {"b": {"period": "10s"}}},
+        "fast": {"tasks": ["a", "b"], "overrides": {"b": {"period": "20us", "wcet": "1us", "bcet": "1us"}}},
+    }
+    head = {"consort": 1, "assumed": "x", "platform": "linux-host", "scheduling": {"master": SWITCH}}
+    changes = {"start": "slow", "agreement": "1ms", "requests": [{"at": "1s", "to": "fast"}]}
+    system = system_from_data({**head, "tasks": tasks, "modes": modes, "mode_changes": changes})
+    plans = plan_in_modes(system, "linux")
+    record = {"job": {"bytes": 100}, "operation": {"bytes": 40}}
+    layouts = {"record": record, "tasks": [{"name": name, "out": {"bytes": 8}} for name in tasks]}
+    config = run_config(
+        plans.whole,
+        Placement({}, None, False),
+        {name: TaskData() for name in tasks},
+        layouts,
+        configuration="local-off",
+        duration_ps=10**12,
+        modes=plans.modes,
+    )
+    slow, fast = (mode["tasks"][1] for mode in config["changes"]["modes"])
+    once = config["tasks"][1]
+    assert slow["ring_bytes"] < fast["ring_bytes"] == once["ring_bytes"]
+    assert fast["budget_ns"] < slow["budget_ns"] == once["budget_ns"]

@@ -318,6 +318,29 @@ class TestModes:
         modes = {"one": {"tasks": more.pop("one", list(tasks))}, "two": two}
         return system(tasks, modes=modes, mode_changes=changes, **more)
 
+    def test_a_core_awaits_answers_as_where_it_awaits_some(self) -> None:
+        tasks = {"a": {}, "o": AWAY}
+        waits = {"m": {"wait": "sleep"}}
+        described = self.changing(tasks, {"tasks": ["a", "o"]}, one=["a"], scheduling=waits)
+        made = plan_in_modes(described, "linux", stand_ins=True)
+        assert [one.cores["m-0"].wait for one in made.modes.values()] == ["spin", "sleep"]
+        assert made.whole.cores["m-0"].wait == "sleep"
+
+    def test_blocks_that_are_taken_out_have_one_reader_and_one_pace(self) -> None:
+        queue = {"kind": "queue", "capacity": 8, "memory": "shm", "size": "8B"}
+        tasks: dict[str, Any] = {"w": {}, "b": {}, "c": {}}
+        for two, channel, wrong in (
+            ({"tasks": ["w", "c"]}, {"from": "w", "to": ["b", "c"]}, "'b' in 'one' and 'c' in this mode"),
+            ({"tasks": ["w", "b"]}, {"from": "w", "to": ["b"]}, ""),
+            ({"overrides": {"b": {"period": "40ms"}}}, {"from": "lines", "to": ["b"]}, "in 'one' and 40ms"),
+        ):
+            described = self.changing(
+                tasks, two, one=["w", "b"], channels={"q": queue | channel}, devices={"lines": {"kind": "x"}}
+            )
+            for target in ("linux", "virtual"):
+                found = refused(described, target, stand_ins=True)
+                assert [line for line in found if wrong in line] if wrong else found == [], (target, found)
+
     def test_a_worker_has_one_order(self) -> None:
         tasks = {name: {**AWAY, "priority": n} for n, name in enumerate("zyx", 1)}
         for overrides, wrong in (
