@@ -15,7 +15,7 @@ from consort.judge import checks as check
 from consort.judge import rows as figures
 from consort.judge import words
 from consort.judge.bounds import Bounds
-from consort.judge.disturbance import Disturbances, disturbances
+from consort.judge.disturbance import UNTRACED, Disturbances, disturbances
 from consort.judge.executed import Executed, executed
 from consort.judge.outputs import Expected, NotFinite, WrongOutput, compare, not_finite
 from consort.judge.samples import Samples
@@ -77,6 +77,8 @@ def judge(
         counted=provenance == "counted",
     )
     found = replace(found, disturbed=found.disturbed & ~own.own)
+    if stops is not None:
+        stops = replace(stops, seen_ns=_untraced(found, samples), seen_for_ns=_lasted(samples))
     wrong, errors, beside = _outputs(samples, expected or {})
     endless = _not_finite(samples, expected or {}, beside, wrong)
     counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))
@@ -193,6 +195,22 @@ def _count(samples: Samples, number: int, disturbed: NDArray[np.bool_]) -> TaskC
         disturbed_misses=int(np.count_nonzero(touched & missed)),
         causes=miss_causes(status, missed & ~touched),
     )
+
+
+def _untraced(found: Disturbances, samples: Samples) -> NDArray[np.float64]:
+    """The lengths [ns] of what cores that waited were seen to lose to the host, interrupts and firmware."""
+    lengths = [
+        (gaps.end - gaps.begin)[np.isin(gaps.culprit, UNTRACED)] / samples.ticks_per_ns
+        for gaps in found.gaps.values()
+    ]
+    return np.concatenate(lengths) if lengths else np.zeros(0)
+
+
+def _lasted(samples: Samples) -> float:
+    """The time [ns] that the run's cores were there, all together."""
+    released = samples.jobs["release"].astype(np.int64)
+    span = float(np.ptp(released)) if released.size else 0.0
+    return span / samples.ticks_per_ns * len(samples.system.cores)
 
 
 def _pauses(samples: Samples, found: Disturbances) -> tuple[Pause, ...]:

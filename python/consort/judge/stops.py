@@ -8,7 +8,7 @@ thread that only looks at the clock sees both, as osnoise does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,13 @@ class Stops:
     threshold_ns: float
     count: int
     """All that lasted `threshold_ns` or more; only the longest have a length here."""
+    seen_ns: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    """Those that the run itself saw while its cores waited, in `seen_for_ns` of all of them together."""
+    seen_for_ns: float = 0.0
 
     @property
     def longest_ns(self) -> float:
-        return float(self.lengths_ns[0]) if self.lengths_ns.size else 0.0
+        return float(max(self.lengths_ns.max(initial=0.0), self.seen_ns.max(initial=0.0)))
 
     @property
     def per_second(self) -> float:
@@ -44,14 +47,17 @@ class Stops:
         None is longer than the longest stop, and there are no more of them than stops of that length come
         in `exposed_ns`, the time that such jobs were under way, but for once in a thousand times.
         """
-        if not excess_ns.size or not self.lengths_ns.size or float(excess_ns.max()) > self.longest_ns:
+        if not excess_ns.size or float(excess_ns.max()) > self.longest_ns:
             return False
         from scipy.stats import poisson
 
         least = float(excess_ns.min())
-        as_long = self.count if least <= self.lengths_ns[-1] else int(np.sum(self.lengths_ns >= least))
+        listed = self.lengths_ns.size and least > self.lengths_ns[-1]
+        as_long = int(np.sum(self.lengths_ns >= least)) if listed else self.count
         # What was seen in a short watch is a sample, too: one more may have come.
         rate = (as_long + 1) / (self.seconds * len(self.cpus) * 1e9)
+        if self.seen_for_ns:
+            rate += int(np.sum(self.seen_ns >= least)) / self.seen_for_ns
         return excess_ns.size <= int(poisson.ppf(1 - _CHANCE, rate * exposed_ns))
 
     def as_data(self) -> dict[str, Any]:
