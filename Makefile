@@ -21,7 +21,7 @@ SYSTEMS ?= 100000
 .PHONY: help setup packages python3 demo demo-boards demo-remote check test test-slow bench soundness campaign fuzz lint format size clean lock sbom
 
 help:
-	@echo 'make demo       an electric drive on this machine: profiled, analysed, run and held to its bounds'
+	@echo 'make demo       an electric drive: in exact time, and its control loop on this machine'
 	@echo 'make demo-boards  unlike processors, emulated, sharing memory with this machine: one table, one report'
 	@echo 'make demo-remote  a sort with half of its memory elsewhere: its result against one that has all of it here'
 	@echo 'make check      what to run before each commit: lint, tests without heavy families (3 minutes)'
@@ -47,7 +47,7 @@ setup: packages
 	@tools/setup-python.sh
 
 demo: setup
-	@tools/demo.sh $(DEMO_SECONDS)
+	@$(PY) tools/demo.py $(DEMO_SECONDS)
 
 demo-boards: setup
 	@tools/install-packages.sh boards
