@@ -13,6 +13,7 @@ from consort.commands.simulate import chains_above, json_head
 
 if TYPE_CHECKING:
     from consort.analysis.mode_changes import ModeBounds
+    from consort.record.judgement import Held
     from consort.record.store import Run
     from consort.simulate.call import Changed
     from consort.simulate.chains import Chains
@@ -21,10 +22,12 @@ if TYPE_CHECKING:
 
 def show_changes(changed: Changed, as_json: bool) -> Held:
     """Prints what was simulated; whether every deadline, chain and bound held, as the record says, too."""
+    from consort.record.judgement import Held
+
     found, bounds, run = changed.found, changed.bounds, changed.run
     chains = changed.chains
     wrong = _above(found, bounds, chains)
-    late = wrong or [one for of in chains.values() for one in of.values() if not one.kept]
+    late = bool(wrong) or any(not one.kept for of in chains.values() for one in of.values())
     ok = Held.NOT_HELD if found.misses or late else Held.of((), found.unseen)
     if ok is not Held.NOT_HELD and run is not None:
         ok = Held(run.data["verdict"]["ok"])
@@ -56,8 +59,6 @@ def _json(
     run: Run | None,
     ok: Held,
 ) -> dict[str, Any]:
-    from consort.record.judgement import Held
-
     return {
         **json_head(found, run, ok),
         "modes": [
@@ -81,6 +82,7 @@ def _print(
     ok: Held,
 ) -> None:
     from consort.analysis.result import in_words
+    from consort.record.judgement import Held
     from consort.simulate.show import simulated_lines
 
     for mode, simulation in found.modes.items():

@@ -109,7 +109,8 @@ def _in_modes(
 
 def subject_of(subject: System | Plan) -> System | Plan:
     """What a public function analyses or simulates; `BadInput` where it is neither."""
-    return arguments.instance("system", subject, (System, Plan), "consort.load(path) makes a system")
+    arguments.instance("system", subject, (System, Plan), "consort.load(path) makes a system")
+    return subject
 
 
 def released_for(duration: str | Duration, field: str = "duration") -> Duration:

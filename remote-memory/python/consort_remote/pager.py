@@ -15,7 +15,7 @@ from pathlib import Path
 from consort.errors import BadInput, EnvironmentLacks
 from consort.model.quantities import Size
 from consort.model.textvalue import WrongValue
-from consort.remote_memory import PAGE
+from consort.remote_memory import PAGE as PAGE
 from consort.runtime import checked_name, runtime_folder, socket_path
 
 from consort_remote.toolchain import remote_part

@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from consort.remote import build
+from consort_remote import build
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("reset_sync", "fifo_cdc", "phy_cdc")
