@@ -89,6 +89,33 @@ class Candidates {
     Time job_ = 0;
 };
 
+// Tasks that come equally often in any window: one of them, and what a job of each takes together.
+struct Alike {
+    std::size_t first;
+    Time c;
+    Time due;  // how many jobs of one of them are due in time, at the arrival that is looked at
+};
+
+std::vector<Alike> alike(const TaskSet& set, std::size_t i) {
+    std::vector<Alike> found;
+    for (std::size_t k = 0; k < set.n; ++k) {
+        if (k == i) {
+            continue;
+        }
+        const auto same = std::find_if(found.begin(), found.end(), [&](const Alike& one) {
+            const std::size_t j = one.first;
+            return set.t[j] == set.t[k] && set.d[j] == set.d[k] && set.jitter(j) == set.jitter(k) &&
+                   set.spaced(j) == nullptr && set.spaced(k) == nullptr;
+        });
+        if (same == found.end()) {
+            found.push_back({k, set.c[k], 0});
+        } else {
+            same->c = add(same->c, set.c[k]);
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 Time edf_jobs_in(const TaskSet& set, std::size_t i, std::size_t k, Time arrival, Time window, bool closed) {
@@ -119,7 +146,7 @@ EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search
     // Below a load of 1 no window of a preemptive core is longer than the longest, so no response is either.
     const bool bounded = search.preemptive && used == Load::below_one;
     std::unordered_set<Time> seen;
-    std::vector<Time> due(set.n);
+    std::vector<Alike> others = alike(set, i);
     for (std::size_t k = 0; k < set.n; ++k) {
         for (Candidates candidate(set, i, k); candidate.value() < *longest; candidate.advance()) {
             const Time arrival = candidate.value();
@@ -133,8 +160,8 @@ EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search
             const bool closed = !search.preemptive && !blocked.open;
             const Time mine = edf_jobs_in(set, i, i, arrival, 0, false) - (search.preemptive ? 0 : 1);
             const Time own = add(blocked.length, mul(mine, set.c[i]));
-            for (std::size_t other = 0; other < set.n; ++other) {
-                due[other] = due_by(set, other, add(arrival, set.d[i] - set.d[other]));
+            for (Alike& one : others) {
+                one.due = due_by(set, one.first, add(arrival, set.d[i] - set.d[one.first]));
             }
             Time length = own;
             while (true) {
@@ -143,10 +170,10 @@ EdfResponse edf_response(const TaskSet& set, std::size_t i, const Search& search
                     return result;
                 }
                 Time next = own;
-                for (std::size_t other = 0; other < set.n; ++other) {
-                    if (other != i && due[other] > 0) {
-                        const Time jobs = std::min(due[other], jobs_in(set, other, length, closed));
-                        next = add(next, mul(jobs, set.c[other]));
+                for (const Alike& one : others) {
+                    if (one.due > 0) {
+                        next =
+                            add(next, mul(std::min(one.due, jobs_in(set, one.first, length, closed)), one.c));
                     }
                 }
                 next = search.supply.time_for(next);
