@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-NO_SWITCH = {"context_switch": {"value": "0ns", "assumed": "none in this test"}}
+NO_SWITCH = {
+    key: {"value": "0ns", "assumed": "none in this test"} for key in ("context_switch", "timer_lateness")
+}
 MEMORY: dict[str, Any] = {
     "kind": "sram",
     "access": {"base": "0ns", "per_byte": "0ns", "assumed": "none in this test"},

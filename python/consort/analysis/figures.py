@@ -15,6 +15,7 @@ from consort.model.figures import Provenance
 from consort.model.memories import AccessCost, Exchange
 from consort.model.quantities import Duration, Quantity
 from consort.plan import Plan
+from consort.plan.tasks import wakes_late
 
 # The three ways to get a figure that is missing.
 REMEDY = (
@@ -137,11 +138,11 @@ class Figures:
 
     def lateness(self, core: str) -> Cost:
         """How late a timer wakes a core that sleeps until the next release."""
-        if self.system.run.time_base != "sleep":
+        if not wakes_late(self.system, self.plan.cores[core].tasks):
             return NOTHING
         place = f"cores.{core.rpartition('-')[0]}.timer_lateness"
         if place not in self._known:
-            raise MissingFigure(place, f"how late {core} wakes from sleep (run.time_base)")
+            raise MissingFigure(place, f"how late a timer wakes {core}, which sleeps until a release")
         return self.time(place)
 
     def transfers(self) -> tuple[Used, ...]:

@@ -95,6 +95,7 @@ def _imported(path: Path, reader: Reader, threads: list[Thread], cpus: int | Non
                 "count": count,
                 "cpu": "auto",
                 "context_switch": {"value": "0ns", "assumed": "an rt-app workload has none"},
+                "timer_lateness": {"value": "0ns", "assumed": "an rt-app workload has none"},
             }
         },
     }

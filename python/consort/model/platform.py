@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -90,7 +91,8 @@ class CoreGroup(Sourced):
     )
     timer_lateness: DurationFigure | None = Field(
         default=None,
-        description="How late a timer wakes a sleeping task; with 'time_base: sleep' every release has it.",
+        description="How late a timer wakes a sleeping task: every release of a core that sleeps has it,"
+        " because it has several tasks, or by 'time_base: sleep'.",
     )
     description: str = Field(default="", description="What these cores are for, in a line.")
 
@@ -222,18 +224,24 @@ def figures_in(
         yield place, part.value, source
         return
     if isinstance(part, BaseModel):
-        for name, field in type(part).model_fields.items():
+        for name, key in keys_of(type(part)):
             inside = getattr(part, name)
-            key = f"{place}.{field.alias or name}".lstrip(".")
             # Counts of parts that state a source are figures too.
             if isinstance(inside, int) and not isinstance(inside, bool) and isinstance(part, Sourced):
                 if part.counts and name in part.model_fields_set:
-                    yield key, inside, source
-            else:
-                yield from figures_in(inside, key, source)
+                    yield f"{place}.{key}".lstrip("."), inside, source
+            elif isinstance(inside, (BaseModel, dict)):
+                yield from figures_in(inside, f"{place}.{key}".lstrip("."), source)
     elif isinstance(part, dict):
         for key, inside in part.items():
-            yield from figures_in(inside, f"{place}.{key}".lstrip("."), source)
+            if isinstance(inside, (BaseModel, dict)):
+                yield from figures_in(inside, f"{place}.{key}".lstrip("."), source)
+
+
+@cache
+def keys_of(part: type[BaseModel]) -> tuple[tuple[str, str], ...]:
+    """The fields of a part of a model, and how a description spells them."""
+    return tuple((name, field.alias or name) for name, field in part.model_fields.items())
 
 
 def platform_folders() -> list[Path]:

@@ -27,6 +27,7 @@ tasks:
   hi: {period: 70us, wcet: 20us, on: master-0}
   lo: {period: 100us, deadline: 118us, wcet: 40us, on: master-0}
   late: {period: 1ms, jitter: 100us, wcet: 10us, on: master-1}
+run: {time_base: spin}
 """
 
 

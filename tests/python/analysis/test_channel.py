@@ -164,7 +164,12 @@ def test_the_age_of_what_a_reader_without_a_bound_reads_has_none(implementation:
     """It would be lower than that of a reader with a bound: 1.012 ms, where 6.52 ms is right."""
 
     def ages(hog: str) -> list[int | None]:
-        cores = {"processor": "p", "count": 1, "context_switch": "1us"}
+        cores = {
+            "processor": "p",
+            "count": 1,
+            "context_switch": "1us",
+            "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
+        }
         platform = platform_from_data(
             {
                 "consort": 1,

@@ -14,9 +14,17 @@ import pytest
 from consort.analysis.figures import Figures
 from consort.analysis.offload_costs import offload_costs
 from consort.analysis.result import Bound
-from consort.analysis.system import analyze_system
+from consort.analysis.system import analyze_system, response_times
 from consort.errors import BadInput
-from consort.model import BadDescription, Platform, System, load_platform, load_system, system_from_data
+from consort.model import (
+    BadDescription,
+    Platform,
+    System,
+    load_platform,
+    load_system,
+    platform_from_data,
+    system_from_data,
+)
 from consort.plan import plan_of
 from consort.simulate.build import prepare
 from consort.simulate.engine import simulate
@@ -138,7 +146,11 @@ def without(data: Any, *path: str) -> Any:
         (without(BOARD, "memories", "ram", "access", "per_byte"), {}, "memories.ram.access.per_byte"),
         (BOARD, {"channels": without(CHANNELS, "a.in", "size")}, "channels.a.in.size"),
         (BOARD, {"tasks": {"a": without(TASK, "wcet")}}, "tasks.a.wcet"),
-        (BOARD, {"run": {"time_base": "sleep"}}, "cores.m.timer_lateness"),
+        (
+            without(BOARD, "cores", "m", "timer_lateness"),
+            {"run": {"time_base": "sleep"}},
+            "cores.m.timer_lateness",
+        ),
         (BOARD, SLEEPS, "exchanges.signal-w-m.max"),
         # The other way, there and back, or through a memory, is another figure; a median bounds nothing.
         (BOARD | {"exchanges": {"a": SIGNAL | {"from": "m", "to": "w"}}}, SLEEPS, "exchanges.signal-w-m.max"),
@@ -255,3 +267,44 @@ def test_assumed_figures_of_the_servo_rest_on_the_counts_they_name() -> None:
         for number in re.findall(r"each of (?:the )?(\d+) instructions", file.read_text(encoding="utf-8"))
     }
     assert len(named) >= 4 and named <= counts
+
+
+SLEEPERS = {
+    "a": {"period": "1ms", "deadline": "101us", "wcet": "99us", "on": "c-0", "priority": 2},
+    "b": {"period": "10ms", "wcet": "1ms", "on": "c-0", "priority": 1},
+}
+
+
+def late_by(lateness: str | None, tasks: dict[str, Any], **parts: Any) -> list[Bound]:
+    cores: dict[str, Any] = {"processor": "p", "count": 2, "context_switch": {"value": "1us", "assumed": "x"}}
+    if lateness is not None:
+        cores["timer_lateness"] = {"value": lateness, "assumed": "x"}
+    data = {"consort": 1, "name": "late", "processors": {"p": {"isa": "x86_64"}}, "cores": {"c": cores}}
+    whole = {"consort": 1, "platform": "late", "tasks": tasks, **parts}
+    return response_times(system_from_data(whole, platform=platform_from_data(data)))
+
+
+@pytest.mark.parametrize("run", [{}, {"time_base": "hybrid"}, {"time_base": "sleep"}])
+def test_a_core_of_several_tasks_sleeps_and_wakes_late(run: dict[str, str]) -> None:
+    """Whatever `time_base` says, as `consort plan` says it: one that spins would keep the others waiting."""
+    for bound in late_by(None, SLEEPERS, run=run):
+        assert bound.response is None and bound.missing == ("cores.c.timer_lateness",)
+        assert "which sleeps until a release" in bound.notes[0] and "consort probe" in bound.notes[0]
+    punctual = [bound.response for bound in late_by("0us", SLEEPERS, run=run)]
+    assert punctual[0] == 102 * 10**6
+    late = [bound.response for bound in late_by("50us", SLEEPERS, run=run)]
+    assert late[0] == punctual[0] + 50 * 10**6 and (late[1] or 0) >= (punctual[1] or 0) + 50 * 10**6
+
+
+def test_a_core_of_one_task_spins_and_spin_written_down_is_believed() -> None:
+    alone = {"a": SLEEPERS["a"]}
+    assert [bound.response for bound in late_by(None, alone)] == [101 * 10**6]
+    assert late_by(None, alone, run={"time_base": "sleep"})[0].missing == ("cores.c.timer_lateness",)
+    assert late_by(None, SLEEPERS, run={"time_base": "spin"})[0].response == 102 * 10**6
+
+
+@for_each("file", PLATFORMS, ids=[file.stem for file in PLATFORMS])
+def test_every_platform_says_how_late_its_timers_wake(file: Path) -> None:
+    for group, cores in load_platform(file).cores.items():
+        if cores.context_switch is not None:
+            assert cores.timer_lateness is not None and cores.timer_lateness.provenance is not None, group

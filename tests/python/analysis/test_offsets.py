@@ -215,7 +215,14 @@ def test_an_offset_of_0_that_is_written_down_is_a_known_moment(offset: str | Non
             "consort": 1,
             "name": "one",
             "processors": {"p": {"isa": "x86_64"}},
-            "cores": {"c": {"processor": "p", "count": 1, "context_switch": "1us"}},
+            "cores": {
+                "c": {
+                    "processor": "p",
+                    "count": 1,
+                    "context_switch": "1us",
+                    "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
+                }
+            },
         }
     )
     tasks: dict[str, dict[str, Any]] = {

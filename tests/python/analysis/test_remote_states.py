@@ -27,7 +27,14 @@ def board(fault: Any = FAULT, switch: str = "1us") -> Any:
             "consort": 1,
             "name": "board",
             "processors": {"a": {"isa": "aarch64"}},
-            "cores": {"a": {"processor": "a", "count": 2, "context_switch": switch}},
+            "cores": {
+                "a": {
+                    "processor": "a",
+                    "count": 2,
+                    "context_switch": switch,
+                    "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
+                }
+            },
             "memories": {"far": far, "near": {"kind": "ddr"}},
         }
     )

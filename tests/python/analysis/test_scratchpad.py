@@ -58,7 +58,15 @@ TIMED: dict[str, Any] = {
     "consort": 1,
     "name": "timed",
     "processors": {"p": {"isa": "powerpc"}},
-    "cores": {"app": {"processor": "p", "count": 2, "context_switch": "0us", "scratchpad": {"size": "1MiB"}}},
+    "cores": {
+        "app": {
+            "processor": "p",
+            "count": 2,
+            "context_switch": "0us",
+            "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
+            "scratchpad": {"size": "1MiB"},
+        }
+    },
     "dmas": {
         "d": {"setup": "1us", "rate": "100MB/s", "transfers": {"seen": {"size": "4KiB", "time": "900us"}}}
     },
@@ -146,7 +154,13 @@ DMA = {"rate": "1GB/s", "setup": "1us", "assumed": "a test"}
 
 def on(dmas: dict[str, Any], **task: Any) -> System:
     """A three-phase task of a core whose slot is given, on a platform with those DMA engines."""
-    core = {"processor": "p", "count": 2, "context_switch": "0ps", "scratchpad": {"size": "256KiB"}}
+    core = {
+        "processor": "p",
+        "count": 2,
+        "context_switch": "0ps",
+        "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
+        "scratchpad": {"size": "256KiB"},
+    }
     platform = platform_from_data(
         {
             "consort": 1,

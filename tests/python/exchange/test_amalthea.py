@@ -104,8 +104,13 @@ def test_small_model() -> None:
             "little": {"isa": "other", "clock": "300MHz"},
         },
         "cores": {
-            "big": {"processor": "big", "count": 1, "context_switch": NO_SWITCH},
-            "little": {"processor": "little", "count": 1, "context_switch": NO_SWITCH},
+            "big": {"processor": "big", "count": 1, "context_switch": NO_SWITCH, "timer_lateness": NO_SWITCH},
+            "little": {
+                "processor": "little",
+                "count": 1,
+                "context_switch": NO_SWITCH,
+                "timer_lateness": NO_SWITCH,
+            },
         },
         "memories": {"ram": {"kind": "sram", "size": "64KiB", "access": {"from": {"big": {"base": "7ns"}}}}},
     }

@@ -19,11 +19,17 @@ PLATFORM: dict[str, Any] = {
     "name": "two-kinds",
     "processors": {"fast": {"isa": "aarch64"}, "slow": {"isa": "armv7e-m"}},
     "cores": {
-        "fast": {"processor": "fast", "count": 2, "context_switch": "1us"},
+        "fast": {
+            "processor": "fast",
+            "count": 2,
+            "context_switch": "1us",
+            "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
+        },
         "slow": {
             "processor": "slow",
             "count": 2,
             "context_switch": "2us",
+            "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
             "scratchpad": {"size": "64KiB", "partitions": 2},
         },
     },

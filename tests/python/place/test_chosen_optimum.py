@@ -20,11 +20,17 @@ PLATFORM: dict[str, Any] = {
     "name": "several",
     "processors": {"a": {"isa": "aarch64"}, "r": {"isa": "armv7-r"}},
     "cores": {
-        "a": {"processor": "a", "count": 2, "context_switch": "1us"},
+        "a": {
+            "processor": "a",
+            "count": 2,
+            "context_switch": "1us",
+            "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
+        },
         "r": {
             "processor": "r",
             "count": 2,
             "context_switch": "2us",
+            "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
             "scratchpad": {"size": "64KiB", "partitions": 2},
         },
     },

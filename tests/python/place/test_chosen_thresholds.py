@@ -19,7 +19,7 @@ from consort.place.thresholds import choose_thresholds, greatest, stack_of
 PLATFORM = """consort: 1
 name: board
 processors: {m: {isa: armv7e-m}}
-cores: {m: {processor: m, count: 2, context_switch: {value: 0ns, assumed: here}}}
+cores: {m: {processor: m, count: 2, assumed: here, context_switch: 0ns, timer_lateness: 0ns}}
 """
 SYSTEM = """consort: 1
 platform: board.yaml

@@ -24,11 +24,12 @@ consort: 1
 name: two
 processors: {m4: {isa: armv7e-m}, r5: {isa: armv7-r}}
 cores:
-  m4: {processor: m4, count: 2, context_switch: {value: 1us, assumed: for this test}}
+  m4: {processor: m4, count: 2, assumed: for this test, context_switch: 1us, timer_lateness: 0ns}
   r5:
     processor: r5
     count: 1
     context_switch: {value: 1us, assumed: for this test}
+    timer_lateness: {value: 0ns, assumed: none in this test}
     scratchpad: {size: 64KiB, partitions: 2, assumed: for this test}
 dmas: {dma: {rate: 10MB/s, setup: 1us, assumed: for this test}}
 memories:

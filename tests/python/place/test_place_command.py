@@ -25,7 +25,8 @@ PLATFORM = """\
 consort: 1
 name: two
 processors: {m4: {isa: armv7e-m}}
-cores: {m4: {processor: m4, count: 2, context_switch: {value: 1us, assumed: for this test}}}
+cores:
+  m4: {processor: m4, count: 2, assumed: for this test, context_switch: 1us, timer_lateness: 0ns}
 """
 # Two tasks of 60 % and one that is light: the core m4-0 is overloaded as it stands.
 SYSTEM = """\
@@ -116,7 +117,7 @@ def test_what_is_in_conflict_is_in_conflict_without_the_rest(tmp_path: Path) -> 
     """An offset makes bounds lower: without one task others may not hold by themselves."""
     (tmp_path / "one.yaml").write_text(
         "consort: 1\nname: one\nprocessors: {p: {isa: x86_64}}\n"
-        "cores: {c: {processor: p, count: 1, context_switch: 1us}}\n",
+        "cores: {c: {processor: p, count: 1, context_switch: 1us, timer_lateness: 0us}}\n",
         encoding="utf-8",
     )
     head = "consort: 1\nassumed: a test\nplatform: one.yaml\nrun: {time_base: spin}\ntasks:\n"

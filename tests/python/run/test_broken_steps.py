@@ -64,12 +64,13 @@ consort: 1
 name: chip
 processors: {small: {isa: other}}
 cores:
-  m: {processor: small, count: 2, context_switch: {value: 0ns, assumed: none}}
-  w: {processor: small, count: 1, context_switch: {value: 0ns, assumed: none}}
+  m: {processor: small, count: 2, assumed: none, context_switch: 0ns, timer_lateness: 0ns}
+  w: {processor: small, count: 1, assumed: none, context_switch: 0ns, timer_lateness: 0ns}
   s:
     processor: small
     count: 1
     context_switch: {value: 0ns, assumed: none}
+    timer_lateness: {value: 0ns, assumed: none in this test}
     scratchpad: {size: 16KiB, partitions: 2}
 """
 FINE = {"at": 0, "how": 0}

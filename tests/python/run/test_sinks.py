@@ -60,7 +60,12 @@ def described(folder: Path, writes: Any, sink: str = "sinks.py::keep") -> Path:
         "name": "platform",
         "processors": {"cpu": {"isa": "probed"}},
         "cores": {
-            "core": {"processor": "cpu", "count": 1, "context_switch": {"value": "0us", "assumed": "a test"}}
+            "core": {
+                "processor": "cpu",
+                "count": 1,
+                "context_switch": {"value": "0us", "assumed": "a test"},
+                "timer_lateness": {"value": "0ns", "assumed": "none in this test"},
+            }
         },
         "memories": {"shm": {"kind": "posix-shared-memory"}},
     }

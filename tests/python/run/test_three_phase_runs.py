@@ -95,8 +95,9 @@ cores:
     processor: small
     count: 2
     context_switch: {value: 0ns, assumed: none}
+    timer_lateness: {value: 0ns, assumed: none in this test}
     scratchpad: {size: 16KiB}
-  other: {processor: small, count: 1, context_switch: {value: 0ns, assumed: none}}
+  other: {processor: small, count: 1, assumed: none, context_switch: 0ns, timer_lateness: 0ns}
 """
 
 

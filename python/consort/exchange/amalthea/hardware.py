@@ -124,6 +124,7 @@ def _groups(names: Names, hardware: Hardware) -> None:
             "processor": units[0].processor,
             "count": len(units),
             "context_switch": {"value": "0ns", "assumed": "the AMALTHEA model has none"},
+            "timer_lateness": {"value": "0ns", "assumed": "the AMALTHEA model has none"},
         }
         for index, unit in enumerate(units):
             unit.core = f"{group}-{index}"
