@@ -23,7 +23,8 @@ StepKind = Literal[
 ]
 
 
-@dataclass(frozen=True)
+# Not frozen, which makes an object five times as dear: a large system has millions.
+@dataclass(slots=True, unsafe_hash=True)
 class Step:
     """A part of a bound's worst case.
 

@@ -15,6 +15,7 @@ from consort.model import BadDescription, Duration, Figure, System
 from consort.model.conflicts import unbounded
 from consort.model.document import Document, read_document
 from consort.model.figures import Sourced
+from consort.model.platform import keys_of
 from consort.model.problems import nearest
 from consort.model.textvalue import WrongValue
 from consort.plan.accelerators import plan_accelerators
@@ -215,11 +216,12 @@ def _sources(part: object, place: str = "") -> Iterator[Source]:
         value = str(part.value) if isinstance(part, Figure) else ""
         yield Source(place or "all other figures", value, str(part.provenance))
     if isinstance(part, BaseModel):
-        parts = {field.alias or name: getattr(part, name) for name, field in type(part).model_fields.items()}
+        parts = [(key, getattr(part, name)) for name, key in keys_of(type(part))]
     else:
-        parts = part if isinstance(part, dict) else {}
-    for key, inside in parts.items():
-        yield from _sources(inside, f"{place}.{key}".lstrip("."))
+        parts = list(part.items()) if isinstance(part, dict) else []
+    for key, inside in parts:
+        if isinstance(inside, (BaseModel, dict)):
+            yield from _sources(inside, f"{place}.{key}".lstrip("."))
 
 
 def _on_masters(system: System) -> System:
