@@ -173,7 +173,10 @@ def _released_by_a_device(view: View, task: str, channel: str, readers: Sequence
     given = view.parsed(Duration, "channels", channel, "min_interarrival")
     apart = [given] if given is not None else [view.interval(reader) for reader in readers]
     nearest_apart = min((one for one in apart if one is not None), default=None)
-    if own is None or nearest_apart is None or nearest_apart >= own:
+    if own is None or nearest_apart is None:
+        return
+    if nearest_apart >= own:
+        yield from _closer_than_distances(view, task, channel, nearest_apart)
         return
     who = f"blocks of {channel!r} come {nearest_apart} apart"
     if given is None:
@@ -183,6 +186,18 @@ def _released_by_a_device(view: View, task: str, channel: str, readers: Sequence
         f"{who}, and each releases a job; write {nearest_apart}, or 'min_interarrival: {own}' for the"
         " channel",
     )
+
+
+def _closer_than_distances(view: View, task: str, channel: str, apart: Duration) -> Problems:
+    place = ("tasks", task, "min_distances")
+    for at in range(len(view.sequence(*place))):
+        distance, come = view.parsed(Duration, *place, at), Duration((at + 1) * apart.picoseconds)
+        if distance is not None and distance > come:
+            yield view.problem(
+                (*place, at),
+                f"{at + 2} blocks of {channel!r} come within {come}, and each releases a job; write {come},"
+                " or have the channel's 'min_interarrival' be longer",
+            )
 
 
 def _both_ends(view: View) -> Problems:
