@@ -80,13 +80,13 @@ class ModesSimulation:
         """What no run shows of the modes: requests, and tasks of modes that were entered."""
         given = self.prepared.system.mode_changes
         assert given is not None
-        entered = dict.fromkeys([given.start, *(change.new for change in self.changes)])
+        entered = {given.start, *(change.new for change in self.changes)}
         requests = [(request.at.picoseconds, request.to) for request in given.timed]
         tasks = [
             f"nothing was seen of {name} in mode {mode}"
-            for mode in entered
-            for name, figures in self.modes[mode].figures.items()
-            if not figures.jobs
+            for mode, simulation in self.modes.items()
+            for name, figures in simulation.figures.items()
+            if mode in entered and not figures.jobs
         ]
         return [*unseen_requests(requests, self.duration, entered), *tasks]
 

@@ -446,7 +446,8 @@ class TestCommands:
     def test_without_a_record_chains_are_looked_at_as_well(
         self, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        file.write_text(file.read_text() + "chains: {x: {path: [a, b], reaction: 1us}}\n")
+        ends = "channels: {ab: {kind: sporadic, from: a, to: [b], size: 8B}}\n"
+        file.write_text(file.read_text() + ends + "chains: {x: {path: [a, b], reaction: 1us}}\n")
         status, out, _ = consort(capsys, "simulate", file, "--no-record", "--json")
         recorded = consort(capsys, "simulate", file, "--json", "--root", file.parent / "runs")
         chains = [mode["chains"] for mode in json.loads(out)["modes"]]
