@@ -14,9 +14,9 @@
 #include <string>
 #include <system_error>
 
-#include "options.hpp"
 #include "consort/linux/program.hpp"
 #include "dial.hpp"
+#include "options.hpp"
 #include "shared_attach.hpp"
 
 namespace {

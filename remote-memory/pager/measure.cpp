@@ -13,12 +13,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "options.hpp"
-#include "probe_thread.hpp"
 #include "consort/linux/clock.hpp"
 #include "consort/linux/cpus.hpp"
 #include "consort/linux/program.hpp"
 #include "consort/linux/remote_segment.hpp"
+#include "options.hpp"
+#include "probe_thread.hpp"
 #include "protocol.hpp"
 
 namespace {

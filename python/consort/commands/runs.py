@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(context: click.Context, as_json: bool, root: Path | None) -> None:
     """List the recorded runs, oldest first; `runs export` writes the tables of one as CSV."""
+    if context.invoked_subcommand is not None:
+        context.obj = root
+        return
     from rich.console import Console
     from rich.table import Table
 
     from consort.record.store import default_root, list_runs
 
-    if context.invoked_subcommand is not None:
-        context.obj = root
-        return
     folder = root if root is not None else default_root()
     damaged: list[BadInput] = []
     runs = list_runs(folder, damaged)

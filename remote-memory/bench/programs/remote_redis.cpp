@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Drives an unmodified Redis over its socket, for consort_remote_bench/remote_workloads.py: stores values, reads
-// them in random order, one request at a time, and checks each. Prints one JSON object as remote_workloads
-// does.
+// Drives an unmodified Redis over its socket, for consort_remote_bench/remote_workloads.py: stores values,
+// reads them in random order, one request at a time, and checks each. Prints one JSON object as
+// remote_workloads does.
 //
 //   SOCKET VALUES BYTES READS REDIS...    REDIS: the command that starts it, listening at SOCKET
 #include <sys/socket.h>
