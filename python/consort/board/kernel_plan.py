@@ -32,6 +32,7 @@ from consort.board.task_image import TaskImage, image_of_text, make_image
 from consort.errors import BadInput
 from consort.model import BadDescription, StepReference, System
 from consort.plan import Plan, PlannedTask, plan_of
+from consort.plan.lacks import KERNEL, Places, lacking
 from consort.progress import Progress
 
 # In runs of so long [ns] the emulated clock may be slower, as far as a slot keeps so many instructions: more
@@ -63,43 +64,12 @@ def placed(system: System, board: str) -> Placement:
 
 
 def _problems(made: Plan, most: int) -> Iterator[BadInput]:
-    def refuse(field: str, message: str) -> BadInput:
-        return BadInput(message, file=made.system.file, field=field)
-
-    for name, task in made.tasks.items():
-        here = f"tasks.{name}"
-        if task.execution != "three-phase":
-            yield refuse(f"{here}.execution", "the board's scratchpad kernel runs three-phase tasks only")
-        if not isinstance(task.step, StepReference):
-            yield refuse(f"{here}.step", "the kernel moves a step's image; give the task a step")
-        if task.sporadic:
-            yield refuse(f"{here}.min_interarrival", "only periodic tasks are run; write 'period'")
-        if task.min_distances_ps:
-            yield refuse(f"{here}.min_distances", "the kernel's releases are a period apart; remove it")
-        if task.jitter_ps:
-            yield refuse(f"{here}.jitter", "the kernel releases its tasks at whole periods; remove it")
-        if task.golden is not None:
-            text = (
-                "a task keeps its state when its inputs begin again, which golden outputs do not; remove it"
-            )
-            yield refuse(f"{here}.golden", text)
-        for key, bindings in (("reads", task.reads), ("writes", task.writes)):
-            for binding in bindings:
-                device = made.devices.get(binding.source)
-                rows = key == "reads" and device is not None and device.kind in ("recording", "function")
-                if device is None or device.kind == "described" or (rows and not binding.member):
-                    continue
-                text = f"the kernel does not bind {binding.source!r}; give the task an 'input'"
-                yield refuse(f"{here}.{key}", text)
-    for name in made.chains:
-        yield refuse(
-            f"chains.{name}",
-            "the kernel records no data on its way, so that no chain can be judged; remove it",
-        )
+    at = Places(made.system, made.mode)
+    yield from lacking(made, KERNEL, at)
     cores = made.three_phase_cores
     if len(cores) > most:
         text = f"{len(cores)} cores with three-phase tasks; the board has {most}"
-        yield refuse("tasks", text)
+        yield at(("tasks",), text)
 
 
 def _of_rows_alone(made: Plan) -> Plan:

@@ -206,13 +206,6 @@ class Refusals:
     def _tasks(self) -> Iterator[BadInput]:
         for task in self.plan.tasks.values():
             where = f"tasks.{task.name}"
-            if task.arrival is not None:
-                yield self._at(f"{where}.arrival", "a board's cores release by their clocks, and by no block")
-            if task.min_distances_ps:
-                text = "a board's releases are a period apart; remove it"
-                yield self._at(f"{where}.min_distances", text)
-            if task.restart_worker:
-                yield self._at(f"{where}.restart_worker", "a board's worker is not started again; remove it")
             for way, bindings in (("reads", task.reads), ("writes", task.writes)):
                 for binding in bindings:
                     device = self.plan.devices.get(binding.source)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from consort.errors import BadInput
 from consort.model.document import Location
 from consort.model.kinds import STAND_IN
-from consort.plan.arrivals import not_followed, releasing
 from consort.plan.types import Plan, PlannedTask
 
 # Of the scratchpad kernel in virtual time (ports/virtual/src/scratchpads.hpp).
@@ -20,31 +19,6 @@ def virtual_problems(plan: Plan, refuse: Refuse) -> Iterator[BadInput]:
     """Tasks whose jobs take an unknown time, and systems that its kernels have no room for."""
     for task in plan.tasks.values():
         yield from _execution(plan, task, refuse)
-        if task.self_suspension_ps and (task.worker is not None or task.suspensions != 1):
-            key = "self_suspension" if task.worker is not None else "suspensions"
-            yield refuse(
-                ("tasks", task.name, key),
-                "in virtual time a local job waits once, for what is not modelled; remove"
-                f" {key!r}, or let `consort simulate` show it",
-            )
-    for name, why in not_followed(plan):
-        yield refuse(("tasks", name, "arrival"), why)
-    for name, task in plan.tasks.items():
-        if task.arrival is not None and releasing(plan, name) is None:
-            device = plan.channels[task.arrival].writer
-            yield refuse(
-                ("tasks", name, "arrival"),
-                f"in virtual time only blocks of tasks release jobs, and {task.arrival!r} comes from the"
-                f" device {device!r}; write 'min_interarrival' only",
-            )
-    for planned in plan.cores.values():
-        for key, given in (("cache_reload", planned.cache_reload_ps), ("cache", planned.cache)):
-            if given is not None:
-                yield refuse(
-                    ("scheduling", str(plan.system.scheduling_entry(planned.name)), key),
-                    f"in virtual time a preempted job loads nothing again; remove {key!r}, which is for"
-                    " bounds, 'simulate' and machines with caches",
-                )
     cores = plan.three_phase_cores
     if len(cores) > MOST_CORES:
         last = next(task for task in plan.tasks.values() if task.core == cores[-1])

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 
 from consort.errors import BadInput
 from consort.model import Duration, System
-from consort.model.document import Document, Location, read_document
+from consort.model.document import Location
 from consort.model.kinds import STAND_IN
 from consort.plan.channels import chains_through
 from consort.plan.in_virtual_time import virtual_problems
+from consort.plan.lacks import Places, lacking
 from consort.plan.over_links import link_problems
 from consort.plan.targets import BOARD, Target, not_whole
 from consort.plan.types import Plan, PlannedDevice, PlannedTask
@@ -33,21 +33,16 @@ class _Refusals:
         self.whole = whole
         self.plan = plan
         self.target = target
+        self._at = Places(whole, plan.mode)
 
     def problems(self) -> list[BadInput]:
-        rules = [self._communication, self._workers, self._dma, self._links, self._emulation, self._changes]
+        rules = [self._communication, self._workers, self._dma, self._links]
         if self.target.executes:
             rules += [
                 self._steps,
                 self._durations,
                 self._policies,
-                self._waits,
                 self._chains,
-                self._service,
-                self._supply,
-                self._resources,
-                self._accelerators,
-                self._bandwidth,
                 self._channels,
                 self._remote_memory,
                 self._devices,
@@ -57,22 +52,12 @@ class _Refusals:
             ]
         if self.target.name == "virtual":
             rules.append(lambda: virtual_problems(self.plan, self._at))
-        return [problem for rule in rules for problem in rule()]
+        return [problem for rule in (*rules, self._lacks) for problem in rule()]
+
+    def _lacks(self) -> Iterator[BadInput]:
+        return lacking(self.plan, self.target.name, self._at)
 
     # Where a problem stands.
-
-    @cached_property
-    def _document(self) -> Document:
-        file = self.whole.file
-        return read_document(file) if file.is_file() else Document.of_data({}, file)
-
-    def _at(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
-        """A problem, at what a mode changes where it is that."""
-        if self.plan.mode is not None and location[0] == "tasks" and len(location) > 2:
-            override = self.whole.modes[self.plan.mode].overrides.get(str(location[1]))
-            if override is not None and getattr(override, str(location[2]), None) is not None:
-                location = ("modes", self.plan.mode, "overrides", *location[1:])
-        return self._document.problem(location, message, at_key=at_key)
 
     def _policy_at(self, core: str) -> Location:
         name = self.whole.scheduling_entry(core)
@@ -153,16 +138,6 @@ class _Refusals:
     def _links(self) -> Iterator[BadInput]:
         yield from link_problems(self.plan, self.target, self._at)
 
-    def _changes(self) -> Iterator[BadInput]:
-        if self.plan.changes is not None and not self.target.changes_modes:
-            modes = " or ".join(f"--mode {mode}" for mode in self.whole.modes)
-            yield self._at(
-                ("mode_changes",),
-                f"{self.target.name} runs a system in one mode, and changes none while it runs; name the mode"
-                f" ({modes}), or let `consort simulate` change it",
-                at_key=True,
-            )
-
     # Where steps are executed.
 
     def _steps(self) -> Iterator[BadInput]:
@@ -222,7 +197,8 @@ class _Refusals:
 
     def _policies(self) -> Iterator[BadInput]:
         for name, core in self.plan.cores.items():
-            if core.policy not in self.target.policies:
+            # That no step asks accelerators is said of them.
+            if core.policy not in (*self.target.policies, "accelerator"):
                 yield self._at(
                     self._policy_at(name),
                     f"{self.target.name} cannot schedule by {core.policy}{self._why(core.policy)}; write"
@@ -236,24 +212,7 @@ class _Refusals:
                 )
             if core.slot_missing:
                 yield self._at(self._policy_at(name), core.slot_missing.partition(": ")[2])
-            if core.policy == "three-phase":
-                for released in core.tasks:
-                    if self.plan.tasks[released].execution == "offloaded":
-                        yield self._at(
-                            ("tasks", released, "master"),
-                            f"the core {name!r} executes three-phase tasks and nothing else; name another"
-                            " master",
-                        )
         for name, task in self.plan.tasks.items():
-            if task.execution == "three-phase" and self.target.name == "linux":
-                for key, given in (("jitter", task.jitter_ps), ("min_interarrival", task.sporadic)):
-                    if given:
-                        yield self._at(
-                            ("tasks", name, key),
-                            f"the scratchpad kernel on {self.target.name} releases its tasks by the clock, at"
-                            f" whole periods; remove {key!r}"
-                            + (" and write 'period'" if key == "min_interarrival" else ""),
-                        )
             if task.release not in self.target.releases:
                 key = "arrival" if task.release == "arrival" else "min_interarrival"
                 remedy = "remove 'arrival'" if task.release == "arrival" else "write 'period'"
@@ -308,8 +267,7 @@ class _Refusals:
                 )
 
     def _remote_memory(self) -> Iterator[BadInput]:
-        """A run maps what its channels lie in, and a page of remote memory is one process's own. States of
-        tasks lie there."""
+        """A run maps what its channels lie in, and a page of remote memory is one process's own."""
         memories = self.plan.system.platform_description.memories
         for name, channel in self.plan.channels.items():
             memory = memories.get(channel.memory or "")
@@ -320,26 +278,6 @@ class _Refusals:
                     " channel has two ends; name another memory, or let `consort analyze` and `simulate` take"
                     " its figures",
                 )
-        for name, task in self.plan.tasks.items():
-            if task.remote_state is None:
-                continue
-            here: Location = ("tasks", name, "remote_state")
-            if self.target.name != "linux":
-                text = (
-                    f"{self.target.name} pages nothing from remote memory; remove 'remote_state', or run the"
-                )
-                text += " system on Linux"
-                yield self._at(here, text, at_key=True)
-            elif self.plan.changes is not None:
-                text = (
-                    "a run that goes from mode to mode hands states over, which may not lie in remote memory;"
-                )
-                text += " remove 'remote_state', or run one mode with --mode"
-                yield self._at(here, text, at_key=True)
-            elif task.step == STAND_IN:
-                text = "a stand-in has no state that could lie in remote memory; give the task a step, or"
-                text += " remove 'remote_state'"
-                yield self._at(here, text, at_key=True)
 
     def _blocks(self, name: str) -> Iterator[BadInput]:
         """A stand-in writes numbered blocks, of which a step can make nothing."""
@@ -484,27 +422,6 @@ class _Refusals:
                         at_key=True,
                     )
 
-    def _waits(self) -> Iterator[BadInput]:
-        """A thread of a core that sleeps for an answer keeps what the core does next from the others."""
-        for name, core in self.plan.cores.items():
-            away = [task for task in core.tasks if self.plan.tasks[task].worker is not None]
-            if self.target.name != "linux" or core.wait != "sleep" or not away:
-                continue
-            place = (*self._policy_at(name)[:2], "wait")
-            if core.policy == "fixed-priority-non-preemptive" and len(core.tasks) > 1:
-                yield self._at(
-                    place,
-                    f"on this machine the tasks of {name!r} are one thread, which serves no other job while"
-                    f" it sleeps for an answer to {away[0]!r}; write 'wait: spin', or"
-                    " 'policy: fixed-priority'",
-                )
-            if core.policy == "edf" and len(core.tasks) > 2:
-                yield self._at(
-                    place,
-                    f"on this machine the other jobs of {name!r} are in no order of deadlines while"
-                    f" {away[0]!r} sleeps for an answer; write 'wait: spin', or 'policy: fixed-priority'",
-                )
-
     def _chains(self) -> Iterator[BadInput]:
         """What passes along a chain is seen in a run by its channels alone."""
         ways = {(c.writer, reader) for c in self.plan.channels.values() for reader in c.readers}
@@ -518,67 +435,10 @@ class _Refusals:
                         " chain",
                     )
 
-    def _service(self) -> Iterator[BadInput]:
-        for name, core in self.plan.cores.items():
-            if core.service != "priority":
-                place = (*self._policy_at(name)[:2], "service")
-                yield self._at(
-                    place,
-                    f"a worker of {self.target.name} serves the most urgent request it finds; write"
-                    " 'service: priority', or remove it",
-                )
-
-    def _supply(self) -> Iterator[BadInput]:
-        for name, core in self.plan.cores.items():
-            if core.supply is not None:
-                yield self._at(
-                    ("scheduling", str(self.whole.scheduling_entry(name)), "supply"),
-                    f"{self.target.name} gives a core all of its time; 'supply' is for the analysis and the"
-                    " simulation of a hypervisor's partition: remove it",
-                    at_key=True,
-                )
-
-    def _resources(self) -> Iterator[BadInput]:
-        for name in self.plan.resources:
-            yield self._at(
-                ("resources", name),
-                f"a step of {self.target.name} holds no resource: nothing would raise its priority;"
-                " 'resources' are for the analysis and the simulation: remove it, or use a channel",
-                at_key=True,
-            )
-
-    def _accelerators(self) -> Iterator[BadInput]:
-        for name in self.plan.accelerators:
-            yield self._at(
-                ("accelerators", name),
-                f"a step of {self.target.name} asks no accelerator while it runs; 'accelerators' are for the"
-                " analysis and the simulation, and include/consort/accel for programs of your own: remove it,"
-                " or offload the task that asks",
-                at_key=True,
-            )
-
-    def _bandwidth(self) -> Iterator[BadInput]:
-        for name, core in self.plan.cores.items():
-            if core.bandwidth is not None:
-                yield self._at(
-                    ("scheduling", str(self.whole.scheduling_entry(name)), "bandwidth"),
-                    f"{self.target.name} regulates no core's memory accesses; 'bandwidth' is for the analysis"
-                    " of a system with a regulator: remove it",
-                    at_key=True,
-                )
-
     def _cpus(self) -> Iterator[BadInput]:
         for core in self.whole.run.cpus:
             if core not in self.whole.cores():
                 yield self._at(("run", "cpus", core), f"no task is on {core!r}; remove it", at_key=True)
-
-    def _emulation(self) -> Iterator[BadInput]:
-        platform = self.plan.system.platform_description
-        if self.target.name == BOARD and platform.emulation is None:
-            yield self._at(
-                ("platform",),
-                f"no emulated board stands for {platform.name}; its file says which with 'emulation'",
-            )
 
     # What a reader would want to know.
 

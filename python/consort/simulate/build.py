@@ -15,7 +15,8 @@ from consort.analysis.scratchpad import moved
 from consort.errors import BadInput
 from consort.model import BadDescription, System
 from consort.plan import Plan, PlannedTask, plan_of
-from consort.plan.arrivals import not_followed, releasing
+from consort.plan.arrivals import releasing
+from consort.plan.lacks import SIMULATION, Places, lacking
 from consort.simulate.accelerators import demands_of, served_by
 
 # How a worker chooses among the requests it finds, and what a master's core does while a job waits.
@@ -65,22 +66,14 @@ def prepare(
     """
     plan = plan_of(subject)
     names, cores = list(plan.tasks), list(plan.cores)
-    problems = [_problem(plan, f"tasks.{task}.arrival", why) for task, why in not_followed(plan)]
+    problems = list(lacking(plan, SIMULATION, Places(plan.system, plan.mode)))
     engine_cores, dmas = [], []
     figures = Figures(plan)
-    for name, task in plan.tasks.items():
-        if task.remote_state is not None:
-            text = "a simulation has no pages and no faults; remove it to simulate, or analyze"
-            problems.append(_problem(plan, f"tasks.{name}.remote_state", text))
     for planned in plan.cores.values():
         made = _engine.SimCore("worker" if planned.serves else planned.policy)
         served_by(plan, planned.name, made)
         if planned.tasks:
             made.context_switch = _context_switch(figures, planned.name, problems)
-        if planned.bandwidth is not None:
-            place = f"scheduling.{plan.system.scheduling_entry(planned.name)}.bandwidth"
-            text = "a simulation has no single accesses and stalls no core; remove it to simulate, or analyze"
-            problems.append(_problem(plan, place, text))
         made.cache_reload = planned.cache_reload_ps or 0
         made.set_reload = 0 if planned.cache is None else planned.cache.per_set_ps
         made.inherits = [
@@ -182,14 +175,7 @@ def _task(
     if task.worker is not None:
         _offload(figures, task, made, sleeps, problems)
     if task.self_suspension_ps is not None:
-        if task.execution == "three-phase" and task.self_suspension_ps:
-            problems.append(
-                _problem(
-                    plan, f"tasks.{task.name}.self_suspension", "a three-phase task executes without a stop"
-                )
-            )
-        else:
-            made.suspension, made.stretches = task.self_suspension_ps, task.suspensions
+        made.suspension, made.stretches = task.self_suspension_ps, task.suspensions
     resources = list(plan.resources)
     if task.cache_sets is not None:
         made.evicting, made.useful = list(task.cache_sets.evicting), list(task.cache_sets.useful)
