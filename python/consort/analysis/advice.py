@@ -14,6 +14,7 @@ from consort.analysis.offload import Waiting
 from consort.analysis.result import Bound, in_words
 from consort.analysis.system import analyze_system
 from consort.model import BadDescription, System, system_from_data
+from consort.model.base import group_of
 from consort.progress import Progress, silent
 
 ChangeKind = Literal["priority", "core", "wcet", "slot", "arbitration", "policy"]
@@ -264,7 +265,7 @@ class _Search:
         ):
             data = deepcopy(self.data)
             scheduling = data.setdefault("scheduling", {})
-            own = scheduling.get(core) or scheduling.get(core.rpartition("-")[0]) or {"policy": "three-phase"}
+            own = scheduling.get(core) or scheduling.get(group_of(core)) or {"policy": "three-phase"}
             if own.get(key) == value:
                 continue
             scheduling[core] = {**own, key: value}
@@ -283,7 +284,7 @@ class _Search:
                 continue
             data = deepcopy(self.data)
             scheduling = data.setdefault("scheduling", {})
-            own = scheduling.get(core) or scheduling.get(core.rpartition("-")[0]) or {}
+            own = scheduling.get(core) or scheduling.get(group_of(core)) or {}
             scheduling[core] = {**own, "policy": policy}
             if policy == "edf":
                 # Deadlines order its jobs: a priority there would be an error.

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from consort.analysis.channels import WORD_BYTES
 from consort.analysis.result import UNSOURCED, Used
+from consort.model.base import group_of
 from consort.model.figures import Provenance
 from consort.model.memories import AccessCost, Exchange
 from consort.model.quantities import Duration, Quantity
@@ -97,7 +98,7 @@ class Figures:
 
     def context_switch(self, core: str) -> Cost:
         """What it costs a core to go from one task to another."""
-        group = core.rpartition("-")[0]
+        group = group_of(core)
         described = self.system.scheduling
         own = next((name for name in (core, group) if name in described), None)
         places = [f"scheduling.{own}.context_switch", f"cores.{group}.context_switch"]
@@ -140,7 +141,7 @@ class Figures:
         """How late a timer wakes a core that sleeps until the next release."""
         if not wakes_late(self.system, self.plan.cores[core].tasks):
             return NOTHING
-        place = f"cores.{core.rpartition('-')[0]}.timer_lateness"
+        place = f"cores.{group_of(core)}.timer_lateness"
         if place not in self._known:
             raise MissingFigure(place, f"how late a timer wakes {core}, which sleeps until a release")
         return self.time(place)

@@ -7,6 +7,7 @@ from consort.draw.layout import Layout
 from consort.draw.style import DIM, EDGE, INK, KINDS, MEMORY, PAPER, TASKS
 from consort.draw.svg import Box, Canvas, plain, shortened, width_of
 from consort.model import Memory, Platform, System
+from consort.model.base import group_of
 from consort.model.memories import Dma, Link
 
 WIDTH, HEIGHT, BETWEEN = 190.0, 62.0, 30.0
@@ -18,7 +19,7 @@ def draw_memories(
 ) -> tuple[float, float]:
     """Memories and DMA engines in rows, linked ones side by side. How far down and right they reach."""
     ends = [column.processor for column in layout.columns]
-    ends += [lane.core.rpartition("-")[0] for column in layout.columns for lane in column.lanes]
+    ends += [group_of(lane.core) for column in layout.columns for lane in column.lanes]
     order = _ordered(platform, ends)
     parts: list[tuple[str, Memory | Dma]] = [(name, platform.memories[name]) for name in order]
     parts += list(platform.dmas.items())
@@ -115,7 +116,7 @@ def _links(
 
     Any other link stands in words below the memory that it ends at. How far to the right they reach.
     """
-    columns = {lane.core.rpartition("-")[0]: column for column in layout.columns for lane in column.lanes}
+    columns = {group_of(lane.core): column for column in layout.columns for lane in column.lanes}
     columns |= {column.processor: column for column in layout.columns}
     right = 0.0
     words: dict[str, int] = {}

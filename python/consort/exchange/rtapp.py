@@ -18,6 +18,7 @@ from consort.exchange.result import Imported
 from consort.exchange.rtapp_text import read_rtapp_text
 from consort.exchange.rtapp_threads import POLICIES, TIMER_KEYS, Reader, Thread
 from consort.model import Duration
+from consort.model.base import numbered
 from consort.model.problems import closest
 
 MOST_INSTANCES = 1024
@@ -83,7 +84,7 @@ def _imported(path: Path, reader: Reader, threads: list[Thread], cpus: int | Non
         raise BadInput(f"there is no thread that could be imported\n{report.text()}", file=path)
     _place(report, tasks, sources, cpus)
     scheduling = _schedule(report, tasks, sources)
-    count = 1 + max(int(task["on"].rpartition("-")[2]) for task in tasks.values())
+    count = 1 + max(numbered(task["on"])[1] or 0 for task in tasks.values())
     platform = {
         "consort": 1,
         "name": "rt-app-host",

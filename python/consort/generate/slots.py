@@ -81,7 +81,7 @@ def slots(system: System, names: list[str], notes: list[str]) -> tuple[System, i
                     f"the {what} takes {in_words(time)}, {in_words(time - slot)} longer than the slot"
                     f" {in_words(slot)}; lengthen it, or write auto",
                     file=system.file,
-                    field=f"scheduling.{core if core in system.scheduling else core.rpartition('-')[0]}.slot",
+                    field=f"scheduling.{system.scheduling_entry(core)}.slot",
                 )
             source = "computed" if computed else "as given"
             notes.append(f"{core}: slot {in_words(slot)}, {source}; the {what} takes {in_words(time)}")

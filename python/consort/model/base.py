@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -18,6 +19,18 @@ Member = Annotated[str, StringConstraints(pattern=MEMBER_PATTERN)]
 # Whole addresses: hexadecimal as data sheets print them, or decimal. YAML reads both as a number.
 Address = Annotated[int, Field(ge=0, le=2**64 - 1)]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+_CORE = re.compile(r"(.*)-(0|[1-9][0-9]*)")
+
+
+def numbered(core: str) -> tuple[str, int | None]:
+    """The group of a core and its number there, as platforms call cores; "" and None for another name."""
+    found = _CORE.fullmatch(core)
+    return ("", None) if found is None else (found[1], int(found[2]))
+
+
+def group_of(core: str) -> str:
+    """The group of a core, by its name."""
+    return numbered(core)[0]
 
 
 def _version(value: Any) -> Any:

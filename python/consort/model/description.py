@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, PrivateAttr
 
 from consort.model.accelerators import Accelerator
-from consort.model.base import Name, NonEmpty, Version
+from consort.model.base import Name, NonEmpty, Version, group_of
 from consort.model.channel import Chain, Channel
 from consort.model.emit import write_yaml
 from consort.model.figures import Provenance, Sourced
@@ -156,7 +156,7 @@ class System(Sourced):
 
     def scheduling_entry(self, core: str) -> str | None:
         """The key of `scheduling` that says how a core is scheduled; None: it has the default."""
-        return next((name for name in (core, core.rpartition("-")[0]) if name in self.scheduling), None)
+        return next((name for name in (core, group_of(core)) if name in self.scheduling), None)
 
     def context_switch(self, core: str) -> Duration:
         """What a context switch on a core costs: the system's figure, else the platform's, else nothing."""
@@ -235,7 +235,7 @@ class System(Sourced):
         """Another system of the same file and platform; a core that is no master any more awaits nothing."""
         masters = {task.get("master") for task in data["tasks"].values()}
         masters |= {task["on"] for task in data["tasks"].values() if task.get("requests")}
-        awaiting = masters | {str(master).rpartition("-")[0] for master in masters}
+        awaiting = masters | {group_of(str(master)) for master in masters}
         for name, scheduling in data.get("scheduling", {}).items():
             if name not in awaiting:
                 scheduling.pop("wait", None)

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from consort.limits import is_file
-from consort.model.base import Described, Name, NonEmpty, Version
+from consort.model.base import Described, Name, NonEmpty, Version, group_of, numbered
 from consort.model.document import Document, read_document
 from consort.model.emit import write_yaml
 from consort.model.figures import (
@@ -158,11 +158,11 @@ class Platform(Described):
 
     def core(self, name: str) -> Core:
         """A core by its name; `LookupError` with what was wrong where there is none."""
-        group, _, index = name.rpartition("-")
+        group, index = numbered(name)
         found = self.cores.get(group)
-        if found is None or not index.isdecimal() or str(int(index)) != index or int(index) >= found.count:
+        if found is None or index is None or index >= found.count:
             raise LookupError(self.unknown_core(name))
-        return Core(name, group, int(index), found.processor, self.processors[found.processor], found)
+        return Core(name, group, index, found.processor, self.processors[found.processor], found)
 
     def transfer_ps(self, size: int) -> int | None:
         """The longest that a DMA engine takes to move `size` bytes to or from a scratchpad [ps].
@@ -198,12 +198,12 @@ class Platform(Described):
 
     def unknown_core(self, core: str) -> str:
         """What to say of a core that is not there."""
-        group, _, index = core.rpartition("-")
+        group = group_of(core)
         ranges = {
             name: f"{name}-0" if cores.count == 1 else f"{name}-0 to {name}-{cores.count - 1}"
             for name, cores in self.cores.items()
         }
-        if group in ranges and index.isdecimal():
+        if group in ranges:
             hint = f"{group} cores: {ranges[group]}"
         else:
             close = closest(core, self.core_names())

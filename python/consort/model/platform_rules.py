@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from consort.errors import BadInput
+from consort.model.base import numbered
 from consort.model.costs import RESERVED
 from consort.model.document import Document, Location
 from consort.model.problems import nearest
@@ -47,9 +48,9 @@ def _known(view: View, location: Location, known: Iterable[str], what: str, plur
 def _emulated_cores(view: View) -> Problems:
     groups = view.mapping("cores")
     for name in view.mapping("emulation", "cores"):
-        group, _, index = name.rpartition("-")
+        group, index = numbered(name)
         count = view.document.get("cores", group, "count")
-        known = group in groups and index.isdecimal() and (not isinstance(count, int) or int(index) < count)
+        known = group in groups and index is not None and (not isinstance(count, int) or index < count)
         if not known:
             yield view.problem(
                 ("emulation", "cores", name), f"{name!r} is no core of this platform", at_key=True

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from consort._engine import SPM_PARTITIONS
 from consort.errors import BadInput
+from consort.model.base import group_of
 from consort.model.costs import MODES
 from consort.model.distance_rules import distances_fit
 from consort.model.document import Location
@@ -175,7 +176,7 @@ def check_waits(view: View) -> Problems:
     masters |= {
         view.text("tasks", task, "on") for task in view.tasks() if view.get("tasks", task, "requests")
     }
-    groups = {master.rpartition("-")[0] for master in masters if master is not None}
+    groups = {group_of(master) for master in masters if master is not None}
     for name in view.mapping("scheduling"):
         if "wait" in view.mapping("scheduling", name) and name not in masters | groups:
             yield view.problem(
@@ -189,7 +190,7 @@ def check_waits(view: View) -> Problems:
 def check_service(view: View) -> Problems:
     """How requests are served is said of cores that serve some."""
     workers = {view.text("tasks", task, "on") for task in view.tasks() if view.offloaded(task)}
-    groups = {worker.rpartition("-")[0] for worker in workers if worker is not None}
+    groups = {group_of(worker) for worker in workers if worker is not None}
     for name in view.mapping("scheduling"):
         if "service" in view.mapping("scheduling", name) and name not in workers | groups:
             yield view.problem(

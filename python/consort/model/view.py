@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from consort.errors import BadInput
+from consort.model.base import group_of
 from consort.model.document import Document, Location
 from consort.model.quantities import Duration
 from consort.model.textvalue import TextValue, WrongValue
@@ -109,7 +110,7 @@ class View:
 
     def scheduling_entry(self, core: str) -> str | None:
         """Whose entry under `scheduling` says how a core is scheduled: its own, else its group's."""
-        return next((n for n in (core, core.rpartition("-")[0]) if n in self.mapping("scheduling")), None)
+        return next((n for n in (core, group_of(core)) if n in self.mapping("scheduling")), None)
 
     def scheduled(self, core: str, key: str) -> bool:
         """Whether something is said under `key` of how a core is scheduled."""

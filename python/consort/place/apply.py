@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from consort.model import System
+from consort.model.base import group_of
 from consort.model.load import system_from_data
 from consort.model.modes import overridden
 from consort.place.problem import Choice, Decision, Place, Problem
@@ -144,4 +145,4 @@ def _without_leftovers(data: dict[str, Any]) -> None:
 
 def entries_of(cores: Collection[str]) -> set[str]:
     """The keys of `scheduling` that speak of some cores: themselves, and their groups."""
-    return {*cores, *(core.rpartition("-")[0] for core in cores)}
+    return {*cores, *(group_of(core) for core in cores)}

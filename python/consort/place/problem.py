@@ -9,6 +9,7 @@ from functools import cached_property
 
 from consort.errors import BadInput
 from consort.model import System, Task
+from consort.model.base import group_of
 from consort.model.costs import EnergyByExecution, TimeByExecution
 from consort.model.kinds import Execution, Policy
 from consort.model.platform import Core
@@ -304,7 +305,7 @@ def _costs_known(system: System, as_in: Sequence[Task], place: Place) -> bool:
 
 def class_of(system: System, core: str) -> str:
     """What cores have in common that no analysis can tell apart: their group, if nothing singles them out."""
-    return core if core in system.scheduling else core.rpartition("-")[0]
+    return core if core in system.scheduling else group_of(core)
 
 
 def _cores(system: System) -> list[Core]:

@@ -11,6 +11,7 @@ from consort.exchange.amalthea.model import Model
 from consort.exchange.amalthea.values import BYTES, HERTZ, RATES, ceiling
 from consort.exchange.names import Names
 from consort.exchange.xmltree import Element
+from consort.model.base import group_of
 from consort.model.quantities import DataRate, Duration, Frequency, Size
 
 MEMORY_KINDS = {
@@ -45,7 +46,7 @@ class Hardware:
     memories: dict[str, str] = field(default_factory=dict)
 
     def processor_of(self, core: str) -> str:
-        group = self.platform["cores"][core.rpartition("-")[0]]
+        group = self.platform["cores"][group_of(core)]
         return str(group["processor"])
 
 
