@@ -59,11 +59,7 @@ class OnCore:
     @cached_property
     def described(self) -> Core | None:
         """The platform's core; None where there is none of the name."""
-        platform = self.system._platform
-        try:
-            return None if platform is None else platform.core(self.name)
-        except LookupError:
-            return None
+        return self.system.known_core(self.name)
 
     def has(self, *keys: str) -> Iterator[Use]:
         """Keys of its scheduling."""

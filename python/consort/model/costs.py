@@ -77,6 +77,9 @@ JobEnergy = Annotated[
     Discriminator(_form),
 ]
 
+# As a task has it.
+Cost = Figure[Any] | dict[str, Any] | None
+
 
 def cost_on(cost: Any, processor: str, execution: str) -> Figure[Any] | None:
     """The figure that a `Time` or `JobEnergy` has for a kind of processor and a way of executing."""

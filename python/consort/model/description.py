@@ -128,6 +128,13 @@ class System(Sourced):
         """The core that computes a task."""
         return self.platform_description.core(self.tasks[task].on)
 
+    def known_core(self, name: str) -> Core | None:
+        """A core of the platform; None where there is none of the name, or no platform."""
+        try:
+            return None if self._platform is None else self._platform.core(name)
+        except LookupError:
+            return None
+
     def wcet(self, task: str) -> Duration | None:
         """The worst-case execution time of a task where it is placed, as it is executed."""
         return self.tasks[task].wcet_on(self.core_of(task).processor_name)

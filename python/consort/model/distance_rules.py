@@ -3,69 +3,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from consort.errors import BadInput
+from consort.model.description import System
 from consort.model.document import Location
 from consort.model.quantities import Duration
 from consort.model.spacing import MOST_DISTANCES, kept_without_jitter
-from consort.model.view import View
+from consort.model.task import Task
+from consort.model.view import Problems, View, typed
 
 
-def distances_fit(view: View) -> Iterator[BadInput]:
-    for task in view.tasks():
-        here = ("tasks", task)
-        place: Location = (*here, "min_distances")
-        count = len(view.sequence(*place))
+@typed
+def distances_fit(view: View, system: System) -> Problems:
+    for name, task in system.tasks.items():
+        place: Location = ("tasks", name, "min_distances")
+        count = len(task.min_distances)
         if count > MOST_DISTANCES:
             text = (
                 f"{count} distances, and {MOST_DISTANCES} are taken; those of more releases follow from them"
             )
-            yield view.problem(place, text)
-        if not 1 <= count <= MOST_DISTANCES:
+            yield from view.say(place, text)
+        if not 1 <= count <= MOST_DISTANCES or view.wrong_within(*place):
             continue
-        known = [view.parsed(Duration, *place, at) for at in range(count)]
-        distances = [distance.value for distance in known if distance is not None]
-        if len(distances) < count:
-            continue
+        distances = [distance.value for distance in task.min_distances]
         yield from _in_order(view, place, distances)
         yield from _beside_the_period(view, task, place, distances)
-        if view.execution(task) == "three-phase":
-            yield view.problem(
-                place,
+        if task.execution == "three-phase":
+            text = (
                 "a three-phase task is released by a least distance only; remove 'min_distances', and write"
-                " the shortest one as 'min_interarrival'",
-                at_key=True,
             )
-        if view.get("modes") is not None:
-            yield view.problem(
-                place,
+            yield from view.say(place, f"{text} the shortest one as 'min_interarrival'", at_key=True)
+        if system.modes:
+            text = (
                 "where modes change, nothing says how close the last release of one mode and the first of the"
-                " next may come; remove 'min_distances', or 'modes'",
-                at_key=True,
             )
+            text += " next may come; remove 'min_distances', or 'modes'"
+            yield from view.say(place, text, at_key=True)
 
 
-def _in_order(view: View, place: Location, distances: list[int]) -> Iterator[BadInput]:
+def _in_order(view: View, place: Location, distances: list[int]) -> Problems:
     before = 0
     for at, distance in enumerate(distances):
         if distance == 0:
-            yield view.problem((*place, at), "the distance is 0; more than 0 is needed")
+            yield from view.say((*place, at), "the distance is 0; more than 0 is needed")
         elif distance < before:
             text = f"more releases take no less time than fewer; write {Duration(before)} or more"
-            yield view.problem((*place, at), text)
+            yield from view.say((*place, at), text)
         before = max(before, distance)
 
 
-def _beside_the_period(view: View, task: str, place: Location, distances: list[int]) -> Iterator[BadInput]:
+def _beside_the_period(view: View, task: Task, place: Location, distances: list[int]) -> Problems:
     """That they act: a release may come closer without them, and as close as they say."""
-    here = ("tasks", task)
-    jitter, period, apart = (
-        view.parsed(Duration, *here, key) for key in ("jitter", "period", "min_interarrival")
-    )
-    late = jitter is not None and jitter.value > 0
+    period, apart = task.period, task.min_interarrival
+    late = task.jitter.value > 0
     if period is not None and not late:
-        yield view.problem(
+        yield from view.say(
             place,
             "a periodic task without jitter comes as its period says; remove 'min_distances', or write"
             " 'jitter', or 'min_interarrival' for sporadic releases",
@@ -76,11 +66,11 @@ def _beside_the_period(view: View, task: str, place: Location, distances: list[i
             most = Duration(steps * period.value)
             if distance > most.value:
                 text = f"{steps + 1} releases of this period come within {most} now and then; write {most}"
-                yield view.problem((*place, steps - 1), f"{text} or less")
+                yield from view.say((*place, steps - 1), f"{text} or less")
     elif apart is not None and not late:
         by_interval = kept_without_jitter(apart.value, [0] * len(distances))
         if kept_without_jitter(apart.value, distances) == by_interval:
-            yield view.problem(
+            yield from view.say(
                 place,
                 f"releases that are {apart} apart come no closer than that anyway; write longer distances,"
                 " a shorter 'min_interarrival', or 'jitter'",

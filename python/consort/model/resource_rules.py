@@ -1,81 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about resources: tasks of one core, with fixed priorities, that never wait while they hold one."""
+"""Rules about what tasks of a core share: resources, caches, and budgets of memory accesses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from consort.errors import BadInput
+from consort.model.costs import cost_on
+from consort.model.description import System
+from consort.model.document import Location
 from consort.model.problems import nearest
-from consort.model.quantities import Duration
-from consort.model.task_rules import cost
-from consort.model.view import View
-
-Problems = Iterator[BadInput]
+from consort.model.view import Problems, View, typed
 
 
-def check_resources(view: View) -> Problems:
-    known = view.mapping("resources")
-    users: dict[str, list[str]] = {name: [] for name in known}
-    for task in view.tasks():
-        held: dict[str, Duration] = {}
-        for name in view.mapping("tasks", task, "sections"):
-            here = ("tasks", task, "sections", name)
-            if name not in known:
-                text = f"there is no resource {name!r}; {nearest(name, known, 'resources')}"
-                yield view.problem(here, text, at_key=True)
+@typed
+def check_resources(view: View, system: System) -> Problems:
+    known = view.written("resources") or ()
+    used: set[str] = set()
+    for name, task in system.tasks.items():
+        core = system.known_core(task.on)
+        wcet = None if core is None else cost_on(task.wcet, core.processor_name, task.execution)
+        for resource, section in task.sections.items():
+            here: Location = ("tasks", name, "sections", resource)
+            if resource not in known:
+                text = f"there is no resource {resource!r}; {nearest(resource, known, 'resources')}"
+                yield from view.say(here, text, at_key=True)
                 continue
-            users[name].append(task)
-            length = view.figure(Duration, *here, "length")
-            if length is not None and length.value == 0:
-                yield view.problem((*here, "length"), "the length is 0; more than 0 is needed")
-            elif length is not None:
-                held[name] = length
-        if held:
-            yield from _of_a_task(view, task, held)
-    for name, tasks in users.items():
-        described = ("resources", name)
-        if not tasks:
-            text = "no task has a section of it; add one under a task's 'sections', or remove it"
-            yield view.problem(described, text, at_key=True)
-
-
-def check_caches(view: View) -> Problems:
-    """What preempted jobs load again is said of cores that preempt jobs, which alone take its caches."""
-    for name in view.mapping("scheduling"):
-        here = ("scheduling", name, "cache")
-        ways = view.get(*here, "ways")
-        if view.text(*here, "replacement") == "direct-mapped" and ways not in (None, 1):
-            text = "a direct-mapped cache has one way; remove 'ways', or write 'replacement: lru'"
-            yield view.problem((*here, "ways"), text)
-    for task in view.tasks():
-        evicting, useful = (view.sequence("tasks", task, "cache_sets", key) for key in ("evicting", "useful"))
-        for number in useful:
-            if number not in evicting:
-                text = f"set {number} is useful and not evicting; add it there, or remove it here"
-                yield view.problem(("tasks", task, "cache_sets", "useful"), text)
-                break
-        core = view.core(task)
-        if core is None or not view.mapping("tasks", task, "cache_sets"):
-            continue
-        if not view.scheduled(core.name, "cache"):
-            yield view.problem(
-                ("tasks", task, "cache_sets"),
-                f"nothing is said of the cache of {core.name!r}; add 'cache' for it under 'scheduling', or"
-                " remove 'cache_sets'",
-                at_key=True,
-            )
-
-
-def _of_a_task(view: View, task: str, held: dict[str, Duration]) -> Problems:
-    here = ("tasks", task, "sections")
-    execution = view.execution(task)
-    described = view.core(task)
-    if described is not None and execution is not None:
-        wcet_here = ("tasks", task, "wcet")
-        _, wcet = cost(view, Duration, wcet_here, described.processor_name, execution)
-        for name, length in held.items():
+            used.add(resource)
+            length = section.length.value
+            if length.value == 0:
+                yield from view.say((*here, "length"), "the length is 0; more than 0 is needed")
             # Each is the longest of its resource, and not all are as long: their sum may be more.
-            if wcet is not None and length > wcet:
+            elif wcet is not None and length > wcet.value:
                 text = f"{length} is longer than the wcet {wcet}, of which it is a part; correct one of them"
-                yield view.problem((*here, name, "length"), text)
+                yield from view.say((*here, "length"), text)
+    for name in system.resources:
+        if name not in used and not any(
+            view.wrong_within("tasks", task, "sections") for task in view.tasks()
+        ):
+            text = "no task has a section of it; add one under a task's 'sections', or remove it"
+            yield from view.say(("resources", name), text, at_key=True)
+
+
+@typed
+def check_caches(view: View, system: System) -> Problems:
+    """What is said of caches fits them, and is said of the cores that tasks are on."""
+    for name, scheduling in system.scheduling.items():
+        cache = scheduling.cache
+        if cache is not None and cache.replacement == "direct-mapped" and cache.ways != 1:
+            text = "a direct-mapped cache has one way; remove 'ways', or write 'replacement: lru'"
+            yield from view.say(("scheduling", name, "cache", "ways"), text)
+    for name, task in system.tasks.items():
+        if task.cache_sets is None:
+            continue
+        here: Location = ("tasks", name, "cache_sets")
+        missing = [number for number in task.cache_sets.useful if number not in task.cache_sets.evicting]
+        if missing:
+            text = f"set {missing[0]} is useful and not evicting; add it there, or remove it here"
+            yield from view.say((*here, "useful"), text)
+        if system.known_core(task.on) is not None and not _said(view, system, task.on, "cache"):
+            text = f"nothing is said of the cache of {task.on!r}; add 'cache' for it under 'scheduling', or"
+            yield from view.say(here, f"{text} remove 'cache_sets'", at_key=True)
+
+
+@typed
+def check_bandwidth(view: View, system: System) -> Problems:
+    """A budget has a period, and times of accesses; accesses are counted where there is a budget."""
+    for name, scheduling in system.scheduling.items():
+        here: Location = ("scheduling", name, "bandwidth")
+        given = scheduling.bandwidth
+        if given is not None and given.period.value == 0:
+            yield from view.say((*here, "period"), "the period is 0; more than 0 is needed")
+        if given is not None and given.shortest.value > given.longest.value:
+            text = f"the shortest access is longer than the longest, {given.longest}; correct one of them"
+            yield from view.say((*here, "shortest"), text)
+    for name, task in system.tasks.items():
+        known = system.known_core(task.on) is not None and task.accesses is not None
+        if known and not _said(view, system, task.on, "bandwidth"):
+            text = f"{task.on!r} has no budget of accesses; add 'bandwidth' for it under 'scheduling', or"
+            yield from view.say(("tasks", name, "accesses"), f"{text} remove 'accesses'", at_key=True)
+
+
+def _said(view: View, system: System, core: str, key: str) -> bool:
+    """Whether something is said of how a core is scheduled, be it wrong."""
+    entry = system.scheduling_entry(core)
+    given = getattr(system.scheduling_of(core), key) is not None
+    return given or (entry is not None and view.wrong_within("scheduling", entry, key))

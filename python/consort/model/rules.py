@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from consort.errors import BadInput
 from consort.model.accelerator_rules import check_accelerators
-from consort.model.bandwidth_rules import check_bandwidth
 from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES, links_of_chains
 from consort.model.channel_rules import CHANNEL_RULES
@@ -28,7 +27,7 @@ from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.quantities import Duration, Frequency, Quantity
 from consort.model.remote_rules import check_remote_states
-from consort.model.resource_rules import check_caches, check_resources
+from consort.model.resource_rules import check_bandwidth, check_caches, check_resources
 from consort.model.running import Run
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
 from consort.model.threshold_rules import check_thresholds

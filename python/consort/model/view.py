@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from consort.model.description import System
     from consort.model.platform import Core, Platform
 
+Problems = Iterator[BadInput]
 V = TypeVar("V", bound=TextValue)
 
 
@@ -34,6 +36,10 @@ class View:
     def get(self, *location: str | int) -> Any:
         if self.wrong and any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
             return None
+        return self.document.get(*location)
+
+    def written(self, *location: str | int) -> Any:
+        """What stands at a location, be it wrong."""
         return self.document.get(*location)
 
     def text(self, *location: str | int) -> str | None:
@@ -138,5 +144,21 @@ class View:
     def problem(self, location: Location, message: str, *, at_key: bool = False) -> BadInput:
         return self.document.problem(location, message, at_key=at_key)
 
+    def say(self, location: Location, message: str, *, at_key: bool = False) -> Iterator[BadInput]:
+        """The problem, but of what is known to be wrong already."""
+        parts = (location[:length] for length in range(1, len(location) + 1))
+        if not self.wrong or not any(part in self.wrong for part in parts):
+            yield self.problem(location, message, at_key=at_key)
+
     def beside(self, relative: str) -> Path:
         return self.document.file.parent / relative
+
+
+def typed(rule: Callable[[View, System], Problems]) -> Callable[[View], Problems]:
+    """A rule of what is right of a description: where too little is, it says nothing."""
+
+    def checked(view: View) -> Problems:
+        if view.system is not None:
+            yield from rule(view, view.system)
+
+    return checked
