@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules across the fields of a description and against its platform and the files it names.
 
-They read the document, not the models: so a fault in one field does not hide those of others.
+What breaks the form of a description is taken out first: a fault in one field does not hide those of others.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from consort.errors import BadInput
 from consort.model.accelerator_rules import check_accelerators
@@ -17,6 +16,7 @@ from consort.model.base import NAME_PATTERN
 from consort.model.chain_rules import CHAIN_RULES, links_of_chains
 from consort.model.channel_rules import CHANNEL_RULES
 from consort.model.conflicts import refused
+from consort.model.description import System
 from consort.model.device_rules import DEVICE_RULES
 from consort.model.document import Document, Location
 from consort.model.file_rules import FILE_RULES
@@ -25,18 +25,15 @@ from consort.model.mode_change_rules import check_mode_changes
 from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
-from consort.model.quantities import Duration, Frequency, Quantity
 from consort.model.remote_rules import check_remote_states
 from consort.model.resource_rules import check_bandwidth, check_caches, check_resources
 from consort.model.running import Run
+from consort.model.sources import FileInput
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
 from consort.model.threshold_rules import check_thresholds
-from consort.model.view import View
+from consort.model.view import Problems, View, typed
 
-if TYPE_CHECKING:
-    from consort.model.description import System
-
-Problems = Iterator[BadInput]
+INTERVALS = ("period", "min_interarrival")
 
 
 def check_rules(
@@ -52,253 +49,186 @@ def check_rules(
     return problems + check_modes(view, DESIGN_RULES, problems)
 
 
-def _conflicts(view: View) -> Problems:
-    for core, place, text, at_key in () if view.system is None else refused(view.system):
+@typed
+def _conflicts(view: View, system: System) -> Problems:
+    for core, place, text, at_key in refused(system):
         # Of what is taken out nobody knows whether it would go together.
         parts = (core.entry, *(("tasks", name) for name in core.tasks))
         if not view.wrong or not any(view.wrong_within(*part) for part in parts):
             yield view.problem(place, text, at_key=at_key)
 
 
-def _known_cores(view: View) -> Problems:
+@typed
+def _known_cores(view: View, system: System) -> Problems:
     if view.platform is None:
         return
     cores = view.platform.core_names()
-    for task in view.tasks():
-        for key in ("on", "master"):
-            core = view.text("tasks", task, key)
+    for name, task in system.tasks.items():
+        for key, core in (("on", task.on), ("master", task.master)):
             if core is not None and core not in cores:
-                yield view.problem(("tasks", task, key), view.platform.unknown_core(core))
-    for core in view.mapping("run", "cpus"):
+                yield from view.say(("tasks", name, key), view.platform.unknown_core(core))
+    for core in system.run.cpus:
         if core not in cores:
-            yield view.problem(("run", "cpus", core), view.platform.unknown_core(core), at_key=True)
+            yield from view.say(("run", "cpus", core), view.platform.unknown_core(core), at_key=True)
 
 
-def _releases(view: View) -> Problems:
-    for task in view.tasks():
-        here, given = ("tasks", task), view.mapping("tasks", task)
-        both = [key for key in ("period", "min_interarrival") if key in given]
-        if not both and not any(closest(key, ("period", "min_interarrival")) for key in view.unknown(*here)):
-            yield view.problem(
-                (*here, "period"),
-                "the key 'period' is missing; add it, for example 'period: 50us', or 'min_interarrival' for"
-                " sporadic releases",
-            )
-        if len(both) == 2:
-            yield view.problem(
-                (*here, "min_interarrival"),
-                "a task is released periodically or sporadically; keep 'period' or 'min_interarrival'",
-                at_key=True,
-            )
-        if view.runs(task) and "step" not in given:
-            yield view.problem(
-                (*here, "step"),
-                "the key 'step' is missing; add it, for example 'step: step.hpp::servo::step', or remove"
-                " 'input' and let the task be analysed only",
-            )
-        if "golden" in given and not view.runs(task) and "step" not in given:
-            yield view.problem(
-                (*here, "golden"),
-                "'golden' belongs to a task that is run; add 'input', or remove 'golden'",
-                at_key=True,
-            )
+@typed
+def _releases(view: View, system: System) -> Problems:
+    for name, task in system.tasks.items():
+        here: Location = ("tasks", name)
+        meant = any(view.wrong_within(*here, key) for key in INTERVALS)
+        meant = meant or any(closest(key, INTERVALS) for key in view.unknown(*here))
+        if task.period is None and task.min_interarrival is None and not meant:
+            text = "the key 'period' is missing; add it, for example 'period: 50us', or"
+            yield from view.say((*here, "period"), f"{text} 'min_interarrival' for sporadic releases")
+        if task.period is not None and task.min_interarrival is not None:
+            text = "a task is released periodically or sporadically; keep 'period' or 'min_interarrival'"
+            yield from view.say((*here, "min_interarrival"), text, at_key=True)
+        bare = task.step is None
+        if task.input is not None and bare:
+            text = "the key 'step' is missing; add it, for example 'step: step.hpp::servo::step', or remove"
+            yield from view.say((*here, "step"), f"{text} 'input' and let the task be analysed only")
+        if task.golden is not None and task.input is None and bare and not view.wrong_within(*here, "input"):
+            text = "'golden' belongs to a task that is run; add 'input', or remove 'golden'"
+            yield from view.say((*here, "golden"), text, at_key=True)
 
 
-def _stand_ins(view: View) -> Problems:
-    for task in view.tasks():
-        if view.get("tasks", task, "step") != STAND_IN:
-            continue
-        for key in ("types", "input", "golden"):
-            if key in view.mapping("tasks", task):
-                yield view.problem(
-                    ("tasks", task, key),
-                    f"a stand-in passes numbered blocks and computes nothing; remove {key!r}, or name a step",
-                    at_key=True,
+@typed
+def _stand_ins(view: View, system: System) -> Problems:
+    for name, task in system.tasks.items():
+        for key in ("types", "input", "golden") if task.step == STAND_IN else ():
+            if getattr(task, key) is not None:
+                text = (
+                    f"a stand-in passes numbered blocks and computes nothing; remove {key!r}, or name a step"
                 )
+                yield from view.say(("tasks", name, key), text, at_key=True)
 
 
-def _positive(view: View) -> Problems:
-    for task in view.tasks():
-        places: list[tuple[Location, type[Quantity]]] = [
-            (("tasks", task, "period"), Duration),
-            (("tasks", task, "min_interarrival"), Duration),
-            (("tasks", task, "deadline"), Duration),
-            (("tasks", task, "input", "rate"), Frequency),
-        ]
-        for location, kind in places:
-            quantity = view.parsed(kind, *location)
-            if quantity is not None and quantity.value == 0:
-                yield view.problem(location, f"the {location[-1]} is 0; more than 0 is needed")
+@typed
+def _times(view: View, system: System) -> Problems:
+    """Times are more than 0; those of a run are whole nanoseconds, and it has one job of a task at a time."""
+    for name, task in system.tasks.items():
+        here: Location = ("tasks", name)
+        times = {"period": task.period, "min_interarrival": task.min_interarrival}
+        if "deadline" in task.model_fields_set:
+            times["deadline"] = task.deadline
+        for key, time in times.items():
+            if time is not None and time.value == 0:
+                yield from view.say((*here, key), f"the {key} is 0; more than 0 is needed")
             # Releases of runs are timed by the clocks of hosts, in nanoseconds.
-            elif view.runs(task) and isinstance(quantity, Duration) and quantity.value % 1000:
-                yield view.problem(
-                    location, f"{view.text(*location)!r} is not a whole number of nanoseconds; round it"
-                )
-
-
-def _deadlines(view: View) -> Problems:
-    """A run has one job of a task at a time."""
-    for task in filter(view.runs, view.tasks()):
-        period = view.parsed(Duration, "tasks", task, "period")
-        deadline = view.parsed(Duration, "tasks", task, "deadline")
-        if period is not None and deadline is not None and deadline > period:
-            yield view.problem(
-                ("tasks", task, "deadline"),
-                f"the deadline {deadline} is later than the period {period}; at most {period} is possible",
+            elif time is not None and time.value % 1000 and task.input is not None:
+                text = f"{view.text(*here, key)!r} is not a whole number of nanoseconds; round it"
+                yield from view.say((*here, key), text)
+        if isinstance(task.input, FileInput) and task.input.rate is not None and task.input.rate.value == 0:
+            yield from view.say((*here, "input", "rate"), "the rate is 0; more than 0 is needed")
+        if task.input is not None and task.period is not None and task.deadline > task.period:
+            text = (
+                f"the deadline {task.deadline} is later than the period {task.period}; at most {task.period}"
             )
+            yield from view.say((*here, "deadline"), f"{text} is possible")
 
 
-def _execution(view: View) -> Problems:
-    for task in view.tasks():
-        here = ("tasks", task)
-        given = view.mapping(*here)
-        if view.execution(task) == "offloaded":
-            if "master" not in given:
-                yield view.problem(
-                    (*here, "execution"),
-                    "an offloaded task needs a master; add the core that releases its jobs, for example"
-                    " 'master: master-0'",
-                )
-            elif view.text(*here, "master") is not None and given["master"] == given.get("on"):
-                yield view.problem(
-                    (*here, "master"),
-                    f"the task is computed on {given['on']!r}, its own master; name another core, or write"
-                    " 'execution: local'",
-                )
-        execution = view.execution(task)
-        if execution not in ("local", "three-phase"):
+@typed
+def _execution(view: View, system: System) -> Problems:
+    for name, task in system.tasks.items():
+        here: Location = ("tasks", name)
+        if task.execution == "offloaded":
+            if task.master is None and not view.wrong_within(*here, "master"):
+                text = "an offloaded task needs a master; add the core that releases its jobs, for example"
+                yield from view.say((*here, "execution"), f"{text} 'master: master-0'")
+            elif task.master == task.on:
+                text = f"the task is computed on {task.on!r}, its own master; name another core, or write"
+                yield from view.say((*here, "master"), f"{text} 'execution: local'")
+        if task.execution == "offloaded" or view.wrong_within(*here, "execution"):
             continue
-        if "master" in given:
-            yield view.problem(
-                (*here, "master"),
-                f"a {execution} task has no master; remove 'master', or write 'execution: offloaded'",
-                at_key=True,
-            )
-        if "dispatch" in given:
-            yield view.problem(
-                (*here, "dispatch"),
-                f"a {execution} task has no master; remove 'dispatch', or write 'execution: offloaded'",
-                at_key=True,
-            )
-        if view.get(*here, "restart_worker") is True:
-            yield view.problem(
-                (*here, "restart_worker"),
-                f"a {execution} task has no worker; remove 'restart_worker', or write 'execution: offloaded'",
-                at_key=True,
-            )
-        if view.text(*here, "on_miss") in ("local-fallback", "stop"):
-            yield view.problem(
-                (*here, "on_miss"),
-                f"a {execution} task awaits no answer, and its output is written when its job ends, however"
-                " late; remove 'on_miss', or write 'execution: offloaded'",
-                at_key=True,
-            )
+        lacks = {
+            "master": (task.master is not None, "master"),
+            "dispatch": (task.dispatch is not None, "master"),
+            "restart_worker": (task.restart_worker, "worker"),
+        }
+        for key, (given, lacked) in lacks.items():
+            if given:
+                text = f"a {task.execution} task has no {lacked}; remove {key!r}, or write"
+                yield from view.say((*here, key), f"{text} 'execution: offloaded'", at_key=True)
+        if task.on_miss in ("local-fallback", "stop"):
+            text = f"a {task.execution} task awaits no answer, and its output is written when its job ends,"
+            text = f"{text} however late; remove 'on_miss', or write 'execution: offloaded'"
+            yield from view.say((*here, "on_miss"), text, at_key=True)
 
 
-def _channel_names(view: View) -> Problems:
-    valid = [f"{task}.{end}" for task in view.tasks() for end in ("in", "out") if view.offloaded(task)]
-    described = view.document.get("tasks")
-    if not isinstance(described, dict):
-        return
-    for name in view.mapping("channels"):
-        here = ("channels", name)
-        task, dot, end = name.rpartition(".")
-        if not dot:
-            if name in described and view.offloaded(name):
-                yield view.problem(
-                    here,
-                    f"{name!r} is a task; its channels are {name}.in and {name}.out; did you mean"
-                    f" '{name}.in'?",
-                    at_key=True,
-                )
-            elif re.fullmatch(NAME_PATTERN, name) is None or len(name) > 64:
-                yield view.problem(
-                    here,
-                    f"{name!r} is no name; a letter, then letters, digits, '-' and '_', for example gains",
-                    at_key=True,
-                )
-        elif task in described and end in ("in", "out"):
-            if view.execution(task) in ("local", "three-phase"):
-                yield view.problem(
-                    here,
-                    f"the task {task!r} is {view.execution(task)} and has no channels; remove {name!r}, or"
-                    " write 'execution: offloaded' there",
-                    at_key=True,
-                )
-            elif view.text(*here, "kind") in ("sporadic", "queue", "subscription"):
-                yield view.problem(
-                    (*here, "kind"),
-                    f"{name!r} carries a block for each job of {task!r}; write periodic",
-                )
-        else:
-            yield view.problem(
-                here,
-                f"{name!r} is no channel; channels are <task>.in and <task>.out of offloaded tasks;"
-                f" {nearest(name, valid, 'channels')}",
-                at_key=True,
-            )
+@typed
+def _channel_names(view: View, system: System) -> Problems:
+    described = view.written("tasks")
+    offloaded = [name for name, task in system.tasks.items() if task.execution == "offloaded"]
+    valid = [f"{task}.{end}" for task in offloaded for end in ("in", "out")]
+    for name, channel in system.channels.items():
+        here: Location = ("channels", name)
+        owner, dot, end = name.rpartition(".")
+        if not dot and name in offloaded:
+            text = f"{name!r} is a task; its channels are {name}.in and {name}.out; did you mean '{name}.in'?"
+            yield from view.say(here, text, at_key=True)
+        elif not dot and (re.fullmatch(NAME_PATTERN, name) is None or len(name) > 64):
+            text = f"{name!r} is no name; a letter, then letters, digits, '-' and '_', for example gains"
+            yield from view.say(here, text, at_key=True)
+        elif dot and (owner not in described or end not in ("in", "out")):
+            text = f"{name!r} is no channel; channels are <task>.in and <task>.out of offloaded tasks"
+            yield from view.say(here, f"{text}; {nearest(name, valid, 'channels')}", at_key=True)
+        elif owner in system.tasks and not view.wrong_within("tasks", owner, "execution"):
+            execution = system.tasks[owner].execution
+            if execution != "offloaded":
+                text = f"the task {owner!r} is {execution} and has no channels; remove {name!r}, or write"
+                yield from view.say(here, f"{text} 'execution: offloaded' there", at_key=True)
+            elif channel.kind != "periodic":
+                text = f"{name!r} carries a block for each job of {owner!r}; write periodic"
+                yield from view.say((*here, "kind"), text)
 
 
-def _channel_memories(view: View) -> Problems:
-    for name in view.mapping("channels"):
-        here = ("channels", name)
-        memory = view.text(*here, "memory")
-        if view.platform is None or memory is None:
+@typed
+def _channel_memories(view: View, system: System) -> Problems:
+    platform = view.platform
+    for name, channel in system.channels.items():
+        if platform is None or channel.memory in (None, *platform.memories, *platform.links):
             continue
-        places = [*view.platform.memories, *view.platform.links]
-        if memory not in places:
-            what, plural = (
-                ("memory and no link", "memories and links")
-                if view.platform.links
-                else ("memory", "memories")
-            )
-            yield view.problem(
-                (*here, "memory"),
-                f"{memory!r} is no {what} of platform {view.platform.name};"
-                f" {nearest(memory, places, plural)}",
-            )
+        what, plural = "memory", "memories"
+        if platform.links:
+            what, plural = "memory and no link", "memories and links"
+        text = f"{channel.memory!r} is no {what} of platform {platform.name}"
+        hint = nearest(str(channel.memory), [*platform.memories, *platform.links], plural)
+        yield from view.say(("channels", name, "memory"), f"{text}; {hint}")
 
 
-def _run(view: View) -> Problems:
-    interference = view.sequence("run", "interference")
-    chosen = view.sequence("run", "configurations")
-    for key, entries in (("interference", interference), ("configurations", chosen)):
-        for index, entry in enumerate(entries):
+@typed
+def _run(view: View, system: System) -> Problems:
+    run = system.run
+    chosen = run.configurations or ()
+    for key, entries in (("interference", run.interference), ("configurations", chosen)):
+        for index, entry in enumerate(entries if not view.wrong_within("run", key) else ()):
             if entry in entries[:index]:
-                yield view.problem(("run", key, index), f"{entry!r} stands twice; remove one of them")
-    if "configurations" in view.mapping("run") and not chosen and view.get("run", "configurations") == []:
-        yield view.problem(
-            ("run", "configurations"), f"the list is empty; choose from {', '.join(CONFIGURATIONS)}"
-        )
-    offloads = any(view.offloaded(task) for task in view.tasks())
+                yield from view.say(("run", key, index), f"{entry!r} stands twice; remove one of them")
+    if run.configurations == () and not view.wrong_within("run", "configurations"):
+        text = f"the list is empty; choose from {', '.join(CONFIGURATIONS)}"
+        yield from view.say(("run", "configurations"), text)
+    offloads = bool(system.workers())
     for index, entry in enumerate(chosen):
-        if entry not in CONFIGURATIONS:
-            continue
-        if entry.endswith("-on") and not interference and ("run", "interference") not in view.wrong:
+        here: Location = ("run", "configurations", index)
+        if entry.endswith("-on") and not run.interference and not view.wrong_within("run", "interference"):
             known = Run.model_json_schema()["properties"]["interference"]["items"]["enum"]
-            yield view.problem(
-                ("run", "configurations", index),
-                f"{entry!r} needs interference; add 'interference: [{', '.join(known[:2])}]' under 'run'",
-            )
-        if entry.startswith("offloaded") and view.tasks() and not offloads:
-            yield view.problem(
-                ("run", "configurations", index),
-                f"{entry!r} needs an offloaded task; write 'local{entry[9:]}'",
-            )
+            text = f"{entry!r} needs interference; add 'interference: [{', '.join(known[:2])}]' under 'run'"
+            yield from view.say(here, text)
+        if entry.startswith("offloaded") and not offloads:
+            yield from view.say(here, f"{entry!r} needs an offloaded task; write 'local{entry[9:]}'")
     given: dict[int, str] = {}
-    for core, cpu in view.mapping("run", "cpus").items():
-        if isinstance(cpu, int) and given.setdefault(cpu, core) != core:
-            yield view.problem(
-                ("run", "cpus", core), f"CPU {cpu} is already given to {given[cpu]!r}; give each core its own"
-            )
+    for core, cpu in run.cpus.items():
+        if given.setdefault(cpu, core) != core:
+            text = f"CPU {cpu} is already given to {given[cpu]!r}; give each core its own"
+            yield from view.say(("run", "cpus", core), text)
 
 
 # What must hold in each mode as it must hold in the whole.
 DESIGN_RULES = (
     _known_cores,
     _execution,
-    _positive,
-    _deadlines,
+    _times,
     *TASK_RULES,
     _conflicts,
     check_supply,

@@ -1,32 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules about preemption thresholds: of tasks whose jobs others may preempt, and that never wait."""
+"""The rule about preemption thresholds that no table has: each is compared with a priority."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from consort.errors import BadInput
-from consort.model.view import View
-
-Problems = Iterator[BadInput]
-KEY = "preemption_threshold"
+from consort.model.conflicts import THRESHOLD
+from consort.model.description import System
+from consort.model.view import Problems, View, typed
 
 
-def check_thresholds(view: View) -> Problems:
+@typed
+def check_thresholds(view: View, system: System) -> Problems:
     """Where a threshold acts, it is no lower than the task's priority."""
-    for task in view.tasks():
-        core = view.text("tasks", task, "on")
-        if KEY not in view.mapping("tasks", task) or view.execution(task) != "local" or core is None:
+    for name, task in system.tasks.items():
+        acts = task.execution == "local" and system.scheduling_of(task.on).policy == "fixed-priority"
+        given, here = task.preemption_threshold, ("tasks", name, THRESHOLD)
+        if given is None or not acts or view.wrong_within("tasks", name, "priority"):
             continue
-        here = ("tasks", task, KEY)
-        given, priority = view.get(*here), view.get("tasks", task, "priority")
-        if view.policy(core)[1] != "fixed-priority":
-            continue
-        if priority is None:
+        if task.priority is None:
             text = (
                 "there is no priority to compare it with; add 'priority' to all tasks of the core, or remove"
             )
-            yield view.problem(here, f"{text} {KEY!r}", at_key=True)
-        elif isinstance(given, int) and isinstance(priority, int) and given < priority:
-            text = f"it is below the task's priority, {priority}; write {priority} or more, or remove it"
-            yield view.problem(here, text)
+            yield from view.say(here, f"{text} {THRESHOLD!r}", at_key=True)
+        elif given < task.priority:
+            text = f"it is below the task's priority, {task.priority}; write {task.priority} or more"
+            yield from view.say(here, f"{text}, or remove it")
