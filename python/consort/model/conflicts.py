@@ -231,7 +231,6 @@ class Row:
     beside: str
     why: str
     remedy: str = ""
-    page: str = "docs/reference/system-yaml.md"
     refused: bool = True
     """By check; else only bounds lack."""
     at_key: bool = True

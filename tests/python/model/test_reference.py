@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,14 @@ def choices(value: Any) -> set[str]:
 def test_every_key_and_every_choice_is_explained(schema: dict[str, Any]) -> None:
     code = set(re.findall(r"[A-Za-z_][A-Za-z0-9_-]*", " ".join(re.findall(r"`[^`]+`", TEXT))))
     assert sorted((keys(schema) | choices(schema)) - code) == []
+
+
+def test_what_does_not_go_together_is_what_the_tables_say() -> None:
+    made = subprocess.run(
+        [sys.executable, ROOT / "tools" / "reference.py"], capture_output=True, text=True, check=True
+    )
+    page = ROOT / "docs" / "reference" / "together.md"
+    assert page.read_text(encoding="utf-8") == made.stdout, "tools/reference.py --write"
 
 
 def test_every_platform_is_listed() -> None:
