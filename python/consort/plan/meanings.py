@@ -151,13 +151,13 @@ ROWS: tuple[Row, ...] = (
     _row("CacheSets evicting useful", "numbers of sets", "none", "AAARFF.", _ANALYSES, _REAL),
     _row("Task accesses", "", "none", "AARRRR.", _ANALYSES),
     _row("Accesses most", "count", "required", "AARRRR.", _ANALYSES),
-    _row("Task remote_state", "", "none", "AARRSR.", "remote-memory"),
+    _row("Task remote_state", "", "none", "AARRSR.", _ANALYSES),
     _row(
         "RemoteState memory cache prefetch faults",
         "bytes, pages, count",
         "cache: as the memory; prefetch 1; faults: no bound",
         "AARRSR.",
-        "remote-memory",
+        _ANALYSES,
     ),
     # What tasks read and write.
     _row("Task reads writes", "channels, devices", "what channels say", "A.ASSSR", "channels"),
