@@ -3,68 +3,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from consort.model.channel_rules import Problems, ends_of, free_channels, misspelt_in
+from consort.model.channel_rules import ends_of, free_channels, misspelt_in
+from consort.model.description import System
+from consort.model.document import Location
 from consort.model.problems import nearest
-from consort.model.quantities import Duration
-from consort.model.view import View
+from consort.model.view import Problems, View, typed
 
 
-def _chains(view: View) -> Problems:
-    if not isinstance(view.document.get("tasks"), dict):
-        return
-    tasks = list(view.document.get("tasks"))
-    for chain in view.mapping("chains"):
-        here = ("chains", chain)
-        path = view.sequence(*here, "path")
-        for index, task in enumerate(path):
+@typed
+def _chains(view: View, system: System) -> Problems:
+    tasks = list(view.written("tasks"))
+    for name, chain in system.chains.items():
+        here: Location = ("chains", name)
+        for index, task in enumerate(chain.path):
             place = (*here, "path", index)
-            if not isinstance(task, str):
-                continue
             if task not in tasks:
-                yield view.problem(place, f"{task!r} is no task; {nearest(task, tasks, 'tasks')}")
-            elif task in path[:index]:
-                yield view.problem(
-                    place, f"{task!r} stands twice; a chain passes each task once, remove one of them"
-                )
-        for key in ("reaction", "age"):
-            limit = view.parsed(Duration, *here, key)
+                yield from view.say(place, f"{task!r} is no task; {nearest(task, tasks, 'tasks')}")
+            elif task in chain.path[:index]:
+                text = f"{task!r} stands twice; a chain passes each task once, remove one of them"
+                yield from view.say(place, text)
+            described = system.tasks.get(task)
+            sporadic = described is not None and described.min_interarrival is not None
+            if sporadic and chain.communication == "let":
+                text = f"logical execution time needs periodic tasks, and {task!r} is sporadic; write"
+                yield from view.say(place, f"{text} 'communication: implicit'")
+        for key, limit in (("reaction", chain.reaction), ("age", chain.age)):
             if limit is not None and limit.value == 0:
-                yield view.problem((*here, key), f"the {key} is 0; more than 0 is needed")
-        if view.text(*here, "communication") == "let":
-            for index, task in enumerate(path):
-                if isinstance(task, str) and "min_interarrival" in view.mapping("tasks", task):
-                    yield view.problem(
-                        (*here, "path", index),
-                        f"logical execution time needs periodic tasks, and {task!r} is sporadic; write"
-                        " 'communication: implicit'",
-                    )
+                yield from view.say((*here, key), f"the {key} is 0; more than 0 is needed")
 
 
-def links_of_chains(view: View) -> Problems:
+@typed
+def links_of_chains(view: View, system: System) -> Problems:
     """Consecutive tasks of a chain share a channel: what passes along it passes there, in every mode."""
-    names = free_channels(view)
-    writers, readers = ends_of(view)
+    names = free_channels(system)
+    writers, readers = ends_of(system)
     ways = {
         (writer, reader)
         for name in names
         for writer in writers.get(name, ())
         for reader in readers.get(name, ())
     }
-    misspelt = misspelt_in(view)
-    tasks = [task for task in view.tasks() if task not in misspelt]
-    for chain in view.mapping("chains"):
-        path = view.sequence("chains", chain, "path")
-        for index in range(1, len(path)):
-            first, second = path[index - 1], path[index]
-            if first not in tasks or second not in tasks or second in path[:index] or (first, second) in ways:
+    misspelt = misspelt_in(view, system)
+    tasks = [task for task in system.tasks if task not in misspelt]
+    for name, chain in system.chains.items():
+        for index in range(1, len(chain.path)):
+            first, second = chain.path[index - 1 : index + 1]
+            known = first in tasks and second in tasks and second not in chain.path[:index]
+            if not known or (first, second) in ways:
                 continue
-            hint = "the other way there is one, turn them round" if (second, first) in ways else ""
-            yield view.problem(
-                ("chains", chain, "path", index),
-                f"no channel leads from {first!r} to {second!r}; {hint or 'add one, or correct the path'}",
-            )
+            remedy = "add one, or correct the path"
+            if (second, first) in ways:
+                remedy = "the other way there is one, turn them round"
+            text = f"no channel leads from {first!r} to {second!r}; {remedy}"
+            yield from view.say(("chains", name, "path", index), text)
 
 
-CHAIN_RULES: tuple[Callable[[View], Problems], ...] = (_chains,)
+CHAIN_RULES = (_chains,)

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from consort.errors import BadInput
+from consort.model.channel import Channel
+from consort.model.description import System
 from consort.model.document import Location
 from consort.model.problems import closest, nearest
-from consort.model.quantities import Duration, Size
-from consort.model.view import View
+from consort.model.quantities import Duration
+from consort.model.task import Task
+from consort.model.view import Problems, View, typed
 
-Problems = Iterator[BadInput]
 # What can hold the blocks of each kind; the first is what does without a word.
 HOLDERS = {
     "periodic": ("mailbox",),
@@ -19,346 +20,296 @@ HOLDERS = {
     "queue": ("queue",),
     "subscription": ("queue", "snapshot", "double-buffer", "mailbox"),
 }
-
-
-def free_channels(view: View) -> list[str]:
-    """The channels that are not those between a master and its worker."""
-    return [name for name in view.mapping("channels") if "." not in name and view.mapping("channels", name)]
-
-
-def devices(view: View) -> list[str]:
-    own = list(view.mapping("devices"))
-    return own + [name for name in (view.platform.devices if view.platform else ()) if name not in own]
-
-
 Ends = dict[str, dict[str, Location]]
 
 
-def ends_of(view: View) -> tuple[Ends, Ends]:
+def free_channels(system: System) -> dict[str, Channel]:
+    """The channels that are not those between a master and its worker."""
+    return {name: channel for name, channel in system.channels.items() if "." not in name}
+
+
+def devices(view: View, system: System) -> list[str]:
+    return list(dict.fromkeys([*system.devices, *(view.platform.devices if view.platform else ())]))
+
+
+def bindings(system: System, name: str, key: str) -> Iterator[tuple[Location, str]]:
+    """What a task reads or writes, channels, devices and their parts, and where that is said."""
+    given = getattr(system.tasks[name], key)
+    entries = given.items() if isinstance(given, dict) else enumerate(given)
+    return ((("tasks", name, key, place), bound) for place, bound in entries)
+
+
+def ends_of(system: System) -> tuple[Ends, Ends]:
     """Who writes and who reads each channel, and where that is said."""
     writers: Ends = {}
     readers: Ends = {}
-    for name in free_channels(view):
-        writer = view.text("channels", name, "from")
-        if writer is not None:
-            writers.setdefault(name, {})[writer] = ("channels", name, "from")
-        for index, reader in enumerate(view.sequence("channels", name, "to")):
-            if isinstance(reader, str):
-                readers.setdefault(name, {}).setdefault(reader, ("channels", name, "to", index))
-    for task in view.tasks():
+    for name, channel in free_channels(system).items():
+        if channel.from_ is not None:
+            writers.setdefault(name, {})[channel.from_] = ("channels", name, "from")
+        for index, reader in enumerate(channel.to):
+            readers.setdefault(name, {}).setdefault(reader, ("channels", name, "to", index))
+    for task in system.tasks:
         for key, ends in (("writes", writers), ("reads", readers)):
-            for place, channel in view.bindings(task, key):
-                ends.setdefault(channel, {}).setdefault(task, place)
+            for place, bound in bindings(system, task, key):
+                ends.setdefault(bound, {}).setdefault(task, place)
     return writers, readers
 
 
-def misspelt_in(view: View) -> set[str]:
+def misspelt_in(view: View, system: System) -> set[str]:
     """The tasks that read or write a channel that is not there, and the channels that they may mean."""
-    names, others = dict.fromkeys(free_channels(view)), devices(view)
+    names, others = dict.fromkeys(free_channels(system)), devices(view, system)
     found: set[str] = set()
-    for task in view.tasks():
+    for task in system.tasks:
         for key in ("reads", "writes"):
-            for _, name in view.bindings(task, key):
+            for _, name in bindings(system, task, key):
                 if "." not in name and name not in names and name not in others:
                     found |= {task, closest(name, names) or name}
     return found
 
 
-def _known_parts(view: View) -> Problems:
-    if not isinstance(view.document.get("tasks"), dict):
-        return
-    tasks, sources = dict.fromkeys(view.document.get("tasks")), devices(view)
-    for name in free_channels(view):
-        here = ("channels", name)
-        writer = view.text(*here, "from")
-        if writer is not None and writer not in tasks and writer not in sources:
-            yield view.problem(
-                (*here, "from"),
-                f"{writer!r} is no task and no device;"
-                f" {nearest(writer, [*tasks, *sources], 'tasks and devices')}",
-            )
-        given = view.sequence(*here, "to")
-        for index, reader in enumerate(given):
-            if isinstance(reader, str) and reader not in tasks and reader not in sources:
-                yield view.problem(
-                    (*here, "to", index),
-                    f"{reader!r} is no task and no device;"
-                    f" {nearest(reader, [*tasks, *sources], 'tasks and devices')}",
-                )
+@typed
+def _known_parts(view: View, system: System) -> Problems:
+    tasks, sources = dict.fromkeys(view.written("tasks")), devices(view, system)
+    known = [*tasks, *sources]
+    for name, channel in free_channels(system).items():
+        here: Location = ("channels", name)
+        writer = channel.from_
+        if writer is not None and writer not in known:
+            text = f"{writer!r} is no task and no device; {nearest(writer, known, 'tasks and devices')}"
+            yield from view.say((*here, "from"), text)
+        for index, reader in enumerate(channel.to):
+            place = (*here, "to", index)
+            if reader not in known:
+                text = f"{reader!r} is no task and no device; {nearest(reader, known, 'tasks and devices')}"
+                yield from view.say(place, text)
             elif reader in sources and writer in sources:
-                yield view.problem(
-                    (*here, "to", index),
-                    f"{writer!r} and {reader!r} are devices both; a channel has a task at one end",
-                )
-            elif reader in given[:index]:
-                yield view.problem((*here, "to", index), f"{reader!r} stands twice; remove one of them")
-    for name in view.mapping("devices"):
+                text = f"{writer!r} and {reader!r} are devices both; a channel has a task at one end"
+                yield from view.say(place, text)
+            elif reader in channel.to[:index]:
+                yield from view.say(place, f"{reader!r} stands twice; remove one of them")
+    for name in system.devices:
         if name in tasks:
-            yield view.problem(
-                ("devices", name), f"{name!r} is a task too; give the device another name", at_key=True
-            )
+            text = f"{name!r} is a task too; give the device another name"
+            yield from view.say(("devices", name), text, at_key=True)
         elif view.platform is not None and name in view.platform.devices:
-            yield view.problem(
-                ("devices", name),
-                f"{name!r} is a device of platform {view.platform.name} already; give it another name",
-                at_key=True,
-            )
+            text = f"{name!r} is a device of platform {view.platform.name} already; give it another name"
+            yield from view.say(("devices", name), text, at_key=True)
 
 
-def _known_channels(view: View) -> Problems:
-    described = view.document.get("channels")
-    if "channels" in view.mapping() and not isinstance(described, dict):
+@typed
+def _known_channels(view: View, system: System) -> Problems:
+    described = view.written("channels")
+    if not isinstance(described, dict | None):
         return
-    known = dict.fromkeys(described or ())
-    sources = devices(view)
-    for task in view.tasks():
+    known = dict.fromkeys([*(described or ()), *system.channels])
+    sources = devices(view, system)
+    for task in system.tasks:
         for key in ("reads", "writes"):
             seen: set[str] = set()
-            for here, name in view.bindings(task, key):
-                owner, dot, _ = name.rpartition(".")
-                if dot and owner in sources:
-                    if name in seen:
-                        yield view.problem(here, f"{name!r} stands twice; remove one of them")
-                elif dot and owner not in view.tasks():
-                    known_devices = [device for device in sources if view.mapping("devices", device)]
-                    hint = nearest(owner, known_devices, "devices of this description")
-                    yield view.problem(here, f"there is no device {owner!r}; {hint}")
-                elif dot:
-                    yield view.problem(
-                        here,
-                        f"{name!r} lies between a master and its worker; remove it, or name another",
-                    )
-                elif name not in known and name not in sources:
-                    known_names = [k for k in known if "." not in k]
-                    hint = nearest(name, [*known_names, *view.mapping("devices")], "channels")
-                    yield view.problem(here, f"there is no channel {name!r}; {hint}")
-                elif name in known and name in sources:
-                    yield view.problem(
-                        here, f"{name!r} is a channel and a device; give one of them another name"
-                    )
-                elif name in seen:
-                    yield view.problem(here, f"{name!r} stands twice; remove one of them")
+            for here, name in bindings(system, task, key):
+                text = _unknown(view, system, name, known, sources)
+                if text is None and name in seen:
+                    text = f"{name!r} stands twice; remove one of them"
+                if text is not None:
+                    yield from view.say(here, text)
                 seen.add(name)
 
 
-def _arrivals(view: View) -> Problems:
-    writers, readers = ends_of(view)
-    for task in view.tasks():
-        here = ("tasks", task, "arrival")
-        channel = view.text(*here)
+def _unknown(
+    view: View, system: System, name: str, known: dict[str, None], sources: Sequence[str]
+) -> str | None:
+    """What is wrong with the name of a channel, a device or a member of one."""
+    owner, dot, _ = name.rpartition(".")
+    if dot and owner not in sources and owner in system.tasks:
+        return f"{name!r} lies between a master and its worker; remove it, or name another"
+    if dot and owner not in sources:
+        return (
+            f"there is no device {owner!r}; {nearest(owner, system.devices, 'devices of this description')}"
+        )
+    if dot:
+        return None
+    if name not in known and name not in sources:
+        names = [one for one in known if "." not in one]
+        return f"there is no channel {name!r}; {nearest(name, [*names, *system.devices], 'channels')}"
+    if name in known and name in sources:
+        return f"{name!r} is a channel and a device; give one of them another name"
+    return None
+
+
+@typed
+def _arrivals(view: View, system: System) -> Problems:
+    writers, readers = ends_of(system)
+    for name, task in system.tasks.items():
+        here: Location = ("tasks", name, "arrival")
+        channel = task.arrival
         if channel is None:
             continue
-        read = [name for name, ends in readers.items() if task in ends]
+        read = [one for one, ends in readers.items() if name in ends]
         if channel not in read:
-            yield view.problem(
-                here,
-                f"the task does not read {channel!r}; {nearest(channel, read, 'channels that it reads')}",
-            )
-        if "period" in view.mapping("tasks", task):
-            yield view.problem(
-                here,
-                "a periodic task is released by time; remove 'arrival', or write 'min_interarrival'",
-                at_key=True,
-            )
-        elif any(writer not in view.tasks() for writer in writers.get(channel, ())):
-            yield from _released_by_a_device(view, task, channel, list(readers.get(channel, ())))
+            text = f"the task does not read {channel!r}; {nearest(channel, read, 'channels that it reads')}"
+            yield from view.say(here, text)
+        if task.period is not None:
+            text = "a periodic task is released by time; remove 'arrival', or write 'min_interarrival'"
+            yield from view.say(here, text, at_key=True)
+        elif any(writer not in system.tasks for writer in writers.get(channel, ())):
+            yield from _released_by_a_device(view, system, name, channel, list(readers.get(channel, ())))
 
 
-def _released_by_a_device(view: View, task: str, channel: str, readers: Sequence[str]) -> Problems:
+def _released_by_a_device(
+    view: View, system: System, task: str, channel: str, readers: Sequence[str]
+) -> Problems:
     """A device's blocks come no closer than the task that they release says of its jobs.
 
     The channel says how close they come; where it does not, as close as its fastest reader takes them.
     """
-    own = view.parsed(Duration, "tasks", task, "min_interarrival")
-    given = view.parsed(Duration, "channels", channel, "min_interarrival")
-    apart = [given] if given is not None else [view.interval(reader) for reader in readers]
-    nearest_apart = min((one for one in apart if one is not None), default=None)
+    own = system.tasks[task].min_interarrival
+    given = system.channels[channel].min_interarrival if channel in system.channels else None
+    taking = [system.tasks[reader] for reader in readers if reader in system.tasks]
+    apart = [one.min_interarrival if one.period is None else one.period for one in taking]
+    nearest_apart = given or min((one for one in apart if one is not None), default=None)
     if own is None or nearest_apart is None:
         return
     if nearest_apart >= own:
-        yield from _closer_than_distances(view, task, channel, nearest_apart)
+        yield from _closer_than_distances(view, system.tasks[task], task, channel, nearest_apart)
         return
     who = f"blocks of {channel!r} come {nearest_apart} apart"
     if given is None:
         who += ", as its fastest reader takes them"
-    yield view.problem(
-        ("tasks", task, "min_interarrival"),
-        f"{who}, and each releases a job; write {nearest_apart}, or 'min_interarrival: {own}' for the"
-        " channel",
+    text = (
+        f"{who}, and each releases a job; write {nearest_apart}, or 'min_interarrival: {own}' for the channel"
     )
+    yield from view.say(("tasks", task, "min_interarrival"), text)
 
 
-def _closer_than_distances(view: View, task: str, channel: str, apart: Duration) -> Problems:
-    place = ("tasks", task, "min_distances")
-    for at in range(len(view.sequence(*place))):
-        distance, come = view.parsed(Duration, *place, at), Duration((at + 1) * apart.picoseconds)
-        if distance is not None and distance > come:
-            yield view.problem(
-                (*place, at),
-                f"{at + 2} blocks of {channel!r} come within {come}, and each releases a job; write {come},"
-                " or have the channel's 'min_interarrival' be longer",
-            )
+def _closer_than_distances(view: View, task: Task, name: str, channel: str, apart: Duration) -> Problems:
+    for at, distance in enumerate(task.min_distances or ()):
+        come = Duration((at + 1) * apart.picoseconds)
+        if distance > come:
+            text = f"{at + 2} blocks of {channel!r} come within {come}, and each releases a job; write"
+            text = f"{text} {come}, or have the channel's 'min_interarrival' be longer"
+            yield from view.say(("tasks", name, "min_distances", at), text)
 
 
-def _both_ends(view: View) -> Problems:
-    parts, misspelt = {*view.tasks(), *devices(view)}, misspelt_in(view)
-    all_writers, all_readers = ends_of(view)
-    for name in view.mapping("channels"):
+@typed
+def _both_ends(view: View, system: System) -> Problems:
+    parts, misspelt = {*system.tasks, *devices(view, system)}, misspelt_in(view, system)
+    all_writers, all_readers = ends_of(system)
+    # Of what is taken out nobody knows what it reads and writes.
+    unsure = any(
+        view.wrong_within("tasks", task) for task in view.written("tasks") if task not in system.tasks
+    )
+    for name, channel in system.channels.items():
         here: Location = ("channels", name)
         if "." in name:
-            for key in ("from", "to"):
-                if view.mapping(*here).get(key):
-                    yield view.problem(
-                        (*here, key),
-                        f"{name!r} lies between a master and its worker; remove {key!r}",
-                        at_key=True,
-                    )
+            for key, given in (("from", channel.from_), ("to", channel.to)):
+                if given:
+                    text = f"{name!r} lies between a master and its worker; remove {key!r}"
+                    yield from view.say((*here, key), text, at_key=True)
             continue
-        if not isinstance(view.get(*here), dict) or view.offloaded(name):
+        if name in system.tasks and system.tasks[name].execution == "offloaded":
             continue
         writers, readers = (list(ends.get(name, {}).items()) for ends in (all_writers, all_readers))
-        if not writers and (*here, "from") not in view.wrong and name not in misspelt:
-            yield view.problem(
-                here,
-                f"nothing writes {name!r}; add 'from: …', or name it under 'writes' of a task",
-                at_key=True,
-            )
+        sure = name not in misspelt and not unsure and not view.resting
+        if not writers and sure and not view.wrong_within(*here, "from"):
+            text = f"nothing writes {name!r}; add 'from: …', or name it under 'writes' of a task"
+            yield from view.say(here, text, at_key=True)
         for writer, place in writers[1:] if writers and writers[0][0] in parts else ():
-            yield view.problem(
-                place,
-                f"{writers[0][0]!r} writes {name!r} already, and a channel has one writer; give"
-                f" {writer!r} a channel of its own",
+            text = (
+                f"{writers[0][0]!r} writes {name!r} already, and a channel has one writer; give {writer!r} a"
             )
-        if not readers and (*here, "to") not in view.wrong and name not in misspelt:
-            yield view.problem(
-                here,
-                f"nothing reads {name!r}; add 'to: […]', or name it under 'reads' of a task",
-                at_key=True,
-            )
+            yield from view.say(place, f"{text} channel of its own")
+        if not readers and sure and not view.wrong_within(*here, "to"):
+            text = f"nothing reads {name!r}; add 'to: […]', or name it under 'reads' of a task"
+            yield from view.say(here, text, at_key=True)
         for reader, place in readers:
             if writers and reader == writers[0][0]:
-                yield view.problem(
-                    place,
-                    f"{reader!r} writes {name!r} and reads it; what a task keeps for itself is its state,"
-                    " name another reader",
-                )
+                text = f"{reader!r} writes {name!r} and reads it; what a task keeps for itself is its state,"
+                yield from view.say(place, f"{text} name another reader")
 
 
-def _kinds(view: View) -> Problems:
-    for name in view.mapping("channels"):
-        here = ("channels", name)
-        given = view.mapping(*here)
-        kind = view.text(*here, "kind") if "kind" in given else "periodic"
-        if kind not in HOLDERS:
+@typed
+def _kinds(view: View, system: System) -> Problems:
+    for name, channel in system.channels.items():
+        here: Location = ("channels", name)
+        if view.wrong_within(*here, "kind"):
             continue
-        holder = view.text(*here, "implementation")
+        kind, holder = channel.kind, channel.implementation
         if holder is not None and holder not in HOLDERS[kind]:
-            fitting = " or ".join(HOLDERS[kind])
-            yield view.problem(
-                (*here, "implementation"), f"a {kind} channel is not held in a {holder}; write {fitting}"
-            )
+            text = f"a {kind} channel is not held in a {holder}; write {' or '.join(HOLDERS[kind])}"
+            yield from view.say((*here, "implementation"), text)
             holder = None
-        held = holder or HOLDERS[kind][0]
-        if "capacity" in given and held != "queue":
-            yield view.problem(
-                (*here, "capacity"),
-                "only a queue has a capacity; remove 'capacity', or write 'kind: queue'",
-                at_key=True,
-            )
-        if kind == "queue" and "capacity" not in given:
-            yield view.problem(
-                here,
-                "a queue needs a capacity; add how many blocks it holds, for example 'capacity: 16'",
-                at_key=True,
-            )
-        if "flow" in given and kind != "subscription":
-            yield view.problem(
-                (*here, "flow"),
-                "a flow is what a subscription asks for; remove 'flow', or write 'kind: subscription'",
-                at_key=True,
-            )
-        if "min_interarrival" in given and kind != "subscription":
-            yield view.problem(
-                (*here, "min_interarrival"),
-                "only the messages of a device have a distance of their own, others come with their task's"
-                " jobs; remove it, or write 'kind: subscription'",
-                at_key=True,
-            )
+        if channel.capacity is not None and (holder or HOLDERS[kind][0]) != "queue":
+            text = "only a queue has a capacity; remove 'capacity', or write 'kind: queue'"
+            yield from view.say((*here, "capacity"), text, at_key=True)
+        if kind == "queue" and channel.capacity is None and not view.wrong_within(*here, "capacity"):
+            text = "a queue needs a capacity; add how many blocks it holds, for example 'capacity: 16'"
+            yield from view.say(here, text, at_key=True)
         if kind == "subscription":
-            yield from _subscription(view, here)
-
-
-def _subscription(view: View, here: Location) -> Problems:
-    if "flow" not in view.mapping(*here):
-        yield view.problem(
-            here, "a subscription says what it asks for; add its flow, for example 'flow: 17'", at_key=True
-        )
-    writer = view.text(*here, "from")
-    if writer is not None and writer in view.tasks():
-        yield view.problem(
-            (*here, "from"),
-            f"a subscription takes from a device, and {writer!r} is a task;"
-            f" {nearest(writer, devices(view), 'devices')}",
-        )
-
-
-def _sizes(view: View) -> Problems:
-    for name in view.mapping("channels"):
-        here = ("channels", name)
-        size, memory = view.parsed(Size, *here, "size"), view.text(*here, "memory")
-        if size is None:
+            yield from _subscription(view, system, here, channel)
             continue
-        if size.value == 0:
-            yield view.problem((*here, "size"), "the size is 0; more than 0 is needed")
-        held = view.platform.memories.get(memory) if view.platform and memory else None
-        capacity = view.get(*here, "capacity")
-        blocks = capacity if isinstance(capacity, int) and capacity > 0 else 1
-        if held is not None and held.size is not None and size.value * blocks > held.size.value.bytes:
-            yield view.problem(
-                (*here, "size"),
-                f"{blocks} {'block' if blocks == 1 else 'blocks'} of {size} need more than all of"
-                f" {memory!r}, which has {held.size}; name a larger memory, or make them smaller",
-            )
+        if channel.flow is not None:
+            text = "a flow is what a subscription asks for; remove 'flow', or write 'kind: subscription'"
+            yield from view.say((*here, "flow"), text, at_key=True)
+        if channel.min_interarrival is not None:
+            text = "only the messages of a device have a distance of their own, others come with their task's"
+            text += " jobs; remove it, or write 'kind: subscription'"
+            yield from view.say((*here, "min_interarrival"), text, at_key=True)
 
 
-def _mailboxes(view: View) -> Problems:
+def _subscription(view: View, system: System, here: Location, channel: Channel) -> Problems:
+    if channel.flow is None and not view.wrong_within(*here, "flow"):
+        text = "a subscription says what it asks for; add its flow, for example 'flow: 17'"
+        yield from view.say(here, text, at_key=True)
+    if channel.from_ is not None and channel.from_ in system.tasks:
+        text = f"a subscription takes from a device, and {channel.from_!r} is a task"
+        hint = nearest(channel.from_, devices(view, system), "devices")
+        yield from view.say((*here, "from"), f"{text}; {hint}")
+
+
+@typed
+def _sizes(view: View, system: System) -> Problems:
+    for name, channel in system.channels.items():
+        here: Location = ("channels", name, "size")
+        if channel.size is None:
+            continue
+        if channel.size.value == 0:
+            yield from view.say(here, "the size is 0; more than 0 is needed")
+        held = None if view.platform is None else view.platform.memories.get(channel.memory or "")
+        blocks = channel.capacity or 1
+        if held is not None and held.size is not None and channel.size.bytes * blocks > held.size.value.bytes:
+            text = f"{blocks} {'block' if blocks == 1 else 'blocks'} of {channel.size} need more than all of"
+            text += f" {channel.memory!r}, which has {held.size}; name a larger memory, or make them smaller"
+            yield from view.say(here, text)
+
+
+@typed
+def _mailboxes(view: View, system: System) -> Problems:
     """Each block of a mailbox is taken out before the next is put in: one reader, which is as fast."""
-    all_writers, all_readers = ends_of(view)
-    for name in free_channels(view):
-        here = ("channels", name)
-        given = view.mapping(*here)
-        kind = view.text(*here, "kind") if "kind" in given else "periodic"
-        if kind != "periodic":
+    all_writers, all_readers = ends_of(system)
+    for name, channel in free_channels(system).items():
+        here: Location = ("channels", name)
+        if channel.kind != "periodic" or view.wrong_within(*here, "kind"):
             continue
         writers, readers = (list(ends.get(name, {}).items()) for ends in (all_writers, all_readers))
         for reader, place in readers[1:]:
-            yield view.problem(
-                place,
-                f"a mailbox has one reader, here {readers[0][0]!r}; write 'kind: sporadic', or give"
-                f" {reader!r} a channel of its own",
-            )
+            text = f"a mailbox has one reader, here {readers[0][0]!r}; write 'kind: sporadic', or give"
+            yield from view.say(place, f"{text} {reader!r} a channel of its own")
         if len(writers) != 1 or len(readers) != 1:
             continue
-        (writer, _), (reader, _) = writers[0], readers[0]
-        periods = [view.parsed(Duration, "tasks", task, "period") for task in (writer, reader)]
-        sporadic = [t for t in (writer, reader) if "min_interarrival" in view.mapping("tasks", t)]
+        ends = {end: system.tasks[end] for end in (writers[0][0], readers[0][0]) if end in system.tasks}
+        sporadic = [end for end, task in ends.items() if task.min_interarrival is not None]
+        text = "a mailbox carries a block for each job of both ends,"
+        remedy = "write 'kind: sporadic', or a queue"
+        periods = [task.period for task in ends.values()]
         if sporadic:
-            yield view.problem(
-                here,
-                f"a mailbox carries a block for each job of both ends, and {sporadic[0]!r} is sporadic; write"
-                " 'kind: sporadic', or a queue",
-                at_key=True,
-            )
-        elif None not in periods and periods[0] != periods[1]:
-            yield view.problem(
-                here,
-                f"a mailbox carries a block for each job of both ends, but {writer!r} has period {periods[0]}"
-                f" and {reader!r} {periods[1]}; write 'kind: sporadic', or a queue",
-                at_key=True,
-            )
+            yield from view.say(here, f"{text} and {sporadic[0]!r} is sporadic; {remedy}", at_key=True)
+        elif len(ends) == 2 and None not in periods and periods[0] != periods[1]:
+            (writer, reader) = ends
+            text += f" but {writer!r} has period {periods[0]} and {reader!r} {periods[1]}"
+            yield from view.say(here, f"{text}; {remedy}", at_key=True)
 
 
-CHANNEL_RULES: tuple[Callable[[View], Problems], ...] = (
+CHANNEL_RULES = (
     _known_parts,
     _known_channels,
     _arrivals,

@@ -61,7 +61,7 @@ def check_modes(view: View, rules: Sequence[Rule], known: Sequence[BadInput]) ->
 def _released_by_who_rests(view: View, mode: str) -> Problems:
     """A task that blocks of another one release has none to wait for where that one rests."""
     active = view.sequence("modes", mode, "tasks")
-    writers, _ = ends_of(view)
+    writers, _ = ({}, {}) if view.system is None else ends_of(view.system)
     for index, task in enumerate(active):
         changes = view.mapping("modes", mode, "overrides", task)
         channel = overridden(view.mapping("tasks", task), changes).get("arrival")
@@ -113,7 +113,7 @@ def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> 
     document = Document(view.document.file, data, view.document.keys, view.document.values)
     # Where the form is broken, a mode's tasks may be among what is taken out.
     system = None if view.wrong or view.system is None else view.system.in_mode(mode)
-    return ModeView(document, wrong, view.platform, system, mode, overrides, seen)
+    return ModeView(document, wrong, view.platform, system, bool(resting), mode, overrides, seen)
 
 
 def _only_used(view: View, data: dict[str, Any], tasks: Mapping[str, Any]) -> None:

@@ -32,6 +32,8 @@ class View:
     platform: Platform | None
     system: System | None = None
     """What is right of the description; None where too little is."""
+    resting: bool = False
+    """Whether tasks rest in a mode: what they leave unused is no fault."""
 
     def get(self, *location: str | int) -> Any:
         if self.wrong and any(location[:length] in self.wrong for length in range(1, len(location) + 1)):
