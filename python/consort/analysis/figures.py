@@ -16,7 +16,6 @@ from consort.model.figures import Provenance
 from consort.model.memories import AccessCost, Exchange
 from consort.model.quantities import Duration, Quantity
 from consort.plan import Plan
-from consort.plan.tasks import wakes_late
 
 # The three ways to get a figure that is missing.
 REMEDY = (
@@ -139,7 +138,7 @@ class Figures:
 
     def lateness(self, core: str) -> Cost:
         """How late a timer wakes a core that sleeps until the next release."""
-        if not wakes_late(self.system, self.plan.cores[core].tasks):
+        if not self.system.wakes_late(self.plan.cores[core].tasks):
             return NOTHING
         place = f"cores.{group_of(core)}.timer_lateness"
         if place not in self._known:

@@ -144,7 +144,8 @@ def _equal(core: OnCore) -> Iterator[Use]:
 
 def _late_timer(core: OnCore) -> Iterator[Use]:
     late = None if core.described is None else core.described.description.timer_lateness
-    if late is not None and late.value.value and core.system.run.time_base == "sleep":
+    released = [name for name, task in core.tasks.items() if task.released_by == core.name]
+    if late is not None and late.value.value and core.system.wakes_late(released):
         yield Use((*core.entry, "policy"))
 
 

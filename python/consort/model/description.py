@@ -156,6 +156,13 @@ class System(Sourced):
         order = sorted(tasks, key=lambda name: tasks[name].deadline)
         return {name: len(order) - place for place, name in enumerate(order)}
 
+    def wakes_late(self, released: Collection[str]) -> bool:
+        """Whether the timer delays the releases of a core that releases these tasks; `spin` says: never.
+
+        A core of several tasks sleeps whatever else is wanted: one that spins would keep the others waiting.
+        """
+        return self.run.time_base == "sleep" or (len(released) > 1 and self.run.time_base != "spin")
+
     def scheduling_of(self, core: str) -> Scheduling:
         """How a core is scheduled: its own entry, else its group's, else the default."""
         entry = self.scheduling_entry(core)

@@ -241,7 +241,7 @@ def plan_cores(system: System, tasks: Mapping[str, PlannedTask]) -> dict[str, Pl
             time_base=time_base(system.run.time_base, released),
             context_switch_ps=_picoseconds(switch),
             timer_lateness_ps=_picoseconds(core.description.timer_lateness)
-            if wakes_late(system, released)
+            if system.wakes_late(released)
             else None,
             cpu=system.run.cpus.get(name),
             tasks=tuple(released),
@@ -278,11 +278,6 @@ def _supply(given: Supply | None) -> PlannedSupply | None:
 def time_base(wanted: Wanted, released: Sequence[str]) -> Wanted | Literal["sleep"]:
     """How a core awaits a release: spinning is for one task, another one would never get the processor."""
     return "sleep" if len(released) > 1 else wanted
-
-
-def wakes_late(system: System, released: Sequence[str]) -> bool:
-    """Whether the timer that wakes a core delays its releases; `spin`, which is no default, says: never."""
-    return system.run.time_base != "spin" and time_base(system.run.time_base, released) == "sleep"
 
 
 def _slots(system: System, tasks: Mapping[str, PlannedTask]) -> tuple[dict[str, Slot], dict[str, str]]:

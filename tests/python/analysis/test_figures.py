@@ -303,6 +303,21 @@ def test_a_core_of_one_task_spins_and_spin_written_down_is_believed() -> None:
     assert late_by(None, SLEEPERS, run={"time_base": "spin"})[0].response == 102 * 10**6
 
 
+def test_resources_under_edf_have_none_where_a_timer_is_late() -> None:
+    tasks = {
+        name: {"period": "1ms", "wcet": "9us", "on": "c-0", "sections": {"bus": {"length": "1us"}}}
+        for name in ("a", "b")
+    }
+    parts: dict[str, Any] = {
+        "resources": {"bus": {"protocol": "priority-ceiling"}},
+        "scheduling": {"c-0": {"policy": "edf"}},
+    }
+    assert all(bound.response is not None for bound in late_by("0us", tasks, **parts))
+    for bound in late_by("50us", tasks, **parts):
+        assert bound.response is None and "bounds without jitter" in bound.notes[0]
+    assert all(b.response for b in late_by("50us", tasks, **parts, run={"time_base": "spin"}))
+
+
 @for_each("file", PLATFORMS, ids=[file.stem for file in PLATFORMS])
 def test_every_platform_says_how_late_its_timers_wake(file: Path) -> None:
     for group, cores in load_platform(file).cores.items():
