@@ -33,7 +33,7 @@ def test_right_or_refused(
     folder = tmp_path / name
     folder.mkdir()
     monkeypatch.chdir(folder)
-    (folder / "platform.yaml").write_text(f"consort: 1\nname: small\n{case.get('platform', '')}")
+    (folder / "platform.yaml").write_text(f"consort: 1\nname: platform\n{case.get('platform', '')}")
     chosen = "platform.yaml" if "platform" in case else "linux-host"
     (folder / "system.yaml").write_text(f"consort: 1\nassumed: x\nplatform: {chosen}\n{case['system']}")
     for command, (status, *says) in case["answers"].items():
