@@ -9,12 +9,18 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "bindings.hpp"
+#include "consort/app/plan.hpp"
+#include "consort/icc/layout.hpp"
 #include "sim/in_virtual_time.hpp"
 #include "sim/run.hpp"
 
@@ -190,90 +196,68 @@ nb::dict run_modes_in_virtual_time(const sim::Modes& modes, Time duration, std::
     return dict_of(outcome, trace, std::move(rows));
 }
 
-// What a program in virtual time reads (ports/linux/include/consort/linux/virtual_system.hpp).
-nb::dict dict_of(const virtual_time::Core& core) {
-    static constexpr const char* kinds[] = {"releasing", "worker", "three-phase"};
-    static constexpr const char* policies[] = {"fixed-priority", "fixed-priority-non-preemptive", "edf"};
+// What the encoder of plan images needs (ports/linux/include/consort/linux/executive/describe.hpp has the
+// same of a program).
+nb::dict plan_layouts() {
+    namespace plan = app::plan;
+    nb::dict rows;
+    plan::each_row([&]<class Row>(std::string_view name, std::type_identity<Row>) {
+        nb::list members;
+        for (std::size_t i = 0; i < Layout<Row>::count; ++i) {
+            const Leaf& leaf = Layout<Row>::leaves[i];
+            nb::dict member;
+            member["name"] = std::string(Layout<Row>::name(i).view());
+            member["type"] = std::string(leaf.is_signed != 0 ? "i" : "u") + std::to_string(leaf.size);
+            member["offset"] = leaf.offset;
+            member["count"] = leaf.count;
+            members.append(member);
+        }
+        nb::dict row;
+        row["bytes"] = Layout<Row>::size;
+        row["members"] = members;
+        rows[nb::str(name.data(), name.size())] = row;
+    });
+    nb::dict choices;
+    plan::each_choice([&](std::string_view member, const auto& names) {
+        nb::list known;
+        for (const std::string_view name : names) {
+            known.append(nb::str(name.data(), name.size()));
+        }
+        choices[nb::str(member.data(), member.size())] = known;
+    });
     nb::dict d;
-    d["kind"] = kinds[static_cast<std::size_t>(core.kind)];
-    d["policy"] = policies[static_cast<std::size_t>(core.policy)];
-    d["context_switch"] = core.context_switch;
-    d["spins"] = core.spins;
-    d["oldest_first"] = core.oldest_first;
-    d["dma"] = core.dma;
-    d["slot"] = core.slot;
+    d["magic"] = plan::magic;
+    d["version"] = plan::version;
+    d["layout"] = plan::layout;
+    d["none"] = plan::none;
+    d["rows"] = rows;
+    d["choices"] = choices;
     return d;
 }
 
-nb::dict dict_of(const virtual_time::Task& task) {
-    static constexpr const char* on_miss[] = {"hold-last-output", "local-fallback", "stop"};
-    const app::TaskPlan& plan = task.plan;
-    nb::dict d;
-    d["period"] = plan.release.period;
-    d["extra_gap"] = plan.release.extra_gap;
-    d["offset"] = plan.release.offset;
-    d["jitter"] = plan.release.jitter;
-    const app::Distances& distances = plan.release.distances;
-    d["distances"] = nb::cast(std::vector<Time>(distances.least, distances.least + distances.count));
-    d["bcet"] = plan.execution.best;
-    d["wcet"] = plan.execution.worst;
-    d["deadline"] = plan.deadline;
-    d["rank"] = plan.rank;
-    d["threshold"] = plan.threshold;
-    d["suspension"] = plan.suspension;
-    d["offloaded"] = plan.offloaded;
-    d["on_miss"] = on_miss[static_cast<std::size_t>(plan.on_miss)];
-    d["give_up"] = plan.give_up;
-    d["send"] = plan.send;
-    d["receive"] = plan.receive;
-    d["fallback"] = plan.fallback;
-    d["skips"] = plan.skips;
-    d["core"] = task.core;
-    d["master"] = task.master;
-    d["worker_rank"] = task.worker_rank;
-    d["request"] = task.request;
-    d["response"] = task.response;
-    d["load"] = task.load;
-    d["unload"] = task.unload;
-    d["one_in_flight"] = task.one_in_flight;
-    d["rests"] = task.rests;
-    d["until_deadline"] = task.until_deadline;
-    if (task.arrival) {
-        nb::dict arrival;
-        arrival["writer"] = task.arrival->writer;
-        arrival["let"] = task.arrival->let;
-        d["arrival"] = arrival;
+// The program of an image is not asked for: what it computes is not computed here.
+nb::dict run_plan(const nb::bytes& given, bool trace) {
+    std::vector<std::uint64_t> words((given.size() + 7) / 8);
+    std::memcpy(words.data(), given.c_str(), given.size());
+    app::plan::Image image;
+    const auto refused =
+        app::plan::Image::open(reinterpret_cast<const std::byte*>(words.data()), given.size(), 0, image);
+    if (refused != app::plan::Refused::no) {
+        throw std::invalid_argument(app::plan::to_string(refused));
     }
-    return d;
-}
-
-nb::dict virtual_system(const sim::System& system, Time duration, std::uint64_t seed,
-                        const std::string& execution, const std::string& arrival) {
-    const sim::Settings settings = settings_of(duration, seed, execution, arrival);
-    const virtual_time::System made = sim::for_virtual_time(system, settings);
-    nb::list cores;
-    nb::list dmas;
-    nb::list tasks;
-    for (const virtual_time::Core& core : made.cores) {
-        cores.append(dict_of(core));
+    sim::Trace rows;
+    std::vector<Operation> operations;
+    const sim::ModesOutcome outcome = without_gil([&] {
+        // Its cores' stacks are kept from run to run.
+        static thread_local virtual_time::Machine machine;
+        return sim::run_plan(machine, image, trace ? &rows : nullptr, trace ? &operations : nullptr);
+    });
+    nb::dict result = dict_of(outcome, trace, std::move(rows));
+    result["stopped"] = outcome.stopped == sim::never ? nb::none() : nb::cast(outcome.stopped);
+    if (trace) {
+        result["operations"] = bytes_of(std::move(operations));
     }
-    for (const virtual_time::Dma& dma : made.dmas) {
-        nb::dict d;
-        d["round_robin"] = dma.round_robin;
-        dmas.append(d);
-    }
-    for (const virtual_time::Task& task : made.tasks) {
-        tasks.append(dict_of(task));
-    }
-    nb::dict d;
-    d["duration"] = duration;
-    d["seed"] = seed;
-    d["execution"] = execution;
-    d["arrival"] = arrival;
-    d["cores"] = cores;
-    d["dmas"] = dmas;
-    d["tasks"] = tasks;
-    return d;
+    return result;
 }
 
 nb::tuple bulk(const std::string& policy, Times executions, Times periods, Time duration,
@@ -498,9 +482,9 @@ void bind_sim(nb::module_& module) {
     module.def("sim_run_modes_in_virtual_time", &run_modes_in_virtual_time, "modes"_a, "duration"_a,
                "seed"_a = 0, "execution"_a = "uniform", "arrival"_a = "uniform", "trace"_a = false,
                "The same by the executive in virtual time.");
-    module.def("sim_virtual_system", &virtual_system, "system"_a, "duration"_a, "seed"_a = 0,
-               "execution"_a = "uniform", "arrival"_a = "uniform",
-               "What a program in virtual time needs to know of a system, by name.");
+    module.def("plan_layouts", &plan_layouts, "How the rows of a plan image lie in memory, and its names.");
+    module.def("run_plan", &run_plan, "image"_a, "trace"_a = false,
+               "Executes a plan image in virtual time: figures of each task by mode, and the changes.");
     module.def("sim_bulk", &bulk, "policy"_a, "executions"_a, "periods"_a, "duration"_a = 0,
                "deadlines"_a = nb::none(), "offsets"_a = nb::none(), "longest_periods"_a = 0, "slot"_a = 0,
                "round"_a = 0, "seed"_a = 0,

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "consort/virtual/from_plan.hpp"
 #include "sim/draw.hpp"
 
 namespace consort::engine::sim {
@@ -158,6 +159,37 @@ void take_slices(const virtual_time::Trace& recorded, Sink<true>& sink) {
     }
 }
 
+// The machine's record in the simulator's own form.
+ModesOutcome run_machine(virtual_time::Machine& machine, const virtual_time::Modes& given,
+                         const virtual_time::Settings& settings, Trace* trace,
+                         std::vector<Operation>* operations) {
+    virtual_time::Trace recorded;
+    ModesOutcome outcome;
+    outcome.stopped = machine.run(given, settings, &recorded).stopped;
+    outcome.changes = recorded.changes;
+    outcome.figures.assign(given.modes.size(), std::vector<Figures>(given.modes[0].tasks.size()));
+    Trace rows;
+    for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {
+        const Job& job = recorded.jobs[i];
+        // A job belongs to the mode in which it is due.
+        std::uint32_t mode = given.first;
+        for (const app::ModeChanged& change : recorded.changes) {
+            mode = change.released <= instant_of(job.release) ? change.to : mode;
+        }
+        Sink<true> sink(outcome.figures[mode], &rows, nullptr);
+        sink.job(row_of(job, recorded.preemptions[i], given.modes[mode].tasks[job.task].plan.deadline));
+    }
+    Sink<true> sink(outcome.figures[given.first], &rows, nullptr);
+    take_slices(recorded, sink);
+    if (trace != nullptr) {
+        *trace = std::move(rows);
+    }
+    if (operations != nullptr) {
+        *operations = std::move(recorded.operations);
+    }
+    return outcome;
+}
+
 }  // namespace
 
 virtual_time::System for_virtual_time(const System& system, const Settings& settings) {
@@ -237,31 +269,13 @@ ModesOutcome run_in_virtual_time(virtual_time::Machine& machine, const Modes& gi
     for (virtual_time::System& mode : made.modes) {
         mode.channels = channels;
     }
-    virtual_time::Trace recorded;
-    (void)machine.run(made, for_virtual_time(settings), &recorded);
-    ModesOutcome outcome;
-    outcome.changes = recorded.changes;
-    outcome.figures.assign(given.modes.size(), std::vector<Figures>(given.modes[0].tasks.size()));
-    Trace rows;
-    for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {
-        const Job& job = recorded.jobs[i];
-        // A job belongs to the mode in which it is due.
-        std::uint32_t mode = given.first;
-        for (const app::ModeChanged& change : recorded.changes) {
-            mode = change.released <= instant_of(job.release) ? change.to : mode;
-        }
-        Sink<true> sink(outcome.figures[mode], &rows, nullptr);
-        sink.job(row_of(job, recorded.preemptions[i], given.modes[mode].tasks[job.task].deadline));
-    }
-    Sink<true> sink(outcome.figures[given.first], &rows, nullptr);
-    take_slices(recorded, sink);
-    if (trace != nullptr) {
-        *trace = std::move(rows);
-    }
-    if (operations != nullptr) {
-        *operations = std::move(recorded.operations);
-    }
-    return outcome;
+    return run_machine(machine, made, for_virtual_time(settings), trace, operations);
+}
+
+ModesOutcome run_plan(virtual_time::Machine& machine, const app::plan::Image& image, Trace* trace,
+                      std::vector<Operation>* operations) {
+    const virtual_time::Given given = virtual_time::from_plan(image);
+    return run_machine(machine, given.modes, given.settings, trace, operations);
 }
 
 }  // namespace consort::engine::sim

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "consort/app/plan.hpp"
 #include "consort/virtual/machine.hpp"
 #include "sim/modes.hpp"
 #include "sim/run.hpp"
@@ -30,5 +31,9 @@ namespace consort::engine::sim {
                                                const Settings& settings, Trace* trace,
                                                const std::vector<virtual_time::Channel>& channels = {},
                                                std::vector<Operation>* operations = nullptr);
+
+// A plan image: nothing of the simulator is in what is executed.
+[[nodiscard]] ModesOutcome run_plan(virtual_time::Machine& machine, const app::plan::Image& image,
+                                    Trace* trace, std::vector<Operation>* operations);
 
 }  // namespace consort::engine::sim

@@ -28,6 +28,7 @@ struct Modes {
 struct ModesOutcome {
     std::vector<std::vector<Figures>> figures;  // by mode, then by task
     std::vector<app::ModeChanged> changes;
+    Time stopped = never;  // as of a run without modes
 };
 
 // std::invalid_argument as check() of a system, and for what no change of mode can be simulated with:

@@ -305,13 +305,8 @@ def sim_run_modes_in_virtual_time(
     arrival: str = ...,
     trace: bool = ...,
 ) -> dict[str, Any]: ...
-def sim_virtual_system(
-    system: SimSystem,
-    duration: int,
-    seed: int = ...,
-    execution: str = ...,
-    arrival: str = ...,
-) -> dict[str, Any]: ...
+def plan_layouts() -> dict[str, Any]: ...
+def run_plan(image: bytes, trace: bool = ...) -> dict[str, Any]: ...
 def sim_bulk(
     policy: str,
     executions: Times,

@@ -4,6 +4,7 @@
 #include "consort/app/executive.hpp"
 #include "consort/app/mode_change.hpp"
 #include "consort/app/periodic.hpp"
+#include "consort/app/plan.hpp"
 #include "consort/app/serve.hpp"
 
 namespace {
@@ -112,4 +113,9 @@ extern "C" Time serve() {
     Requests queue(requests, false);
     queue.arrive({0, 0, 1, 5});
     return queue.take().execution;
+}
+
+extern "C" Time period_of(const std::byte* image, std::size_t bytes) {
+    plan::Image of;
+    return plan::Image::open(image, bytes, 0, of) == plan::Refused::no ? of.task(0, 0).period : 0;
 }

@@ -24,8 +24,9 @@
 #include "consort/linux/executive/prepared_task.hpp"
 #include "consort/linux/executive/record_tables.hpp"
 #include "consort/linux/executive/run_region.hpp"
+#include "consort/linux/plan_file.hpp"
 #include "consort/linux/program.hpp"
-#include "consort/linux/virtual_system.hpp"
+#include "consort/virtual/from_plan.hpp"
 #include "consort/virtual/machine.hpp"
 
 namespace consort::linux_port {
@@ -41,12 +42,12 @@ Ticks tick_of(vt::Time time) {
 // The steps of a run, at the instants that the executive says.
 class Steps final : public vt::Observer {
   public:
-    Steps(const RunConfig& config, const Catalogue& catalogue, const VirtualSystem& given,
+    Steps(const RunConfig& config, const Catalogue& catalogue, const vt::Given& given,
           const std::filesystem::path& raw, vt::Machine& machine)
         : machine_(machine),
           config_(config),
           given_(given),
-          system_(&given.system),
+          system_(&given.modes.modes[given.modes.first]),
           shared_(config),
           region_(config, catalogue),
           attached_(region_.attach()),
@@ -153,6 +154,9 @@ class Steps final : public vt::Observer {
         event(Event::mode_idle, change.drained, change.from);
     }
     void entered(std::uint32_t mode, vt::Time now) override {
+        if (config_.changes.modes.empty()) {
+            return;
+        }
         advance(now);
         system_ = &given_.modes.modes[mode];
         const ModeConfig& config = config_.changes.modes[mode];
@@ -286,7 +290,7 @@ class Steps final : public vt::Observer {
 
     vt::Machine& machine_;
     const RunConfig& config_;
-    const VirtualSystem& given_;
+    const vt::Given& given_;
     const vt::System* system_;  // as it is in the present mode
     SharedRun shared_;
     RunRegion region_;
@@ -301,6 +305,18 @@ class Steps final : public vt::Observer {
     std::uint64_t drains_ = 0;
 };
 
+// What the program is known by.
+std::uint64_t program_of(const RunConfig& config) {
+    app::plan::Names names;
+    for (const TaskConfig& task : config.tasks) {
+        names.add(app::plan::Names::of_task, task.name);
+    }
+    for (const ChannelConfig& channel : config.channels) {
+        names.add(app::plan::Names::of_channel, channel.name);
+    }
+    return names.value();
+}
+
 }  // namespace
 
 int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, const std::filesystem::path& raw,
@@ -308,19 +324,18 @@ int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, con
     if (!summary.empty()) {
         throw std::invalid_argument("--summary: a run in virtual time cannot be watched");
     }
-    const VirtualSystem given = read_virtual_system(config.virtual_time);
-    const auto fits = [&](const vt::System& system) { return system.tasks.size() == config.tasks.size(); };
-    const auto& modes = given.modes.modes;
-    if (modes.size() != config.changes.modes.size() ||
-        !(modes.empty() ? fits(given.system) : std::all_of(modes.begin(), modes.end(), fits))) {
-        throw std::invalid_argument("virtual_time: it has other tasks or modes than the configuration");
+    const PlanFile file(config.image, program_of(config));
+    const vt::Given given = vt::from_plan(file.image());
+    const app::plan::Head& head = file.image().head();
+    if (head.modes != std::max<std::size_t>(1, config.changes.modes.size()) ||
+        head.tasks != config.tasks.size()) {
+        throw std::invalid_argument("image: it has other tasks or modes than the configuration");
     }
     Clock::drive(given.ticks_per_second);
     RawWriter writer(raw, "consort run");
     vt::Machine machine;
     Steps steps(config, catalogue, given, raw, machine);
-    const vt::Outcome outcome = modes.empty() ? machine.run(given.system, given.settings, nullptr, &steps)
-                                              : machine.run(given.modes, given.settings, nullptr, &steps);
+    const vt::Outcome outcome = machine.run(given.modes, given.settings, nullptr, &steps);
     steps.complete(writer);
     if (outcome.stopped != app::never) {
         std::fprintf(stderr, "a missing answer ended the run after %.6f s\n",

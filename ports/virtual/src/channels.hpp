@@ -25,6 +25,9 @@ class Channels {
         ended_.clear();
         finished_.clear();
         for (std::uint32_t c = 0; c < system.channels.size(); ++c) {
+            if (system.channels[c].writer == app::plan::none) {
+                continue;
+            }
             writes_[system.channels[c].writer].push_back(c);
             for (const std::uint32_t r : system.channels[c].readers) {
                 reads_[r].push_back(c);

@@ -44,7 +44,7 @@ from consort.run.placement import groups, place
 from consort.run.process import add_note, environment_errors
 from consort.run.rows import input_rows, member_rows, write_rows
 from consort.run.sizes import sized
-from consort.run.virtual import virtual_time, virtual_time_in_modes
+from consort.run.virtual import keeping, plan_image
 from consort.run.watch import watch
 
 
@@ -175,7 +175,7 @@ def _record_part(
             time_scale=options.time_scale,
             realtime=options.realtime,
             faults=_faults(made, options, duration * options.time_scale // 1000),
-            virtual_time=_virtual_time(plans, prepared.described, duration, options),
+            image=_image(plans, prepared.described, duration, options, scratch),
             modes=plans.modes,
             servers=servers,
         )
@@ -238,14 +238,16 @@ def _provoked(options: Options) -> tuple[str, ...]:
     )
 
 
-def _virtual_time(
-    plans: ModePlans, described: Mapping[str, Any], duration: int, options: Options
-) -> dict[str, Any] | None:
+def _image(
+    plans: ModePlans, described: Mapping[str, Any], duration: int, options: Options, scratch: Path
+) -> Path | None:
+    """The file of the plan image that a program in virtual time reads; None of another."""
     if plans.whole.target != "virtual":
         return None
-    if plans.modes:
-        return virtual_time_in_modes(plans, described, duration, options.time_scale)
-    return virtual_time(plans.whole, described, duration, options.time_scale)
+    file = scratch / "plan.img"
+    keeps = keeping(described)
+    file.write_bytes(plan_image(plans, described["plan"], keeps, duration, options.time_scale))
+    return file
 
 
 def _faults(made: Plan, options: Options, duration_ns: int) -> list[dict[str, Any]]:

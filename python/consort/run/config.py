@@ -72,15 +72,15 @@ def run_config(
     time_scale: int = 1,
     realtime: bool = True,
     faults: Sequence[Mapping[str, Any]] = (),
-    virtual_time: Mapping[str, Any] | None = None,
+    image: Path | None = None,
     modes: Mapping[str, Plan] | None = None,
     servers: Mapping[str, Server] | None = None,
 ) -> dict[str, Any]:
     """The configuration file's content. All times of the description are stretched by `time_scale`.
 
-    `virtual_time`: what a program in virtual time needs beside (consort.run.virtual). `modes`: the plans of a
-    run that goes from mode to mode; `plan` is then that of all of them. `servers`: those of the memories in
-    which states of tasks lie.
+    `image`: the file of the plan image, which a program in virtual time reads. `modes`: the plans of a run
+    that goes from mode to mode; `plan` is then that of all of them. `servers`: those of the memories in which
+    states of tasks lie.
     """
     made = _Config(plan, placement, layouts, time_scale, servers or {})
     duration = duration_ps * time_scale // 1000
@@ -119,7 +119,7 @@ def run_config(
         "seed": plan.run.seed,
         "realtime": realtime,
         "throttled_ns": throttled_ns(throttling()),
-        "virtual_time": dict(virtual_time or {}),
+        "image": "" if image is None else str(image),
         "changes": made.changes(modes, data) if modes else None,
         "record": {
             "target": plan.target,

@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program in virtual time gets beside the configuration: how long everything takes, and the seed.
-
-It is made of the same engine system as a simulation of the plan, so that the two mean the same.
-"""
+"""The plan image of a program in virtual time: who does what when, and how long everything takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from consort import _engine
+from consort.analysis.fail_over import checkpoint
+from consort.analysis.figures import Figures, MissingFigure
+from consort.analysis.mode_changes import published_at_deadline
+from consort.analysis.offload_costs import offload_costs
+from consort.analysis.scratchpad import moved
 from consort.errors import BadInput
-from consort.plan import ModePlans, Plan
-from consort.simulate.build import Prepared, prepare
+from consort.model import BadDescription
+from consort.plan import ModePlans, Plan, PlannedChannel, PlannedTask
+from consort.plan.arrivals import releasing
+from consort.plan.image import Encoder, names_of
+from consort.run.config import device_period_ps
+from consort.run.source import carried
+from consort.simulate.build import SHORTEST_PS
 from consort.simulate.engine import ARRIVAL, Choice
-from consort.simulate.modes import engine_system
 
 # As in the simulator: nothing is rounded.
 TICKS_PER_SECOND = 10**12
@@ -22,45 +28,234 @@ TICKS_PER_SECOND = 10**12
 EXECUTION: Choice = "uniform"
 
 
-def prepare_virtual(plan: Plan, layouts: Mapping[str, Any], time_scale: int = 1) -> Prepared:
-    """The engine's system of a plan as its program executes it; `layouts` as the program describes them."""
-    keeps = [known["name"] for known in layouts["tasks"] if known["state"]["bytes"]]
-    return prepare(plan, skips=True, keeps=keeps, time_scale=time_scale)
+def keeping(layouts: Mapping[str, Any]) -> list[str]:
+    """The tasks that keep data from job to job, as a program describes them."""
+    return [known["name"] for known in layouts["tasks"] if known["state"]["bytes"]]
 
 
-def virtual_time(
-    plan: Plan, layouts: Mapping[str, Any], duration_ps: int, time_scale: int = 1
-) -> dict[str, Any]:
-    """The key `virtual_time` of a configuration; `BadInput` for what virtual time has not."""
-    prepared = prepare_virtual(plan, layouts, time_scale)
-    return {"ticks_per_second": TICKS_PER_SECOND, **_system(plan, prepared.engine, duration_ps * time_scale)}
+def plan_image(
+    plans: ModePlans,
+    layouts: Mapping[str, Any],
+    keeps: Collection[str],
+    duration_ps: int,
+    time_scale: int = 1,
+) -> bytes:
+    """The image for a program with these layouts, the key `plan` of what it describes.
+
+    `keeps`: of these three-phase tasks, which keep data, one job is in flight at a time. `time_scale`
+    stretches releases, deadlines and slots, and no execution. `BadDescription` with each figure that virtual
+    time needs and nobody gave.
+    """
+    return _Image(plans, _encoder(_Layouts(layouts)), keeps, time_scale).made(duration_ps)
 
 
-def virtual_time_in_modes(
-    plans: ModePlans, layouts: Mapping[str, Any], duration_ps: int, time_scale: int = 1
-) -> dict[str, Any]:
-    """The same of a run that goes from mode to mode: a system for each, of the same cores and tasks."""
-    whole, duration = plans.whole, duration_ps * time_scale
-    tasks, cores, names = list(whole.tasks), list(whole.cores), list(plans.modes)
-    modes = []
-    for made in plans.modes.values():
-        prepared = prepare_virtual(made, layouts, time_scale)
-        modes.append(_system(whole, engine_system(made, prepared, tasks, cores), duration))
-    settings = {key: modes[0][key] for key in ("duration", "seed", "execution", "arrival")}
-    changes = whole.changes
-    assert changes is not None
-    return {
-        "ticks_per_second": TICKS_PER_SECOND,
-        **settings,
-        "modes": modes,
-        "first": names.index(changes.start),
-        "agreement": changes.agreement_ps * time_scale,
-        "requests": [{"at": at * time_scale, "to": names.index(to)} for at, to in changes.requests],
-    }
+class _Layouts(dict[str, Any]):
+    """Known by their fingerprint: an encoder is made once for all programs of one compiler."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash((self["version"], self["layout"]))
 
 
-def _system(plan: Plan, engine: _engine.SimSystem, duration: int) -> dict[str, Any]:
-    try:
-        return _engine.sim_virtual_system(engine, duration, plan.run.seed, EXECUTION, ARRIVAL)
-    except ValueError as error:
-        raise BadInput(f"in virtual time: {error}", file=plan.system.file) from None
+@lru_cache(maxsize=4)
+def _encoder(layouts: _Layouts) -> Encoder:
+    return Encoder(layouts)
+
+
+class _Image:
+    def __init__(self, plans: ModePlans, encoder: Encoder, keeps: Collection[str], time_scale: int) -> None:
+        self.whole = plans.whole
+        self.modes = dict(plans.modes) or {"": plans.whole}
+        self.changes = plans.whole.changes if plans.modes else None
+        self.encoder = encoder
+        self.keeps = keeps
+        self.scale = time_scale
+        self.cores = list(self.whole.cores)
+        self.tasks = list(self.whole.tasks)
+        self.channels = {channel.name: channel for channel in carried(self.whole)}
+        self.places = {name: place for place, name in enumerate(self.channels)}
+        self.ends: list[dict[str, int]] = []
+        self.times: list[int] = []
+        self.problems: list[BadInput] = []
+
+    def made(self, duration_ps: int) -> bytes:
+        cores, tasks = [], []
+        for plan in self.modes.values():
+            figures, logical = Figures(plan), published_at_deadline(plan)
+            cores += [self._core(figures, name) for name in self.cores]
+            tasks += [self._task(figures, name, name in logical) for name in self.tasks]
+        self._check_slots()
+        if self.problems:
+            raise BadDescription(self.problems)
+        changes, names = self.changes, list(self.modes)
+        head = {
+            "ticks_per_second": TICKS_PER_SECOND,
+            "run.duration": duration_ps * self.scale,
+            "run.seed": self.whole.run.seed,
+            "run.execution": EXECUTION,
+            "run.arrival": ARRIVAL,
+            "modes": len(names),
+            "first": 0 if changes is None else names.index(changes.start),
+            "cores": len(self.cores),
+            "tasks": len(self.tasks),
+            "agreement": 0 if changes is None else changes.agreement_ps * self.scale,
+        }
+        tables: dict[str, Sequence[Any]] = {
+            "cores": cores,
+            "tasks": tasks,
+            "dmas": self._dmas(),
+            "ends": self.ends,
+            "channels": [self._channel(channel) for channel in self.channels.values()],
+            "requests": [
+                {"at": at * self.scale, "to": names.index(to)}
+                for at, to in (() if changes is None else changes.requests)
+            ],
+            "times": self.times,
+            "names": names_of(self.tasks, self.channels),
+        }
+        return self.encoder.image(head, tables)
+
+    def _problem(self, plan: Plan, place: str, message: str) -> None:
+        self.problems.append(BadInput(message, file=plan.system.file, field=place))
+
+    def _core(self, figures: Figures, name: str) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "context_switch": 0,
+            "slot": 0,
+            "dma": 0,
+            "policy": "fixed-priority",
+            "wait": "spin",
+            "service": "priority",
+        }
+        core = figures.plan.cores.get(name)
+        if core is None:
+            return row  # nothing is on it in this mode
+        row |= {"wait": core.wait, "service": core.service}
+        row["policy"] = "worker" if core.serves else core.policy
+        if core.slot is not None:
+            row["slot"] = core.slot.length_ps * self.scale
+        elif core.slot_missing:
+            self.problems.append(BadInput(core.slot_missing, file=figures.plan.system.file))
+        if core.tasks:
+            try:
+                row["context_switch"] = figures.context_switch(name).ps
+            except MissingFigure as missing:
+                self._problem(figures.plan, missing.place, str(missing))
+        return row
+
+    def _task(self, figures: Figures, name: str, until_deadline: bool) -> dict[str, Any]:
+        plan, none = figures.plan, self.encoder.none
+        task = plan.tasks.get(name)
+        row = dict.fromkeys(_TASK_TIMES, 0) | {
+            "core": 0,
+            "worker": none,
+            "rank": 0,
+            "threshold": none,
+            "worker_rank": 0,
+            "arrival": none,
+            "on_miss": "hold-last-output",
+            "rests": task is None,
+            "skips": False,
+            "one_in_flight": False,
+            "until_deadline": until_deadline,
+        }
+        if task is None:
+            return row | self._rows("distances", self.times, []) | self._rows("ends", self.ends, [])
+        core = plan.cores[task.core]
+        # In the plan 1 is the least urgent.
+        row["core"], row["rank"] = self.cores.index(task.core), len(core.tasks) - task.rank
+        row["threshold"] = row["rank"] if task.threshold is None else len(core.tasks) - task.threshold
+        row["on_miss"] = task.on_miss
+        row["skips"] = task.execution != "three-phase"
+        row["one_in_flight"] = name in self.keeps
+        channel = releasing(plan, name)
+        if channel is not None:
+            row["arrival"] = self.places[channel.name]
+        give_up = task.deadline_ps if task.give_up_ps is None else task.give_up_ps
+        for key, time in (
+            ("period", task.period_ps),
+            ("extra_gap", task.extra_gap_ps),
+            ("offset", task.offset_ps),
+            ("jitter", task.jitter_ps),
+            ("deadline", task.deadline_ps),
+            ("give_up", give_up),
+        ):
+            row[key] = time * self.scale
+        row |= self._rows("distances", self.times, [least * self.scale for least in task.min_distances_ps])
+        row |= self._rows("ends", self.ends, self._ends_of(task))
+        self._execution(figures, task, row)
+        return row
+
+    def _execution(self, figures: Figures, task: PlannedTask, row: dict[str, Any]) -> None:
+        plan = figures.plan
+        assert task.wcet_ps is not None and task.bcet_ps is not None, "the plan refuses tasks without a wcet"
+        try:
+            saved = checkpoint(figures, task, loaded=False).ps
+            shortest = min(task.wcet_ps, max(task.bcet_ps, SHORTEST_PS))
+            row["wcet"], row["bcet"] = task.wcet_ps + saved, shortest + saved
+            if task.worker is not None:
+                self._offload(figures, task, row)
+        except MissingFigure as missing:
+            self._problem(plan, missing.place, str(missing))
+        if task.self_suspension_ps and task.execution == "three-phase":
+            place = f"tasks.{task.name}.self_suspension"
+            self._problem(plan, place, "a three-phase task executes without a stop")
+        row["suspension"] = task.self_suspension_ps or 0
+        operations = moved(plan, task.name) if task.execution == "three-phase" else None
+        if operations is not None:
+            row["load"], row["unload"] = operations
+
+    def _offload(self, figures: Figures, task: PlannedTask, row: dict[str, Any]) -> None:
+        plan = figures.plan
+        assert task.worker is not None and task.worker_rank is not None
+        row["worker"] = self.cores.index(task.worker)
+        row["worker_rank"] = len(plan.cores[task.worker].serves) - task.worker_rank
+        costs = offload_costs(figures, task.name, sleeps=plan.cores[task.core].wait == "sleep", loaded=False)
+        row["send"], row["receive"] = costs.send, costs.receive
+        row["request"], row["response"] = costs.request + costs.read, costs.write + costs.answer
+        row["fallback"] = task.fallback_ps or 0
+
+    def _ends_of(self, task: PlannedTask) -> list[dict[str, int]]:
+        found = []
+        for binding in task.reads:
+            if binding.source in self.channels:
+                reader = self.channels[binding.source].readers.index(task.name)
+                found.append({"channel": self.places[binding.source], "reader": reader})
+        for binding in task.writes:
+            if binding.source in self.channels:
+                found.append({"channel": self.places[binding.source], "reader": self.encoder.none})
+        return found
+
+    @staticmethod
+    def _rows(member: str, table: list[Any], rows: list[Any]) -> dict[str, int]:
+        first = len(table)
+        table += rows
+        return {f"{member}.first": first, f"{member}.count": len(rows)}
+
+    def _channel(self, channel: PlannedChannel) -> dict[str, Any]:
+        by_device = channel.writer not in self.whole.tasks
+        return {
+            "device_period": device_period_ps(self.whole, channel) * self.scale if by_device else 0,
+            "capacity": channel.capacity or 0,
+            "bytes": channel.bytes or 0,
+            "kind": channel.implementation,
+            "let": channel.communication == "let",
+        }
+
+    def _dmas(self) -> list[dict[str, Any]]:
+        slots = [core.slot for core in self.whole.cores.values() if core.slot is not None]
+        return [{"arbitration": slots[0].arbitration}] if slots else []
+
+    def _check_slots(self) -> None:
+        """A round of slots has the order of the cores: an image does not say when each begins."""
+        at = 0
+        for core in self.whole.cores.values():
+            if core.slot is None:
+                continue
+            assert core.slot.phase_ps == at, "slots follow one another in the order of the cores"
+            at += core.slot.length_ps
+
+
+_TASK_TIMES = (
+    *("period", "extra_gap", "offset", "jitter", "deadline", "give_up", "bcet", "wcet", "suspension"),
+    *("send", "receive", "fallback", "request", "response", "load", "unload"),
+)

@@ -19,10 +19,13 @@ import numpy as np
 import stacks
 from consort.judge import Verdict
 from consort.model import load_system
+from consort.plan import Plan
 from consort.record import RawRun, Run, RunWriter
 from consort.record.status import EVENTS, OPERATIONS, STATUS
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
+from consort.run.virtual import SHORTEST_PS, keeping
+from consort.simulate import build
 from effort import PATIENCE, needs_own_time
 
 DIGEST = Path(__file__).parent / "digest"
@@ -180,6 +183,12 @@ def ran(description: Path, key: Any = None, into: str = "raw-1", **options: Any)
         run = writer.finish()
     assert len(recorded) == 1, "the machine has a CPU for each core, or times are stretched"
     return Ran(recorded[0].raw, recorded[0].verdict, run, prepared, scratch)
+
+
+def as_executed(made: Plan, described: Mapping[str, Any], time_scale: int = 1) -> build.Prepared:
+    """The simulator's system of a plan as a program in virtual time executes it, which `described` itself."""
+    keeps = keeping(described)
+    return build.prepare(made, skips=True, keeps=keeps, time_scale=time_scale, shortest=SHORTEST_PS)
 
 
 def beside_time(reasons: Any) -> list[str]:

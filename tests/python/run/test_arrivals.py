@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from consort import _engine
 from consort.record.status import EVENTS, OPERATIONS
-from consort.run.virtual import ARRIVAL, EXECUTION, prepare_virtual
+from consort.run.virtual import ARRIVAL, EXECUTION
 from consort.simulate.rows import JOBS
-from run_support import LATE, SKIPPED, Ran, ran, write
+from run_support import LATE, SKIPPED, Ran, as_executed, ran, write
 
 pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
 SCALE = 10
@@ -202,7 +202,7 @@ def test_in_virtual_time_the_simulators_jobs(tmp_path: Path, channel: dict[str, 
     )
     found = ran(path, "local-off", stand_ins=True, target="virtual", time_scale=SCALE)
     assert found.verdict.ok, found.verdict.reasons
-    prepared = prepare_virtual(found.prepared.plan, found.prepared.described, SCALE)
+    prepared = as_executed(found.prepared.plan, found.prepared.described, SCALE)
     length = round(found.config["duration_ns"] * 1000)
     simulated = _engine.sim_run(prepared.engine, length, 1, EXECUTION, ARRIVAL, True)["jobs"].view(JOBS)
     rows = np.sort(np.array(found.raw.tables["jobs"].rows), order=["task", "seq"])

@@ -13,7 +13,7 @@ from consort.model import BadDescription, load_system
 from consort.plan import plan_in_modes
 from consort.report.terminal import verdict_lines
 from modes_support import RanModes, described, ran_modes, value_of
-from run_support import consort
+from run_support import as_executed, consort
 
 REQUESTS = [(105_000, "second"), (207_000, "first"), (208_000, "second"), (333_333, "first")]
 
@@ -40,21 +40,22 @@ def test_it_is_judged_by_mode_and_holds(found: RanModes) -> None:
 
 
 def test_jobs_and_changes_are_those_of_the_simulator(found: RanModes) -> None:
-    config = json.loads((found.raw.path.parent / "config.json").read_text())["virtual_time"]
-    assert len(config["modes"]) == 2
     # The engine's own run of the same modes: its simulator, not the executive.
-    from consort.run.virtual import ARRIVAL, EXECUTION, prepare_virtual
+    from consort.run.virtual import ARRIVAL, EXECUTION
     from consort.simulate.modes import engine_system
 
     plans = plan_in_modes(found.prepared.plan.system, "virtual")
     tasks, cores = list(plans.whole.tasks), list(plans.whole.cores)
     systems = [
-        engine_system(made, prepare_virtual(made, found.prepared.described), tasks, cores)
+        engine_system(made, as_executed(made, found.prepared.described), tasks, cores)
         for made in plans.modes.values()
     ]
-    requests = [(request["at"], request["to"]) for request in config["requests"]]
-    modes = _engine.SimModes(systems, config["first"], config["agreement"], requests)
-    raw = _engine.sim_run_modes(modes, config["duration"], 5, EXECUTION, ARRIVAL, True, None)
+    names, changes = list(plans.modes), plans.whole.changes
+    assert len(names) == 2 and changes is not None
+    requests = [(at, names.index(to)) for at, to in changes.requests]
+    modes = _engine.SimModes(systems, names.index(changes.start), changes.agreement_ps, requests)
+    duration = json.loads((found.raw.path.parent / "config.json").read_text())["duration_ns"] * 1000
+    raw = _engine.sim_run_modes(modes, duration, 5, EXECUTION, ARRIVAL, True, None)
     from consort.simulate.rows import JOBS
 
     expected = raw["jobs"].view(JOBS)

@@ -15,10 +15,10 @@ from consort import _engine
 from consort.errors import BadInput
 from consort.model import load_system
 from consort.plan import plan, problems_of
-from consort.run.virtual import ARRIVAL, EXECUTION, prepare_virtual
+from consort.run.virtual import ARRIVAL, EXECUTION
 from consort.simulate.rows import JOBS
 from ruamel.yaml import YAML
-from run_support import Ran, consort, ran, write
+from run_support import Ran, as_executed, consort, ran, write
 
 pytestmark = pytest.mark.representative
 
@@ -76,7 +76,7 @@ def test_its_jobs_are_those_of_the_simulator(mixed: Ran) -> None:
     """The same seed, tick by tick: the executive runs the user's steps when the simulator says."""
     described = mixed.prepared.described
     made = mixed.prepared.plan
-    prepared = prepare_virtual(made, described)
+    prepared = as_executed(made, described)
     duration = round(mixed.config["duration_ns"] * 1000)
     raw = _engine.sim_run(prepared.engine, duration, 7, EXECUTION, ARRIVAL, True)
     simulated = raw["jobs"].view(JOBS)

@@ -9,6 +9,7 @@
 
 #include "consort/app/executive.hpp"
 #include "consort/app/mode_change.hpp"
+#include "consort/app/plan.hpp"
 #include "consort/task/job.hpp"
 
 namespace consort::virtual_time {
@@ -60,7 +61,7 @@ struct Task {
 // when its load begins) and its own is there when it ends. LET: it reads what was there when it was due, and
 // its block is there at its deadline. A job that holds its output writes nothing.
 struct Channel {
-    std::uint32_t writer = 0;
+    std::uint32_t writer = app::plan::none;  // of which nothing is followed
     std::vector<std::uint32_t> readers;
     bool let = false;
 };
@@ -72,12 +73,13 @@ struct System {
     std::vector<Channel> channels;
 };
 
-// A system in several modes: the same cores, tasks and channels in each, by their places; what tasks and
-// cores do may differ. No three-phase cores, no given releases, no task whose policy is `stop`.
+// A system in one mode or more: the same cores, tasks and channels in each, by their places; what tasks and
+// cores do may differ. Where modes change: no three-phase cores, no given releases, no task whose policy is
+// `stop`.
 struct Modes {
     std::vector<System> modes;
     std::uint32_t first = 0;
-    Time agreement = 1;  // above 0: from the idle instant to the new mode's releases
+    Time agreement = 1;  // above 0 where modes change: from the idle instant to the new mode's releases
     struct Request {
         Time at;
         std::uint32_t to;

@@ -211,8 +211,8 @@ struct RunConfig {
     std::uint64_t throttled_from_ns = ~std::uint64_t{0};
     std::uint64_t throttled_to_ns = 0;
     nlohmann::json record;  // as it goes into the manifest
-    // In virtual time: what takes how long (in_virtual_time.cpp reads it).
-    nlohmann::json virtual_time;
+    // The file of the plan image (consort/app/plan.hpp). In virtual time.
+    std::string image;
 
     // Whether a core releases the task, in some mode.
     [[nodiscard]] bool releases(std::uint16_t core, std::size_t task) const {
@@ -509,7 +509,7 @@ inline RunConfig read_run_config(const std::string& path) {
         config.throttled_to_ns = lasts[1];
     }
     config.record = all.value("record", nlohmann::json::object());
-    config.virtual_time = all.value("virtual_time", nlohmann::json::object());
+    config.image = all.value("image", std::string{});
     return config;
 }
 

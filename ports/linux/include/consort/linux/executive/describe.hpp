@@ -12,8 +12,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "consort/app/plan.hpp"
 #include "consort/app/ring.hpp"
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/summary_page.hpp"
@@ -68,6 +71,20 @@ inline nlohmann::json summary_layouts() {
             {"no_time", TaskSummary::no_time}};
 }
 
+// What the encoder of plan images needs.
+inline nlohmann::json plan_layouts() {
+    nlohmann::json rows = nlohmann::json::object();
+    app::plan::each_row([&]<class Row>(std::string_view name, std::type_identity<Row>) {
+        rows[std::string(name)] = to_json(type_info<Row>());
+    });
+    nlohmann::json choices = nlohmann::json::object();
+    app::plan::each_choice([&](std::string_view member, const auto& names) {
+        choices[std::string(member)] = std::vector<std::string>(names.begin(), names.end());
+    });
+    return {{"magic", app::plan::magic}, {"version", app::plan::version}, {"layout", app::plan::layout},
+            {"none", app::plan::none},   {"rows", std::move(rows)},       {"choices", std::move(choices)}};
+}
+
 inline nlohmann::json describe(const Catalogue& catalogue) {
     nlohmann::json tasks = nlohmann::json::array();
     for (const TaskEntry& task : catalogue.tasks) {
@@ -92,11 +109,9 @@ inline nlohmann::json describe(const Catalogue& catalogue) {
                             {"offset", b.offset},
                             {"bytes", b.bytes}});
     }
-    return {{"tasks", tasks},
-            {"channels", channels},
-            {"bindings", bindings},
-            {"record", record_layouts()},
-            {"summary", summary_layouts()}};
+    return {{"tasks", tasks},         {"channels", channels},
+            {"bindings", bindings},   {"record", record_layouts()},
+            {"plan", plan_layouts()}, {"summary", summary_layouts()}};
 }
 
 // Writes each task's constants, and its state before the first job: <task>.constants, <task>.state, where

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a machine in virtual time runs, from a plan image.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "consort/app/plan.hpp"
+#include "consort/virtual/system.hpp"
+
+namespace consort::virtual_time {
+
+struct Given {
+    Modes modes;  // one or more
+    Settings settings;
+    std::uint64_t ticks_per_second = 0;
+};
+
+namespace detail {
+
+// Throws where some rows are not there.
+inline void require_rows(const app::plan::Rows& rows, std::uint32_t count, const char* of) {
+    if (rows.first > count || rows.count > count - rows.first) {
+        throw std::invalid_argument(std::string("the plan image refers to ") + of + " that it has not");
+    }
+}
+
+inline Core core_of(const app::plan::Core& from) {
+    Core core;
+    core.kind = from.policy == app::plan::Policy::worker        ? CoreKind::worker
+                : from.policy == app::plan::Policy::three_phase ? CoreKind::three_phase
+                                                                : CoreKind::releasing;
+    core.policy = from.policy == app::plan::Policy::edf ? app::Dispatch::edf
+                  : from.policy == app::plan::Policy::fixed_priority_non_preemptive
+                      ? app::Dispatch::fixed_priority_non_preemptive
+                      : app::Dispatch::fixed_priority;
+    core.context_switch = from.context_switch;
+    core.spins = from.wait == app::plan::Wait::spin;
+    core.oldest_first = from.service == app::plan::Service::oldest_first;
+    core.dma = from.dma;
+    core.slot = from.slot;
+    return core;
+}
+
+inline Task task_of(const app::plan::Image& image, const app::plan::Task& from, std::uint32_t id) {
+    Task task;
+    task.plan.id = id;
+    app::ReleaseRule& release = task.plan.release;
+    release.period = from.period;
+    release.extra_gap = from.extra_gap;
+    release.offset = from.offset;
+    release.jitter = from.jitter;
+    require_rows(from.distances, image.count(app::plan::Table::times), "times");
+    if (from.distances.count > app::Distances::most) {
+        throw std::invalid_argument("task " + std::to_string(id) + ": it has too many distances");
+    }
+    release.distances.count = from.distances.count;
+    for (std::uint32_t i = 0; i < from.distances.count; ++i) {
+        release.distances.least[i] = image.time(from.distances.first + i);
+    }
+    task.plan.execution.best = from.bcet;
+    task.plan.execution.worst = from.wcet;
+    task.plan.deadline = from.deadline;
+    task.plan.rank = from.rank;
+    task.plan.threshold = from.threshold;
+    task.plan.suspension = from.suspension;
+    task.plan.offloaded = from.worker != app::plan::none;
+    task.plan.on_miss = from.on_miss;
+    task.plan.give_up = from.give_up;
+    task.plan.send = from.send;
+    task.plan.receive = from.receive;
+    task.plan.fallback = from.fallback;
+    task.plan.skips = from.skips;
+    task.master = from.core;
+    task.core = task.plan.offloaded ? from.worker : from.core;
+    task.worker_rank = from.worker_rank;
+    task.request = from.request;
+    task.response = from.response;
+    task.load = from.load;
+    task.unload = from.unload;
+    task.one_in_flight = from.one_in_flight;
+    task.rests = from.rests;
+    task.until_deadline = from.until_deadline;
+    return task;
+}
+
+// Who writes and reads each channel, in any mode. What a device writes is followed by no machine.
+inline std::vector<Channel> channels_of(const app::plan::Image& image) {
+    using app::plan::Table;
+    std::vector<Channel> channels(image.count(Table::channels));
+    for (std::uint32_t c = 0; c < channels.size(); ++c) {
+        channels[c].let = image.channel(c).let;
+    }
+    const app::plan::Head& head = image.head();
+    for (std::uint32_t row = 0; row < head.modes * head.tasks; ++row) {
+        const app::plan::Rows& ends = image.task(0, row).ends;
+        require_rows(ends, image.count(Table::ends), "ends of channels");
+        for (std::uint32_t e = ends.first; e < ends.first + ends.count; ++e) {
+            const app::plan::End& end = image.end(e);
+            if (end.channel >= channels.size()) {
+                throw std::invalid_argument("the plan image refers to channels that it has not");
+            }
+            Channel& channel = channels[end.channel];
+            const std::uint32_t task = row % head.tasks;
+            if (end.reader == app::plan::none) {
+                channel.writer = task;
+            } else if (std::find(channel.readers.begin(), channel.readers.end(), task) ==
+                       channel.readers.end()) {
+                channel.readers.push_back(task);
+            }
+        }
+    }
+    for (Channel& channel : channels) {
+        std::sort(channel.readers.begin(), channel.readers.end());
+        if (channel.writer == app::plan::none) {
+            channel.readers.clear();
+        }
+    }
+    return channels;
+}
+
+}  // namespace detail
+
+// Throws std::invalid_argument for an image that refers to what it has not; what a machine cannot run is
+// refused when that begins.
+[[nodiscard]] inline Given from_plan(const app::plan::Image& image) {
+    using app::plan::Table;
+    const app::plan::Head& head = image.head();
+    const auto each = [&](Table table, std::uint64_t wanted) {
+        if (image.count(table) != wanted) {
+            throw std::invalid_argument("the plan image has not the same cores and tasks in each mode");
+        }
+    };
+    each(Table::cores, std::uint64_t{head.modes} * head.cores);
+    each(Table::tasks, std::uint64_t{head.modes} * head.tasks);
+    if (head.modes == 0) {
+        throw std::invalid_argument("the plan image has no mode");
+    }
+    Given given;
+    given.ticks_per_second = head.ticks_per_second;
+    given.settings = {head.run.duration, head.run.seed, head.run.execution, head.run.arrival};
+    given.modes.first = head.first;
+    given.modes.agreement = head.agreement;
+    for (std::uint32_t r = 0; r < image.count(Table::requests); ++r) {
+        given.modes.requests.push_back({image.request(r).at, image.request(r).to});
+    }
+    const std::vector<Channel> channels = detail::channels_of(image);
+    for (std::uint32_t m = 0; m < head.modes; ++m) {
+        System& mode = given.modes.modes.emplace_back();
+        mode.channels = channels;
+        for (std::uint32_t c = 0; c < head.cores; ++c) {
+            mode.cores.push_back(detail::core_of(image.core(m, c)));
+        }
+        for (std::uint32_t d = 0; d < image.count(Table::dmas); ++d) {
+            mode.dmas.push_back({image.dma(d).arbitration == app::plan::Arbitration::round_robin});
+        }
+        for (std::uint32_t t = 0; t < head.tasks; ++t) {
+            const app::plan::Task& from = image.task(m, t);
+            mode.tasks.push_back(detail::task_of(image, from, t));
+            if (from.arrival == app::plan::none) {
+                continue;
+            }
+            if (from.arrival >= channels.size()) {
+                throw std::invalid_argument("the plan image refers to channels that it has not");
+            }
+            const Channel& channel = channels[from.arrival];
+            mode.tasks.back().arrival = {channel.writer, channel.let};
+        }
+    }
+    return given;
+}
+
+}  // namespace consort::virtual_time

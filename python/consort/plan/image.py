@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Encodes plan images (include/consort/app/plan.hpp) by the layouts that a program describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Row = Mapping[str, Any]
+
+_ALIGNMENT = 8
+
+
+def fnv1a(data: bytes) -> int:
+    """The 64-bit hash of plan.hpp."""
+    value = 0xCBF29CE484222325
+    for byte in data:
+        value = ((value ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return value
+
+
+def names_of(tasks: Iterable[str], channels: Iterable[str]) -> bytes:
+    """The table of names: what a program with these tasks and channels is known by."""
+    words = [*(f"t{name}" for name in tasks), *(f"c{name}" for name in channels)]
+    return "".join(f"{word}\0" for word in words).encode()
+
+
+class Encoder:
+    """Encodes images for programs that describe these layouts (the key `plan` of `--describe`)."""
+
+    def __init__(self, layouts: Mapping[str, Any]) -> None:
+        self._layouts = layouts
+        self.none: int = layouts["none"]
+        self._choices = {
+            member: {name: place for place, name in enumerate(names)}
+            for member, names in layouts["choices"].items()
+        }
+        self._types = {name: _type(row) for name, row in layouts["rows"].items()}
+
+    def image(self, head: Row, tables: Mapping[str, Sequence[Any]]) -> bytes:
+        """The image of a head and all tables; each row names all members of its type, and no others.
+
+        A member with choices is given by the name of its value; a table of plain numbers has these for rows.
+        """
+        at = self._types["head"].itemsize
+        parts, places = [], []
+        assert [*tables] == [*self._types][1:], "the tables stand in the order of the head"
+        for name, rows in tables.items():
+            part = self._rows(name, rows).tobytes()
+            part += bytes(-len(part) % _ALIGNMENT)
+            places.append((at, len(rows)))
+            at += len(part)
+            parts.append(part)
+        body = b"".join(parts)
+        filled = {
+            "magic": self._layouts["magic"],
+            "version": self._layouts["version"],
+            "layout": self._layouts["layout"],
+            "program": fnv1a(bytes(tables["names"])),
+            "hash": fnv1a(body),
+            "bytes": at,
+            **{f"places[{n}].offset": offset for n, (offset, _) in enumerate(places)},
+            **{f"places[{n}].count": count for n, (_, count) in enumerate(places)},
+        }
+        return self._rows("head", [{**head, **filled}]).tobytes() + body
+
+    def _rows(self, table: str, rows: Sequence[Any]) -> NDArray[Any]:
+        kind = self._types[table]
+        names = kind.names
+        if names is None:
+            return np.array(list(rows), dtype=kind)
+        # Padding is written, too: equal plans have equal images.
+        made = np.zeros(len(rows), dtype=kind)
+        for place, row in enumerate(rows):
+            if row.keys() != set(names):
+                raise KeyError(f"{table}: {sorted(set(names) ^ set(row))} do not go with its type")
+            made[place] = tuple(self._value(name, row[name]) for name in names)
+        return made
+
+    def _value(self, member: str, value: Any) -> Any:
+        return self._choices[member][value] if member in self._choices else value
+
+
+def _type(row: Mapping[str, Any]) -> np.dtype[Any]:
+    members = row["members"]
+    if [member["name"] for member in members] == [""]:
+        return np.dtype(f"<{members[0]['type']}")
+    return np.dtype(
+        {
+            "names": [member["name"] for member in members],
+            "formats": [f"<{member['type']}" for member in members],
+            "offsets": [member["offset"] for member in members],
+            "itemsize": row["bytes"],
+        }
+    )
