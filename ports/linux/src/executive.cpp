@@ -557,6 +557,7 @@ struct Arguments {
     std::string summary;
     std::string task;
     std::string parts;
+    std::string image;
     pid_t parent = 0;
     bool describe = false;
     bool replay = false;
@@ -576,6 +577,8 @@ Arguments read_arguments(int argc, char** argv) {
             found.describe = true;
         } else if (name == "--parts") {
             found.parts = value();
+        } else if (name == "--image") {
+            found.image = value();
         } else if (name == "--replay") {
             found.replay = true;
         } else if (name == "--config") {
@@ -591,7 +594,7 @@ Arguments read_arguments(int argc, char** argv) {
         } else {
             throw std::invalid_argument(
                 name +
-                ": no such option; --describe, --parts FOLDER, or --config FILE"
+                ": no such option; --describe [--image FILE], --parts FOLDER, or --config FILE"
                 " --raw FOLDER [--summary FILE] [--replay [--task NAME]] [--parent PID]");
         }
     }
@@ -599,6 +602,31 @@ Arguments read_arguments(int argc, char** argv) {
         throw std::invalid_argument("--config FILE and --raw FOLDER are needed");
     }
     return found;
+}
+
+// `of`: the catalogue, from the file of a plan image where the program needs one.
+template <class Of>
+int executive_of(int argc, char** argv, Of of, RunProgram run) {
+    return run_program("executive", [&]() -> int {
+        const Arguments arguments = read_arguments(argc, argv);
+        if (arguments.describe) {
+            std::printf("%s\n", describe(of(arguments.image)).dump().c_str());
+            return good;
+        }
+        if (!arguments.parts.empty()) {
+            write_parts(of(arguments.image), arguments.parts);
+            return good;
+        }
+        const RunConfig config = read_run_config(arguments.config);
+        const Catalogue mine = selected(of(config.image), config);
+        if (arguments.replay) {
+            return replay(config, mine, arguments.raw, arguments.task);
+        }
+        if (arguments.parent != 0 && !die_with_parent(arguments.parent, SIGTERM)) {
+            return system_fails;
+        }
+        return run(config, mine, arguments.raw, arguments.summary);
+    });
 }
 
 }  // namespace
@@ -609,26 +637,12 @@ int run_on_this_machine(const RunConfig& config, const Catalogue& catalogue, con
 }
 
 int executive(int argc, char** argv, const Catalogue& catalogue, RunProgram run) {
-    return run_program("executive", [&]() -> int {
-        const Arguments arguments = read_arguments(argc, argv);
-        if (arguments.describe) {
-            std::printf("%s\n", describe(catalogue).dump().c_str());
-            return good;
-        }
-        if (!arguments.parts.empty()) {
-            write_parts(catalogue, arguments.parts);
-            return good;
-        }
-        const RunConfig config = read_run_config(arguments.config);
-        const Catalogue mine = selected(catalogue, config);
-        if (arguments.replay) {
-            return replay(config, mine, arguments.raw, arguments.task);
-        }
-        if (arguments.parent != 0 && !die_with_parent(arguments.parent, SIGTERM)) {
-            return system_fails;
-        }
-        return run(config, mine, arguments.raw, arguments.summary);
-    });
+    return executive_of(
+        argc, argv, [&](const std::string&) -> const Catalogue& { return catalogue; }, run);
+}
+
+int executive(int argc, char** argv, CatalogueOf catalogue, RunProgram run) {
+    return executive_of(argc, argv, catalogue, run);
 }
 
 }  // namespace consort::linux_port

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from consort.progress import Progress
 from consort.record import RawRun
 from consort.record.scratch import scratch_folder
 from consort.run import sanitizer
-from consort.run.build import build_application, describe
+from consort.run.build import build_application, describe, reads_its_plan, stand_ins_program
 from consort.run.collect import golden_of, join_workers
 from consort.run.config import Placement, run_config
 from consort.run.far_memory import serving
@@ -128,8 +129,12 @@ def prepare(system: System, progress: Progress, options: Options | None = None) 
             field="--only",
         )
     progress("building", None)
-    program = build_application(made, sanitize=wanted.sanitize)
-    described = describe(program)
+    if reads_its_plan(made):
+        program = stand_ins_program(system, sanitize=wanted.sanitize)
+        described = _described(program, plans)
+    else:
+        program = build_application(made, sanitize=wanted.sanitize)
+        described = describe(program)
     plans = planned_in_modes(sized(system, made, described), wanted)
     made = plans.whole
     layouts = {task["name"]: task for task in described["tasks"]}
@@ -236,6 +241,15 @@ def _provoked(options: Options) -> tuple[str, ...]:
         *(("link-died",) if kinds & {"kill", "stop"} else ()),
         *(("link-failed",) if kinds & {"fail", "hang"} else ()),
     )
+
+
+def _described(program: Path, plans: ModePlans) -> dict[str, Any]:
+    """What a program that reads its plan says of it: it is asked how an image looks, and then of one."""
+    layouts = describe(program)["plan"]
+    with tempfile.TemporaryDirectory(prefix="consort-plan-") as folder:
+        file = Path(folder) / "plan.img"
+        file.write_bytes(plan_image(plans, layouts, (), 1))
+        return describe(program, file)
 
 
 def _image(

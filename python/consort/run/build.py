@@ -18,9 +18,11 @@ from consort.builds import digest, kept
 from consort.ccache import compiled, run_tool
 from consort.errors import BadInput, EnvironmentLacks
 from consort.model import System
+from consort.model.kinds import STAND_IN
 from consort.plan import Plan
+from consort.plan.over_links import link_of
 from consort.remote_memory import remote_memory
-from consort.run.source import program_source
+from consort.run.source import carried, program_source
 from consort.source import cpp_tree
 from consort.toolchain import FLAGS, compiler, include_folders, version_of
 
@@ -29,6 +31,9 @@ UNITS = ("linux/src/executive.cpp",)
 VIRTUAL = ("linux/src/in_virtual_time.cpp", "virtual/src/machine.cpp", "virtual/src/fiber.cpp")
 # The first finding ends the process, so that it is that of the job that the executive names.
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+# The program of stand-ins in virtual time, and the largest channels that it has.
+STAND_INS = (*UNITS, *VIRTUAL, "linux/src/stand_ins.cpp")
+MOST_QUEUED, MOST_VERSIONS = 4096, 16
 
 
 def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
@@ -43,6 +48,38 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
     if any(task.remote_state is not None for task in plan.tasks.values()):
         objects = (*objects, remote_memory().state_library())
     return build_program(plan.system, program_source(plan), flags, objects)
+
+
+def reads_its_plan(plan: Plan) -> bool:
+    """Whether a plan runs on the program that is made for no plan: in virtual time, of stand-ins alone, whose
+    channels it has."""
+    if plan.target != "virtual" or any(task.step != STAND_IN for task in plan.tasks.values()):
+        return False
+    if any(link_of(plan, channel) is not None for channel in carried(plan)):
+        return False
+    most = {"queue": MOST_QUEUED, "versions": MOST_VERSIONS}
+    return all((c.capacity or 0) <= most.get(c.implementation, c.capacity or 0) for c in carried(plan))
+
+
+def stand_ins_program(system: System, *, sanitize: bool = False) -> Path:
+    """The program that reads from a plan image what others compile in, built if it is not cached."""
+    flags = (*FLAGS, *SANITIZE) if sanitize else FLAGS
+    folders, cxx = include_folders(), compiler()
+    units = [cpp_tree() / "ports" / unit for unit in STAND_INS]
+    # Text that no description changes: its own bytes are its key, nothing has to be preprocessed.
+    around = {unit.parent for unit in units}
+    files = sorted({f for folder in (*folders, *around) for f in folder.rglob("*.?pp")})
+    key = digest([cxx, version_of(cxx), *flags, *(file.read_bytes() for file in files)])
+    command = [cxx, *flags, *(f"-I{folder}" for folder in folders)]
+
+    def make(target: Path, scratch: Path) -> None:
+        *others, own = units
+        made = str(scratch / "stand_ins.o")
+        _built(compiled([*command, "-c", str(own), "-o", made], scratch), own, system)
+        objects = [made, *(str(build_unit(unit, flags, unit.stem, system)) for unit in others)]
+        _built(run_tool([*command, *objects, "-o", str(target), "-pthread"], scratch), own, system)
+
+    return kept("programs", f"stand-ins-{key}", "application", make)
 
 
 def build_program(
@@ -110,9 +147,13 @@ def _built(done: subprocess.CompletedProcess[str], unit: Path, system: System) -
         raise BadInput(_first_error(done.stderr, unit), file=system.file)
 
 
-def describe(program: Path) -> dict[str, Any]:
-    """The layouts of the tasks' types, as the compiler has them."""
-    text = subprocess.run([str(program), "--describe"], check=True, capture_output=True, text=True).stdout
+def describe(program: Path, image: Path | None = None) -> dict[str, Any]:
+    """The layouts of the tasks' types, as the compiler has them.
+
+    `image`: the plan, of a program that reads it.
+    """
+    command = [str(program), "--describe", *(() if image is None else ("--image", str(image)))]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     described: dict[str, Any] = json.loads(text)
     return described
 

@@ -516,5 +516,9 @@ int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, con
 // Exit statuses: 0 the run is complete and recorded, 1 it was ended by a policy, a lost process or the time
 // bound, 2 bad input, 3 the machine lacks something.
 int executive(int argc, char** argv, const Catalogue& catalogue, RunProgram run = &run_on_this_machine);
+// The same of a program that knows its application from a plan image: that of the configuration, with
+// --describe the one that `--image FILE` names; without one it describes what it has for all of them.
+using CatalogueOf = Catalogue (*)(const std::string& image);
+int executive(int argc, char** argv, CatalogueOf catalogue, RunProgram run);
 
 }  // namespace consort::linux_port
