@@ -3,141 +3,117 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from consort.errors import BadInput
+from consort.model.channel_rules import bindings
+from consort.model.description import System
 from consort.model.document import Location
-from consort.model.quantities import Duration
 from consort.model.sources import DEVICE_FORMS, READ_FORMS, WRITTEN_FORMS
-from consort.model.view import View
+from consort.model.view import Problems, View, typed
 
-Problems = Iterator[BadInput]
-# What belongs to one form of device.
-_OWN = {"arguments": "function", "period": "plant"}
+Users = dict[str, dict[str, Location]]
 
 
-def _forms(view: View) -> Problems:
-    for name in view.mapping("devices"):
+@typed
+def _forms(view: View, system: System) -> Problems:
+    for name, device in system.devices.items():
         here: Location = ("devices", name)
-        given = view.mapping(*here)
-        forms = [form for form in DEVICE_FORMS if form in given]
+        forms = [form for form in DEVICE_FORMS if getattr(device, form) is not None]
         for form in forms[1:]:
-            yield view.problem(
-                (*here, form),
-                f"a device is one of {', '.join(DEVICE_FORMS)}, and this one is a {forms[0]} already; keep"
-                " one of them",
-                at_key=True,
-            )
-        for key, form in _OWN.items():
-            if given.get(key) and form not in given:
-                yield view.problem(
-                    (*here, key),
-                    f"{key!r} belongs to a device that is a {form}; remove it, or add {form!r}",
-                    at_key=True,
-                )
-        if "plant" in given and "period" not in given:
-            yield view.problem(
-                here,
-                "a plant advances once in each period; add it, for example 'period: 50us'",
-                at_key=True,
-            )
-        period = view.parsed(Duration, *here, "period")
-        if period is not None and period.value == 0:
-            yield view.problem((*here, "period"), "the period is 0; more than 0 is needed")
+            text = f"a device is one of {', '.join(DEVICE_FORMS)}, and this one is a {forms[0]} already; keep"
+            yield from view.say((*here, form), f"{text} one of them", at_key=True)
+        # What belongs to one form of device.
+        for key, form in (("arguments", "function"), ("period", "plant")):
+            if getattr(device, key) and form not in forms and not view.wrong_within(*here, form):
+                text = f"{key!r} belongs to a device that is a {form}; remove it, or add {form!r}"
+                yield from view.say((*here, key), text, at_key=True)
+        if device.plant is not None and device.period is None and not view.wrong_within(*here, "period"):
+            text = "a plant advances once in each period; add it, for example 'period: 50us'"
+            yield from view.say(here, text, at_key=True)
+        if device.period is not None and device.period.value == 0:
+            yield from view.say((*here, "period"), "the period is 0; more than 0 is needed")
 
 
-def form_of(view: View, device: str) -> str | None:
-    """The form of a device; None for one that is only described."""
-    given = view.mapping("devices", device)
-    return next((form for form in DEVICE_FORMS if form in given), None)
-
-
-def _users(view: View) -> tuple[dict[str, dict[str, Location]], dict[str, dict[str, Location]]]:
+def _users(system: System) -> tuple[Users, Users]:
     """The tasks that read and that write each device, at once or through a channel."""
-    readers: dict[str, dict[str, Location]] = {}
-    writers: dict[str, dict[str, Location]] = {}
-    channels = view.mapping("channels")
-    for task in view.tasks():
-        for key, users, end in (("reads", readers, "from"), ("writes", writers, "to")):
-            for place, name in view.bindings(task, key):
-                devices = [name if name in view.mapping("devices") else name.rpartition(".")[0]]
-                if name in channels:
-                    other = view.get("channels", name, end)
-                    devices = other if isinstance(other, list) else [other]
-                for device in devices:
-                    if isinstance(device, str) and device in view.mapping("devices"):
+    readers: Users = {}
+    writers: Users = {}
+    for task in system.tasks:
+        for key, users in (("reads", readers), ("writes", writers)):
+            for place, name in bindings(system, task, key):
+                channel = system.channels.get(name)
+                if channel is None:
+                    ends = (name if name in system.devices else name.rpartition(".")[0],)
+                else:
+                    ends = channel.to if key == "writes" else (channel.from_ or "",)
+                for device in ends:
+                    if device in system.devices:
                         users.setdefault(device, {}).setdefault(task, place)
-    for name in channels:
-        writer, to = view.text("channels", name, "from"), view.sequence("channels", name, "to")
-        for index, reader in enumerate(to):
-            if writer in view.mapping("devices") and reader in view.tasks():
-                readers.setdefault(str(writer), {}).setdefault(reader, ("channels", name, "to", index))
-            if isinstance(reader, str) and reader in view.mapping("devices") and writer in view.tasks():
-                writers.setdefault(reader, {}).setdefault(str(writer), ("channels", name, "from"))
+    for name, channel in system.channels.items():
+        writer = channel.from_ or ""
+        for index, reader in enumerate(channel.to):
+            if writer in system.devices and reader in system.tasks:
+                readers.setdefault(writer, {}).setdefault(reader, ("channels", name, "to", index))
+            if reader in system.devices and writer in system.tasks:
+                writers.setdefault(reader, {}).setdefault(writer, ("channels", name, "from"))
     return readers, writers
 
 
-def _directions(view: View) -> Problems:
-    readers, writers = _users(view)
-    for name in view.mapping("devices"):
-        form = form_of(view, name)
+@typed
+def _directions(view: View, system: System) -> Problems:
+    readers, writers = _users(system)
+    for name, device in system.devices.items():
+        form = device.form
         if form is None:
             continue
-        if form not in READ_FORMS:
-            for place in readers.get(name, {}).values():
-                yield view.problem(place, f"{name!r} is a {form}, which nothing reads; name another")
-        if form not in WRITTEN_FORMS:
-            for place in writers.get(name, {}).values():
-                yield view.problem(place, f"{name!r} is a {form}, which nothing writes; name another")
+        for users, forms, does in ((readers, READ_FORMS, "reads"), (writers, WRITTEN_FORMS, "writes")):
+            for place in users.get(name, {}).values() if form not in forms else ():
+                yield from view.say(place, f"{name!r} is a {form}, which nothing {does}; name another")
         if form == "plant":
-            yield from _loop(view, name, readers.get(name, {}), writers.get(name, {}))
+            yield from _loop(view, system, name, readers.get(name, {}), writers.get(name, {}))
 
 
-def _loop(view: View, name: str, readers: dict[str, Location], writers: dict[str, Location]) -> Problems:
+def _loop(
+    view: View, system: System, name: str, readers: dict[str, Location], writers: dict[str, Location]
+) -> Problems:
     """A plant is in the loop of one task, which makes a closed loop deterministic."""
     first = next(iter(readers), None)
     if first is None:
-        yield view.problem(
-            ("devices", name), "nothing reads the plant; name it under 'reads' of a task", at_key=True
-        )
+        text = "nothing reads the plant; name it under 'reads' of a task"
+        yield from view.say(("devices", name), text, at_key=True)
         return
     for task, place in [*list(readers.items())[1:], *writers.items()]:
         if task != first:
-            yield view.problem(
-                place,
+            text = (
                 f"the plant {name!r} is in the loop of {first!r} already, and a plant has one task that reads"
-                " and writes it; give the data on through a channel",
             )
-    if "min_interarrival" in view.mapping("tasks", first):
-        yield view.problem(
-            readers[first],
-            f"a plant advances with the periods of its task, and {first!r} is sporadic; write 'period'",
-        )
-    step = view.parsed(Duration, "devices", name, "period")
-    period = view.parsed(Duration, "tasks", first, "period")
+            yield from view.say(place, f"{text} and writes it; give the data on through a channel")
+    task_of = system.tasks[first]
+    if task_of.min_interarrival is not None:
+        text = f"a plant advances with the periods of its task, and {first!r} is sporadic; write 'period'"
+        yield from view.say(readers[first], text)
+    step, period = system.devices[name].period, task_of.period
     if step is not None and period is not None and step.value and period.value % step.value:
-        yield view.problem(
-            ("devices", name, "period"),
+        text = (
             f"the period {period} of {first!r} is no whole multiple of the plant's {step}; a job advances the"
-            " plant by whole steps",
         )
+        yield from view.say(("devices", name, "period"), f"{text} plant by whole steps")
 
 
-def _parts(view: View) -> Problems:
+@typed
+def _parts(view: View, system: System) -> Problems:
     """Only of a plant's blocks single members are read and written: its types say which there are."""
-    for task in view.tasks():
+    for task in system.tasks:
         for key in ("reads", "writes"):
-            for place, name in view.bindings(task, key):
+            for place, name in bindings(system, task, key):
                 device, dot, part = name.rpartition(".")
-                if not dot or device not in view.mapping("devices"):
+                if not dot or device not in system.devices:
                     continue
-                form = form_of(view, device)
+                form = system.devices[device].form
                 if form != "plant":
-                    yield view.problem(
-                        place,
-                        f"{part!r} would be a member of a plant, and {device!r} is"
-                        f" {'only described' if form is None else f'a {form}'}; write {device!r}",
+                    what = "only described" if form is None else f"a {form}"
+                    text = (
+                        f"{part!r} would be a member of a plant, and {device!r} is {what}; write {device!r}"
                     )
+                    yield from view.say(place, text)
 
 
-DEVICE_RULES: tuple[Callable[[View], Problems], ...] = (_forms, _directions, _parts)
+DEVICE_RULES = (_forms, _directions, _parts)
