@@ -5,22 +5,21 @@ from __future__ import annotations
 
 import ast
 import csv
-from collections.abc import Callable, Iterator
 
 from consort.errors import BadInput
 from consort.limits import LARGEST_MODULE, LONGEST_HEADER, is_file, is_folder, names_in, read_bytes
+from consort.model.description import System
 from consort.model.document import Location
 from consort.model.problems import nearest
-from consort.model.references import DriverReference, PythonReference, StepReference
-from consort.model.view import View
-
-Problems = Iterator[BadInput]
+from consort.model.references import PythonReference, StepReference
+from consort.model.sources import Column, FileInput
+from consort.model.view import Problems, View, typed
 
 
 def _missing_file(view: View, location: Location, name: str, what: str) -> Problems:
     path = view.beside(name)
     if is_folder(path):
-        yield view.problem(location, f"{name!r} is a folder; name the {what}")
+        yield from view.say(location, f"{name!r} is a folder; name the {what}")
     elif not is_file(path):
         folder = path.parent
         others = names_in(folder, path.suffix)
@@ -28,33 +27,32 @@ def _missing_file(view: View, location: Location, name: str, what: str) -> Probl
         hint = nearest(
             path.name[:200], others, f"{path.suffix[:20] or 'such'} files in {folder.name[:200] or '.'}"
         )
-        yield view.problem(
+        yield from view.say(
             location, f"the {what} {name!r} does not exist (looked for relative to this file); {hint}"
         )
 
 
-def _steps(view: View) -> Problems:
-    for task in view.tasks():
-        here = ("tasks", task, "step")
-        step = view.parsed(StepReference, *here)
-        if step is not None:
-            yield from _missing_file(view, here, step.header, "header")
-    for device in view.mapping("devices"):
-        for key, kind in (("plant", StepReference), ("driver", DriverReference)):
-            named = view.parsed(kind, "devices", device, key)
-            if isinstance(named, StepReference | DriverReference):
-                yield from _missing_file(view, ("devices", device, key), named.header, "header")
+@typed
+def _steps(view: View, system: System) -> Problems:
+    for name, task in system.tasks.items():
+        if isinstance(task.step, StepReference):
+            yield from _missing_file(view, ("tasks", name, "step"), task.step.header, "header")
+    for name, device in system.devices.items():
+        for key, named in (("plant", device.plant), ("driver", device.driver)):
+            if named is not None:
+                yield from _missing_file(view, ("devices", name, key), named.header, "header")
 
 
-def _functions(view: View) -> Problems:
-    places: list[Location] = []
-    for device in view.mapping("devices"):
-        places += [("devices", device, "function"), ("devices", device, "sink")]
-    for task in view.tasks():
-        places += [("tasks", task, "input", "function"), ("tasks", task, "golden", "function")]
-    for location in places:
-        reference = view.parsed(PythonReference, *location)
-        if reference is not None:
+@typed
+def _functions(view: View, system: System) -> Problems:
+    places: list[tuple[Location, object]] = []
+    for name, device in system.devices.items():
+        places += [(("devices", name, "function"), device.function), (("devices", name, "sink"), device.sink)]
+    for name, task in system.tasks.items():
+        for key, given in (("input", task.input), ("golden", task.golden)):
+            places.append((("tasks", name, key, "function"), getattr(given, "function", None)))
+    for location, reference in places:
+        if isinstance(reference, PythonReference):
             yield from _missing_file(view, location, reference.module, "Python module")
             if is_file(view.beside(reference.module)):
                 yield from _missing_function(view, location, reference)
@@ -76,7 +74,7 @@ def _missing_function(view: View, location: Location, reference: PythonReference
         return
     # MemoryError is how the parser says that an expression is nested too deeply.
     except (ValueError, OSError, RecursionError, MemoryError, BadInput) as error:
-        yield view.problem(
+        yield from view.say(
             location, f"the module {reference.module!r} cannot be read: {error}; correct the file"
         )
         return
@@ -89,45 +87,46 @@ def _missing_function(view: View, location: Location, reference: PythonReference
         elif isinstance(node, ast.Assign):
             names += [target.id for target in node.targets if isinstance(target, ast.Name)]
     if reference.function not in names and "*" not in names:
-        yield view.problem(
+        yield from view.say(
             location,
             f"{reference.module!r} has no function {reference.function!r};"
             f" {nearest(reference.function, names, 'names in it')}",
         )
 
 
-def _input_files(view: View) -> Problems:
-    places: list[Location] = [("tasks", task, "input") for task in view.tasks()]
-    places += [("devices", device, "recording") for device in view.mapping("devices")]
-    for here in places:
-        name = view.text(*here, "file")
-        if name is None:
-            continue
-        yield from _missing_file(view, (*here, "file"), name, "input file")
-        if is_file(view.beside(name)):
-            yield from _missing_columns(view, here, name)
+@typed
+def _input_files(view: View, system: System) -> Problems:
+    places: list[tuple[Location, object]] = [
+        (("tasks", name, "input"), task.input) for name, task in system.tasks.items()
+    ]
+    places += [(("devices", name, "recording"), device.recording) for name, device in system.devices.items()]
+    for here, given in places:
+        if isinstance(given, FileInput):
+            yield from _missing_file(view, (*here, "file"), given.file, "input file")
+            if is_file(view.beside(given.file)):
+                yield from _missing_columns(view, here, given)
 
 
-def _missing_columns(view: View, here: Location, name: str) -> Problems:
+def _missing_columns(view: View, here: Location, given: FileInput) -> Problems:
+    name = given.file
     try:
         with view.beside(name).open(encoding="utf-8-sig", newline="") as stream:
             first = stream.readline(LONGEST_HEADER)
             header = [column.strip() for column in next(csv.reader([first]), [])]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        yield view.problem(
+        yield from view.say(
             (*here, "file"), f"{name!r} cannot be read as CSV: {error}; name a CSV file in UTF-8"
         )
         return
-    wanted: list[Location] = [(*here, "time")]
-    for member, column in view.mapping(*here, "columns").items():
+    wanted: list[tuple[Location, str]] = [((*here, "time"), given.time)]
+    for member, column in given.columns.items():
         place = (*here, "columns", member)
-        wanted.append((*place, "column") if isinstance(column, dict) else place)
-    for location in wanted:
-        column = view.text(*location)
-        if column is not None and column not in header:
-            yield view.problem(
-                location, f"{name!r} has no column {column!r}; {nearest(column, header, 'columns')}"
-            )
+        long = isinstance(column, Column)
+        wanted.append(((*place, "column") if long else place, given.column(member).column))
+    for location, column in wanted:
+        if column not in header:
+            text = f"{name!r} has no column {column!r}; {nearest(column, header, 'columns')}"
+            yield from view.say(location, text)
 
 
-FILE_RULES: tuple[Callable[[View], Problems], ...] = (_steps, _functions, _input_files)
+FILE_RULES = (_steps, _functions, _input_files)

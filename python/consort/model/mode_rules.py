@@ -60,18 +60,23 @@ def check_modes(view: View, rules: Sequence[Rule], known: Sequence[BadInput]) ->
 
 def _released_by_who_rests(view: View, mode: str) -> Problems:
     """A task that blocks of another one release has none to wait for where that one rests."""
-    active = view.sequence("modes", mode, "tasks")
-    writers, _ = ({}, {}) if view.system is None else ends_of(view.system)
-    for index, task in enumerate(active):
-        changes = view.mapping("modes", mode, "overrides", task)
-        channel = overridden(view.mapping("tasks", task), changes).get("arrival")
-        for writer in writers.get(channel, ()) if isinstance(channel, str) else ():
-            if writer in view.tasks() and writer not in active:
-                yield view.problem(
-                    ("modes", mode, "tasks", index),
-                    f"{task!r} is released by blocks of {channel!r}, and {writer!r}, which writes them, rests"
-                    f" in this mode; let {task!r} rest, too, or give it a period under 'overrides'",
+    system = view.system
+    if system is None or mode not in system.modes:
+        return
+    active = system.modes[mode].tasks or ()
+    writers, _ = ends_of(system)
+    for index, name in enumerate(active):
+        override = system.modes[mode].overrides.get(name)
+        channel = system.tasks[name].arrival if name in system.tasks else None
+        if channel is None or (override is not None and override.period is not None):
+            continue
+        for writer in writers.get(channel, ()):
+            if writer in system.tasks and writer not in active:
+                text = (
+                    f"{name!r} is released by blocks of {channel!r}, and {writer!r}, which writes them, rests"
                 )
+                text += f" in this mode; let {name!r} rest, too, or give it a period under 'overrides'"
+                yield from view.say(("modes", mode, "tasks", index), text)
 
 
 def _in_mode(view: View, mode: str, seen: frozenset[tuple[str | None, str]]) -> ModeView:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from consort.errors import BadInput
 from consort.model.base import group_of
 from consort.model.document import Document, Location
-from consort.model.quantities import Duration
 from consort.model.textvalue import TextValue, WrongValue
 
 if TYPE_CHECKING:
     from consort.model.description import System
-    from consort.model.platform import Core, Platform
+    from consort.model.platform import Platform
 
 Problems = Iterator[BadInput]
 V = TypeVar("V", bound=TextValue)
@@ -72,50 +71,6 @@ class View:
     def tasks(self) -> list[str]:
         return [name for name in self.mapping("tasks") if self.mapping("tasks", name)]
 
-    def execution(self, task: str) -> str | None:
-        """A task's execution, or None where what stands there is wrong."""
-        if "execution" in self.mapping("tasks", task):
-            return self.text("tasks", task, "execution")
-        return "local"
-
-    def offloaded(self, task: str) -> bool:
-        return self.execution(task) == "offloaded"
-
-    def waits(self, task: str) -> bool:
-        """Whether a task's jobs give their core up before they end."""
-        given = self.mapping("tasks", task)
-        return "self_suspension" in given or bool(given.get("requests")) or self.offloaded(task)
-
-    def interval(self, task: str) -> Duration | None:
-        """The period or the minimum inter-arrival time; None where there is not just one of them."""
-        given = [self.parsed(Duration, "tasks", task, key) for key in ("period", "min_interarrival")]
-        return given[0] if given[1] is None else given[1] if given[0] is None else None
-
-    def bindings(self, task: str, key: str) -> list[tuple[Location, str]]:
-        """What a task reads or writes, channels, devices and their parts, and where that is said."""
-        here: Location = ("tasks", task, key)
-        given = self.get(*here)
-        entries = enumerate(given) if isinstance(given, list) else self.mapping(*here).items()
-        return [((*here, place), name) for place, name in entries if isinstance(name, str)]
-
-    def core(self, task: str, key: str = "on") -> Core | None:
-        """The core that computes a task, or releases it, where it is one of the platform's."""
-        name = self.text("tasks", task, key)
-        if self.platform is None or name is None:
-            return None
-        try:
-            return self.platform.core(name)
-        except (LookupError, ValueError):
-            return None
-
-    def policy(self, core: str) -> tuple[Location, str]:
-        """How a core is scheduled, and where that is said."""
-        name = self.scheduling_entry(core)
-        if name is None:
-            return ("scheduling",), "fixed-priority"
-        here = ("scheduling", name, "policy")
-        return here, self.text(*here) or "fixed-priority"
-
     def scheduling_entry(self, core: str) -> str | None:
         """Whose entry under `scheduling` says how a core is scheduled: its own, else its group's."""
         return next((n for n in (core, group_of(core)) if n in self.mapping("scheduling")), None)
@@ -124,10 +79,6 @@ class View:
         """Whether something is said under `key` of how a core is scheduled."""
         entry = self.scheduling_entry(core)
         return entry is not None and self.get("scheduling", entry, key) is not None
-
-    def runs(self, task: str) -> bool:
-        """Whether a task is to be run: one without inputs is analysed only."""
-        return "input" in self.mapping("tasks", task)
 
     def unknown(self, *location: str | int) -> list[str]:
         """Keys of a mapping that validation found wrong, such as misspelt ones."""
