@@ -190,15 +190,12 @@ class _Image:
         assert task.wcet_ps is not None and task.bcet_ps is not None, "the plan refuses tasks without a wcet"
         try:
             saved = checkpoint(figures, task, loaded=False).ps
-            shortest = min(task.wcet_ps, max(task.bcet_ps, SHORTEST_PS))
-            row["wcet"], row["bcet"] = task.wcet_ps + saved, shortest + saved
+            best = min(task.wcet_ps, max(task.bcet_ps, SHORTEST_PS))
+            row["wcet"], row["bcet"] = task.wcet_ps + saved, best + saved
             if task.worker is not None:
                 self._offload(figures, task, row)
         except MissingFigure as missing:
             self._problem(plan, missing.place, str(missing))
-        if task.self_suspension_ps and task.execution == "three-phase":
-            place = f"tasks.{task.name}.self_suspension"
-            self._problem(plan, place, "a three-phase task executes without a stop")
         row["suspension"] = task.self_suspension_ps or 0
         operations = moved(plan, task.name) if task.execution == "three-phase" else None
         if operations is not None:
@@ -232,9 +229,12 @@ class _Image:
         return {f"{member}.first": first, f"{member}.count": len(rows)}
 
     def _channel(self, channel: PlannedChannel) -> dict[str, Any]:
-        by_device = channel.writer not in self.whole.tasks
+        periods = [0]
+        if channel.writer not in self.whole.tasks:
+            # It is one device in all modes: the one whose reader is fastest counts.
+            periods = [device_period_ps(made, channel) for made in self.modes.values()]
         return {
-            "device_period": device_period_ps(self.whole, channel) * self.scale if by_device else 0,
+            "device_period": min((period for period in periods if period), default=0) * self.scale,
             "capacity": channel.capacity or 0,
             "bytes": channel.bytes or 0,
             "kind": channel.implementation,

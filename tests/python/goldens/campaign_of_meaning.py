@@ -31,11 +31,11 @@ from consort.analysis.system import analyze_system
 from consort.errors import BadInput
 from consort.model import Platform, System, load_system, system_from_data
 from consort.plan import ModePlans, Plan, plan, plan_in_modes
-from consort.run.virtual import ARRIVAL, EXECUTION, SHORTEST_PS, plan_image
+from consort.run.virtual import EXECUTION, plan_image
 from consort.simulate.build import Prepared, prepare
 from consort.simulate.chains import Chains, measure_chains
 from consort.simulate.check import excesses_of
-from consort.simulate.engine import Simulation, figures_of
+from consort.simulate.engine import ARRIVAL, Simulation, figures_of
 from consort.simulate.modes import engine_system
 from consort.simulate.rows import JOBS, SLICES
 
@@ -75,15 +75,36 @@ class Case:
 def case(number: int) -> Case:
     """The description of a number: some parts, mostly of those that a machine can honour together."""
     chance = random.Random(number)
-    features = tuple(sorted(chance.sample(list(systems.FEATURES), chance.choice((1, 2, 2, 3, 3, 4)))))
+    chosen = {*chance.sample(list(systems.FEATURES), chance.choice((1, 2, 2, 3, 3, 4)))}
+    features = tuple(sorted(chosen | {"mode changes"} if chance.random() < 0.2 else chosen))
     data = systems.system(number, features)
     for task in data["tasks"].values():
         for key in VARIED:
             if isinstance(task.get(key), str) and chance.random() < 0.3:
                 task[key] = _times(task[key], chance.choice(FACTORS))
+    if "mode changes" in features:
+        _change(data, chance)
     seed = chance.getrandbits(63)
     data.setdefault("run", {})["seed"] = seed
     return Case(number, features, data, chance.choice((60, 130, 310)) * MS, seed)
+
+
+def _change(data: dict[str, Any], chance: random.Random) -> None:
+    """Gives the modes figures of their own, and changes between them at any instants."""
+    for mode in data["modes"].values():
+        for name in mode.get("tasks", ()):
+            own: dict[str, str] = {}
+            if chance.random() < 0.5:
+                own["wcet"] = f"{chance.randint(300, 3000)}us"
+            if "period" in data["tasks"][name] and chance.random() < 0.5:
+                own["period"] = f"{chance.choice((10, 20, 40))}ms"
+            if own:
+                mode.setdefault("overrides", {}).setdefault(name, {}).update(own)
+    requests, now = [], data["mode_changes"]["start"]
+    for instant in sorted(chance.sample(range(10_000, 300_000), 4)):
+        now = chance.choice([name for name in data["modes"] if name != now])
+        requests.append({"at": f"{instant}us", "to": now})
+    data["mode_changes"]["requests"] = requests
 
 
 def _times(written: str, factor: int) -> str:
@@ -136,7 +157,7 @@ def tried(case: Case) -> Found:
 
 
 def _prepared(made: Plan, keeps: list[str]) -> Prepared:
-    return prepare(made, skips=True, keeps=keeps, shortest=SHORTEST_PS)
+    return prepare(made, skips=True, keeps=keeps)
 
 
 def _with_changes(

@@ -90,7 +90,7 @@ def test_a_first_modes_figures_in_another_are_found(monkeypatch: pytest.MonkeyPa
         if row["rests"]:
             return row
         known = self.__dict__.setdefault("first", {}).setdefault(name, row)
-        return row | {key: known[key] for key in ("period", "deadline", "wcet")}
+        return row | {key: known[key] for key in ("period", "bcet", "wcet")}
 
     monkeypatch.setattr(virtual._Image, "_task", wrong)
     assert found_within(1000)
