@@ -24,7 +24,7 @@ from consort.record import RawRun, Run, RunWriter
 from consort.record.status import EVENTS, OPERATIONS, STATUS
 from consort.run import Options, Prepared, prepare
 from consort.run.flow import record_configuration
-from consort.run.virtual import SHORTEST_PS, keeping
+from consort.run.virtual import keeping
 from consort.simulate import build
 from effort import PATIENCE, needs_own_time
 
@@ -188,7 +188,7 @@ def ran(description: Path, key: Any = None, into: str = "raw-1", **options: Any)
 def as_executed(made: Plan, described: Mapping[str, Any], time_scale: int = 1) -> build.Prepared:
     """The simulator's system of a plan as a program in virtual time executes it, which `described` itself."""
     keeps = keeping(described)
-    return build.prepare(made, skips=True, keeps=keeps, time_scale=time_scale, shortest=SHORTEST_PS)
+    return build.prepare(made, skips=True, keeps=keeps, time_scale=time_scale)
 
 
 def beside_time(reasons: Any) -> list[str]:
