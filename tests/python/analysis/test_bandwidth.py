@@ -223,8 +223,8 @@ def test_an_entry_of_its_group_says_nothing_of_a_core_with_its_own() -> None:
     ("more", "change", "words"),
     [
         ({"policy": "edf"}, {}, "bounds under fixed-priority, not edf"),
-        ({"cache_reload": "1us"}, {}, "beside a supply or a cost of preemption"),
-        ({}, {"low": {"self_suspension": "1us"}}, "a job of low waits"),
+        ({"cache_reload": "1us"}, {}, "beside 'cache_reload' a budget"),
+        ({}, {"low": {"self_suspension": "1us"}}, "jobs of 'low' wait there"),
     ],
 )
 def test_what_becomes_of_it_elsewhere_has_no_bound(more: Any, change: Any, words: str) -> None:
