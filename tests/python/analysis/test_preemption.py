@@ -201,8 +201,8 @@ def test_where_others_take_the_cache_it_is_refused(tasks: Any, scheduling: Any, 
 @pytest.mark.parametrize(
     ("change", "scheduling", "words"),
     [
-        ({}, {"policy": "fixed-priority-non-preemptive"}, "no job of m4-0 is preempted"),
-        ({"low": {"self_suspension": "1us"}}, {}, "jobs of low wait on m4-0"),
+        ({}, {"policy": "fixed-priority-non-preemptive"}, "no job is preempted by"),
+        ({"low": {"self_suspension": "1us"}}, {}, "jobs of 'low' wait there"),
     ],
 )
 def test_what_becomes_of_it_elsewhere_has_no_bound(change: Any, scheduling: Any, words: str) -> None:
