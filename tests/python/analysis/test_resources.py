@@ -372,7 +372,7 @@ def test_what_becomes_of_it_elsewhere_has_no_bound_and_no_simulation(change: Any
 def test_edf_with_jitter_in_a_changed_description_has_none() -> None:
     system = described(changed("low", jitter="1us"))
     edf = system.model_copy(update={"scheduling": {"m4-0": Scheduling(policy="edf")}})
-    assert "under edf resources have bounds without jitter" in response_times(edf)[0].verdict()
+    assert "by edf, where resources have bounds without jitter" in response_times(edf)[0].verdict()
 
 
 @pytest.mark.parametrize("target", ["linux", "virtual"])
