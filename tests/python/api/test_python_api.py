@@ -93,8 +93,9 @@ def test_the_page_names_every_function_and_parameter() -> None:
 def test_bounds(system: System) -> None:
     bounds = {(bound.task, bound.kind): bound for bound in consort.analyze(system)}
     # 2 ms and 8 ms, and the switches of 5 us that linux-host assumes: slow meets two jobs of fast.
-    assert bounds["fast", "response time"].response == Duration.parse("2015us").picoseconds
-    assert bounds["slow", "response time"].response == Duration.parse("12030us").picoseconds
+    # The core sleeps, and its timer is late by 100 us once before either.
+    assert bounds["fast", "response time"].response == Duration.parse("2115us").picoseconds
+    assert bounds["slow", "response time"].response == Duration.parse("12130us").picoseconds
     assert bounds["all", "reaction time"].schedulable
 
 
