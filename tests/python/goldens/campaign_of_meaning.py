@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import featured
 import numpy as np
-import systems
 from consort import _engine
 from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.result import Bound
@@ -75,9 +75,9 @@ class Case:
 def case(number: int) -> Case:
     """The description of a number: some parts, mostly of those that a machine can honour together."""
     chance = random.Random(number)
-    chosen = {*chance.sample(list(systems.FEATURES), chance.choice((1, 2, 2, 3, 3, 4)))}
+    chosen = {*chance.sample(list(featured.FEATURES), chance.choice((1, 2, 2, 3, 3, 4)))}
     features = tuple(sorted(chosen | {"mode changes"} if chance.random() < 0.2 else chosen))
-    data = systems.system(number, features)
+    data = featured.system(number, features)
     for task in data["tasks"].values():
         for key in VARIED:
             if isinstance(task.get(key), str) and chance.random() < 0.3:
@@ -311,9 +311,9 @@ def main() -> int:
     counts = campaign(range(options.first, options.first + options.descriptions))
     print(counts)
     print(f"{counts.tried / (time.monotonic() - begin):.0f} descriptions a second")
-    seldom = [name for name in systems.FEATURES if counts.features[name] < 10]
+    seldom = [name for name in featured.FEATURES if counts.features[name] < 10]
     print(f"parts compared less than ten times: {', '.join(seldom) or 'none'}")
-    ever = [name for name in systems.FEATURES if counts.features[name]]
+    ever = [name for name in featured.FEATURES if counts.features[name]]
     few = [pair for pair in itertools.combinations(sorted(ever), 2) if counts.pairs[pair] < 10]
     print(f"pairs of the other parts compared less than ten times: {len(few)}")
     return 0

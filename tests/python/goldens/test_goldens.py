@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import featured
 import pytest
-import systems
 from consort.model import system_schema
 
 ROOT = Path(__file__).parents[3]
@@ -48,9 +48,9 @@ def test_what_is_said_of_broken_descriptions_is_written_as_it_stands(goldens: Mo
 
 
 def test_every_two_features_meet() -> None:
-    met = {frozenset(pair) for one in systems.choices() for pair in itertools.combinations(one, 2)}
-    assert met == {frozenset(pair) for pair in itertools.combinations(systems.FEATURES, 2)}
-    assert {name for one in systems.choices()[: systems.QUICK] for name in one} == set(systems.FEATURES)
+    met = {frozenset(pair) for one in featured.choices() for pair in itertools.combinations(one, 2)}
+    assert met == {frozenset(pair) for pair in itertools.combinations(featured.FEATURES, 2)}
+    assert {name for one in featured.choices()[: featured.QUICK] for name in one} == set(featured.FEATURES)
 
 
 def test_features_have_every_key() -> None:
@@ -62,4 +62,4 @@ def test_features_have_every_key() -> None:
         inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         return set(value if isinstance(value, dict) else ()) | {key for one in inside for key in keys(one)}
 
-    assert known - keys([systems.BASE, systems.FEATURES]) == set()
+    assert known - keys([featured.BASE, featured.FEATURES]) == set()
