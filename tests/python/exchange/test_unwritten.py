@@ -91,7 +91,6 @@ EDITS: dict[str, dict[str, Any]] = {
     "footprint": {"footprint": {"code": "1KiB"}},
     "step": {"step": "stand-in"},
     "preemption_threshold": {"preemption_threshold": 5},
-    "on_miss": {"on_miss": "stop"},
 }
 
 
@@ -103,3 +102,9 @@ def test_a_key_changes_the_file_or_is_listed(form: Form, key: str) -> None:
     assert text != plain or said(report, key), (form, key)
     if TASK[form][key] != WRITTEN:
         assert said(report, key) == ["e"]
+
+
+def test_rt_app_is_told_what_becomes_of_a_missed_answer() -> None:
+    """Only an offloaded task awaits one; MAST and job sets leave such a task out whole."""
+    task = {"execution": "offloaded", "on": "worker-0", "master": "master-0", "on_miss": "stop"}
+    assert said(exported("rt-app", described(task=task))[1], "on_miss") == ["e"]
