@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 NO_SWITCH = {
@@ -29,3 +30,11 @@ def channels(tasks: dict[str, dict[str, Any]], given: dict[str, Any] | None = No
         for end in ("in", "out")
     }
     return made | (given or {})
+
+
+def ways(*path: str) -> dict[str, Any]:
+    """Channels that lead from each task of a chain to its next, and cost nothing."""
+    return {
+        f"{a}-{b}": {"kind": "sporadic", "from": a, "to": [b], "size": "4B", "memory": "free"}
+        for a, b in pairwise(path)
+    }

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import free
 import numpy as np
 import pytest
 import small
@@ -164,7 +165,8 @@ class TestChains:
         """Largest reaction times that the literature gives, in ms."""
         tasks = {f"t{i}": {"period": p * 1000, "wcet": 1, "on": f"m-{i}"} for i, p in enumerate(periods)}
         chains = {"chain": {"path": list(tasks), "communication": "let"}}
-        found = measure_chains(simulate(prepare(small.system(tasks, chains=chains)), 10**12, trace=True))
+        system = small.system(tasks, chains=chains, channels=free.ways(*tasks))
+        found = measure_chains(simulate(prepare(system), 10**12, trace=True))
         assert found["chain"].reaction == reaction * 1000 * US
 
     @settings(max_examples=examples(60))
@@ -180,7 +182,8 @@ class TestChains:
         }
         path = list(tasks)
         chains = {"chain": {"path": path, "communication": "let" if let else "implicit"}}
-        found = simulate(prepare(small.system(tasks, chains=chains)), 120 * US, trace=True)
+        system = small.system(tasks, chains=chains, channels=free.ways(*path))
+        found = simulate(prepare(system), 120 * US, trace=True)
         events: list[tuple[int, int, int, int]] = []
         for place, name in enumerate(path):
             for k, job in enumerate(found.jobs_of(name)):
@@ -426,7 +429,7 @@ class TestCommand:
         everything = small.OFFLOADED | small.THREE_PHASE
         system = small.system(
             everything,
-            channels=small.CHANNELS,
+            channels=small.CHANNELS | free.ways("monitor", "control"),
             scheduling=small.SLOTS,
             chains={"c": {"path": ["monitor", "control"]}},
         )
@@ -496,7 +499,8 @@ class TestCommand:
             "pedal": {"period": 4000, "wcet": 1000, "priority": 1},
             "brake": {"period": 6000, "wcet": 1000, "priority": 2},
         }
-        system = small.system(tasks, chains={"stop": {"path": ["pedal", "brake"], "reaction": "5ms"}})
+        chains = {"stop": {"path": ["pedal", "brake"], "reaction": "5ms"}}
+        system = small.system(tasks, chains=chains, channels=free.ways("pedal", "brake"))
         for options in (["--no-record"], [], ["--no-record", "--runs", "3"], ["--runs", "3"]):
             found, data = run_command(tmp_path, system, "--duration", "1s", "--execution", "worst", *options)
             assert (found.exit_code, data["ok"]) == (1, "not held")
@@ -508,7 +512,8 @@ class TestCommand:
             "a": {"period": 1000, "wcet": 900, "bcet": 1, "on": "m-0"},
             "b": {"period": 1000, "offset": 950, "wcet": 1, "jitter": 40, "on": "m-1"},
         }
-        system = small.system(tasks, chains={"x": {"path": ["a", "b"], "age": "1ms"}})
+        chains = {"x": {"path": ["a", "b"], "age": "1ms"}}
+        system = small.system(tasks, chains=chains, channels=free.ways("a", "b"))
         _, data = run_command(tmp_path, system, "--runs", "6", "--duration", "5ms")
         each = [
             run_command(tmp_path, system, "--no-record", "--duration", "5ms", "--seed", str(seed))[1]
