@@ -13,7 +13,6 @@ from consort.model.view import Problems, View, typed
 @typed
 def check_resources(view: View, system: System) -> Problems:
     known = view.written("resources") or ()
-    used: set[str] = set()
     for name, task in system.tasks.items():
         core = system.known_core(task.on)
         wcet = None if core is None else cost_on(task.wcet, core.processor_name, task.execution)
@@ -23,7 +22,6 @@ def check_resources(view: View, system: System) -> Problems:
                 text = f"there is no resource {resource!r}; {nearest(resource, known, 'resources')}"
                 yield from view.say(here, text, at_key=True)
                 continue
-            used.add(resource)
             length = section.length.value
             if length.value == 0:
                 yield from view.say((*here, "length"), "the length is 0; more than 0 is needed")
@@ -31,10 +29,16 @@ def check_resources(view: View, system: System) -> Problems:
             elif wcet is not None and length > wcet.value:
                 text = f"{length} is longer than the wcet {wcet}, of which it is a part; correct one of them"
                 yield from view.say((*here, "length"), text)
+
+
+@typed
+def check_unused_resources(view: View, system: System) -> Problems:
+    """Each resource has a user; in a mode its users may all rest."""
+    if any(view.wrong_within("tasks", task, "sections") for task in view.tasks()):
+        return
+    used = {resource for task in system.tasks.values() for resource in task.sections}
     for name in system.resources:
-        if name not in used and not any(
-            view.wrong_within("tasks", task, "sections") for task in view.tasks()
-        ):
+        if name not in used:
             text = "no task has a section of it; add one under a task's 'sections', or remove it"
             yield from view.say(("resources", name), text, at_key=True)
 

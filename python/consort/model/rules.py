@@ -26,7 +26,12 @@ from consort.model.mode_rules import check_modes
 from consort.model.platform import Platform
 from consort.model.problems import MOST_PROBLEMS, closest, nearest
 from consort.model.remote_rules import check_remote_states
-from consort.model.resource_rules import check_bandwidth, check_caches, check_resources
+from consort.model.resource_rules import (
+    check_bandwidth,
+    check_caches,
+    check_resources,
+    check_unused_resources,
+)
 from consort.model.running import Run
 from consort.model.sources import FileInput
 from consort.model.task_rules import TASK_RULES, check_service, check_supply, check_waits
@@ -249,6 +254,7 @@ RULES: tuple[Callable[[View], Problems], ...] = (
     check_service,
     _channel_names,
     _channel_memories,
+    check_unused_resources,
     links_of_chains,
     *FILE_RULES,
     _run,

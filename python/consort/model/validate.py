@@ -42,9 +42,9 @@ def validate(model: type[M], document: Document) -> tuple[M | None, set[Location
     """The model of a document, or None and the locations that are wrong; problems go into the document."""
     try:
         found = model.model_validate(document.data)
-        return found, _refuse_empty(document, set())
+        return found, _refuse_empty(document, set(document.unreadable))
     except ValidationError as error:
-        wrong: set[Location] = set()
+        wrong: set[Location] = set(document.unreadable)
         details = error.errors(include_url=False)
         unknown = [detail for detail in details if detail["type"] == "extra_forbidden"][:MOST_PROBLEMS]
         misspelt = {_meant(model, detail) for detail in unknown}

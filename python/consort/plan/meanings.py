@@ -236,7 +236,7 @@ ROWS: tuple[Row, ...] = (
         "On this machine a core of one thread, and one by deadlines, may not sleep where others wait; with a"
         " time scale every wait sleeps, because cores share CPUs.",
     ),
-    _row("Scheduling service", "word", "priority", "AAARRR.", "offload"),
+    _row("Scheduling service", "word", "priority", "AAASSS.", "offload"),
     _row("Scheduling supply", "", "the whole core", "AAARRR.", _ANALYSES),
     _row("Supply kind budget period", "word, time", "required", "AAARRR.", _ANALYSES),
     # Modes.

@@ -225,15 +225,20 @@ def test_inline_data_without_a_file() -> None:
     }
     system = system_from_data(described, platform=platform)
     assert system.core_of("a").processor.isa == "riscv64"
-    described["tasks"] = {"a": {"period": "1", "wcet": {"q": "1us"}, "on": "p-2"}}
-    with pytest.raises(BadDescription) as caught:
-        system_from_data(described, file="made.xml", platform=platform)
-    assert str(caught.value).split("\n") == [
-        "made.xml: tasks.a.on: 'p-2' is no core of platform two; p cores: p-0 to p-1",
-        "made.xml: tasks.a.period: 1 has no unit; a duration is a number with one of ps, ns, us, ms, s, for"
-        " example 50us",
-        "made.xml: tasks.a.wcet.q: 'q' is no processor of platform two; processors: p",
-    ]
+    for period, said in {
+        # Of a task whose form is wrong nothing else is known.
+        "1": [
+            "a.period: 1 has no unit; a duration is a number with one of ps, ns, us, ms, s, for example 50us"
+        ],
+        "1ms": [
+            "a.on: 'p-2' is no core of platform two; p cores: p-0 to p-1",
+            "a.wcet.q: 'q' is no processor of platform two; processors: p",
+        ],
+    }.items():
+        described["tasks"] = {"a": {"period": period, "wcet": {"q": "1us"}, "on": "p-2"}}
+        with pytest.raises(BadDescription) as caught:
+            system_from_data(described, file="made.xml", platform=platform)
+        assert str(caught.value).split("\n") == [f"made.xml: tasks.{line}" for line in said]
     with pytest.raises(BadInput, match="'nowhere' is not known"):
         system_from_data({**described, "platform": "nowhere"})
 
@@ -287,8 +292,8 @@ def test_what_a_chain_passes_is_checked_of_tasks_bound_to_devices(device: str, t
         ),
         (
             {"r": {"sections": {"bus": {"length": "1us"}}}},
-            {"o": {"self_suspension": "1us"}},
-            "in this mode tasks.r.sections: jobs of 'o' wait on 'master-0'",
+            {"r": {"wcet": "500ns"}},
+            "in this mode tasks.r.sections.bus.length: 1us is longer than the wcet",
         ),
         ({"r": {"sections": {"bus": {"length": "1us"}}}}, {"o": {"period": "0us"}}, "the period is 0"),
         ({"r": {"sections": {"bus": {"length": "1us"}}}}, {"o": {"deadline": "0us"}}, "the deadline is 0"),

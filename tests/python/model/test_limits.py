@@ -133,7 +133,8 @@ def test_file_names_that_no_file_has(folder: Path, name: str) -> None:
         assert old in text
         Path("system.yaml").write_text(text.replace(old, new), encoding="utf-8")
         messages = errors("system.yaml")
-        assert any("does not exist" in message or "is no" in message for message in messages), messages
+        refused = ("does not exist", "is no", "has a control character")
+        assert any(words in message for message in messages for words in refused), messages
         assert all(len(message) < 12_000 for message in messages)
 
 

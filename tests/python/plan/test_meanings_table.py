@@ -101,7 +101,6 @@ OWNERS = {
     "RemoteState": "Task.remote_state",
     "Supply": "Scheduling.supply",
     "ModeAsker": "ModeChanges.asked_by",
-    "Scheduling.service": "System.scheduling",
 }
 
 
