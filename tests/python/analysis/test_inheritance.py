@@ -333,7 +333,9 @@ def test_where_nothing_bounds_it_it_is_refused(more: Any, words: str) -> None:
 
 def test_a_changed_description_has_no_bound_and_no_simulation() -> None:
     system = described(TASKS, INHERITED).model_copy(update={"scheduling": {"m4-0": Scheduling(policy="edf")}})
-    assert "under edf no job inherits a priority" in response_times(system)[0].verdict()
+    assert (
+        "is scheduled by edf, where no job has a priority to inherit" in response_times(system)[0].verdict()
+    )
     with pytest.raises(BadInput, match="priorities are inherited under fixed priorities"):
         simulate(prepare(system), 1_000 * US)
 

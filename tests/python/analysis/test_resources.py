@@ -356,8 +356,8 @@ def test_an_offloaded_job_holds_none() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"low": {"on": "m4-1"}}, "resources.bus: is shared by m4-0 and m4-1"),
-        ({"middle": {"self_suspension": "1us"}}, "jobs of middle wait on m4-0"),
+        ({"low": {"on": "m4-1"}}, "resources.bus: high and low are on 2 cores"),
+        ({"middle": {"self_suspension": "1us"}}, "jobs of 'middle' wait on 'm4-0'"),
     ],
 )
 def test_what_becomes_of_it_elsewhere_has_no_bound_and_no_simulation(change: Any, words: str) -> None:
