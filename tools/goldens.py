@@ -31,7 +31,7 @@ FOLDER = ROOT / "tests" / "python" / "goldens"
 MODEL = FOLDER.parent / "model"
 sys.path[:0] = [str(FOLDER), str(MODEL)]
 import corpus  # noqa: E402
-import systems  # noqa: E402
+import featured  # noqa: E402
 
 # Files that random systems name.
 WALK = ROOT / "tests" / "python" / "plan" / "walk"
@@ -104,8 +104,8 @@ def some(first: int, last: int) -> Iterator[tuple[str, Goldens]]:
         for file in WALK.iterdir():
             if file.is_file():
                 shutil.copy(file, folder)
-        for number, features in enumerate(systems.choices()[first:last], first):
-            described = systems.system(number, features)
+        for number, features in enumerate(featured.choices()[first:last], first):
+            described = featured.system(number, features)
             # JSON is YAML; a key a line, so that places of problems differ.
             Path("system.yaml").write_text(json.dumps(described, indent=1), encoding="utf-8")
             yield f"{number}: {', '.join(features)}", of_a_system("system.yaml", TARGETS, "--stand-ins")
@@ -136,8 +136,8 @@ BROKEN = "broken"
 KINDS: dict[str, Callable[[], Iterator[tuple[str, Goldens]]]] = {
     "examples": examples,
     BROKEN: broken,
-    "random": lambda: some(0, systems.QUICK),
-    "more-random": lambda: some(systems.QUICK, systems.SYSTEMS),
+    "random": lambda: some(0, featured.QUICK),
+    "more-random": lambda: some(featured.QUICK, featured.SYSTEMS),
     "records": records,
 }
 QUICK = ("examples", "random", BROKEN)
