@@ -220,7 +220,8 @@ def large_system(folder: Path, tasks: int, cores: int) -> Path:
     platform = folder / "large.yaml"
     platform.write_text(
         "consort: 1\nname: large\nprocessors:\n  cpu: {isa: x86_64}\ncores:\n"
-        f"  c: {{processor: cpu, count: {cores}, assumed: made up, context_switch: 0us, timer_lateness: 0us}}\n"
+        f"  c: {{processor: cpu, count: {cores}, assumed: made up, context_switch: 0us,"
+        " timer_lateness: 0us}\n"
     )
     lines = ["consort: 1", "name: large", f"platform: {platform.name}", "assumed: made up", "tasks:"]
     rng = np.random.default_rng(19)

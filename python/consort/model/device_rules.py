@@ -40,6 +40,7 @@ def _users(system: System) -> tuple[Users, Users]:
         for key, users in (("reads", readers), ("writes", writers)):
             for place, name in bindings(system, task, key):
                 channel = system.channels.get(name)
+                ends: tuple[str, ...]
                 if channel is None:
                     ends = (name if name in system.devices else name.rpartition(".")[0],)
                 else:
