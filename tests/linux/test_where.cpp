@@ -86,8 +86,10 @@ TEST(Where, TheStepThatDoesNotEndIsTheOneThatHasTheProcessor) {
     EXPECT_FALSE(look(0, seconds(11)));
     EXPECT_FALSE(look(0, seconds(12))) << "a suspect";
     ASSERT_TRUE(look(0, seconds(14)));
-    EXPECT_EQ(look(0, seconds(15))->task, 1);
-    EXPECT_FALSE(look(0, seconds(15))->after_end);
+    const auto again = look(0, seconds(15));
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->task, 1);
+    EXPECT_FALSE(again->after_end);
     // The next job is another one.
     shared.tasks[1].began.store(seconds(15));
     EXPECT_FALSE(look(0, seconds(17)));
