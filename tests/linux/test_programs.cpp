@@ -143,7 +143,7 @@ TEST(Probe, WakeupsAndGaps) {
         const auto lengths = busy[cause]["lengths"].get<std::vector<std::uint64_t>>();
         EXPECT_TRUE(std::is_sorted(lengths.rbegin(), lengths.rend()));
         EXPECT_EQ(lengths.size(), std::min<std::size_t>(busy[cause]["n"].get<std::size_t>(), 4096));
-        EXPECT_EQ(lengths.empty() ? 0 : lengths.front(), busy[cause]["longest"]);
+        EXPECT_EQ(lengths.empty() ? 0U : lengths.front(), busy[cause]["longest"].get<std::uint64_t>());
     }
 }
 
