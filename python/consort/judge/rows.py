@@ -200,7 +200,7 @@ class _Maker:
         """Says whether stops of the cores that left no trace may have made those samples too long."""
         wrong = wrong & undisturbed
         allowed = min(ns for ns in (required, limit, np.inf) if ns is not None)
-        if self._stops is None or not wrong.any():
+        if self._stops is None or not wrong.any() or not np.isfinite(allowed):
             return False
         # What was never served was kept from its core for as long as it had.
         took = np.where(np.isfinite(ns[wrong]), ns[wrong], 2 * allowed)

@@ -45,13 +45,16 @@ class Stops:
         """Says whether such stops may have made jobs longer by these excesses.
 
         None is longer than the longest stop, and there are no more of them than stops of that length come
-        in `exposed_ns`, the time that such jobs were under way, but for once in a thousand times.
+        in `exposed_ns`, the time that such jobs were under way, but for once in a thousand times. A job that
+        failed and took no longer than it may was not stopped.
         """
-        if not excess_ns.size or float(excess_ns.max()) > self.longest_ns:
+        if not excess_ns.size:
+            return False
+        least = float(excess_ns.min())
+        if least <= 0 or float(excess_ns.max()) > self.longest_ns:
             return False
         from scipy.stats import poisson
 
-        least = float(excess_ns.min())
         listed = self.lengths_ns.size and least > self.lengths_ns[-1]
         as_long = int(np.sum(self.lengths_ns >= least)) if listed else self.count
         # What was seen in a short watch is a sample, too: one more may have come.
@@ -65,6 +68,7 @@ class Stops:
             "seconds": self.seconds,
             "cpus": list(self.cpus),
             "count": self.count,
+            "per_second": self.per_second,
             "threshold_ns": self.threshold_ns,
             "longest_ns": self.longest_ns,
         }

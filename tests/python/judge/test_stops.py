@@ -80,6 +80,13 @@ def test_overruns_that_come_more_often_than_stops_are_never_excused(
     assert verdict.ok == "not held", verdict.summary
 
 
+def test_a_failure_that_took_no_longer_is_none_of_the_machines() -> None:
+    for seen in (stops(), stops(*[20] * 500, 90)):
+        assert not seen.explain(np.array([0.0]), 1e9)
+        assert not seen.explain(np.array([0.0, 3.0 * US]), 1e9)
+    assert stops(*[20] * 500, 90).explain(np.array([3.0 * US]), 1e9)
+
+
 def test_stops_that_the_kernel_makes_itself_explain_nothing() -> None:
     busy = {"cpu": 0, "lasted": 2 * 10**12, "threshold_ns": 2000}
     own = {"n": 3, "lengths": [10**10, 10**9, 10**9]}
