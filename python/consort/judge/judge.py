@@ -78,7 +78,9 @@ def judge(
     )
     found = replace(found, disturbed=found.disturbed & ~own.own)
     if stops is not None:
-        stops = replace(stops, seen_ns=_untraced(found, samples), seen_for_ns=_lasted(samples))
+        # All cores together.
+        seen_for_ns = samples.released_for / samples.ticks_per_ns * len(samples.system.cores)
+        stops = replace(stops, seen_ns=_untraced(found, samples), seen_for_ns=seen_for_ns)
     wrong, errors, beside = _outputs(samples, expected or {})
     endless = _not_finite(samples, expected or {}, beside, wrong)
     counts = tuple(_count(samples, number, found.disturbed) for number in range(len(samples.system.tasks)))
@@ -204,13 +206,6 @@ def _untraced(found: Disturbances, samples: Samples) -> NDArray[np.float64]:
         for gaps in found.gaps.values()
     ]
     return np.concatenate(lengths) if lengths else np.zeros(0)
-
-
-def _lasted(samples: Samples) -> float:
-    """The time [ns] that the run's cores were there, all together."""
-    released = samples.jobs["release"].astype(np.int64)
-    span = float(np.ptp(released)) if released.size else 0.0
-    return span / samples.ticks_per_ns * len(samples.system.cores)
 
 
 def _pauses(samples: Samples, found: Disturbances) -> tuple[Pause, ...]:

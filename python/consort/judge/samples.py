@@ -130,6 +130,12 @@ class Samples:
             arrived = np.maximum(arrived, published)
         return int(np.count_nonzero(arrived < start + duration * self.ticks_per_ns))
 
+    @property
+    def released_for(self) -> int:
+        """The time [ticks] from the first release to the last one, of all tasks."""
+        released = self.jobs["release"].astype(np.int64)
+        return int(np.ptp(released)) if released.size else 0
+
     def ns(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:
         """Durations in ticks as nanoseconds."""
         found: NDArray[np.float64] = ticks / self.ticks_per_ns

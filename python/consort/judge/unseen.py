@@ -56,8 +56,7 @@ def _busy(samples: Samples, task: int, rows: NDArray[np.int64]) -> dict[int, flo
     jobs = samples.jobs[rows]
     start, finish = jobs["start"].astype(np.int64), jobs["finish"].astype(np.int64)
     ended = finish > 0
-    everything = samples.jobs["release"].astype(np.int64)
-    whole = max(1, int(everything.max() - everything.min()))
+    whole = max(1, samples.released_for)
     names = samples.system.core_names
     facts = samples.system.tasks[task]
     shares = {int(jobs["core"][0]): float((finish - start)[ended].sum()) / whole} if jobs.size else {}

@@ -222,9 +222,6 @@ def _above(row: Row, broken: Sequence[str], doubts: Sequence[str]) -> str:
 def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount], stops: Stops | None = None) -> str:
     """What the machine did, in one line; empty where it did nothing."""
     disturbed = sum(count.disturbed for count in counts)
-    watched = [stopped(stops)] if stops is not None else []
-    if not pauses and not disturbed:
-        return "".join(watched)
     released = sum(count.released for count in counts)
     missed = sum(count.disturbed_misses for count in counts)
     parts = [
@@ -232,8 +229,13 @@ def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount], stops: Stops |
         f" {duration(p.longest_ns)}"
         for p in pauses
     ]
-    jobs = f"{number(disturbed)} of {number(released)} jobs were disturbed, {number(missed)} of them missed"
-    return "; ".join([*parts, jobs, *watched])
+    if pauses or disturbed:
+        parts.append(
+            f"{number(disturbed)} of {number(released)} jobs were disturbed, {number(missed)} of them missed"
+        )
+    if stops is not None:
+        parts.append(stopped(stops))
+    return "; ".join(parts)
 
 
 def notes(
