@@ -132,7 +132,8 @@ void expect_ordered(const nlohmann::json& series, std::uint64_t all) {
 
 // In the ordinary class: what is asked for is the form, on any machine.
 TEST(Probe, WakeupsAndGaps) {
-    const auto result = probe("--measure wakeup,busy --seconds 0.1 --interval-us 500 --ordinary --deep-idle");
+    const auto result =
+        probe("--measure wakeup,busy --seconds 0.1 --interval-us 500 --ordinary --deep-idle --lengths 4096");
     ASSERT_TRUE(result.is_object());
     expect_ordered(result["wakeup"][0], 200);
     EXPECT_FALSE(result.contains("switch"));

@@ -43,6 +43,7 @@ Measures what this machine costs a real-time application; prints one JSON object
   --interval-us U   distance of the wake-ups (default 250)
   --memory-mib N    size of the accessed memory (default: twice the last-level cache, 64 to 256)
   --gap-us U        what counts as a gap of the busy thread (default 20)
+  --lengths N       list so many of its gaps, the longest, of each cause (default 0)
   --priority P      of SCHED_FIFO, 2 to 98 (default 80)
   --ordinary        stay in the ordinary scheduling class
   --deep-idle       do not ask the kernel to keep the processors out of deep idle states
@@ -113,6 +114,7 @@ int run(const Options& given) {
     options.samples = static_cast<std::size_t>(given.number("--samples", 20'000.0, 1.0, 1e8));
     options.interval_us = given.number("--interval-us", 250.0, 50.0, 1e6);
     options.gap_ns = static_cast<std::uint64_t>(given.number("--gap-us", 20.0, 1.0, 1e6) * 1e3);
+    options.lengths = static_cast<std::size_t>(given.number("--lengths", 0.0, 0.0, 1e6));
     options.policy = given.given("--ordinary") ? SCHED_OTHER : SCHED_FIFO;
     options.priority = static_cast<int>(given.number("--priority", 80.0, 2.0, 98.0));
     const double caches = static_cast<double>(2 * last_level_cache_bytes() >> 20U);
@@ -203,7 +205,7 @@ int main(int argc, char** argv) {
     return run_program("consort-probe", [&] {
         return run(Options(argc, argv,
                            {"--measure", "--cpus", "--seconds", "--samples", "--interval-us", "--memory-mib",
-                            "--gap-us", "--priority"},
+                            "--gap-us", "--lengths", "--priority"},
                            {"--ordinary", "--deep-idle", "--help"}));
     });
 }

@@ -83,6 +83,7 @@ struct ProbeOptions {
     double interval_us = 250.0;         // of the timer
     std::size_t memory_bytes = 0;       // of the memory that is accessed
     std::uint64_t gap_ns = 0;           // what counts as a gap of a busy thread
+    std::size_t lengths = 0;            // how many gaps are listed
     std::uint64_t interruption_ns = 0;  // the shortest interruption of this machine; see Series::summary
     int policy = 0;
     int priority = 80;

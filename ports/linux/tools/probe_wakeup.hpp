@@ -77,7 +77,6 @@ inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
     }
     nlohmann::json result = {
         {"cpu", cpu}, {"lasted", Series::picoseconds(lasted)}, {"threshold_ns", options.gap_ns}};
-    constexpr std::size_t listed = 4096;
     for (const Event::Cause cause : {Event::stopped, Event::interrupted}) {
         std::uint64_t total = 0;
         std::vector<std::uint64_t> lengths;
@@ -88,14 +87,12 @@ inline nlohmann::json probe_busy(int cpu, const ProbeOptions& options) {
                 lengths.push_back(Series::picoseconds(gap.ticks()));
             }
         }
-        const std::size_t count = lengths.size();
         std::sort(lengths.begin(), lengths.end(), std::greater<>());
-        lengths.resize(std::min(count, listed));
+        const std::size_t count = lengths.size();
+        const std::uint64_t longest = lengths.empty() ? 0 : lengths.front();
+        lengths.resize(std::min(count, options.lengths));
         result[cause == Event::stopped ? "stopped" : "interrupted"] = {
-            {"n", count},
-            {"total", Series::picoseconds(total)},
-            {"longest", lengths.empty() ? 0 : lengths.front()},
-            {"lengths", lengths}};
+            {"n", count}, {"total", Series::picoseconds(total)}, {"longest", longest}, {"lengths", lengths}};
     }
     return result;
 }

@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-from consort.errors import EnvironmentLacks
+from consort.errors import BadInput, EnvironmentLacks
 from consort.judge.stops import Stops, stops_of
-from consort.toolchain import tool
+from consort.probe.measure import measure
 
 # A gap below this [µs] is that of a clock that is read.
 GAP_US = 2.0
 # No run is watched for longer [s].
 LONGEST = 2.0
+# So many gaps of each CPU have a length; the others are counted.
+LISTED = 4096
 
 
 def watch(cpus: Sequence[int], seconds: float, *, realtime: bool) -> Stops | None:
@@ -23,23 +25,14 @@ def watch(cpus: Sequence[int], seconds: float, *, realtime: bool) -> Stops | Non
     `realtime`: in the class of the run's own threads (SCHED_FIFO) instead of the ordinary one. None where the
     program that watches cannot be built, or is refused a CPU.
     """
+    options = ["--gap-us", str(GAP_US), "--lengths", str(LISTED), *([] if realtime else ["--ordinary"])]
+
+    def alone(cpu: int) -> Any:
+        report = measure([cpu], seconds=min(seconds, LONGEST), parts=("busy",), options=options)
+        return report["busy"][0]
+
     try:
-        program = str(tool("probe"))
-    except EnvironmentLacks:
+        with ThreadPoolExecutor(len(cpus)) as together:
+            return stops_of(dict(zip(cpus, together.map(alone, cpus), strict=True)))
+    except (BadInput, EnvironmentLacks):
         return None
-    options = ["--measure", "busy", "--gap-us", str(GAP_US), "--seconds", str(min(seconds, LONGEST))]
-    if not realtime:
-        options.append("--ordinary")
-    running = {
-        cpu: subprocess.Popen(
-            [program, *options, "--cpus", str(cpu)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        for cpu in cpus
-    }
-    said = {cpu: process.communicate()[0] for cpu, process in running.items()}
-    if any(process.returncode for process in running.values()):
-        return None
-    return stops_of({cpu: json.loads(text)["busy"][0] for cpu, text in said.items()})
