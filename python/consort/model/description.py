@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr
 
+from consort.limits import LARGEST_MODEL, is_file, read_bytes
 from consort.model.accelerators import Accelerator
 from consort.model.base import Name, NonEmpty, Version, group_of
 from consort.model.channel import Chain, Channel
@@ -209,13 +210,15 @@ class System(Sourced):
         seen: set[Path] = set()
         while unread:
             file = unread.pop()
-            if file in seen or not file.is_file():
+            # What a header includes may be any text.
+            if not is_file(file) or (place := file.resolve()) in seen:
                 continue
-            seen.add(file)
-            text = COMMENT.sub(" ", file.read_text(encoding="utf-8", errors="replace"))
+            seen.add(place)
+            written = read_bytes(place, LARGEST_MODEL, "header").decode("utf-8", "replace")
+            text = COMMENT.sub(" ", written)
             if BATCH.search(text):
                 return True
-            unread += [(file.parent / name).resolve() for name in QUOTED_INCLUDE.findall(text)]
+            unread += [place.parent / name for name in QUOTED_INCLUDE.findall(text)]
         return False
 
     def _channel_ends(self) -> tuple[dict[str, str], dict[str, list[str]]]:
