@@ -33,7 +33,10 @@ def show_cpus(cpus: Iterable[int]) -> str:
     return ",".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
 
 
-def usable_cpus(system: Path = Path("/sys/devices/system/cpu")) -> list[int]:
+SYSTEM = Path("/sys/devices/system/cpu")
+
+
+def usable_cpus(system: Path = SYSTEM) -> list[int]:
     """The CPUs that this thread may be put on: isolated ones first, CPU 0 (which takes most interrupts) last.
 
     Linux takes isolated CPUs out of everybody's mask, yet whoever asks for one gets it. Those of a mask that
@@ -45,18 +48,25 @@ def usable_cpus(system: Path = Path("/sys/devices/system/cpu")) -> list[int]:
         isolated = set()
     mask = os.sched_getaffinity(0)
     if isolated:
-        widest = widest_mask()
+        widest = widest_mask(system)
         mask = widest if mask == widest - isolated else mask
     return sorted(mask, key=lambda cpu: (cpu not in isolated, cpu == 0, cpu))
 
 
-def widest_mask() -> set[int]:
-    """All CPUs that the kernel gives to who asks for all, in a thread of its own: its mask goes with it."""
+def widest_mask(system: Path = SYSTEM) -> set[int]:
+    """The CPUs that the kernel gives to who asks for all that are online.
+
+    A thread of its own asks: its mask goes with it.
+    """
     found: set[int] = set()
+    try:
+        online = parse_cpus((system / "online").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        online = list(range(os.cpu_count() or 1))
 
     def ask() -> None:
         with suppress(OSError):
-            os.sched_setaffinity(0, range(os.cpu_count() or 1))
+            os.sched_setaffinity(0, online)
         found.update(os.sched_getaffinity(0))
 
     thread = threading.Thread(target=ask)

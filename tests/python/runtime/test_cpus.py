@@ -49,6 +49,12 @@ def test_isolated_cpus_are_used_first(tmp_path: Path, cpus: list[int]) -> None:
     assert usable(tmp_path, "(null)", others) == ordinary
 
 
+def test_the_cpus_that_are_online_are_asked_for(tmp_path: Path, cpus: list[int]) -> None:
+    """Their numbers need not follow one another."""
+    (tmp_path / "online").write_text(f"{cpus[-1]}\n", encoding="ascii")
+    assert widest_mask(tmp_path) == {cpus[-1]}
+
+
 def test_a_mask_that_the_user_narrowed_is_kept(tmp_path: Path, cpus: list[int]) -> None:
     assert usable(tmp_path, str(cpus[0]), cpus[:1]) == cpus[:1]
     assert usable(tmp_path, "1023", cpus[:1]) == cpus[:1]
