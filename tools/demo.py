@@ -114,19 +114,16 @@ def main(seconds: float) -> int:
     ]
     if here["jobs"]["output_errors"]:
         defects.append(f"{here['jobs']['output_errors']:,} wrong outputs")
+    said = f"a defect: {', '.join(defects)}." if defects else here["verdict"]["summary"]
     stops = here["verdict"]["stops"]
+    if stops is not None:
+        said += (
+            f" It stops a core {stops['per_second']:,.0f} times a second, for up to"
+            f" {stops['longest_ns'] / 1e6:.1f} ms: shorter deadlines cannot be shown here."
+        )
     print()
     print(f"The drive: {exact['verdict']['summary'].replace(THIN_SPACE, ',')}")
-    if defects:
-        print(f"This machine: a defect: {', '.join(defects)}.")
-    elif stops is not None:
-        print(
-            f"This machine: it stops a core for up to {stops['longest_ns'] / 1e6:.1f} ms,"
-            f" {stops['count'] / stops['seconds'] / len(stops['cpus']):,.0f} times a second: shorter"
-            f" deadlines cannot be shown here. {here['verdict']['ok'].capitalize()}."
-        )
-    else:
-        print(f"This machine: {here['verdict']['summary'].replace(THIN_SPACE, ',')}")
+    print(f"This machine: {said.replace(THIN_SPACE, ',')}")
     print(
         f"Next: consort report {here['path']} (why each time was what it was), consort doctor (what stops"
         " the cores), make demo-boards (emulated boards), consort init (a task of your own)."
