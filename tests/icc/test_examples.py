@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a new user copies first: the README's snippets and examples/icc, compiled strictly and run."""
+"""The code a new user copies first: snippets of two pages, and examples/icc; compiled strictly and run."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Werror"]
 INCLUDES = [f"-I{ROOT / 'include'}", f"-I{ROOT / 'ports' / 'linux' / 'include'}"]
 
-# Runs both halves of the README's snippet in one memory.
-SNIPPETS_MAIN = """
+# Runs both halves of the channels' snippet in one memory.
+CHANNELS_MAIN = """
 int main() {
     alignas(consort::line_bytes) static unsigned char memory[16384];
     In in{};
@@ -61,23 +61,23 @@ def compile_program(request: pytest.FixtureRequest, tmp_path_factory: pytest.Tem
     return compiled
 
 
-def snippets() -> list[str]:
-    text = (ROOT / "README.md").read_text()
-    return [textwrap.dedent(block) for block in re.findall(r"^ *```cpp\n(.*?)^ *```$", text, re.M | re.S)]
+def first_snippet(page: str) -> str:
+    """The first block of C++ on a page of the documentation, whose path starts at the project's root."""
+    block = re.search(r"^ *```cpp\n(.*?)^ *```$", (ROOT / page).read_text(), re.M | re.S)
+    assert block is not None, f"{page} has no block of C++"
+    return textwrap.dedent(block[1])
 
 
-def test_the_readme_has_the_snippets_that_are_tested_here() -> None:
-    step, channels = snippets()
-    assert "void step(const In&" in step
-    assert "#include <consort/icc.hpp>" in channels
-
-
-@pytest.mark.parametrize(("index", "main"), [(0, STEP_MAIN), (1, SNIPPETS_MAIN)], ids=["step", "channels"])
-def test_a_snippet_of_the_readme_compiles_and_does_what_it_says(
-    index: int, main: str, compile_program: Compile, tmp_path: Path
+@pytest.mark.parametrize(
+    ("page", "main"),
+    [("README.md", STEP_MAIN), ("docs/reference/icc.md", CHANNELS_MAIN)],
+    ids=["step", "channels"],
+)
+def test_the_first_snippet_of_a_page_compiles_and_does_what_it_says(
+    page: str, main: str, compile_program: Compile, tmp_path: Path
 ) -> None:
     source = tmp_path / "snippet.cpp"
-    source.write_text(snippets()[index] + main)
+    source.write_text(first_snippet(page) + main)
     subprocess.run([compile_program(source)], check=True, timeout=PATIENCE)
 
 
