@@ -9,7 +9,6 @@ network, no package): that is the machine's, and no test is called red for it. t
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import os
 import subprocess
@@ -18,7 +17,6 @@ import threading
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -199,65 +197,22 @@ def skips(stages: Sequence[Stage]) -> Stage:
     return Stage("skips", [[str(PYTHON), "tools/check_skips.py", *found]])
 
 
-def stages_of(tier: str) -> tuple[list[Stage], Stage, list[Stage]]:
-    """What runs beside the Python tests, these, and what comes after both."""
+def stages_of(tier: str) -> list[Stage]:
     if tier == "check":
-        beside = [Stage("lint", [["tools/lint.sh", "changed"]]), cpp("gcc", quick=True)]
+        made = [Stage("lint", [["tools/lint.sh", "changed"]]), cpp("gcc", quick=True), python("check")]
     elif tier == "test":
-        # What the preset tsan tests is built by both compilers, with a sanitizer each.
-        beside = [Stage("lint", [["tools/lint.sh", "quick"]]), *map(cpp, ("others", "asan", "tsan"))]
+        made = [
+            Stage("lint", [["tools/lint.sh", "quick"]]),
+            cpp("others"),
+            cpp("asan"),
+            cpp("tsan"),
+            python("test"),
+        ]
     else:
-        beside = [Stage("lint", [["tools/lint.sh"]]), *map(cpp, ("gcc", "clang", "asan", "tsan"))]
-    tests = python(tier)
-    after = []
-    if tier == "slow":
-        after = [Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
-        after += [real_time(load) for load in (0, 4, 12)]
-    return beside, tests, [*after, skips([*beside, tests, *after])]
-
-
-class Results:
-    """What the stages gave, which may run side by side."""
-
-    def __init__(self, last: dict[str, float]) -> None:
-        self.last = last
-        self.table: list[tuple[str, str, float]] = []
-        self.times: dict[str, float] = {}
-        self.failures: list[str] = []
-        self.total = [0, 0, 0]
-        self._one = threading.Lock()
-
-    def ran(self, stages: Sequence[Stage]) -> None:
-        """Runs stages one after the other."""
-        for stage in stages:
-            started = time.monotonic()
-            status = run(stage, hangs=stage.name.startswith("cpp"))
-            with self._one:
-                self._add(stage, status, time.monotonic() - started)
-
-    def _add(self, stage: Stage, status: int, took: float) -> None:
-        passed, failed, skipped, names = cases(stage.results)
-        self.total = [a + b for a, b in zip(self.total, (passed, failed, skipped), strict=True)]
-        print(f"== {stage.name}")
-        if status != 0:
-            print(tail(stage.log, 200, quiet))
-            self.failures += [f"{stage.name}: {name}" for name in names] or [f"{stage.name}: status {status}"]
-        else:
-            print(tail(stage.log, stage.shown))
-        before = f"{self.last[stage.name]:.0f} s before" if stage.name in self.last else "the first here"
-        print(f"   {took:.0f} s ({before})", flush=True)
-        self.times[stage.name] = took
-        self.table.append((stage.name, "FAILED" if status else "passed", took))
-
-
-def side_by_side(results: Results, beside: Sequence[Stage], tests: Stage) -> None:
-    """Neither leaves a processor idle while the other links, waits, or runs what has to run by itself."""
-    # The Python tests of real time, which come last, wait for this lock (conftest.py).
-    with ThreadPoolExecutor(1) as pool, (LOGS / "realtime.lock").open("a+b") as lock:
-        fcntl.lockf(lock, fcntl.LOCK_SH)
-        other = pool.submit(results.ran, [tests])
-        results.ran(beside)
-    other.result()
+        made = [Stage("lint", [["tools/lint.sh"]]), cpp("gcc"), cpp("clang"), cpp("asan"), cpp("tsan")]
+        made += [python("slow"), Stage("mutants", [[str(PYTHON), "tools/mutants.py"]])]
+        made += [real_time(load) for load in (0, 4, 12)]
+    return [*made, skips(made)]
 
 
 def setup_of(tier: str) -> list[tuple[str, list[str]]]:
@@ -276,29 +231,41 @@ def main() -> None:
     parser.add_argument("tier", choices=("check", "test", "slow"))
     tier = parser.parse_args().tier
     os.chdir(ROOT)
-    # Each start of the command, and each process of tests, would compile again what it imports.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     LOGS.mkdir(parents=True, exist_ok=True)
     found = LOGS / "unsteady.txt"
     found.unlink(missing_ok=True)
     begun = time.monotonic()
     set_up(setup_of(tier))
     last = json.loads(TIMES.read_text(encoding="utf-8")) if TIMES.exists() else {}
-    results = Results(last)
-    set_up_s = time.monotonic() - begun
-    print(f"set-up: {set_up_s:.0f} s", flush=True)
-    beside, tests, after = stages_of(tier)
-    side_by_side(results, beside, tests)
-    results.ran(after)
-    failures = results.failures
+    table: list[tuple[str, str, float]] = []
+    failures: list[str] = []
+    times = {"set-up": time.monotonic() - begun}
+    print(f"set-up: {times['set-up']:.0f} s", flush=True)
+    total = [0, 0, 0]
+    for stage in stages_of(tier):
+        print(f"== {stage.name}", flush=True)
+        started = time.monotonic()
+        status = run(stage, hangs=stage.name.startswith("cpp"))
+        times[stage.name] = time.monotonic() - started
+        passed, failed, skipped, names = cases(stage.results)
+        total = [a + b for a, b in zip(total, (passed, failed, skipped), strict=True)]
+        good = status == 0
+        if not good:
+            print(tail(stage.log, 200, quiet))
+            failures += [f"{stage.name}: {name}" for name in names] or [f"{stage.name}: status {status}"]
+        else:
+            print(tail(stage.log, stage.shown))
+        before = f"{last[stage.name]:.0f} s before" if stage.name in last else "the first here"
+        print(f"   {times[stage.name]:.0f} s ({before})", flush=True)
+        table.append((stage.name, "passed" if good else "FAILED", times[stage.name]))
     if tier == "slow" and not failures:
         number = int(SAMPLE.read_text(encoding="ascii"))
         SAMPLE.write_text(f"{number + 1}\n", encoding="ascii")
         print(f"tests/sample is {number + 1} now: commit it, and make test runs another tenth")
     if not failures:
-        TIMES.write_text(json.dumps(last | {"set-up": set_up_s} | results.times, indent=1), encoding="utf-8")
+        TIMES.write_text(json.dumps(last | times, indent=1), encoding="utf-8")
     print(f"\n{'stage':<12} {'result':<8} {'time [s]':>8} {'before':>8}")
-    for name, result, took in results.table:
+    for name, result, took in table:
         print(f"{name:<12} {result:<8} {took:8.0f} {last.get(name, float('nan')):8.0f}")
     print(f"{'all':<12} {'':<8} {time.monotonic() - begun:8.0f}")
     if found.exists() and (lines := found.read_text(encoding="utf-8").splitlines()):
@@ -310,8 +277,7 @@ def main() -> None:
     if failures:
         print(f"\n{len(failures)} failures; the logs are in {LOGS.relative_to(ROOT)}:")
         print("\n".join(f"  {line}" for line in failures))
-    passed, failed, skipped = results.total
-    print(f"\n{passed} passed, {failed} failed, {skipped} skipped")
+    print(f"\n{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     sys.exit(1 if failures else 0)
 
 
