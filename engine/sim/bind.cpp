@@ -201,6 +201,7 @@ nb::dict run_modes_in_virtual_time(const sim::Modes& modes, Time duration, std::
 nb::dict plan_layouts() {
     namespace plan = app::plan;
     nb::dict rows;
+    nb::list tables;
     plan::each_row([&]<class Row>(std::string_view name, std::type_identity<Row>) {
         nb::list members;
         for (std::size_t i = 0; i < Layout<Row>::count; ++i) {
@@ -216,6 +217,9 @@ nb::dict plan_layouts() {
         row["bytes"] = Layout<Row>::size;
         row["members"] = members;
         rows[nb::str(name.data(), name.size())] = row;
+        if constexpr (!std::is_same_v<Row, plan::Head>) {
+            tables.append(nb::str(name.data(), name.size()));
+        }
     });
     nb::dict choices;
     plan::each_choice([&](std::string_view member, const auto& names) {
@@ -230,6 +234,7 @@ nb::dict plan_layouts() {
     d["version"] = plan::version;
     d["layout"] = plan::layout;
     d["none"] = plan::none;
+    d["tables"] = tables;
     d["rows"] = rows;
     d["choices"] = choices;
     return d;

@@ -38,6 +38,7 @@ class Encoder:
             member: {name: place for place, name in enumerate(names)}
             for member, names in layouts["choices"].items()
         }
+        self._tables: list[str] = list(layouts["tables"])
         self._types = {name: _type(row) for name, row in layouts["rows"].items()}
 
     def image(self, head: Row, tables: Mapping[str, Sequence[Any]]) -> bytes:
@@ -47,8 +48,9 @@ class Encoder:
         """
         at = self._types["head"].itemsize
         parts, places = [], []
-        assert [*tables] == [*self._types][1:], "the tables stand in the order of the head"
-        for name, rows in tables.items():
+        assert tables.keys() == set(self._tables), "an image has all tables, and no others"
+        for name in self._tables:
+            rows = tables[name]
             part = self._rows(name, rows).tobytes()
             part += bytes(-len(part) % _ALIGNMENT)
             places.append((at, len(rows)))

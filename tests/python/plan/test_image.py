@@ -87,7 +87,7 @@ def changed(image: bytes, name: str, value: int) -> bytes:
 
 def column(image: bytes, table: str, name: str) -> list[int]:
     """A member of all rows of a table."""
-    place = list(LAYOUTS["rows"]).index(table) - 1
+    place = LAYOUTS["tables"].index(table)
     head = {m["name"]: m["offset"] for m in LAYOUTS["rows"]["head"]["members"]}
     at, count = (
         struct.unpack_from("<I", image, head[f"places[{place}].{part}"])[0] for part in ("offset", "count")

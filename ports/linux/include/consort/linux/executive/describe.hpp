@@ -74,15 +74,21 @@ inline nlohmann::json summary_layouts() {
 // What the encoder of plan images needs.
 inline nlohmann::json plan_layouts() {
     nlohmann::json rows = nlohmann::json::object();
+    // The members of an object stand in no order that a reader may count on.
+    nlohmann::json tables = nlohmann::json::array();
     app::plan::each_row([&]<class Row>(std::string_view name, std::type_identity<Row>) {
         rows[std::string(name)] = to_json(type_info<Row>());
+        if constexpr (!std::is_same_v<Row, app::plan::Head>) {
+            tables.push_back(std::string(name));
+        }
     });
     nlohmann::json choices = nlohmann::json::object();
     app::plan::each_choice([&](std::string_view member, const auto& names) {
         choices[std::string(member)] = std::vector<std::string>(names.begin(), names.end());
     });
-    return {{"magic", app::plan::magic}, {"version", app::plan::version}, {"layout", app::plan::layout},
-            {"none", app::plan::none},   {"rows", std::move(rows)},       {"choices", std::move(choices)}};
+    return {{"magic", app::plan::magic},    {"version", app::plan::version}, {"layout", app::plan::layout},
+            {"none", app::plan::none},      {"tables", std::move(tables)},   {"rows", std::move(rows)},
+            {"choices", std::move(choices)}};
 }
 
 inline nlohmann::json describe(const Catalogue& catalogue) {
