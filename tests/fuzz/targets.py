@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from consort.commands import compare, import_, report, runs
+from consort.commands import import_, report, runs
 from consort.errors import ConsortError
 from consort.exchange.formats import IMPORTS
 from consort.model import System
@@ -24,6 +24,7 @@ from consort.model.load import load_description
 from consort.plan.make import problems_of
 from consort.record import RawRun, RunWriter
 from consort.record.checked import reading
+from consort.record.compare import compare
 from consort.record.store import open_run
 from consort.report import write_trace
 
@@ -113,7 +114,7 @@ def _as_commands_do(run: Path, *, page: bool) -> None:
         write_trace(opened, run / "trace.pftrace")
         runs._entry(opened)
         if opened.configurations:
-            compare.compare(opened, opened)
+            compare(opened, opened)
     quiet(runs.command, ["--root", str(run.parent)])
     if page:
         quiet(report.command, [str(run)])
