@@ -245,7 +245,7 @@ def page(registers: list[Register]) -> str:
     lines = ["# Registers of the remote-memory blocks", "", f"<!-- {NOTE} -->", ""]
     lines += [
         "32-bit registers behind an AXI-Lite port at each block (`rtl/cblock/consort_cblock.sv`, `rtl/mblock/consort_mblock.sv`); in C++",
-        "`include/consort/remote/registers.hpp`, with the driver `window.hpp` over it. Arrays are given at",
+        "`remote-memory/include/consort/remote/registers.hpp`, with the driver `window.hpp` over it. Arrays are given at",
         "their longest; how long they are in a block is in its `shape`. A write to a read-only register or of some of a register's bytes, and",
         "any access where there is none, ends with SLVERR and changes nothing. Bits without a field read as",
         "zero and ignore what is written, as do bits of links that a block lacks.",

@@ -5,6 +5,7 @@ the modes, one rests in another. What the moving tasks give is known from the nu
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,8 +156,7 @@ def ran_modes(file: Path, into: str = "kept", key: str = "offloaded-off", **opti
     system = load_system(file)
     wanted = Options(**options)
     prepared = prepare(system, silent, wanted)
-    scratch = file.parent / into
-    scratch.mkdir()
+    scratch = Path(tempfile.mkdtemp(prefix=into, dir=file.parent))
     with RunWriter("test", "application", file.parent / "runs") as writer:
         record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)  # type: ignore[arg-type]
         run = writer.finish()

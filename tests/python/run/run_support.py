@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -167,7 +168,7 @@ class Ran:
         return int(((self.verdict.status & WRONG) != 0).sum())
 
 
-def ran(description: Path, key: Any = None, into: str = "raw-1", **options: Any) -> Ran:
+def ran(description: Path, key: Any = None, **options: Any) -> Ran:
     """Runs one configuration of a description in this process, as `consort run` does."""
     system = load_system(description)
     wanted = Options(**options)
@@ -175,8 +176,8 @@ def ran(description: Path, key: Any = None, into: str = "raw-1", **options: Any)
         needs_own_time()
     prepared = prepare(system, silent, wanted)
     key = key or system.configurations()[0]
-    scratch = description.parent / into
-    scratch.mkdir()
+    # A test that is run again has the same description.
+    scratch = Path(tempfile.mkdtemp(prefix="raw-", dir=description.parent))
     with RunWriter("test", "application", description.parent / "runs") as writer:
         writer.add_description(system.file)
         recorded = record_configuration(prepared, key, wanted, writer, silent, scratch=scratch)
