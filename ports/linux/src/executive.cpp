@@ -16,7 +16,7 @@
 
 #include "consort/linux/executive/catalogue.hpp"
 #include "consort/linux/executive/cluster_process.hpp"
-#include "consort/linux/executive/config.hpp"
+#include "consort/linux/executive/read_config.hpp"
 #include "consort/linux/executive/core_process.hpp"
 #include "consort/linux/executive/describe.hpp"
 #include "consort/linux/executive/device_process.hpp"

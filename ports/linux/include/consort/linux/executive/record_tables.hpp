@@ -94,7 +94,7 @@ class RecordTables {
     };
     // Once `files` are closed. Releases counted from `start`.
     void complete(RawWriter& writer, const RecordFiles& files, Ticks start, const Cost& cost) {
-        writer.config = config_->record;
+        writer.config = nlohmann::json::parse(config_->record);
         writer.config["start_tick"] = start;
         const std::vector<std::string> names = this->names();
         const auto stream = [&](std::size_t table, std::size_t bytes, nlohmann::json fields) {
