@@ -168,14 +168,21 @@ ModesOutcome run_machine(virtual_time::Machine& machine, const virtual_time::Mod
     outcome.stopped = machine.run(given, settings, &recorded).stopped;
     outcome.changes = recorded.changes;
     outcome.figures.assign(given.modes.size(), std::vector<Figures>(given.modes[0].tasks.size()));
-    Trace rows;
-    for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {
-        const Job& job = recorded.jobs[i];
-        // A job belongs to the mode in which it is due.
+    // A job belongs to the mode in which it is due.
+    const auto mode_at = [&](Time release) {
         std::uint32_t mode = given.first;
         for (const app::ModeChanged& change : recorded.changes) {
-            mode = change.released <= instant_of(job.release) ? change.to : mode;
+            mode = change.released <= release ? change.to : mode;
         }
+        return mode;
+    };
+    Trace rows;
+    for (const virtual_time::Early& job : recorded.early) {
+        ++outcome.figures[mode_at(job.release)][job.task].early;
+    }
+    for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {
+        const Job& job = recorded.jobs[i];
+        const std::uint32_t mode = mode_at(instant_of(job.release));
         Sink<true> sink(outcome.figures[mode], &rows, nullptr);
         sink.job(row_of(job, recorded.preemptions[i], given.modes[mode].tasks[job.task].plan.deadline));
     }
@@ -232,6 +239,9 @@ Outcome run_in_virtual_time(virtual_time::Machine& machine, const System& system
     Outcome outcome;
     outcome.stopped = machine.run(made, for_virtual_time(settings), &recorded).stopped;
     outcome.figures.assign(system.tasks.size(), {});
+    for (const virtual_time::Early& job : recorded.early) {
+        ++outcome.figures[job.task].early;
+    }
     Trace rows;
     Sink<true> sink(outcome.figures, &rows, nullptr);
     for (std::size_t i = 0; i < recorded.jobs.size(); ++i) {

@@ -280,7 +280,11 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
     // --- what cores tell
     void begun(std::uint32_t task, const app::JobTimes& job) override {
         const bool by_block = system_->tasks[task].arrival.has_value();
-        channels_.begun(task, job, by_block ? master(task).early(place_[task]) : 0, clock_.now);
+        const Time early = by_block ? master(task).early(place_[task]) : 0;
+        if (early != 0 && clock_.trace != nullptr) {
+            clock_.trace->early.push_back({task, job.release});
+        }
+        channels_.begun(task, job, early, clock_.now);
     }
     void finished(std::uint32_t task, const app::JobTimes& job, const Transfers& moved) override {
         ++outcome_.jobs;
@@ -355,6 +359,7 @@ struct Machine::Parts final : Journal, WorkerCore::Masters {
             trace->slices.clear();
             trace->operations.clear();
             trace->changes.clear();
+            trace->early.clear();
         }
         channels_.start(system, trace, observer);
         first_jobs_.assign(system.tasks.size(), 0);

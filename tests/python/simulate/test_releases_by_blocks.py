@@ -232,6 +232,7 @@ def test_releases_follow_from_the_writers_jobs(made, seed, duration):
         early = np.count_nonzero(served & (mine["ready"] > arrived[arrived < duration]))
         assert result["tasks"][index]["early"] == early
     executed = _engine.sim_run_in_virtual_time(system, duration, seed, "edges", "edges", True)
+    assert executed["tasks"] == result["tasks"]
     assert (
         np.sort(executed["jobs"].view(JOBS), order=["task", "seq"]).tolist()
         == np.sort(jobs, order=["task", "seq"]).tolist()

@@ -109,12 +109,19 @@ struct Slice {
 // In records 0 says that something did not happen: the instant t of the run is recorded as t + origin.
 inline constexpr Time origin = 1;
 
+// A job whose block came before it was due.
+struct Early {
+    std::uint32_t task;
+    Time release;  // without the origin
+};
+
 struct Trace {
     std::vector<Job> jobs;                   // in the order in which they end
     std::vector<std::uint32_t> preemptions;  // of each of them
     std::vector<Slice> slices;               // instants of the run, without the origin
     std::vector<Operation> operations;       // in the order in which jobs begin and end
     std::vector<app::ModeChanged> changes;   // without the origin
+    std::vector<Early> early;                // in the order in which they begin
 };
 
 // Of a three-phase job: when its load began and ended, its execution ended, its unload began.
