@@ -4,8 +4,8 @@
 simulator does, the executive in virtual time does from the plan image, event by event.
 
 `tests/python/goldens/campaign_of_meaning.py 100000` tries so many, from the parts of features.yaml, from the
-number `--first` on, and prints how often each part and each pair of parts was compared. It ends at the first
-difference, and names its number.
+number `--first` on, and prints how often each part and each pair of parts was compared, and why others never
+were. It ends at the first difference, and names its number.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import collections
 import functools
 import itertools
 import random
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -35,8 +36,9 @@ from consort.run.virtual import EXECUTION, plan_image
 from consort.simulate.build import Prepared, prepare
 from consort.simulate.chains import Chains, measure_chains
 from consort.simulate.check import excesses_of
-from consort.simulate.engine import ARRIVAL, Simulation, figures_of
-from consort.simulate.modes import engine_system
+from consort.simulate.engine import ARRIVAL, Choice, Simulation, figures_of, simulate
+from consort.simulate.mode_chains import chains_of_modes
+from consort.simulate.modes import PreparedModes, engine_system, prepare_modes, simulate_modes
 from consort.simulate.rows import JOBS, SLICES
 
 WALK = Path(__file__).resolve().parents[1] / "plan" / "walk"
@@ -44,6 +46,32 @@ MS = 10**9
 # What no part varies, and a key may get wrong.
 FACTORS = (1, 1, 1, 2, 3, 5)
 VARIED = ("wcet", "offset", "jitter", "deadline", "self_suspension")
+# Executions that are near the bounds, beside those in virtual time.
+NEAR: tuple[Choice, ...] = ("edges", "worst")
+# How far a description came: nobody refused it, virtual time did, simulations as well, `check` did.
+LEVELS = ("executed", "simulated", "analysed", "refused")
+# Parts that features.yaml has of local tasks alone, for which they are refused.
+_AWAY: dict[str, Any] = {
+    "tasks": {"b": {"execution": "offloaded", "on": "w-0", "master": "m-0"}},
+    "channels": {"b.in": {"memory": "ddr", "size": "64B"}, "b.out": {"memory": "ddr", "size": "32B"}},
+}
+MORE: dict[str, dict[str, Any]] = {
+    f"offloaded, {on_miss}": _AWAY | {"tasks": {"b": _AWAY["tasks"]["b"] | {"on_miss": on_miss}}}
+    for on_miss in ("hold-last-output", "stop")
+}
+# What waits at a worker beside a third task, the less urgent one first.
+MORE["three at a worker"] = {
+    "tasks": {
+        "b": _AWAY["tasks"]["b"] | {"wcet": "6ms"},
+        "c": {"execution": "offloaded", "on": "w-0", "master": "m-1", "offset": "2ms"},
+        "d": {"execution": "offloaded", "on": "w-0", "master": "m-2", "offset": "1ms"},
+    },
+    "channels": _AWAY["channels"]
+    | {f"{name}.{end}": {"memory": "ddr", "size": "8B"} for name in "cd" for end in ("in", "out")},
+}
+FEATURES = featured.FEATURES | MORE
+PAIRS = list(itertools.combinations(sorted(FEATURES), 2))
+random.Random(0).shuffle(PAIRS)
 
 
 @functools.cache
@@ -58,6 +86,13 @@ def platform() -> Platform:
     return found
 
 
+@functools.cache
+def pairs_executed() -> list[tuple[str, str]]:
+    """The pairs of parts of which each one alone is executed in virtual time."""
+    alone = {name for name in FEATURES if tried(_made(0, (name,), random.Random(0))).level == "executed"}
+    return [pair for pair in PAIRS if alone.issuperset(pair)]
+
+
 @dataclass(frozen=True)
 class Case:
     """A random description, the parts that it is made of, and how it runs."""
@@ -67,17 +102,30 @@ class Case:
     data: dict[str, Any]
     duration: int
     seed: int
+    mode: str | None
+    near: Choice
 
     def __str__(self) -> str:
-        return f"description {self.number} ({', '.join(self.features)}), {self.duration // MS} ms"
+        mode = "" if self.mode is None else f", mode {self.mode}"
+        return f"description {self.number} ({', '.join(self.features)}){mode}, {self.duration // MS} ms"
 
 
 def case(number: int) -> Case:
-    """The description of a number: some parts, mostly of those that a machine can honour together."""
+    """The description of a number: two parts, every pair in turn, and up to two more.
+
+    Of every two descriptions one has parts that virtual time executes.
+    """
     chance = random.Random(number)
-    chosen = {*chance.sample(list(featured.FEATURES), chance.choice((1, 2, 2, 3, 3, 4)))}
-    features = tuple(sorted(chosen | {"mode changes"} if chance.random() < 0.2 else chosen))
-    data = featured.system(number, features)
+    pairs = PAIRS if number % 2 else pairs_executed()
+    chosen = {*pairs[number // 2 % len(pairs)]}
+    chosen.update(chance.sample(list(FEATURES), chance.choice((0, 0, 0, 1, 1, 2))))
+    if chance.random() < 0.1:
+        chosen.add("mode changes")
+    return _made(number, tuple(sorted(chosen)), chance)
+
+
+def _made(number: int, features: tuple[str, ...], chance: random.Random) -> Case:
+    data = featured.system(number, features, FEATURES)
     for task in data["tasks"].values():
         for key in VARIED:
             if isinstance(task.get(key), str) and chance.random() < 0.3:
@@ -86,7 +134,9 @@ def case(number: int) -> Case:
         _change(data, chance)
     seed = chance.getrandbits(63)
     data.setdefault("run", {})["seed"] = seed
-    return Case(number, features, data, chance.choice((60, 130, 310)) * MS, seed)
+    modes = () if "mode_changes" in data else data.get("modes", ())
+    mode = chance.choice((None, *modes, *modes))
+    return Case(number, features, data, chance.choice((60, 130, 310)) * MS, seed, mode, chance.choice(NEAR))
 
 
 def _change(data: dict[str, Any], chance: random.Random) -> None:
@@ -114,9 +164,10 @@ def _times(written: str, factor: int) -> str:
 
 @dataclass
 class Found:
-    """What was compared of a description, and what differs. `refused`: who said that it cannot be."""
+    """What was compared of a description, and what differs. `why`: who refused it first, and the reason."""
 
-    refused: str = ""
+    level: str = "executed"
+    why: str = ""
     bounds: int = 0
     jobs: int = 0
     slices: int = 0
@@ -128,19 +179,19 @@ def tried(case: Case) -> Found:
     """Analyses, simulates and executes a description."""
     try:
         system = system_from_data(case.data, file=WALK / "system.yaml", platform=platform())
-    except BadInput:
-        return Found("check")
+    except BadInput as refused:
+        return Found("refused", _reason(refused))
     modes = system.mode_changes is not None
     try:
         plans = (
             plan_in_modes(system, "virtual", stand_ins=True)
             if modes
-            else ModePlans(plan(system, "virtual", stand_ins=True), {})
+            else ModePlans(plan(system, "virtual", mode=case.mode, stand_ins=True), {})
         )
         keeps = list(plans.whole.tasks)
         image = plan_image(plans, layouts(), keeps, case.duration)
-    except BadInput:
-        return Found("virtual")
+    except BadInput as refused:
+        return _not_executed(case, system, _reason(refused))
     executed = _engine.run_plan(image, True)
     if plans.modes:
         return _with_changes(case, system, plans, keeps, executed)
@@ -152,8 +203,43 @@ def tried(case: Case) -> Found:
     jobs, slices = simulated["jobs"].view(JOBS), simulated["slices"].view(SLICES)
     figures = figures_of(prepared, dict(zip(prepared.tasks, simulated["tasks"], strict=True)), case.seed)
     simulation = Simulation(prepared, case.duration, case.seed, 1, figures, None, jobs, slices)
-    _hold(found, plans.whole, analyze_system(plans.whole), simulation, measure_chains(simulation))
+    bounds = analyze_system(plans.whole)
+    _hold(found, bounds, simulation, measure_chains(simulation))
+    _hold_near(found, case, prepared, bounds)
     return found
+
+
+def _reason(refused: BadInput) -> str:
+    """The first reason, without the names and numbers of one description."""
+    first = str(refused).partition("\n")[0].partition("system.yaml: ")[2] or str(refused)
+    return re.sub(r"\d[\d.,]*", "N", first)
+
+
+def _not_executed(case: Case, system: System, why: str) -> Found:
+    """Holds what virtual time refuses against the simulator alone, or analyses it where that refuses, too."""
+    found = Found("simulated", why)
+    if system.mode_changes is not None:
+        try:
+            mode_bounds = analyze_modes(system)
+            made = prepare_modes(system)
+        except BadInput as refused:
+            return Found("analysed", _reason(refused))
+        _hold_modes(found, case, made, mode_bounds)
+        return found
+    try:
+        planned = plan(system, "analysis", mode=case.mode)
+        bounds = analyze_system(planned)
+        prepared = prepare(planned)
+    except BadInput as refused:
+        return Found("analysed", _reason(refused))
+    _hold_near(found, case, prepared, bounds)
+    return found
+
+
+def _hold_near(found: Found, case: Case, prepared: Prepared, bounds: list[Bound]) -> None:
+    simulation = simulate(prepared, case.duration, case.seed, choice=case.near, trace=True)
+    found.jobs += 0 if simulation.jobs is None else simulation.jobs.size
+    _hold(found, bounds, simulation, measure_chains(simulation))
 
 
 def _prepared(made: Plan, keeps: list[str]) -> Prepared:
@@ -178,38 +264,27 @@ def _with_changes(
     )
     simulated = _engine.sim_run_modes(engine, case.duration, case.seed, EXECUTION, ARRIVAL, True)
     found = compared(simulated, executed)
-    found.changes = len(simulated["changes"])
     found.differences += _unlike("figures", simulated["modes"], executed["modes"])
     found.differences += _unlike("changes", simulated["changes"], executed["changes"])
-    bounds = analyze_modes(system)
-    for mode, figures in zip(names, simulated["modes"], strict=True):
-        mine = {
-            name: one
-            for name, one in zip(whole.tasks, figures, strict=True)
-            if name in plans.modes[mode].tasks
-        }
-        made = prepared[mode]
-        simulation = Simulation(made, case.duration, case.seed, 1, figures_of(made, mine, case.seed))
-        _hold(found, plans.modes[mode], bounds.modes[mode], simulation, {})
-    found.differences += _late_changes(found, names, bounds, simulated["changes"])
+    made = PreparedModes(system, prepared, engine, list(whole.tasks), list(whole.cores))
+    _hold_modes(found, case, made, analyze_modes(system), EXECUTION, case.near)
     return found
 
 
-def _late_changes(
-    found: Found, names: list[str], bounds: ModeBounds, changes: Iterable[dict[str, int]]
-) -> list[str]:
-    late = []
-    for change in changes:
-        old, new = names[change["source"]], names[change["target"]]
-        bound = bounds.change(old, new).response
-        found.bounds += bound is not None
-        took = change["released"] - change["requested"]
-        if bound is not None and took > bound:
-            late.append(f"the change {old} -> {new} took {took} ps, above its bound {bound} ps")
-    return late
+def _hold_modes(found: Found, case: Case, made: PreparedModes, bounds: ModeBounds, *choices: Choice) -> None:
+    for choice in choices or (case.near,):
+        simulation = simulate_modes(made, bounds, case.duration, case.seed, choice=choice, trace=True)
+        chains = chains_of_modes(simulation)
+        for mode, one in simulation.modes.items():
+            _hold(found, bounds.modes[mode], one, chains.get(mode, {}))
+        for change in simulation.changes:
+            found.changes += 1
+            found.bounds += change.bound is not None
+            if change.bound is not None and change.latency > change.bound:
+                found.differences.append(f"{change.old} -> {change.new}: {change.excess}")
 
 
-def _hold(found: Found, made: Plan, bounds: list[Bound], simulation: Simulation, chains: Chains) -> None:
+def _hold(found: Found, bounds: list[Bound], simulation: Simulation, chains: Chains) -> None:
     found.bounds += sum(bound.response is not None for bound in bounds)
     found.differences += [str(excess) for excess in excesses_of(bounds, simulation)]
     for bound in bounds:
@@ -260,34 +335,44 @@ def _unlike(what: str, simulated: Any, executed: Any) -> list[str]:
 
 @dataclass
 class Counts:
-    """What a campaign compared."""
+    """What a campaign compared. `why`: of each pair that was never compared, a reason."""
 
     tried: int = 0
-    compared: int = 0
     bounds: int = 0
     jobs: int = 0
     slices: int = 0
     changes: int = 0
-    refused: collections.Counter[str] = field(default_factory=collections.Counter)
-    features: collections.Counter[str] = field(default_factory=collections.Counter)
-    pairs: collections.Counter[tuple[str, str]] = field(default_factory=collections.Counter)
+    levels: collections.Counter[str] = field(default_factory=collections.Counter)
+    executed: collections.Counter[tuple[str, ...]] = field(default_factory=collections.Counter)
+    held: collections.Counter[tuple[str, ...]] = field(default_factory=collections.Counter)
+    why: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def add(self, one: Case, found: Found) -> None:
         self.tried += 1
-        if found.refused:
-            self.refused[found.refused] += 1
-            return
-        self.compared += 1
-        self.features.update(one.features)
-        self.pairs.update(itertools.combinations(one.features, 2))
+        self.levels[found.level] += 1
+        pairs = [(name,) for name in one.features] + list(itertools.combinations(one.features, 2))
+        if found.level == "executed":
+            self.executed.update(pairs)
+        if found.level in ("executed", "simulated"):
+            self.held.update(pairs)
+        elif len(one.features) == 2:
+            self.why.setdefault(one.features, found.why)
         for count in ("bounds", "jobs", "slices", "changes"):
             setattr(self, count, getattr(self, count) + getattr(found, count))
 
+    @property
+    def compared(self) -> int:
+        return self.levels["executed"]
+
+    def seldom(self, size: int, least: int = 10) -> list[tuple[str, ...]]:
+        """The parts, or pairs of parts, that were simulated and analysed less often than that."""
+        return [one for one in itertools.combinations(sorted(FEATURES), size) if self.held[one] < least]
+
     def __str__(self) -> str:
         return (
-            f"{self.tried:,} descriptions, {self.compared:,} compared: {self.jobs:,} jobs, {self.slices:,}"
-            f" slices, {self.changes:,} changes of mode, {self.bounds:,} bounds; refused:"
-            f" {', '.join(f'{n:,} by {who}' for who, n in self.refused.items()) or 'none'}"
+            f"{self.tried:,} descriptions: {', '.join(f'{self.levels[one]:,} {one}' for one in LEVELS)};"
+            f" {self.jobs:,} jobs, {self.slices:,} slices, {self.changes:,} changes of mode,"
+            f" {self.bounds:,} bounds"
         )
 
 
@@ -307,15 +392,18 @@ def main() -> int:
     parser.add_argument("descriptions", type=int)
     parser.add_argument("--first", type=int, default=0)
     options = parser.parse_args()
-    begin = time.monotonic()
+    begin = time.process_time()
     counts = campaign(range(options.first, options.first + options.descriptions))
     print(counts)
-    print(f"{counts.tried / (time.monotonic() - begin):.0f} descriptions a second")
-    seldom = [name for name in featured.FEATURES if counts.features[name] < 10]
-    print(f"parts compared less than ten times: {', '.join(seldom) or 'none'}")
-    ever = [name for name in featured.FEATURES if counts.features[name]]
-    few = [pair for pair in itertools.combinations(sorted(ever), 2) if counts.pairs[pair] < 10]
-    print(f"pairs of the other parts compared less than ten times: {len(few)}")
+    print(f"{counts.tried / (time.process_time() - begin):.0f} descriptions a second of one core")
+    for size, what in ((1, "parts"), (2, "pairs")):
+        every = list(itertools.combinations(sorted(FEATURES), size))
+        often = sum(counts.executed[one] >= 10 for one in every)
+        seldom = counts.seldom(size)
+        print(f"{what}: {len(every):,}; held against their bounds ten times: {len(every) - len(seldom):,};")
+        print(f"  executed event by event as well ten times: {often:,}; less than ten times, and why:")
+        for one in seldom:
+            print(f"  {counts.held[one]} {' + '.join(one)}: {counts.why.get(one, '')}")
     return 0
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import itertools
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,9 @@ def choices() -> list[tuple[str, ...]]:
     return found
 
 
-def system(number: int, features: tuple[str, ...]) -> dict[str, Any]:
+def system(
+    number: int, features: tuple[str, ...], known: Mapping[str, dict[str, Any]] = FEATURES
+) -> dict[str, Any]:
     """A system with the base's tasks, of random periods and costs, and some features."""
     chance = random.Random(number)
     described = copy.deepcopy(BASE)
@@ -71,5 +74,5 @@ def system(number: int, features: tuple[str, ...]) -> dict[str, Any]:
         task["period"] = f"{chance.choice(PERIODS[name])}ms"
         task["wcet"] = f"{chance.randint(*COSTS[name])}us"
     for feature in features:
-        merged(described, FEATURES[feature])
+        merged(described, known[feature])
     return described
