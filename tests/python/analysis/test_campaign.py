@@ -7,6 +7,8 @@ from pathlib import Path
 
 import campaign
 import pytest
+from consort.model import System
+from consort.run import sizes
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "explanation" / "campaigns.md"
 
@@ -25,6 +27,17 @@ def test_an_exceeded_bound_ends_a_campaign_and_names_its_seed() -> None:
 
 def exceeded(_seed: int) -> tuple[int, int, int]:
     return 3, 0, 1
+
+
+def test_a_size_that_is_not_compared_with_its_type_ends_a_campaign(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = sizes._given
+
+    def ignoring(system: System, one: sizes._Size) -> int | None:
+        return None if one.part == "data" else given(system, one)
+
+    monkeypatch.setattr(sizes, "_given", ignoring)
+    with pytest.raises(AssertionError, match=r"are taken|wrong are"):
+        list(campaign.totals(campaign.TERMS["sizes"], range(campaign.FIRST, campaign.FIRST + 100)))
 
 
 def test_no_seed_is_used_twice() -> None:
