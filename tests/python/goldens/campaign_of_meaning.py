@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import copy
 import functools
 import itertools
 import random
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import consort
 import featured
 import numpy as np
 from consort import _engine
@@ -30,13 +32,14 @@ from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.result import Bound
 from consort.analysis.system import analyze_system
 from consort.errors import BadInput
-from consort.model import Platform, System, load_system, system_from_data
+from consort.model import Duration, Platform, System, load_system, system_from_data
 from consort.plan import ModePlans, Plan, plan, plan_in_modes
+from consort.run.build import reads_its_plan
 from consort.run.virtual import EXECUTION, plan_image
 from consort.simulate.build import Prepared, prepare
 from consort.simulate.chains import Chains, measure_chains
 from consort.simulate.check import excesses_of
-from consort.simulate.engine import ARRIVAL, Choice, Simulation, figures_of, simulate
+from consort.simulate.engine import ARRIVAL, Choice, Simulation, figures_of
 from consort.simulate.mode_chains import chains_of_modes
 from consort.simulate.modes import PreparedModes, engine_system, prepare_modes, simulate_modes
 from consort.simulate.rows import JOBS, SLICES
@@ -50,26 +53,41 @@ VARIED = ("wcet", "offset", "jitter", "deadline", "self_suspension")
 NEAR: tuple[Choice, ...] = ("edges", "worst")
 # How far a description came: nobody refused it, virtual time did, simulations as well, `check` did.
 LEVELS = ("executed", "simulated", "analysed", "refused")
-# Parts that features.yaml has of local tasks alone, for which they are refused.
-_AWAY: dict[str, Any] = {
-    "tasks": {"b": {"execution": "offloaded", "on": "w-0", "master": "m-0"}},
-    "channels": {"b.in": {"memory": "ddr", "size": "64B"}, "b.out": {"memory": "ddr", "size": "32B"}},
+# A part that is refused alone has here what it needs, so that its keys are compared, too.
+_AWAY: dict[str, Any] = {"execution": "offloaded", "on": "w-0", "master": "m-0"}
+
+
+def _boxes(*tasks: str) -> dict[str, Any]:
+    return {f"{task}.{end}": {"memory": "ddr", "size": "64B"} for task in tasks for end in ("in", "out")}
+
+
+NEEDS: dict[str, dict[str, Any]] = {
+    "second chain": {"chains": {"way": {"communication": "let"}}},
+    "logical channel": {"chains": {"way": {"communication": "let"}}},
+    "fail-over": {"tasks": {"c": {"footprint": {"data": "64B"}}}},
 }
+# Keys that act of offloaded tasks alone, and a worker for which two jobs wait, the less urgent one first.
 MORE: dict[str, dict[str, Any]] = {
-    f"offloaded, {on_miss}": _AWAY | {"tasks": {"b": _AWAY["tasks"]["b"] | {"on_miss": on_miss}}}
-    for on_miss in ("hold-last-output", "stop")
-}
-# What waits at a worker beside a third task, the less urgent one first.
-MORE["three at a worker"] = {
-    "tasks": {
-        "b": _AWAY["tasks"]["b"] | {"wcet": "6ms"},
-        "c": {"execution": "offloaded", "on": "w-0", "master": "m-1", "offset": "2ms"},
-        "d": {"execution": "offloaded", "on": "w-0", "master": "m-2", "offset": "1ms"},
+    "stop": {"tasks": {"b": _AWAY | {"on_miss": "stop"}}, "channels": _boxes("b")},
+    "hold of an answer": {"tasks": {"b": _AWAY | {"on_miss": "hold-last-output"}}, "channels": _boxes("b")},
+    "three at a worker": {
+        "tasks": {
+            "b": _AWAY | {"wcet": "6ms"},
+            "c": _AWAY | {"master": "m-1", "offset": "2ms"},
+            "d": _AWAY | {"master": "m-2", "offset": "1ms"},
+        },
+        "channels": _boxes("b", "c", "d"),
     },
-    "channels": _AWAY["channels"]
-    | {f"{name}.{end}": {"memory": "ddr", "size": "8B"} for name in "cd" for end in ("in", "out")},
 }
-FEATURES = featured.FEATURES | MORE
+
+
+def _needed(name: str) -> dict[str, Any]:
+    part = copy.deepcopy(MORE.get(name) or featured.FEATURES[name])
+    featured.merged(part, NEEDS.get(name, {}))
+    return part
+
+
+FEATURES = {name: _needed(name) for name in {**featured.FEATURES, **MORE}}
 PAIRS = list(itertools.combinations(sorted(FEATURES), 2))
 random.Random(0).shuffle(PAIRS)
 
@@ -200,11 +218,8 @@ def tried(case: Case) -> Found:
     found = compared(simulated, executed)
     found.differences += _unlike("figures", simulated["tasks"], executed["modes"][0])
     found.differences += _unlike("stop", simulated["stopped"], executed["stopped"])
-    jobs, slices = simulated["jobs"].view(JOBS), simulated["slices"].view(SLICES)
-    figures = figures_of(prepared, dict(zip(prepared.tasks, simulated["tasks"], strict=True)), case.seed)
-    simulation = Simulation(prepared, case.duration, case.seed, 1, figures, None, jobs, slices)
     bounds = analyze_system(plans.whole)
-    _hold(found, bounds, simulation, measure_chains(simulation))
+    _hold(found, bounds, _simulation(case, prepared, simulated), {})
     _hold_near(found, case, prepared, bounds)
     return found
 
@@ -237,9 +252,17 @@ def _not_executed(case: Case, system: System, why: str) -> Found:
 
 
 def _hold_near(found: Found, case: Case, prepared: Prepared, bounds: list[Bound]) -> None:
-    simulation = simulate(prepared, case.duration, case.seed, choice=case.near, trace=True)
-    found.jobs += 0 if simulation.jobs is None else simulation.jobs.size
+    """Holds responses and chains of executions near the bounds against them."""
+    simulated = _engine.sim_run(prepared.engine, case.duration, case.seed, case.near, ARRIVAL, True)
+    simulation = _simulation(case, prepared, simulated)
+    found.jobs += simulated["jobs"].view(JOBS).size
     _hold(found, bounds, simulation, measure_chains(simulation))
+
+
+def _simulation(case: Case, prepared: Prepared, simulated: dict[str, Any]) -> Simulation:
+    figures = figures_of(prepared, dict(zip(prepared.tasks, simulated["tasks"], strict=True)), case.seed)
+    jobs, slices = simulated["jobs"].view(JOBS), simulated["slices"].view(SLICES)
+    return Simulation(prepared, case.duration, case.seed, 1, figures, simulated["stopped"], jobs, slices)
 
 
 def _prepared(made: Plan, keeps: list[str]) -> Prepared:
@@ -267,21 +290,20 @@ def _with_changes(
     found.differences += _unlike("figures", simulated["modes"], executed["modes"])
     found.differences += _unlike("changes", simulated["changes"], executed["changes"])
     made = PreparedModes(system, prepared, engine, list(whole.tasks), list(whole.cores))
-    _hold_modes(found, case, made, analyze_modes(system), EXECUTION, case.near)
+    _hold_modes(found, case, made, analyze_modes(system))
     return found
 
 
-def _hold_modes(found: Found, case: Case, made: PreparedModes, bounds: ModeBounds, *choices: Choice) -> None:
-    for choice in choices or (case.near,):
-        simulation = simulate_modes(made, bounds, case.duration, case.seed, choice=choice, trace=True)
-        chains = chains_of_modes(simulation)
-        for mode, one in simulation.modes.items():
-            _hold(found, bounds.modes[mode], one, chains.get(mode, {}))
-        for change in simulation.changes:
-            found.changes += 1
-            found.bounds += change.bound is not None
-            if change.bound is not None and change.latency > change.bound:
-                found.differences.append(f"{change.old} -> {change.new}: {change.excess}")
+def _hold_modes(found: Found, case: Case, made: PreparedModes, bounds: ModeBounds) -> None:
+    simulation = simulate_modes(made, bounds, case.duration, case.seed, choice=case.near, trace=True)
+    chains = chains_of_modes(simulation)
+    for mode, one in simulation.modes.items():
+        _hold(found, bounds.modes[mode], one, chains.get(mode, {}))
+    for change in simulation.changes:
+        found.changes += 1
+        found.bounds += change.bound is not None
+        if change.bound is not None and change.latency > change.bound:
+            found.differences.append(f"{change.old} -> {change.new}: {change.excess}")
 
 
 def _hold(found: Found, bounds: list[Bound], simulation: Simulation, chains: Chains) -> None:
@@ -331,6 +353,34 @@ def _joined(slices: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _unlike(what: str, simulated: Any, executed: Any) -> list[str]:
     return [] if simulated == executed else [f"{what}: simulated {simulated}, executed {executed}"]
+
+
+def judged(case: Case, folder: Path) -> tuple[str, str] | None:
+    """The verdicts of a simulation and of a run in virtual time; None where nobody has both.
+
+    Steps that are compiled take as long as hundreds of descriptions of stand-ins.
+    """
+    try:
+        system = system_from_data(case.data, file=WALK / "system.yaml", platform=platform())
+        made = plan(system, "virtual", mode=case.mode, stand_ins=True)
+        analysed = system if case.mode is None else plan(system, "analysis", mode=case.mode)
+    except BadInput:
+        return None
+    if not reads_its_plan(made):
+        return None
+    length = Duration(case.duration)
+    simulated = consort.simulate(analysed, length, seed=case.seed, root=folder)
+    executed = consort.run(
+        system,
+        target="virtual",
+        stand_ins=True,
+        duration=length,
+        mode=case.mode,
+        configurations=["offloaded-off" if made.workers else "local-off"],
+        seed=case.seed,
+        root=folder,
+    )
+    return simulated.data["verdict"]["ok"], executed.data["verdict"]["ok"]
 
 
 @dataclass

@@ -4,14 +4,16 @@ sees it within a thousand descriptions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import campaign_of_meaning as meaning
 import pytest
-from consort.analysis.mode_changes import ModeBounds
+from consort.analysis.mode_changes import ModeBounds, analyze_modes
 from consort.analysis.result import Bound
+from consort.analysis.system import analyze_system
 from consort.plan import PlannedTask
 from consort.run import virtual
 from consort.simulate import build
@@ -99,7 +101,7 @@ def analysis_counts(factor: float, kind: str) -> Patch:
         ]
 
     def patch(patch: pytest.MonkeyPatch) -> None:
-        one, modes = meaning.analyze_system, meaning.analyze_modes
+        one, modes = analyze_system, analyze_modes
 
         def wrong_modes(subject: Any, **options: Any) -> ModeBounds:
             found = modes(subject, **options)
@@ -130,6 +132,9 @@ def mutants() -> dict[str, Patch]:
     }
 
 
+ANALYSED = {"bandwidth", "remote state", "no cost", "asked modes", "modes that offload"}
+
+
 def found_within(descriptions: int) -> bool:
     try:
         meaning.campaign(range(descriptions))
@@ -146,7 +151,10 @@ def test_a_hundred_descriptions_mean_one_thing() -> None:
 @pytest.mark.slow
 def test_a_hundred_thousand_descriptions_mean_one_thing() -> None:
     counts = meaning.campaign(range(1_000_000, 1_100_000))
-    assert not counts.seldom(1)
+    # No simulation knows what these do; `analyze` alone has them.
+    assert {name for (name,) in counts.seldom(1)} <= ANALYSED
+    pairs = [pair for pair in counts.seldom(2) if ANALYSED.isdisjoint(pair)]
+    assert [pair for pair in pairs if not counts.why.get(pair)] == []
 
 
 @pytest.mark.slow
@@ -155,3 +163,25 @@ def test_what_means_something_else_is_found(name: str, monkeypatch: pytest.Monke
     meaning.pairs_executed()
     mutants()[name](monkeypatch)
     assert found_within(1000)
+
+
+def answers(numbers: Iterable[int], folder: Path) -> list[tuple[str, str]]:
+    """The verdicts of simulations and of runs in virtual time, which are the same."""
+    said = []
+    for number in numbers:
+        case = meaning.case(number)
+        both = meaning.judged(case, folder)
+        if both is not None:
+            assert both[0] == both[1], f"{case}: simulated {both[0]}, executed {both[1]}"
+            said.append(both)
+    return said
+
+
+def test_a_simulation_is_judged_as_virtual_time_is(tmp_path: Path) -> None:
+    assert answers(range(8), tmp_path)
+
+
+@pytest.mark.slow
+def test_hundreds_of_simulations_are_judged_as_virtual_time_is(tmp_path: Path) -> None:
+    said = answers(range(1000, 1600), tmp_path)
+    assert len(said) > 100 and {one for one, _ in said} == {"held", "not held", "undecided"}
