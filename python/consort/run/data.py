@@ -76,7 +76,7 @@ def recorded_rows(system: System, given: FileInput, step: Fraction, dtype: np.dt
 
 def made_rows(system: System, given: FunctionInput, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Rows that a Python function makes."""
-    made = np.asarray(call(system, given.function, dtype, **given.arguments))
+    made = _array(system, given.function, call(system, given.function, dtype, **given.arguments))
     if made.dtype != dtype or made.ndim != 1 or made.size == 0:
         raise BadInput(
             f"{given.function.function} returned {made.dtype} of shape {made.shape}; it must be a non-empty"
@@ -84,6 +84,16 @@ def made_rows(system: System, given: FunctionInput, dtype: np.dtype[Any]) -> NDA
             file=system.path(given.function.module),
         )
     return made
+
+
+def _array(system: System, function: PythonReference, returned: Any) -> NDArray[Any]:
+    """What a Python function returned, as an array; `BadInput` where its rows are unlike."""
+    try:
+        return np.asarray(returned)
+    except ValueError as error:
+        raise BadInput(
+            f"{function.function} returned what is no array: {error}", file=system.path(function.module)
+        ) from None
 
 
 def task_inputs(system: System, task: Task, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -111,7 +121,7 @@ def golden_outputs(
         cache.mkdir(parents=True, exist_ok=True)
         arguments["cache"] = cache  # type: ignore[assignment]
     result = call(system, golden.function, inputs, **arguments)
-    expected = np.asarray(result["expected"] if isinstance(result, Mapping) else result)
+    expected = _array(system, golden.function, result["expected"] if isinstance(result, Mapping) else result)
     if expected.dtype.names is None or set(expected.dtype.names) != set(dtype.names or ()):
         raise BadInput(
             f"{golden.function.function} returned members {expected.dtype.names},"

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from consort.errors import BadInput
-from consort.model import FileInput, load_system
+from consort.model import FileInput, FunctionInput, load_system, system_from_data
+from consort.run.data import made_rows
 from consort.run.inputs import Source, as_structs, read_inputs, read_recording, resample
 from effort import examples
 from hypothesis import HealthCheck, given, settings
@@ -178,3 +179,12 @@ def test_the_servo_example_gets_what_its_design_was_checked_with(monkeypatch: py
     assert len(table) == len(expected)
     for member in expected.dtype.names:
         np.testing.assert_allclose(table[member], expected[member], rtol=0, atol=1e-9)
+
+
+def test_rows_that_are_unlike_are_no_array(tmp_path: Path) -> None:
+    (tmp_path / "rows.py").write_text("def ragged(*_):\n    return [[1], [2, 3]]\n", encoding="utf-8")
+    data = {"consort": 1, "platform": "linux-host", "tasks": {"a": {"period": "1ms", "on": "master-0"}}}
+    system = system_from_data(data, file=tmp_path / "system.yaml")
+    given = FunctionInput.model_validate({"function": "rows.py::ragged"})
+    with pytest.raises(BadInput, match=r"rows\.py: ragged returned what is no array: "):
+        made_rows(system, given, np.dtype([("x", "f8")]))
