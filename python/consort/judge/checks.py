@@ -226,7 +226,8 @@ def channels(samples: Samples, found: Disturbances) -> list[Check]:
             mine = mine[np.argsort(mine["seq"], kind="stable")]
             sequence = mine["sequence"].astype(np.int64)
             follows = np.append(False, np.diff(samples.stay_of(mine["time"])) == 0)
-            back = np.append(False, np.diff(sequence) < 0)
+            # After a change of mode the first block may still be to come.
+            back = np.append(False, np.diff(sequence) < 0) & ((sequence != 0) | follows)
             problems.append((f"read out of order by {reader}", mine[back]))
             if channel.implementation == "queue" and "count" in (mine.dtype.names or ()):
                 # A batch of `count` blocks ends with `sequence`: it begins where the one before it ended.
