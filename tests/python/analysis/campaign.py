@@ -82,7 +82,7 @@ TERMS = {
     "chains-kinds": Term(37, "queued", "attack", ENGINE),
     "chains-let": Term(13, "chained", "attack_let", "its moments"),
     "jitter-three-phase": Term(0, "test_three_phase_jitter", "hold", ENGINE, 100_000),
-    "sizes": Term(0, "typed", "attack", "types, as compiled"),
+    "sizes": Term(0, "typed", "attack", "random layouts of types"),
 }
 
 
