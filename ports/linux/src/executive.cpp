@@ -102,7 +102,7 @@ class Executive {
                             false, most_link_restarts});
             child_cores_.emplace_back();
         }
-        const std::size_t recorder = supervisor.add(
+        recorder_ = supervisor.add(
             {"recorder",
              [this] {
                  return run_program("recorder", [this] {
@@ -119,7 +119,17 @@ class Executive {
             supervisor.tick = std::min(supervisor.tick, fail_over_.look_interval());
         }
         supervisor.on_tick = [this](const std::vector<ChildStatus>& children) { look(children); };
-        const Outcome outcome = supervisor.run();
+        return conclude(supervisor.run(), options.time_limit);
+    }
+
+  private:
+    // What is said of the run's end, and its status. The record is complete afterwards.
+    int conclude(const Outcome& outcome, std::chrono::milliseconds time_limit) {
+        const ChildStatus& status = outcome.children[recorder_];
+        for (const std::string& sentence : sentences_) {
+            std::fprintf(stderr, "%s\n", sentence.c_str());
+        }
+        bool broken_off = true;
         if (outcome.timed_out) {
             std::string why = unfinished(config_, shared_);
             if (why.empty()) {
@@ -127,19 +137,22 @@ class Executive {
                       outcome.ended_by_supervisor();
             }
             std::fprintf(stderr, "the run was ended by its time bound of %.0f s: %s\n",
-                         std::chrono::duration<double>(options.time_limit).count(), why.c_str());
-            return system_fails;
+                         std::chrono::duration<double>(time_limit).count(), why.c_str());
+        } else if (outcome.interrupted_by != 0) {
+            std::fprintf(stderr, "the run was ended by signal %d (%s)\n", outcome.interrupted_by,
+                         ::strsignal(outcome.interrupted_by));
+        } else if (status.signal != 0) {
+            std::fprintf(stderr,
+                         "the recorder was ended by signal %d (%s): what it had not "
+                         "written is lost\n",
+                         status.signal, ::strsignal(status.signal));
+        } else {
+            broken_off = false;
         }
-        if (outcome.interrupted_by != 0) {
-            std::fprintf(stderr, "the run was ended by signal %d\n", outcome.interrupted_by);
-            return system_fails;
+        if (status.signal != 0 && shared_.run[0].start.load() != 0) {
+            complete_record(config_, catalogue_, shared_, raw_, shared_.run[0].start.load());
         }
-        for (const std::string& sentence : sentences_) {
-            std::fprintf(stderr, "%s\n", sentence.c_str());
-        }
-        const ChildStatus& status = outcome.children[recorder];
-        if (status.signal != 0) {
-            std::fprintf(stderr, "the recorder was ended by signal %d\n", status.signal);
+        if (broken_off) {
             return system_fails;
         }
         if (bad_status_ != 0 || status.code != 0) {
@@ -148,7 +161,6 @@ class Executive {
         return unasked_ ? core_fails : good;
     }
 
-  private:
     [[nodiscard]] int highest_priority() const {
         int rank = 3;
         for (const TaskConfig& task : config_.tasks) {
@@ -269,9 +281,9 @@ class Executive {
         }
         if (child_cores_[child].empty()) {
             if (status.failed() && shared_.run[0].stop_workers.load() == 0) {
-                sentences_.push_back(status.name == "modes"
-                                         ? "the process that changes modes ended before the run did"
-                                         : "the process that plays the devices ended before the run did");
+                sentences_.push_back(
+                    (status.name == "modes" ? "what changes modes: " : "what plays the devices: ") +
+                    manner(child, status));
                 shared_.stop();
             }
             return;
@@ -311,7 +323,8 @@ class Executive {
             }
             line.alive.store(0);
         }
-        if (!good_end) {
+        // Who is ended because the run is needs no words.
+        if (!good_end && !status.killed_by_supervisor) {
             explain(child, status, restarts, follows);
         }
         if (follows) {
@@ -331,6 +344,9 @@ class Executive {
 
     // The user asked for a fault of it.
     [[nodiscard]] bool asked_for(std::size_t child) const {
+        if (child >= child_cores_.size()) {
+            return false;
+        }
         const auto& cores = child_cores_[child];
         return std::any_of(config_.faults.begin(), config_.faults.end(), [&](const FaultConfig& fault) {
             const auto of_core = [&](std::uint16_t core) {
@@ -388,12 +404,8 @@ class Executive {
                                                   std::to_string(config_.tasks[task].budget_ns / 1'000'000U) +
                                                   " ms and was ended";
             endings_.erase(stuck);
-        } else if (status.signal != 0) {
-            text += ": the process was ended by signal " + std::to_string(status.signal) + " (" +
-                    ::strsignal(status.signal) + ")";
         } else {
-            text += ": the process ended with status " + std::to_string(status.code) +
-                    " before its last job; a step must return, not exit";
+            text += ": " + manner(child, status);
         }
         if (const std::uint32_t change = shared_.run[0].change.load(); change != 0) {
             const auto& modes = config_.changes.modes;
@@ -426,9 +438,55 @@ class Executive {
                 }
             }
         }
+        look_for_stopped_ones(children, now);
         end_silent_ones(children, now);
         end_silent_links(children, now);
         make_faults(children, now);
+    }
+
+    // A process that somebody stopped: its jobs are not done, and it would be waited for. Without the
+    // recorder nothing is kept, so it goes on.
+    void look_for_stopped_ones(const std::vector<ChildStatus>& children, Ticks now) {
+        if (now - stopped_looked_ < Clock::from_ns(100'000'000)) {
+            return;
+        }
+        stopped_looked_ = now;
+        stopped_.resize(children.size());
+        for (std::size_t child = 0; child < children.size(); ++child) {
+            const bool looked_at = children[child].running && !link_at(child) && !asked_for(child);
+            const int signal = looked_at ? stopped_by(children[child].pid) : 0;
+            Stopped& known = stopped_[child];
+            if (signal == 0) {
+                known.since = 0;
+                continue;
+            }
+            known.since = known.since == 0 ? now : known.since;
+            if (known.signal != 0 || now - known.since < Clock::from_ns(2'000'000'000)) {
+                continue;
+            }
+            if (child == recorder_) {
+                unasked_ = true;
+                sentences_.push_back("the recorder was " + by_signal("stopped", signal) +
+                                     " and was continued after 2 s");
+                known.since = 0;
+                ::kill(children[child].pid, SIGCONT);
+            } else {
+                known.signal = signal;
+                ::kill(children[child].pid, SIGKILL);
+            }
+        }
+    }
+    static std::string by_signal(const std::string& did, int signal) {
+        return did + " by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
+    }
+    // How a process ended, in words.
+    [[nodiscard]] std::string manner(std::size_t child, const ChildStatus& status) const {
+        if (child < stopped_.size() && stopped_[child].signal != 0) {
+            return "the process was " + by_signal("stopped", stopped_[child].signal) + " and was ended";
+        }
+        return status.signal != 0 ? "the process was " + by_signal("ended", status.signal)
+                                  : "the process ended with status " + std::to_string(status.code) +
+                                        " before its last job; a step must return, not exit";
     }
 
     // Whoever gave no sign of life is ended before others go on for it.
@@ -513,6 +571,13 @@ class Executive {
     Ticks links_looked_ = 0;
     std::vector<std::string> sentences_;
     std::vector<int> faults_done_;
+    struct Stopped {
+        Ticks since = 0;
+        int signal = 0;  // for which it was ended
+    };
+    std::vector<Stopped> stopped_;  // by child
+    Ticks stopped_looked_ = 0;
+    std::size_t recorder_ = 0;
     int bad_status_ = 0;
     bool unasked_ = false;  // a core ended that nobody asked to, and the run went on
 };
@@ -561,6 +626,7 @@ struct Arguments {
     pid_t parent = 0;
     bool describe = false;
     bool replay = false;
+    bool complete = false;
 };
 
 Arguments read_arguments(int argc, char** argv) {
@@ -581,6 +647,8 @@ Arguments read_arguments(int argc, char** argv) {
             found.image = value();
         } else if (name == "--replay") {
             found.replay = true;
+        } else if (name == "--complete") {
+            found.complete = true;
         } else if (name == "--config") {
             found.config = value();
         } else if (name == "--raw") {
@@ -592,10 +660,10 @@ Arguments read_arguments(int argc, char** argv) {
         } else if (name == "--parent") {
             found.parent = static_cast<pid_t>(std::stol(value()));
         } else {
-            throw std::invalid_argument(
-                name +
-                ": no such option; --describe [--image FILE], --parts FOLDER, or --config FILE"
-                " --raw FOLDER [--summary FILE] [--replay [--task NAME]] [--parent PID]");
+            throw std::invalid_argument(name +
+                                        ": no such option; --describe [--image FILE], --parts FOLDER, or"
+                                        " --config FILE --raw FOLDER [--summary FILE]"
+                                        " [--replay [--task NAME]] [--complete] [--parent PID]");
         }
     }
     if (!found.describe && found.parts.empty() && (found.config.empty() || found.raw.empty())) {
@@ -619,6 +687,15 @@ int executive_of(int argc, char** argv, Of of, RunProgram run) {
         }
         const RunConfig config = read_run_config(arguments.config);
         const Catalogue mine = selected(of(config.image), config);
+        if (arguments.complete) {
+            // Whoever wrote it was killed.
+            const Ticks start = start_of(arguments.raw);
+            if (start != 0) {
+                SharedRun nothing(config);
+                complete_record(config, mine, nothing, arguments.raw, start);
+            }
+            return start != 0 ? good : system_fails;
+        }
         if (arguments.replay) {
             return replay(config, mine, arguments.raw, arguments.task);
         }

@@ -4,6 +4,8 @@
 // clock, in one thread, driven by the executive in virtual time (ports/virtual). A job reads its channels
 // when the executive begins it, is computed at once, and writes them when the executive ends it.
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -24,8 +26,10 @@
 #include "consort/linux/executive/prepared_task.hpp"
 #include "consort/linux/executive/record_tables.hpp"
 #include "consort/linux/executive/run_region.hpp"
+#include "consort/linux/executive/stuck_steps.hpp"
 #include "consort/linux/plan_file.hpp"
 #include "consort/linux/program.hpp"
+#include "consort/linux/watchdog.hpp"
 #include "consort/virtual/from_plan.hpp"
 #include "consort/virtual/machine.hpp"
 
@@ -39,16 +43,38 @@ Ticks tick_of(vt::Time time) {
     return time == app::absent ? Ticks{0} : static_cast<Ticks>(time + vt::origin);
 }
 
+// Which job is computed, while one of these is there, for who has to name it. `began` counts such times: what
+// looks at it sees by that whether anything goes on.
+class AtJob {
+  public:
+    AtJob(SharedRun& shared, std::uint32_t task, std::uint32_t job, Ticks now) : line_(&shared.tasks[task]) {
+        static std::uint64_t count = 0;
+        shared.run[0].start.store(now, std::memory_order_relaxed);
+        line_->job.store(job, std::memory_order_relaxed);
+        line_->began.store(++count, std::memory_order_relaxed);
+        PreparedTask::current() = line_;
+    }
+    AtJob(const AtJob&) = delete;
+    AtJob& operator=(const AtJob&) = delete;
+    ~AtJob() {
+        PreparedTask::current() = nullptr;
+        line_->began.store(0, std::memory_order_relaxed);
+    }
+
+  private:
+    TaskLine* line_;
+};
+
 // The steps of a run, at the instants that the executive says.
 class Steps final : public vt::Observer {
   public:
     Steps(const RunConfig& config, const Catalogue& catalogue, const vt::Given& given,
-          const std::filesystem::path& raw, vt::Machine& machine)
+          const std::filesystem::path& raw, SharedRun& shared, vt::Machine& machine)
         : machine_(machine),
           config_(config),
           given_(given),
           system_(&given.modes.modes[given.modes.first]),
-          shared_(config),
+          shared_(shared),
           region_(config, catalogue),
           attached_(region_.attach()),
           devices_(catalogue, config),
@@ -88,6 +114,7 @@ class Steps final : public vt::Observer {
 
     void begun(std::uint32_t task, const app::JobTimes& job, vt::Time now) override {
         Running& t = tasks_[task];
+        const AtJob at(shared_, task, job.seq, tick_of(now));
         // One that was given up before it began is over already.
         if (t.next <= job.seq) {
             begin(task, job, now);
@@ -98,13 +125,14 @@ class Steps final : public vt::Observer {
     void finished(std::uint32_t task, const app::JobTimes& job, const vt::Transfers& moved,
                   vt::Time now) override {
         Running& t = tasks_[task];
+        const AtJob at(shared_, task, job.seq, tick_of(now));
         auto& runner = t.prepared->runner();
         if ((job.status & job_status::unserved) != 0) {
             advance(now);
             runner.skip(tick_of(job.release), tick_of(job.ready), job.seq);
             runner.event(Event::overrun, 1);
             t.next = job.seq + std::uint64_t{1};
-            drain();
+            drain(task);
             return;
         }
         if (t.next <= job.seq) {
@@ -142,7 +170,7 @@ class Steps final : public vt::Observer {
                 machine_.request(*mode);
             }
         }
-        drain();
+        drain(task);
     }
 
     void early(std::uint32_t task, const app::JobTimes& /*job*/, vt::Time by) override {
@@ -166,12 +194,11 @@ class Steps final : public vt::Observer {
             }
         }
         event(Event::mode_entered, now, mode);
-        drain();
     }
 
     // The record, once the machine has ended.
     void complete(RawWriter& writer) {
-        drain();
+        tables_.drain(files_);
         files_.close();
         if (files_.error() != 0) {
             throw std::system_error(files_.error(), std::generic_category(), "the record");
@@ -207,6 +234,7 @@ class Steps final : public vt::Observer {
         while (!flows_.empty() && flows_.next() <= tick && flows_.next() < end) {
             Clock::set(flows_.next());
             flows_.write_next();
+            drain_full(shared_.rings.of_devices());
         }
         for (Link& link : links_) {
             while (const auto arrived = link.turns->next(tick)) {
@@ -280,11 +308,18 @@ class Steps final : public vt::Observer {
         begun.out.assign(t.computed.get(), t.computed.get() + t.bytes);
     }
 
-    // At the same points in every run, so that records are alike to the byte.
-    void drain() {
-        tables_.drain(files_);
-        if (++drains_ % 4096 == 0) {
-            files_.flush();
+    // At the same points in every run, so that records are alike to the byte. What is not in a ring any more
+    // is in its file: should a step end this process, another one completes the record from both.
+    void drain(std::uint32_t task) {
+        drain_full(shared_.rings.of_task(task));
+        drain_full(shared_.rings.of_supervisor());
+    }
+    void drain_full(const app::RingMemory& ring) {
+        const std::uint32_t there =
+            ring.written.load(std::memory_order_relaxed) - ring.read.load(std::memory_order_relaxed);
+        if (there > ring.capacity / 2) {
+            tables_.drain(files_);
+            files_.settle();
         }
     }
 
@@ -292,7 +327,7 @@ class Steps final : public vt::Observer {
     const RunConfig& config_;
     const vt::Given& given_;
     const vt::System* system_;  // as it is in the present mode
-    SharedRun shared_;
+    SharedRun& shared_;
     RunRegion region_;
     Region<> attached_;
     Devices devices_;
@@ -302,7 +337,150 @@ class Steps final : public vt::Observer {
     RecordFiles files_;
     std::vector<Running> tasks_;
     std::vector<Link> links_;
-    std::uint64_t drains_ = 0;
+};
+
+int compute(const RunConfig& config, const Catalogue& catalogue, const vt::Given& given,
+            const std::filesystem::path& raw, SharedRun& shared) {
+    name_crashes();
+    RawWriter writer(raw, "consort run");
+    vt::Machine machine;
+    Steps steps(config, catalogue, given, raw, shared, machine);
+    note_start(raw, Steps::start);
+    const vt::Outcome outcome = machine.run(given.modes, given.settings, nullptr, &steps);
+    steps.complete(writer);
+    shared.run[0].stop_workers.store(1, std::memory_order_release);
+    if (outcome.stopped != app::never) {
+        std::fprintf(stderr, "a missing answer ended the run after %.6f s\n",
+                     static_cast<double>(outcome.stopped) / static_cast<double>(given.ticks_per_second));
+        return system_fails;
+    }
+    return good;
+}
+
+// The steps compute in a process of their own; this one says which of them ended it, or did not end, and
+// keeps what was recorded.
+class Computation {
+  public:
+    Computation(const RunConfig& config, const Catalogue& catalogue, const vt::Given& given,
+                std::filesystem::path raw)
+        : config_(config), catalogue_(catalogue), given_(given), raw_(std::move(raw)), shared_(config) {}
+
+    int run() {
+        Supervisor supervisor({.time_limit = std::chrono::hours(24 * 365), .priority = 0});
+        supervisor.add({"steps",
+                        [this] {
+                            return run_program("executive", [this] {
+                                return compute(config_, catalogue_, given_, raw_, shared_);
+                            });
+                        },
+                        true, 0});
+        supervisor.tick = std::chrono::milliseconds(100);
+        supervisor.on_tick = [this](const std::vector<ChildStatus>& children) { look(children.front()); };
+        const Outcome outcome = supervisor.run();
+        const ChildStatus& status = outcome.children.front();
+        const bool complete = shared_.run[0].stop_workers.load(std::memory_order_acquire) != 0;
+        if (complete || status.code == bad_input || status.code == environment_lacks) {
+            return status.code;
+        }
+        if (outcome.interrupted_by != 0) {
+            std::fprintf(stderr, "the run was ended by signal %d (%s)\n", outcome.interrupted_by,
+                         ::strsignal(outcome.interrupted_by));
+        } else {
+            explain(status);
+        }
+        keep_record();
+        return system_fails;
+    }
+
+  private:
+    // How long a job may compute without anything else happening: what takes no time here takes some.
+    [[nodiscard]] std::chrono::nanoseconds longest(std::uint16_t task) const {
+        return std::chrono::seconds(5) + 10 * std::chrono::nanoseconds(config_.tasks[task].deadline_ns);
+    }
+
+    [[nodiscard]] std::uint16_t at() const {
+        for (std::uint16_t i = 0; i < config_.tasks.size(); ++i) {
+            if (shared_.tasks[i].began.load(std::memory_order_relaxed) != 0) {
+                return i;
+            }
+        }
+        return Event::none;
+    }
+
+    void look(const ChildStatus& steps) {
+        const std::uint16_t task = at();
+        const std::uint64_t began = task == Event::none ? 0 : shared_.tasks[task].began.load();
+        const auto now = std::chrono::steady_clock::now();
+        const bool stopped = steps.running && stopped_by(steps.pid) != 0;
+        if (!stopped) {
+            ran_ = now;
+        } else if (now - ran_ >= std::chrono::seconds(2)) {
+            // Whoever stopped it may be gone. Its time stood still meanwhile: nothing came late.
+            ran_ = now;
+            ::kill(steps.pid, SIGCONT);
+        }
+        if (stopped || began == 0 || began != began_) {
+            began_ = began;
+            since_ = now;
+            withheld_ = std::chrono::nanoseconds(withheld_ns(steps.pid));
+            return;
+        }
+        const std::chrono::nanoseconds withheld(withheld_ns(steps.pid));
+        if (!ended_ && now - since_ > longest(task) + (withheld - withheld_)) {
+            ended_ = true;
+            ::kill(steps.pid, SIGKILL);
+        }
+    }
+
+    void explain(const ChildStatus& status) {
+        const std::uint16_t task = at();
+        std::string text;
+        if (task != Event::none) {
+            text = "core " + config_.cores[config_.tasks[task].core].name + ", task " +
+                   config_.tasks[task].name + ", job " + std::to_string(shared_.tasks[task].job.load()) +
+                   ": ";
+            const Event::Kind kind = ended_ ? Event::over_budget : Event::crashed;
+            const auto value = ended_ ? Ticks{0} : static_cast<Ticks>(status.signal);
+            const Event made{shared_.run[0].start.load(), value, kind, task, config_.tasks[task].core, 0};
+            app::RingWriter(shared_.rings.of_supervisor())
+                .put(app::RecordTable::event, task, &made, sizeof made);
+        }
+        if (ended_) {
+            const auto s = std::chrono::duration_cast<std::chrono::seconds>(longest(task)).count();
+            text += "the step did not end within " + std::to_string(s) + " s and was ended";
+        } else if (status.signal != 0) {
+            text += "the process was ended by signal " + std::to_string(status.signal) + " (" +
+                    ::strsignal(status.signal) + ")";
+        } else {
+            text += "the process ended with status " + std::to_string(status.code) +
+                    " before its last job; a step must return, not exit";
+        }
+        std::fprintf(stderr, "%s\n", text.c_str());
+    }
+
+    void keep_record() {
+        RawWriter writer(raw_, "consort run", true);
+        RecordTables tables(config_, catalogue_, shared_);
+        RecordFiles files(raw_, tables.names(), RecordTables::jobs_table);
+        tables.take_up(files, raw_);
+        tables.drain(files);
+        files.close();
+        if (files.error() != 0) {
+            throw std::system_error(files.error(), std::generic_category(), "the record");
+        }
+        tables.complete(writer, files, Steps::start, {});
+    }
+
+    const RunConfig& config_;
+    const Catalogue& catalogue_;
+    const vt::Given& given_;
+    std::filesystem::path raw_;
+    SharedRun shared_;
+    std::uint64_t began_ = 0;
+    std::chrono::steady_clock::time_point since_{};
+    std::chrono::steady_clock::time_point ran_ = std::chrono::steady_clock::now();  // seen running last
+    std::chrono::nanoseconds withheld_{};
+    bool ended_ = false;
 };
 
 // What the program is known by.
@@ -332,17 +510,7 @@ int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, con
         throw std::invalid_argument("image: it has other tasks or modes than the configuration");
     }
     Clock::drive(given.ticks_per_second);
-    RawWriter writer(raw, "consort run");
-    vt::Machine machine;
-    Steps steps(config, catalogue, given, raw, machine);
-    const vt::Outcome outcome = machine.run(given.modes, given.settings, nullptr, &steps);
-    steps.complete(writer);
-    if (outcome.stopped != app::never) {
-        std::fprintf(stderr, "a missing answer ended the run after %.6f s\n",
-                     static_cast<double>(outcome.stopped) / static_cast<double>(given.ticks_per_second));
-        return system_fails;
-    }
-    return good;
+    return Computation(config, catalogue, given, raw).run();
 }
 
 }  // namespace consort::linux_port

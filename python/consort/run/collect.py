@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,33 @@ from consort.errors import SystemFails
 from consort.judge import Expected
 from consort.model.kinds import STAND_IN
 from consort.plan import Plan
-from consort.progress import Progress
+from consort.progress import Progress, silent
 from consort.record.raw import MANIFEST
 from consort.record.status import STATUS
 from consort.run.data import golden_outputs, struct_dtype
+from consort.run.process import execute, signal_words
 from consort.source import cache_folder
+from consort.standstill import Standstill
+
+# How long a job may take to be computed again [s].
+REPLAY_S = 60.0
+
+
+class ReplayFails(SystemFails):
+    """Recorded jobs cannot be computed again; of their outputs `known` is what can be said."""
+
+    def __init__(self, message: str, known: Mapping[str, Expected]) -> None:
+        super().__init__(message)
+        self.known = dict(known)
+
+
+def _replayed(raw: Path) -> tuple[int, int] | None:
+    """The task and job that the replay is at."""
+    try:
+        task, job = np.fromfile(raw / "replay-at", dtype="<u4", count=2)
+    except (OSError, ValueError):
+        return None
+    return int(task), int(job)
 
 
 def table_dtype(spec: Mapping[str, Any]) -> np.dtype[Any]:
@@ -106,11 +128,27 @@ def expected_outputs(
 ) -> dict[str, Expected]:
     """What each task's outputs had to be; `replay` computes the recorded jobs again in logical order.
 
-    `SystemFails` where it cannot.
+    `ReplayFails` where it cannot.
     """
-    replayed = subprocess.run(replay, capture_output=True, text=True)
-    if replayed.returncode != 0:
-        raise SystemFails(f"{title}: {replayed.stderr.strip() or 'the replay failed'}")
+    stands = Standstill(REPLAY_S)
+    killed: list[int] = []
+
+    def hangs(pid: int) -> bool:
+        if not killed and stands.over(_replayed(raw)):
+            killed.append(pid)
+        return bool(killed)
+
+    status, words = execute(list(replay), math.inf, f"{title}: checking outputs", silent, hangs=hangs)
+    if status != 0:
+        task, job = _replayed(raw) or (len(made.tasks), 0)
+        where = f"of task {list(made.tasks)[task]}, job {job}, " if task < len(made.tasks) else ""
+        if killed:
+            how = f"did not go on for {REPLAY_S:.0f} s and was ended"
+        elif status < 0:
+            how = f"was ended by {signal_words(-status)}"
+        else:
+            how = words or f"ended with status {status}"
+        raise ReplayFails(f"the replay {where}{how}: outputs are not checked", golden)
     # Golden outputs come from somebody else's code: where there are some, they say more.
     return {**reference_outputs(raw, made, described), **golden}
 

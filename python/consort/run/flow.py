@@ -29,7 +29,7 @@ from consort.record import RawRun, Run, RunWriter
 from consort.record.columns import JOBS
 from consort.record.stays import split, stays_of
 from consort.run.bounds import bounds_of
-from consort.run.collect import expected_outputs
+from consort.run.collect import ReplayFails, expected_outputs
 from consort.run.live import Announcement, announced
 from consort.run.modes import JudgedModes
 from consort.run.options import Options
@@ -181,10 +181,11 @@ def add_judged(
 ) -> Recorded:
     """Judges a recording and adds it to a run."""
     progress(f"{recording.title}: checking outputs", None)
+    problems: list[str] = []
     if recording.modes is not None:
-        found = _add_modes(writer, prepared, recording, recording.modes, undecided_above)
+        found = _add_modes(writer, prepared, recording, recording.modes, undecided_above, problems)
     else:
-        found = judged(prepared, recording, undecided_above)
+        found = judged(prepared, recording, undecided_above, problems)
         writer.add_configuration(
             recording.key,
             recording.title,
@@ -194,7 +195,7 @@ def add_judged(
         )
     for section in recording.sections:
         writer.add_section(**section)
-    for finding in (*recording.findings, *sink_problems(recording.plan, recording.raw)):
+    for finding in (*recording.findings, *problems, *sink_problems(recording.plan, recording.raw)):
         writer.fail(f"{recording.title}: {finding}")
     return found
 
@@ -205,12 +206,13 @@ def _add_modes(
     recording: Recording,
     modes: JudgedModes,
     undecided_above: float,
+    problems: list[str],
 ) -> Recorded:
     """Judges a recording mode by mode, and the changes between them; what is returned is the first mode's."""
     whole = RawRun.load(recording.raw)
     entered = stays_of(whole)
     stays = entered or [modes.before_the_start(whole)]
-    expected = _expected(prepared, recording) if entered else {}
+    expected = _expected(prepared, recording, problems) if entered else {}
     found: list[Recorded] = []
     for mode, raw in split(whole, stays, recording.raw):
         plan = modes.plans.modes[mode]
@@ -255,9 +257,17 @@ def _due(raw: RawRun) -> int:
     return sum(task.get("jobs", 0) for task in raw.manifest.config["tasks"])
 
 
-def judged(prepared: Prepared, recording: Recording, undecided_above: float = UNDECIDED_ABOVE) -> Recorded:
-    """A recording and what is to be thought of it. Of an untimed one no bound is judged."""
-    expected = _expected(prepared, recording)
+def judged(
+    prepared: Prepared,
+    recording: Recording,
+    undecided_above: float = UNDECIDED_ABOVE,
+    problems: list[str] | None = None,
+) -> Recorded:
+    """A recording and what is to be thought of it. Of an untimed one no bound is judged.
+
+    Why outputs cannot be checked is added to `problems`; without such a list it is raised.
+    """
+    expected = _expected(prepared, recording, problems)
     record = RawRun.load(recording.raw)
     bounds = bounds_of(recording.plan) if record.manifest.clock.provenance != "emulated" else None
     if bounds is not None and recording.overhead_ps is not None:
@@ -290,16 +300,23 @@ def _judge(
     return verdict if stops is None else found(stops=stops)
 
 
-def _expected(prepared: Prepared, recording: Recording) -> dict[str, Expected]:
+def _expected(prepared: Prepared, recording: Recording, problems: list[str] | None) -> dict[str, Expected]:
     """What each task's outputs had to be, of those that can be known."""
-    expected = expected_outputs(
-        recording.replay,
-        recording.raw,
-        recording.plan,
-        prepared.described,
-        prepared.golden,
-        recording.title,
-    )
+    try:
+        expected = expected_outputs(
+            recording.replay,
+            recording.raw,
+            recording.plan,
+            prepared.described,
+            prepared.golden,
+            recording.title,
+        )
+    except ReplayFails as error:
+        if problems is None:
+            raise
+        # What was recorded is kept and judged by its times.
+        problems.append(str(error))
+        expected = error.known
     # A part of a plan has golden outputs of its own tasks alone.
     here = recording.plan.tasks
     return {

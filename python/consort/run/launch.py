@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from consort.progress import Progress
 from consort.record.raw import MANIFEST
 from consort.run import sanitizer
 from consort.run.interference import interfering
-from consort.run.process import execute
+from consort.run.process import execute, signal_words
 
 # The exit status of a run to whose end a core ended otherwise than by finishing (linux/program.hpp).
 CORE_FAILS = 4
@@ -68,8 +69,14 @@ def launch(
         # The application ends with this process, also when it is killed.
         watched = ["--summary", summary] if summary is not None else []
         whole = [*command, *watched, "--parent", str(os.getpid())]
-        status, words = execute(whole, seconds, what, progress, environment=environment)
+        notes: list[str] = []
+        status, words = execute(whole, seconds, what, progress, environment=environment, notes=notes)
     findings, words = sanitizer.findings_in(words)
+    if status < 0:
+        words = "\n".join(filter(None, [words, f"the supervisor was ended by {signal_words(-status)}"]))
+        if not (raw / MANIFEST).is_file():
+            # Its processes ended with it. What the recorder had written is kept.
+            subprocess.run([*command, "--complete"], capture_output=True)
     # Bad input and a lacking machine end a run before its first job, perhaps after the recorder has begun.
     if not (raw / MANIFEST).is_file() or (status in (2, 3) and not _has_jobs(raw)):
         message = "; ".join([*findings, words] if words else findings)
@@ -80,7 +87,7 @@ def launch(
             raise EnvironmentLacks(message, "see `consort doctor`")
         raise SystemFails(f"{what}: {message}; nothing was recorded")
     other = state.raw if state.raw is not None and (state.raw / MANIFEST).is_file() else None
-    return Launched(raw, command, status, words, tuple(findings), other, tuple(state.notes))
+    return Launched(raw, command, status, words, tuple(findings), other, (*state.notes, *notes))
 
 
 def _has_jobs(raw: Path) -> bool:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that crash, loop for ever or leave their process: the run ends, fails, and says which step it was.
-
-One program for all: which step breaks, and how, is a number in its input rows.
-"""
+"""Steps that crash, loop for ever or leave their process: the run ends, fails, and says which step it was."""
 
 from __future__ import annotations
 
@@ -12,117 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from broken_support import AT, broken, system
 from consort.model import load_system
 from consort.record.store import list_runs
 from consort.run import prepare
-from run_support import Ran, consort, no_process_left, ran, silent, write
+from run_support import Ran, consort, no_process_left, silent
 
 pytestmark = [pytest.mark.realtime, pytest.mark.usefixtures("two_cpus")]
-
-STEP = """
-#pragma once
-#include <csignal>
-#include <cstdint>
-#include <cstdlib>
-#include <unistd.h>
-namespace broken {
-struct In { std::uint32_t how; };
-struct State { std::uint32_t jobs; };
-struct Out { std::uint32_t jobs; };
-inline void act(std::uint32_t how) {
-    if (how == 1) { *reinterpret_cast<volatile int*>(std::uintptr_t{16}) = 1; }
-    if (how == 2) { for (volatile int forever = 1; forever != 0;) {} }
-    if (how == 3) { std::_Exit(0); }
-    if (how == 4) { std::_Exit(7); }
-    if (how == 5) { std::abort(); }
-    if (how == 6) { throw how; }
-}
-inline void step(const In& in, State& state, Out& out) { act(in.how); out.jobs = ++state.jobs; }
-inline void other(const In& in, State& state, Out& out) { step(in, state, out); }
-inline void away(const In& in, State& state, Out& out) { step(in, state, out); }
-struct Load {
-    struct Constants {};
-    struct In { std::uint32_t how; };
-    struct State { std::uint32_t jobs; };
-    struct Out { std::uint32_t jobs; };
-    static void step(const Constants&, const In& in, State& state, Out& out) noexcept {
-        act(in.how);
-        out.jobs = ++state.jobs;
-    }
-};
-}
-"""
-INPUTS = """
-import numpy as np
-def inputs(dtype, at, how):
-    made = np.zeros(at + 4, dtype)
-    made["how"][at] = how
-    return made
-"""
-CHIP = """
-consort: 1
-name: chip
-processors: {small: {isa: other}}
-cores:
-  m: {processor: small, count: 2, assumed: none, context_switch: 0ns, timer_lateness: 0ns}
-  w: {processor: small, count: 1, assumed: none, context_switch: 0ns, timer_lateness: 0ns}
-  s:
-    processor: small
-    count: 1
-    context_switch: {value: 0ns, assumed: none}
-    timer_lateness: {value: 0ns, assumed: none in this test}
-    scratchpad: {size: 16KiB, partitions: 2}
-"""
-FINE = {"at": 0, "how": 0}
-AT = 5
-
-
-def system(folder: Path, breaks: str, how: int, **changes: Any) -> Path:
-    """Four tasks on three cores and a worker; job 5 of one of them breaks."""
-
-    def task(name: str, **more: Any) -> dict[str, Any]:
-        arguments = {"at": AT, "how": how} if name == breaks else FINE
-        made = {
-            "period": "10ms",
-            "input": {"function": "inputs.py::inputs", "arguments": arguments},
-            **more,
-            **(changes if name == breaks else {}),
-        }
-        return {key: value for key, value in made.items() if value is not None}
-
-    tasks = {
-        "plain": task("plain", step="step.hpp::broken::step", on="m-0"),
-        "beside": task("beside", step="step.hpp::broken::other", on="m-1", period="20ms"),
-        "away": task(
-            "away",
-            step="step.hpp::broken::away",
-            on="w-0",
-            execution="offloaded",
-            master="m-0",
-            on_miss="hold-last-output",
-        ),
-        "load": task(
-            "load",
-            step="step.hpp::broken::Load::step",
-            on="s-0",
-            execution="three-phase",
-            wcet="2ms",
-            period="20ms",
-            footprint={"code": "64B", "data": "4B", "inputs": "4B", "outputs": "4B"},
-        ),
-    }
-    described = {
-        "platform": "chip.yaml",
-        "scheduling": {"s": {"policy": "three-phase", "slot": "500us"}},
-        "tasks": tasks,
-        "run": {"iterations": 20, "interference": []},
-    }
-    return write(folder, described, step_hpp=STEP, inputs_py=INPUTS, chip_yaml=CHIP)
-
-
-def broken(folder: Path, breaks: str, how: int, **changes: Any) -> Ran:
-    """The run of it, at a tenth of its speed: its cores share two CPUs."""
-    return ran(system(folder, breaks, how, **changes), "offloaded-off", time_scale=10)
 
 
 def assert_others_are_recorded(found: Ran, breaks: str) -> None:
@@ -163,7 +56,7 @@ def test_a_step_that_crashes(tmp_path: Path, breaks: str, core: str, how: int, n
 
 def test_a_step_that_does_not_end(tmp_path: Path) -> None:
     """It is given a hundred times its deadline, and a second at least."""
-    found = broken(tmp_path / "broken", "plain", 2, deadline="100us")
+    found = broken(tmp_path / "broken", "plain", 2, iterations=60, deadline="100us")
     assert_others_are_recorded(found, "plain")
     (event,) = found.events("over-budget")
     assert event["task"] == found.number("plain")
@@ -261,6 +154,18 @@ def test_a_step_that_kills_its_worker(tmp_path: Path) -> None:
         assert found.jobs(name, skipped=True).size == next(
             count.planned for count in found.verdict.tasks if count.task == name
         )
+
+
+def test_answers_that_nobody_takes_any_more(tmp_path: Path) -> None:
+    """The last two come after their master has done all its jobs, and there is room for one of them."""
+    found = broken(tmp_path / "broken", "away", 7, at=18)
+    planned = {count.task: count.planned for count in found.verdict.tasks}
+    assert found.jobs("away", skipped=True).size == planned["away"] == 20
+    assert len(found.events("worker-died")) == len(found.events("over-budget")) == 0
+    reasons = found.run.data["verdict"]["reasons"]
+    assert not any("ended before its last job" in reason or "was ended" in reason for reason in reasons), (
+        reasons
+    )
 
 
 def test_the_command_says_so_and_leaves_nothing(tmp_path: Path, runs: Path) -> None:

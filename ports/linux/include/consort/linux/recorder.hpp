@@ -163,14 +163,15 @@ inline nlohmann::json to_json(const Realtime& realtime) {
 // Writes a raw run folder. Destroyed without `finish`, or when writing fails, it removes what it had written.
 class RawWriter {
   public:
-    // `folder`: existing and empty. Throws std::invalid_argument when it is neither.
-    explicit RawWriter(std::filesystem::path folder, std::string program)
+    // `folder`: existing and empty, or, where a record is completed that another process began, existing.
+    // Throws std::invalid_argument where it is not.
+    explicit RawWriter(std::filesystem::path folder, std::string program, bool completes = false)
         : folder_(std::move(folder)), program_(std::move(program)) {
         std::error_code error;
         if (!std::filesystem::is_directory(folder_, error)) {
             throw std::invalid_argument("--raw " + folder_.string() + ": not a directory");
         }
-        if (!std::filesystem::is_empty(folder_, error)) {
+        if (!completes && !std::filesystem::is_empty(folder_, error)) {
             throw std::invalid_argument("--raw " + folder_.string() + ": the directory is not empty");
         }
     }

@@ -85,6 +85,15 @@ struct SupervisorOptions {
     int priority = 95;                     // above every child's
 };
 
+// The signal that stopped a child, 0 where it is not stopped. It can be asked again and again.
+[[nodiscard]] inline int stopped_by(pid_t child) {
+    siginfo_t info{};
+    const bool stopped =
+        ::waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid != 0;
+    return stopped ? info.si_status : 0;
+}
+
 // Use from a process with one thread: children are made by fork.
 class Supervisor {
   public:

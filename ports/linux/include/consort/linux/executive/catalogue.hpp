@@ -123,6 +123,11 @@ class ServingWorker : public WorkerControl<>::Worker {
         line_->serving.store(task, std::memory_order_release);
         WorkerControl<>::Worker::busy(task);
     }
+    // A master that has done all its jobs takes no answer any more: room for one is not to be waited for.
+    [[nodiscard]] Command command() const noexcept {
+        const bool over = shared_->run[0].stop_workers.load(std::memory_order_relaxed) != 0;
+        return over ? Command::stop : WorkerControl<>::Worker::command();
+    }
 
   private:
     SharedRun* shared_;
@@ -506,13 +511,14 @@ using RunProgram = int (*)(const RunConfig& config, const Catalogue& catalogue,
 // A process for each core, on this machine's clock.
 int run_on_this_machine(const RunConfig& config, const Catalogue& catalogue, const std::filesystem::path& raw,
                         const std::string& summary);
-// All in one thread, on a clock of its own (ports/virtual). It is over before anybody could watch: a summary
-// is refused.
+// All steps in one thread of one process, on a clock of its own (ports/virtual). It is over before anybody
+// could watch: a summary is refused.
 int run_in_virtual_time(const RunConfig& config, const Catalogue& catalogue, const std::filesystem::path& raw,
                         const std::string& summary);
 
 // The program: `--describe` prints the layouts; `--config FILE --raw FOLDER` runs and records;
-// `--config FILE --raw FOLDER --replay` computes the recorded jobs' outputs in logical order.
+// `--config FILE --raw FOLDER --replay` computes the recorded jobs' outputs in logical order, and with
+// `--complete` a record is completed that a run left whose processes were killed.
 // Exit statuses: 0 the run is complete and recorded, 1 it was ended by a policy, a lost process or the time
 // bound, 2 bad input, 3 the machine lacks something.
 int executive(int argc, char** argv, const Catalogue& catalogue, RunProgram run = &run_on_this_machine);

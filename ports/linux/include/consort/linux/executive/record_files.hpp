@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -45,11 +46,39 @@ class RecordFiles {
         pending_ += count;
     }
 
-    // Hands what was appended over to the writing thread, unless it is busy or there is little.
-    void flush() {
-        if (pending_ >= least) {
-            static_cast<void>(hand_over());
+    // What another process wrote of a table of such rows, which is gone; it goes on behind the last whole
+    // row. Before anything is appended.
+    void take_up(std::size_t table, std::size_t row_bytes) {
+        Table& to = tables_[table];
+        const auto file = folder_ / (to.name + ".bin");
+        std::error_code none;
+        const auto size = std::filesystem::file_size(file, none);
+        if (none) {
+            return;
         }
+        to.rows = size / row_bytes;
+        std::filesystem::resize_file(file, to.rows * row_bytes);
+        to.file = std::fopen(file.c_str(), "ab");
+        if (to.file == nullptr) {
+            error_ = errno;
+        }
+    }
+
+    // Hands what was appended over to the writing thread, unless it is busy, or there is little and it is not
+    // long ago that it was given something.
+    void flush() {
+        const auto now = std::chrono::steady_clock::now();
+        if (pending_ >= least || (pending_ != 0 && now - flushed_ > longest)) {
+            flushed_ = hand_over() ? now : flushed_;
+        }
+    }
+    // Everything that was appended is in the files afterwards.
+    void settle() {
+        while (pending_ != 0 && !hand_over()) {
+            std::this_thread::sleep_for(std::chrono::microseconds(100));
+        }
+        std::unique_lock lock(mutex_);
+        idle_.wait(lock, [this] { return !busy_; });
     }
 
     // Everything is in the files afterwards; error() says if something could not be written.
@@ -127,11 +156,15 @@ class RecordFiles {
                 if (table.file == nullptr ||
                     std::fwrite(table.writing.data(), 1, count, table.file) != count) {
                     error_ = errno;
+                } else if (std::fflush(table.file) != 0) {
+                    // Whoever completes the record, should this process be killed, finds it in the file.
+                    error_ = errno;
                 }
                 table.writing.clear();
             }
             const std::lock_guard lock(mutex_);
             busy_ = false;
+            idle_.notify_one();
         }
     }
 
@@ -147,6 +180,8 @@ class RecordFiles {
 
     // A wake-up of the writing thread costs as much as copying this.
     static constexpr std::size_t least = std::size_t{1} << 18U;
+    // What a record lacks at most whose recorder was killed.
+    static constexpr std::chrono::milliseconds longest{500};
 
     std::filesystem::path folder_;
     std::size_t first_;
@@ -154,6 +189,8 @@ class RecordFiles {
     std::size_t pending_ = 0;
     std::mutex mutex_;
     std::condition_variable wake_;
+    std::condition_variable idle_;
+    std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
     bool busy_ = false;
     bool closing_ = false;
     std::atomic<int> error_{0};

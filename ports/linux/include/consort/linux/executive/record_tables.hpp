@@ -8,8 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -55,6 +58,26 @@ class RecordTables {
             names.push_back("served-" + std::to_string(i));
         }
         return names;
+    }
+
+    // The record that another process of the run began, which is gone: what it wrote of it counts.
+    void take_up(RecordFiles& files, const std::filesystem::path& folder) {
+        const std::vector<std::string> names = this->names();
+        const auto each = [&](std::size_t table, std::size_t bytes, auto&& seen) {
+            files.take_up(table, bytes);
+            std::ifstream file(folder / (names[table] + ".bin"), std::ios::binary);
+            std::vector<std::byte> row(bytes);
+            while (file.read(reinterpret_cast<char*>(row.data()), static_cast<std::streamsize>(bytes))) {
+                seen(row.data());
+            }
+        };
+        each(jobs_table, sizeof(Job), [this](const std::byte* row) { count(row); });
+        each(operations_table, sizeof(Operation), [this](const std::byte* row) { count_operation(row); });
+        each(events_table, sizeof(Event), [this](const std::byte* row) { count_event(row); });
+        for (std::size_t i = 0; i < catalogue_->tasks.size(); ++i) {
+            files.take_up(outputs_table(i), sizeof(std::uint64_t) + catalogue_->tasks[i].out.bytes);
+            files.take_up(served_table(i), sizeof(ServedRow));
+        }
     }
 
     void drain(RecordFiles& files) {
@@ -274,5 +297,30 @@ class RecordTables {
     std::uint64_t link_failures_ = 0;
     std::array<std::uint64_t, statuses.size()> with_status_{};
 };
+
+// What the recorder left where it ended before the run did: completed from its files. What the rings held
+// then is newer than what it had not written yet, and is left out.
+inline void complete_record(const RunConfig& config, const Catalogue& catalogue, SharedRun& shared,
+                            const std::filesystem::path& raw, Ticks start) {
+    RawWriter writer(raw, "consort run", true);
+    RecordTables tables(config, catalogue, shared);
+    RecordFiles files(raw, tables.names(), RecordTables::jobs_table);
+    tables.take_up(files, raw);
+    files.close();
+    if (files.error() != 0) {
+        throw std::system_error(files.error(), std::generic_category(), "the record");
+    }
+    tables.complete(writer, files, start, {});
+}
+
+// When the run of a record without a manifest began, for who completes it; 0: it did not.
+inline Ticks start_of(const std::filesystem::path& raw) {
+    std::ifstream file(raw / "start");
+    Ticks start = 0;
+    return file >> start ? start : 0;
+}
+inline void note_start(const std::filesystem::path& raw, Ticks start) {
+    std::ofstream(raw / "start") << start;
+}
 
 }  // namespace consort::linux_port

@@ -104,6 +104,7 @@ class RecorderProcess {
             ::clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr);
         }
         start_ = Clock::now() + Clock::from_ns(20'000'000);
+        note_start(raw_, start_);
         shared_->run[0].start.store(start_, std::memory_order_release);
         return true;
     }

@@ -12,7 +12,12 @@
 // to and with the job in which the run broke off. What it read of others is what they recorded.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -23,6 +28,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -48,6 +54,39 @@ std::vector<Row> load_rows(const std::filesystem::path& file) {
     return rows;
 }
 
+// Which job is computed, for who waits: in a file of two words beside the record, also once this process is
+// gone.
+class ReplayPlace {
+  public:
+    explicit ReplayPlace(const std::filesystem::path& raw) {
+        const int file = ::open((raw / "replay-at").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        void* there = MAP_FAILED;
+        if (file >= 0 && ::ftruncate(file, bytes) == 0) {
+            there = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        }
+        const int error = errno;
+        if (file >= 0) {
+            ::close(file);
+        }
+        if (there == MAP_FAILED) {
+            throw std::system_error(error, std::generic_category(), "replay-at");
+        }
+        words_ = static_cast<volatile std::uint32_t*>(there);
+        set(~std::uint32_t{0}, 0);
+    }
+    ReplayPlace(const ReplayPlace&) = delete;
+    ReplayPlace& operator=(const ReplayPlace&) = delete;
+    ~ReplayPlace() { ::munmap(const_cast<std::uint32_t*>(words_), bytes); }
+    void set(std::uint32_t task, std::uint32_t job) noexcept {
+        words_[0] = task;
+        words_[1] = job;
+    }
+
+  private:
+    static constexpr std::size_t bytes = 2 * sizeof(std::uint32_t);
+    volatile std::uint32_t* words_ = nullptr;
+};
+
 class Replay {
   public:
     // `only`: the name of the task whose steps are computed; empty: all.
@@ -56,6 +95,7 @@ class Replay {
         : config_(config),
           catalogue_(catalogue),
           raw_(std::move(raw)),
+          at_(raw_),
           devices_(catalogue, config),
           start_(start),
           only_(task_named(config, only)) {
@@ -84,6 +124,7 @@ class Replay {
         std::stable_sort(order.begin(), order.end(),
                          [](const auto& a, const auto& b) { return a.first < b.first; });
         for (const auto& [at, job] : order) {
+            at_.set(job->task, job->seq);
             redo(*job);
         }
         return 0;
@@ -431,6 +472,7 @@ class Replay {
     const RunConfig& config_;
     const Catalogue& catalogue_;
     std::filesystem::path raw_;
+    ReplayPlace at_;
     Devices devices_;
     Ticks start_;
     std::size_t only_;
