@@ -42,6 +42,8 @@ class Blocks {
                     free_[at + length] = start + size - (at + length);
                 }
                 used_[at] = length;
+                bytes_ += length;
+                most_ = std::max(most_, bytes_);
                 return at;
             }
         }
@@ -83,6 +85,7 @@ class Blocks {
                 continue;
             }
             each = used_.erase(each);
+            bytes_ -= to - from;
             if (start < from) {
                 used_[start] = from - start;
             }
@@ -93,6 +96,8 @@ class Blocks {
         }
     }
 
+    // How many bytes all blocks had together, when they had most.
+    [[nodiscard]] std::size_t most() const noexcept { return most_; }
     // Offset and length of each block.
     [[nodiscard]] const std::map<std::size_t, std::size_t>& used() const { return used_; }
 
@@ -115,6 +120,8 @@ class Blocks {
 
     std::map<std::size_t, std::size_t> free_;
     std::map<std::size_t, std::size_t> used_;
+    std::size_t bytes_ = 0;
+    std::size_t most_ = 0;
 };
 
 }  // namespace consort::remote

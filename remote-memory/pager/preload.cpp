@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -51,6 +52,21 @@ int start() {
     return consort::linux_port::good;
 }
 
+// Programs that this one starts run as ever. In the array itself: shells have an unsetenv() of their own,
+// which knows nothing of it yet.
+void forget_preload() {
+    static constexpr const char* name = "LD_PRELOAD=";
+    char** to = environ;
+    for (char** from = environ; from != nullptr && *from != nullptr; ++from) {
+        if (std::strncmp(*from, name, std::strlen(name)) != 0) {
+            *to++ = *from;
+        }
+    }
+    if (to != nullptr) {
+        *to = nullptr;
+    }
+}
+
 void in_child() {
     // It has no segments: what it allocates is its own, and what it had there is not to be touched.
     is_child = true;
@@ -67,8 +83,7 @@ __attribute__((constructor)) void begin() {
     if (status != consort::linux_port::good) {
         ::_exit(status);
     }
-    // Programs that this one starts run as ever.
-    ::unsetenv("LD_PRELOAD");
+    forget_preload();
     ::pthread_atfork([] { ::pthread_mutex_lock(&lock); }, [] { ::pthread_mutex_unlock(&lock); }, in_child);
     inside = false;
 }
@@ -79,6 +94,7 @@ __attribute__((destructor)) void end() {
     }
     inside = true;
     stop_listening();
+    say_summary();
     if (report_file != nullptr) {
         write_report(report_file);
     }

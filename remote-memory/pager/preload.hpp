@@ -29,6 +29,8 @@ std::size_t add_segment(const std::string& line);
 // Brings a working set: the pages of each segment in turn, each after a line `segment`.
 void prefetch_set(const char* path);
 void write_report(const char* path);
+// One line: how much lay in segments when it was most, and what that took.
+void say_summary();
 void write_record(const char* path);
 
 // What another program may order: to attach a segment (a line as in CONSORT_REMOTE_SEGMENTS; its number), to

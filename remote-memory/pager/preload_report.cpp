@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is written when a program ends: what its segments did, and which pages came.
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -38,6 +40,31 @@ void write_report(const char* path) {
     if (std::fclose(file) != 0) {
         say({"consort remote: the report in ", path, " is not whole: ", std::strerror(errno), "\n"});
     }
+}
+
+void say_summary() {
+    std::size_t attached_bytes = 0;
+    std::size_t most = 0;
+    std::uint64_t faults = 0;
+    std::uint64_t fetched = 0;
+    areas.each([&](std::size_t, const Area& each) {
+        if (each.segment == nullptr) {
+            return;
+        }
+        const Counters c = each.segment->counters();
+        attached_bytes += each.bytes;
+        most += each.blocks.most();
+        faults += c.faults + c.write_faults;
+        fetched += c.fetched;
+    });
+    constexpr double mib = 1024.0 * 1024.0;
+    std::array<char, 200> line{};
+    std::snprintf(line.data(), line.size(),
+                  "consort remote: at most %.1f MiB of %.1f MiB attached were in use; %ju faults, "
+                  "%ju pages fetched\n",
+                  static_cast<double>(most) / mib, static_cast<double>(attached_bytes) / mib, faults,
+                  fetched);
+    say({line.data()});
 }
 
 // A working set that was cut off would be taken for a whole one: it is written beside, and then renamed.

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -221,6 +223,13 @@ def program(server: RemoteServer) -> Path:
     return place / "program"
 
 
+# What the library says at a program's end.
+SUMMARY = re.compile(
+    r"consort remote: at most ([0-9.]+) MiB of ([0-9.]+) MiB attached were in use; (\d+) faults, "
+    r"\d+ pages fetched\n"
+)
+
+
 def run(
     server: RemoteServer, faults: str, *command: str, options: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
@@ -249,7 +258,7 @@ def run(
 def test_a_program_that(server: RemoteServer, program: Path, what: str, faults: str, words: str) -> None:
     done = run(server, faults, str(program), what)
     assert done.returncode == 0, done.stderr
-    assert words in done.stderr if words else done.stderr == ""
+    assert words in done.stderr if words else SUMMARY.fullmatch(done.stderr), done.stderr
 
 
 @pytest.mark.parametrize("faults", ["handler", "in-thread"])
@@ -299,4 +308,23 @@ def test_a_program_with_an_allocator_of_its_own(server: RemoteServer, tmp_path: 
     attach = ("--attach", "memory,size=64MiB,cache=2MiB")
     others = {"LD_PRELOAD": str(library)} if comes == "preloaded" else {}
     done = server.remote("run", *attach, "--", str(program), **others)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0 and SUMMARY.fullmatch(done.stderr), done.stderr
+
+
+def test_children_of_a_shell_are_not_preloaded(server: RemoteServer) -> None:
+    """bash has an unsetenv() of its own, and hands on what it found at its start."""
+    shell = "env | grep LD_PRELOAD; sh -c 'grep -c libpreload /proc/self/maps'; exit 3"
+    done = run(server, "handler", "bash", "-c", shell)
+    assert done.returncode == 3, done.stderr
+    assert "LD_PRELOAD" not in done.stdout
+    assert len(SUMMARY.findall(done.stderr)) == 1, "the shell's own"
+
+
+def test_the_end_says_how_much_lay_remote(server: RemoteServer) -> None:
+    large = "block = bytearray(8 << 20); block[::4096] = bytes(2048)"
+    done = run(server, "handler", sys.executable, "-c", large)
+    found = SUMMARY.search(done.stderr)
+    assert found is not None, done.stderr
+    assert 8 <= float(found[1]) < 16 and float(found[2]) == 64 and int(found[3]) > 0
+    none = run(server, "handler", "true")
+    assert "consort remote: at most 0.0 MiB of 64.0 MiB attached were in use" in none.stderr
