@@ -123,15 +123,18 @@ int Pager::place(const Run& run, const Fetched& found, bool write) noexcept {
     const bool together =
         run.stride == 1 && (mapped || found.step == static_cast<std::ptrdiff_t>(page_size()));
     const std::uint32_t pages = together ? run.count : 1;
-    for (std::uint32_t i = 0; i < run.count; i += pages) {
+    // While frozen a page that counts as written to is protected all the same.
+    const bool writable = write && !mapped && writing_.enter();
+    int error = 0;
+    for (std::uint32_t i = 0; error == 0 && i < run.count; i += pages) {
         const std::size_t at = place_of(run.page(i));
-        const int error = mapped ? memory_.resume(at, place_of(pages))
-                                 : memory_.copy(at, found.data + i * found.step, place_of(pages), !write);
-        if (error != 0) {
-            return error;
-        }
+        error = mapped ? memory_.resume(at, place_of(pages))
+                       : memory_.copy(at, found.data + i * found.step, place_of(pages), !writable);
     }
-    return 0;
+    if (writable) {
+        writing_.leave();
+    }
+    return error;
 }
 
 // Fewer pages were evicted after this one than the cache holds.

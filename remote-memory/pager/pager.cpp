@@ -151,6 +151,20 @@ void Pager::stop() noexcept {
 }
 
 bool Pager::serve(std::uintptr_t address, bool write) noexcept {
+    if (!write) {
+        return serve_admitted(address, false);
+    }
+    for (Patience patience; !writing_.enter(); patience.wait()) {
+        if (options_.faults != Faults::in_thread) {
+            return true;  // its thread waits until `thaw` wakes it, and tries again
+        }
+    }
+    const bool served = serve_admitted(address, true);
+    writing_.leave();
+    return served;
+}
+
+bool Pager::serve_admitted(std::uintptr_t address, bool write) noexcept {
     const std::size_t offset = address - reinterpret_cast<std::uintptr_t>(base());
     const auto page = static_cast<std::uint32_t>(offset >> shift_);
     std::atomic<std::uint32_t>& at = table_[page].word;
@@ -218,9 +232,13 @@ bool Pager::serve_timed(std::uintptr_t address, bool write) noexcept {
 
 // The page is busy. What it was before is in `word`.
 void Pager::make_writable(std::uint32_t page, std::uint32_t word) noexcept {
-    if (const int error = memory_.write_protect(place_of(page), page_size(), false);
-        error != 0 && settled_.load(acquire) == Settled::no) {
-        lose(Outcome::out_of_memory);
+    // While frozen the page is dirty, and protected: the next write to it is a fault.
+    if (writing_.enter()) {
+        if (const int error = memory_.write_protect(place_of(page), page_size(), false);
+            error != 0 && settled_.load(acquire) == Settled::no) {
+            lose(Outcome::out_of_memory);
+        }
+        writing_.leave();
     }
     table_[page].word.store(Page::with(word, PageState::resident) | Page::dirty, release);
     queue_.add(page);
@@ -343,8 +361,12 @@ void Pager::discard(std::size_t offset, std::size_t length) noexcept {
             return;
         }
     }
+    for (Patience patience; !discarding_.enter();) {
+        patience.wait();
+    }
     reached(Step::discards);
     discard_attached(offset, length);
+    discarding_.leave();
     using_home_.leave();
 }
 

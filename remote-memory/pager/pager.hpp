@@ -85,6 +85,16 @@ class Pager {
     };
     [[nodiscard]] bool settle(const std::vector<Range>& ranges) noexcept;
 
+    // For a copy of what it holds at one instant, of copied pages: from here to `thaw` nothing changes them.
+    // Threads that write, or discard, wait; so no signal handler of the calling thread may write. False where
+    // the kernel has no memory for it: then they go on. Mapped pages change on: nothing can protect them.
+    [[nodiscard]] bool freeze() noexcept;
+    void thaw() noexcept;
+    // Between the two: how much of this range holds anything but zeros, in whole pages; and a copy of that
+    // part at the same offset of `to`, which is zeros. False where a page cannot be had.
+    [[nodiscard]] std::size_t held(Range range) const noexcept;
+    [[nodiscard]] bool copy(Range range, std::byte* to) noexcept;
+
     // In a child after fork(): accesses end with SIGBUS from now on, and nothing else comes to lie there.
     void abandon() noexcept;
     [[nodiscard]] bool abandoned() const noexcept { return abandoned_.load(std::memory_order_relaxed); }
@@ -106,6 +116,9 @@ class Pager {
     };
     using Victims = std::vector<Victim>;
 
+    bool serve_admitted(std::uintptr_t address, bool write) noexcept;
+    [[nodiscard]] bool is_zeros(std::uint32_t page) const noexcept;
+    bool copy_page(std::uint32_t page, Range part, std::byte* to) noexcept;
     bool bring(std::uint32_t page, std::uint32_t word, bool write) noexcept;
     // Claims further pages of the run, behind its first: at most as many as it says, with their frames.
     void claim_more(Run& run, bool homed) noexcept;
@@ -180,6 +193,8 @@ class Pager {
     std::atomic<bool> ending_{false};
     std::atomic<bool> lost_{false};
     Gate evicting_;            // closed: nothing is evicted, nor prefetched in the background
+    Gate writing_;             // closed: no page becomes such that the program can write to it
+    Gate discarding_;          // closed: none is discarded
     mutable Gate using_home_;  // closed: `transport_` is about to go
     enum class Settled { no, leaving, left };
     std::atomic<Settled> settled_{Settled::no};  // left: the range is ordinary memory

@@ -7,11 +7,10 @@
 // CONSORT_REMOTE_SEGMENTS holds a line for each segment: key, bytes, bytes of cache, `copied` or `mapped`,
 // replicas, `plain` or `encrypted`, a provider of libfabric or nothing, bytes of a page, and servers, with
 // tabs between. CONSORT_REMOTE_THRESHOLD [bytes], CONSORT_REMOTE_FAULTS (in-thread, handler, polling),
-// CONSORT_REMOTE_PREFETCH [pages], CONSORT_REMOTE_PATIENCE_MS, CONSORT_REMOTE_RECONNECT_MS; and files:
-// CONSORT_REMOTE_REPORT, CONSORT_REMOTE_RECORD_SET, CONSORT_REMOTE_PREFETCH_SET, and the socket
-// CONSORT_REMOTE_CONTROL, by which segments are attached and detached while the program runs
-// (preload_control.cpp).
-#include <pthread.h>
+// CONSORT_REMOTE_FORK (copy, nothing), CONSORT_REMOTE_PREFETCH [pages], CONSORT_REMOTE_PATIENCE_MS,
+// CONSORT_REMOTE_RECONNECT_MS; and files: CONSORT_REMOTE_REPORT, CONSORT_REMOTE_RECORD_SET,
+// CONSORT_REMOTE_PREFETCH_SET, and the socket CONSORT_REMOTE_CONTROL, by which segments are attached and
+// detached while the program runs (preload_control.cpp).
 #include <unistd.h>
 
 #include <cstdlib>
@@ -67,15 +66,6 @@ void forget_preload() {
     }
 }
 
-void in_child() {
-    // It has no segments: what it allocates is its own, and what it had there is not to be touched.
-    is_child = true;
-    attached = false;
-    forget_threshold();
-    lock = PTHREAD_MUTEX_INITIALIZER;
-    inside = false;
-}
-
 // Runs before the program's main.
 __attribute__((constructor)) void begin() {
     inside = true;
@@ -84,7 +74,7 @@ __attribute__((constructor)) void begin() {
         ::_exit(status);
     }
     forget_preload();
-    ::pthread_atfork([] { ::pthread_mutex_lock(&lock); }, [] { ::pthread_mutex_unlock(&lock); }, in_child);
+    see_forks(setting("CONSORT_REMOTE_FORK", "copy") != "nothing");
     inside = false;
 }
 

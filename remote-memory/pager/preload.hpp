@@ -16,7 +16,7 @@ namespace consort::remote::preloaded {
 
 // Set while this library's own code runs in this thread: what it calls is then the C library's.
 extern thread_local bool inside;
-// Whether segments are attached in this process; a child after fork() has none.
+// Whether segments are attached in this process; a child after fork() has none, but copies of their blocks.
 extern bool attached;
 // Whether the faulting threads serve their faults, on SIGBUS.
 extern bool in_thread;
@@ -42,6 +42,9 @@ std::string listing();
 // Orders come by the socket at this path, from this user alone, and are served by a thread of its own.
 void listen_at(const char* path);
 void stop_listening() noexcept;
+
+// From now on a child after fork() gets a copy of all blocks, where they are in its parent, if it is to.
+void see_forks(bool copies);
 
 // Says it on standard error, once for each flag.
 void say_once(std::atomic_flag& said, const char* words);

@@ -16,6 +16,7 @@ bool in_thread = false;
 bool attached = false;
 Areas areas;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
 bool is_child = false;
 
 namespace {
@@ -133,7 +134,7 @@ void* allocate_again(std::size_t bytes, std::size_t alignment) {
 }
 
 void release_block(Area& area, const void* pointer, std::size_t bytes) {
-    if (is_child) {
+    if (is_child && !area.ordinary) {
         return;
     }
     FreedBlocks::Block surplus{reinterpret_cast<std::uintptr_t>(pointer) - area.base, bytes};
@@ -155,7 +156,7 @@ void release_block(Area& area, const void* pointer, std::size_t bytes) {
 }
 
 void release(Area& area, const void* pointer, std::size_t bytes) {
-    if (is_child) {
+    if (is_child && !area.ordinary) {
         return;
     }
     const std::size_t at = reinterpret_cast<std::uintptr_t>(pointer) - area.base;

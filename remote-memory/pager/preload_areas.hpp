@@ -32,8 +32,10 @@ struct Area {
     FreedBlocks freed;        // with their pages, for the next of their size
     bool has_rights = false;  // a program took the right to write from some pages
     bool closing = false;     // nothing comes to lie there any more
-    // Its pages stayed when it was detached: it is ordinary memory, for what lies there already.
+    // Its pages stayed when it was detached, or it is a child's copy: it is ordinary memory, for what lies
+    // there already.
     std::atomic<bool> ordinary{false};
+    std::byte* for_child = nullptr;  // while fork() makes one: what is to lie there
 
     Area(Segment* of, std::uintptr_t at, std::size_t size)
         : segment(of), base(at), bytes(size), blocks(size) {}
@@ -74,7 +76,9 @@ class Areas {
 
 extern Areas areas;
 extern pthread_mutex_t lock;
-// A child after fork() has no segments; what it had there is not to be touched.
+// Held by who attaches or detaches a segment; taken before `lock`.
+extern pthread_mutex_t changing;
+// A child after fork() has no segments: an area that is not ordinary is not to be touched.
 extern bool is_child;
 
 // Holds `lock`; what is called meanwhile is the C library's.

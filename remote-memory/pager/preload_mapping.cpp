@@ -179,7 +179,13 @@ CONSORT_EXPORT void* mremap(void* old, std::size_t had, std::size_t bytes, int f
         }
         return old;
     }
-    void* made = (flags & MREMAP_MAYMOVE) != 0 ? allocate(bytes, page_bytes) : nullptr;
+    void* made = nullptr;
+    if ((flags & MREMAP_MAYMOVE) != 0 && area->ordinary.load(std::memory_order_acquire)) {
+        made = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        made = made == MAP_FAILED ? nullptr : made;
+    } else if ((flags & MREMAP_MAYMOVE) != 0) {
+        made = allocate(bytes, page_bytes);
+    }
     if (made == nullptr) {
         return refused(ENOMEM);
     }

@@ -55,6 +55,15 @@ SegmentOptions options_of(const std::string& line) {
     return options;
 }
 
+// No fork() meanwhile, which copies what is attached.
+class Changing {
+  public:
+    Changing() { ::pthread_mutex_lock(&changing); }
+    Changing(const Changing&) = delete;
+    Changing& operator=(const Changing&) = delete;
+    ~Changing() { ::pthread_mutex_unlock(&changing); }
+};
+
 Area& area_numbered(std::size_t place) {
     Area* area = areas.at(place);
     if (area == nullptr || area->ordinary) {
@@ -122,6 +131,7 @@ std::size_t add_segment(const std::string& line) {
 }
 
 std::size_t attach(const std::string& line) {
+    const Changing alone;
     const std::size_t place = add_segment(line);
     const Held held;
     set_threshold();
@@ -129,6 +139,7 @@ std::size_t attach(const std::string& line) {
 }
 
 std::string detach(std::size_t place, bool stays) {
+    const Changing alone;
     Area& area = area_numbered(place);
     std::vector<Segment::Block> blocks;
     std::size_t used = 0;

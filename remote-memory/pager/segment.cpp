@@ -72,6 +72,18 @@ bool Segment::settle(const std::vector<Block>& blocks) {
     fault_signal::remove(pager_.get());
     return true;
 }
+bool Segment::freeze() noexcept {
+    return pager_->freeze();
+}
+void Segment::thaw() noexcept {
+    pager_->thaw();
+}
+std::size_t Segment::held(Block block) const noexcept {
+    return pager_->held({block.offset, block.bytes});
+}
+bool Segment::copy(Block block, std::byte* to) noexcept {
+    return pager_->copy({block.offset, block.bytes}, to);
+}
 bool Segment::lost() const noexcept {
     return pager_->lost();
 }

@@ -258,6 +258,13 @@ void UserFault::wake(std::size_t offset) const noexcept {
     }
 }
 
+void UserFault::wake_all() const noexcept {
+    if (!in_thread_) {
+        uffdio_range range{reinterpret_cast<std::uintptr_t>(base_), bytes_};
+        ::ioctl(descriptor_, UFFDIO_WAKE, &range);
+    }
+}
+
 bool UserFault::next(Fault& fault) const noexcept {
     uffd_msg message{};
     while (::read(descriptor_, &message, sizeof message) == static_cast<ssize_t>(sizeof message)) {

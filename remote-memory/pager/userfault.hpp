@@ -52,8 +52,9 @@ class UserFault {
     [[nodiscard]] bool leave() noexcept;
     // In a child after fork(), which has no such range: an access there ends with SIGBUS.
     void abandon() const noexcept;
-    // Lets a thread that waits for this page try again.
+    // Lets a thread that waits for this page try again; and those that wait for any.
     void wake(std::size_t offset) const noexcept;
+    void wake_all() const noexcept;
 
     // The next fault, where a handler thread serves them; false where there is none.
     [[nodiscard]] bool next(Fault& fault) const noexcept;

@@ -23,6 +23,7 @@ class RemoteServer:
     place: Path
     port: str
     consort: Path = CONSORT
+    pid: int = 0
 
     @property
     def key(self) -> Path:
@@ -54,5 +55,5 @@ def serving(place: Path, size: str = "256MiB", more: Sequence[str] = ()) -> Iter
     assert process.stdout is not None
     with process, process.stdout:
         ready = next(line for line in process.stdout if line.startswith("ready "))
-        yield RemoteServer(place, ready.split()[1])
+        yield RemoteServer(place, ready.split()[1], pid=process.pid)
         process.terminate()

@@ -25,6 +25,7 @@ HUGE_PAGE = 2 << 20
 LEAST_CACHE = {PAGE: 1 << 20, HUGE_PAGE: 8 * HUGE_PAGE}
 PAGES = ("copied", "mapped")
 FAULTS = ("handler", "polling", "in-thread")
+FORKS = ("copy", "nothing")
 SETTINGS = ("size", "cache", "key", "pages", "page", "replicas", "encrypt", "fabric")
 
 
@@ -207,6 +208,7 @@ def environment(
     record_set: Path | None = None,
     prefetch_set: Path | None = None,
     control: Path | None = None,
+    fork: str = "copy",
 ) -> dict[str, str]:
     """The process environment in which a program gets these segments."""
     rows = (each.row() for each in attachments)
@@ -216,6 +218,7 @@ def environment(
         "CONSORT_REMOTE_SEGMENTS": "\n".join(rows),
         "CONSORT_REMOTE_THRESHOLD": str(threshold),
         "CONSORT_REMOTE_FAULTS": faults,
+        "CONSORT_REMOTE_FORK": fork,
         "CONSORT_REMOTE_PREFETCH": str(prefetch),
         "CONSORT_REMOTE_PATIENCE_MS": str(patience_ms),
         "CONSORT_REMOTE_RECONNECT_MS": str(reconnect_ms),

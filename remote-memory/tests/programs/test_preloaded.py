@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from remote_server import RemoteServer
+from remote_server import RemoteServer, serving
 
 # Each function runs in a process of its own: `main` takes its name, and answers 0 where all is right.
 PROGRAM = r"""
@@ -24,6 +24,8 @@ PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,19 +49,132 @@ static int forks(void) {
             if (more[0] != i || more[(3 << 20) - 1] != i) _exit(9);
             free(more);
         }
-        free(block); /* of the parent: left as it is */
+        free(block); /* its copy: the parent's is left as it is */
         _exit(0);
     }
     int status = 0;
     waitpid(child, &status, 0);
     return status == 0 && filled('x') ? 0 : 1;
 }
-static int reads_what_its_parent_has(void) {
+/* The child finds what there was at the fork, whatever its parent writes then; and the parent its own. */
+static int shares_with_its_child(void) {
+    char *never = malloc(size), *given = malloc(size);
+    memset(given, 'g', size);
+    free(given);
+    memset(block + size / 2, 'h', step);
+    int ways[2], status = 0;
+    if (pipe(ways) != 0) return 2;
+    pid_t child = fork();
+    if (child < 0) return 3;
+    if (child == 0) {
+        close(ways[1]);
+        if (read(ways[0], &status, 1) != 0) _exit(2);
+        if (block[size / 2] != 'h') _exit(3);
+        memset(block + size / 2, 'x', step);
+        if (!filled('x') || never[0] != 0 || never[size - 1] != 0) _exit(4);
+        memset(block, 'y', size);
+        if (madvise(block + step, step, MADV_DONTNEED) != 0 || block[step] != 0) _exit(5);
+        block[step] = 'y';
+        if (mprotect(block, step, PROT_READ) != 0) _exit(6);
+        if (mprotect(block, step, PROT_READ | PROT_WRITE) != 0) _exit(6);
+        pid_t next = fork();
+        if (next == 0) _exit(filled('y') ? 0 : 7);
+        if (waitpid(next, &status, 0) != next || status != 0) _exit(8);
+        block = realloc(block, 2 * size);
+        if (block == NULL || !filled('y')) _exit(9);
+        never = mremap(never, size, 2 * size, MREMAP_MAYMOVE);
+        _exit(never != MAP_FAILED && never[2 * size - 1] == 0 ? 0 : 10);
+    }
+    memset(block, 'z', size); /* more than the cache holds */
+    if (!filled('z')) return 4;
+    close(ways[1]);
+    waitpid(child, &status, 0);
+    return status == 0 && filled('z') ? 0 : 10 + WEXITSTATUS(status);
+}
+static int forks_for_nothing(void) {
     pid_t child = fork();
     if (child == 0) _exit(block[0]);
     int status = 0;
     waitpid(child, &status, 0);
     return WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS ? 0 : 1;
+}
+/* The first cell is never behind the last one, nor further ahead than by one; in no copy either. */
+static _Atomic int *first, *last;
+static _Atomic int ends;
+static void *counts(void *nothing) {
+    while (!ends) {
+        ++*first;
+        ++*last;
+    }
+    return nothing;
+}
+static int forks_while_a_thread_writes(void) {
+    first = (_Atomic int *)block;
+    last = (_Atomic int *)(block + size - step);
+    *first = *last = 0;
+    pthread_t thread;
+    pthread_create(&thread, NULL, counts, NULL);
+    int wrong = 0;
+    for (int i = 0; i < 20; ++i) {
+        pid_t child = fork();
+        if (child < 0) return 2;
+        if (child == 0) _exit(*first - *last == 0 || *first - *last == 1 ? 0 : 9);
+        int status = 0, seen = *last;
+        waitpid(child, &status, 0);
+        wrong += status != 0;
+        while (*last == seen) { } /* it goes on after each */
+    }
+    ends = 1;
+    pthread_join(thread, NULL);
+    return wrong;
+}
+/* One that discards, and signal handlers that write: neither waits for ever. */
+static void writes(int number) { block[0] = 'x'; (void)number; }
+static void *discards(void *area) {
+    while (!ends) madvise(area, size, MADV_DONTNEED);
+    return NULL;
+}
+static int forks_while_others_are_busy(void) {
+    char *area = malloc(size);
+    pthread_t thread;
+    pthread_create(&thread, NULL, discards, area);
+    signal(SIGALRM, writes);
+    struct itimerval often = {{0, 500}, {0, 500}};
+    setitimer(ITIMER_REAL, &often, NULL);
+    for (int i = 0; i < 10; ++i) {
+        pid_t child = fork();
+        if (child == 0) _exit(filled('x') ? 0 : 9);
+        int status = 0;
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) { }
+        if (status != 0) return 2;
+    }
+    ends = 1;
+    pthread_join(thread, NULL);
+    return filled('x') ? 0 : 1;
+}
+static int forks_without_room(void) {
+    struct rlimit before, none = {64 << 20, 64 << 20};
+    getrlimit(RLIMIT_AS, &before);
+    none.rlim_max = before.rlim_max;
+    setrlimit(RLIMIT_AS, &none);
+    errno = 0;
+    if (fork() != -1 || errno != ENOMEM) return 2;
+    setrlimit(RLIMIT_AS, &before);
+    pid_t child = fork();
+    if (child == 0) _exit(filled('x') ? 0 : 9);
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status == 0 && filled('x') ? 0 : 1;
+}
+static int is_refused_a_child(void) { return fork() == -1 && errno == ENOMEM && filled('x') ? 0 : 1; }
+static int forks_without_a_server(void) {
+    int status = 0;
+    kill(atoi(getenv("VICTIM")), SIGKILL);
+    pid_t child = fork();
+    if (child == 0) _exit(0); /* it touches nothing */
+    if (waitpid(child, &status, 0) != child || status != 0) return 2;
+    errno = 0;
+    return fork() == -1 && errno == EIO ? 0 : 3;
 }
 static int closes_all(void) {
     closefrom(3);
@@ -195,7 +310,13 @@ int main(int argc, char **words) {
     block = malloc(size);
     memset(block, 'x', size);
     RUN(forks);
-    RUN(reads_what_its_parent_has);
+    RUN(shares_with_its_child);
+    RUN(forks_for_nothing);
+    RUN(forks_while_a_thread_writes);
+    RUN(forks_while_others_are_busy);
+    RUN(forks_without_room);
+    RUN(is_refused_a_child);
+    RUN(forks_without_a_server);
     RUN(closes_all);
     RUN(blocks_signals);
     RUN(handles_signals);
@@ -242,7 +363,13 @@ def run(
     ("what", "faults", "words"),
     [
         ("forks", "handler", ""),
-        ("reads_what_its_parent_has", "handler", "a child after fork() has no remote memory; SIGBUS at 0x"),
+        ("shares_with_its_child", "handler", ""),
+        ("shares_with_its_child", "in-thread", ""),
+        ("forks_while_a_thread_writes", "handler", ""),
+        ("forks_while_a_thread_writes", "in-thread", ""),
+        ("forks_while_others_are_busy", "handler", ""),
+        ("forks_while_others_are_busy", "in-thread", ""),
+        ("forks_without_room", "handler", "fork() is refused (ENOMEM)"),
         ("closes_all", "handler", ""),
         ("blocks_signals", "in-thread", ""),
         ("handles_signals", "in-thread", ""),
@@ -259,6 +386,12 @@ def test_a_program_that(server: RemoteServer, program: Path, what: str, faults: 
     done = run(server, faults, str(program), what)
     assert done.returncode == 0, done.stderr
     assert words in done.stderr if words else SUMMARY.fullmatch(done.stderr), done.stderr
+
+
+def test_a_fork_that_is_to_copy_nothing(server: RemoteServer, program: Path) -> None:
+    done = run(server, "handler", str(program), "forks_for_nothing", options=("--fork", "nothing"))
+    assert done.returncode == 0, done.stderr
+    assert "a child after fork() has no remote memory; SIGBUS at 0x" in done.stderr
 
 
 @pytest.mark.parametrize("faults", ["handler", "in-thread"])
@@ -328,3 +461,61 @@ def test_the_end_says_how_much_lay_remote(server: RemoteServer) -> None:
     assert 8 <= float(found[1]) < 16 and float(found[2]) == 64 and int(found[3]) > 0
     none = run(server, "handler", "true")
     assert "consort remote: at most 0.0 MiB of 64.0 MiB attached were in use" in none.stderr
+
+
+def test_a_fork_copies_mapped_pages(server: RemoteServer, program: Path) -> None:
+    attach = ("--attach", "memory,size=64MiB,cache=2MiB,pages=mapped")
+    done = server.remote("run", *attach, "--", str(program), "shares_with_its_child")
+    assert done.returncode == 0, done.stderr
+
+
+def test_processes_of_python(server: RemoteServer, tmp_path: Path) -> None:
+    """multiprocessing forks: each worker computes on what its parent has."""
+    script = tmp_path / "workers.py"
+    script.write_text(
+        "import multiprocessing\n"
+        "block = bytearray(range(256)) * (1 << 16)\n"
+        "def total(part):\n"
+        "    return sum(block[part << 20 : part + 1 << 20])\n"
+        "with multiprocessing.get_context('fork').Pool(2) as workers:\n"
+        "    found = workers.map(total, range(16))\n"
+        "assert found == [sum(range(256)) << 12] * 16, found\n"
+        "print('the same')\n"
+    )
+    done = run(server, "handler", sys.executable, str(script))
+    assert (done.returncode, done.stdout) == (0, "the same\n"), done.stderr
+
+
+def test_a_fork_for_which_the_machine_has_too_little_memory(
+    server: RemoteServer, program: Path, tmp_path: Path
+) -> None:
+    """As /proc/meminfo says, which is another one here."""
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text("MemTotal: 20000 kB\nMemAvailable: 6144 kB\nSwapFree: 2048 kB\n")
+    namespace = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" /proc/meminfo && "$@"', str(meminfo))
+    if subprocess.run([*namespace, "true"], capture_output=True).returncode != 0:
+        pytest.skip("another /proc/meminfo needs a mount namespace")
+    attach = ("--attach", "memory,size=64MiB,cache=2MiB", "--", str(program), "is_refused_a_child")
+    done = subprocess.run(
+        [*namespace, str(server.consort), "remote", "run", *attach],
+        capture_output=True,
+        text=True,
+        env=server.variables,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "fork() is refused (ENOMEM)" in done.stderr
+    assert "it has 12 MiB, where 8 MiB are available" in done.stderr
+
+
+@pytest.mark.parametrize("faults", ["handler", "in-thread"])
+def test_a_fork_whose_server_is_lost(program: Path, tmp_path: Path, faults: str) -> None:
+    """The first finds out, and its child has no copy; the next one is refused."""
+    with serving(tmp_path) as lost:
+        attach = f"127.0.0.1:{lost.port},size=64MiB,cache=2MiB,key={lost.key}"
+        command = (str(program), "forks_without_a_server")
+        done = lost.remote(
+            "run", "--faults", faults, "--attach", attach, "--", *command, VICTIM=str(lost.pid)
+        )
+    assert done.returncode == 0, done.stderr
+    assert "not all pages can be had: the child after fork() gets no copy of them" in done.stderr
+    assert "fork() is refused (EIO)" in done.stderr

@@ -122,6 +122,15 @@ class Segment {
         std::size_t bytes;
     };
     [[nodiscard]] bool settle(const std::vector<Block>& blocks);
+    // For a child that fork() is to make: from `freeze` to `thaw` nothing changes what copied pages hold, and
+    // other threads that write to them, or discard some, wait. The calling thread writes to none, in no
+    // signal handler either. Mapped pages change on. `freeze` is false where the kernel has no memory for it.
+    [[nodiscard]] bool freeze() noexcept;
+    void thaw() noexcept;
+    // How many bytes of a block of whole pages hold anything but zeros; and a copy of what they hold at the
+    // same offset of `to`, which is zeros. False where a page cannot be had.
+    [[nodiscard]] std::size_t held(Block block) const noexcept;
+    [[nodiscard]] bool copy(Block block, std::byte* to) noexcept;
     // Whether the server is lost: what is in the cache stays, all else ends with SIGBUS.
     [[nodiscard]] bool lost() const noexcept;
 

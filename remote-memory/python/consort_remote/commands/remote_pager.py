@@ -119,6 +119,14 @@ def serve(
     "fastest but makes system calls on absent pages fail (EFAULT).",
 )
 @click.option(
+    "--fork",
+    type=ChoiceOf("WHAT", "consort_remote.pager", "FORKS"),
+    default="copy",
+    show_default=True,
+    help="What a child after fork() gets of remote memory: a copy, which lies on this machine, or nothing, "
+    "which takes no time and is enough for a child that executes another program.",
+)
+@click.option(
     "--prefetch", type=click.IntRange(1, 64), default=64, show_default=True, help="Most pages a fault."
 )
 @click.option("--patience", default="5s", show_default=True, help="How long a server may take to answer.")
@@ -138,6 +146,7 @@ def run_program(
     attached: tuple[str, ...],
     threshold: str,
     faults: str,
+    fork: str,
     prefetch: int,
     patience: str,
     replicas: int | None,
@@ -170,6 +179,7 @@ def run_program(
         [pager.Attachment.parse(each) for each in attached],
         threshold=threshold_bytes,
         faults=faults,
+        fork=fork,
         prefetch=prefetch,
         patience_ms=patience_ms,
         reconnect_ms=reconnect_ms,
