@@ -79,6 +79,20 @@ def figure4(load: Soak) -> dict[str, Any]:
     return result
 
 
+# Cycles for which a PHY keeps what it is given as a link starts.
+START_PAUSES = (8, 24, 60)
+
+
+def starts(pause: int, cdc: bool, more: tuple[Path, ...] = ()) -> dict[str, int]:
+    """Starts of a link whose PHY pauses at each of 101 moments: how many there were, and lost something.
+
+    The PHY keeps words in a FIFO, or in `consort_phy_cdc`; `more` are sources in place of those of rtl/.
+    """
+    program = simulation("consort_remote_starts", harness("starts.cpp"), {"Cdc": int(cdc)}, (), more)
+    result: dict[str, int] = _run(program, [str(pause)])
+    return result
+
+
 def faults(shape: int = 1) -> dict[str, Any]:
     """What accesses that cannot be answered end with, and after how many cycles."""
     result: dict[str, Any] = _run(_pair(shape), ["faults"])

@@ -37,6 +37,7 @@ def test_every_goal_is_counted_and_met(result):
             "neighbour_worst_cycles",
             "worst64_of_bound",
             "urgent64_of_bound",
+            "start_losses",
             "injection_successes",
             "same_id_reorders",
             "stuck_link_ends_in_cycles",

@@ -3,28 +3,26 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
 
 import pytest
-from consort_remote import build
-from effort import PATIENCE
+from consort_remote import build, run
 
-HERE = Path(__file__).parent
+ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("cdc", [0, 1], ids=["a FIFO of eight words", "consort_phy_cdc"])
-@pytest.mark.parametrize("cycles", [8, 24, 60])
+@pytest.mark.parametrize("cdc", [False, True], ids=["a FIFO of eight words", "consort_phy_cdc"])
+@pytest.mark.parametrize("cycles", run.START_PAUSES)
 def test_a_pause_at_any_moment_of_a_start_loses_nothing(cdc, cycles):
     """Of either direction; the confirming acknowledgement and the first frame come back to back then."""
-    program = build.simulation(
-        "starts_top",
-        HERE / "starts_user.cpp",
-        {"Cdc": cdc},
-        ("-Wno-PINCONNECTEMPTY",),
-        (HERE / "starts_top.sv",),
-    )
-    done = subprocess.run([str(program), str(cycles)], capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    assert json.loads(done.stdout)["starts"] == 101 * 2 * 12
+    assert run.starts(cycles, cdc) == {"starts": 101 * 2 * 12, "losses": 0}
+
+
+@pytest.mark.slow
+def test_a_link_that_takes_a_frame_of_which_a_unit_came_too_early_loses_some(tmp_path):
+    source = build.module(ROOT, "link_receiver")
+    right = "      if (!up_i) refused_o <= 1'b1;\n      else if (first_i) refused_o"
+    assert source.read_text().count(right) == 1
+    changed = tmp_path / source.name
+    changed.write_text(source.read_text().replace(right, "      if (first_i) refused_o"))
+    assert run.starts(24, True, (changed,))["losses"] > 0

@@ -13,6 +13,7 @@ from consort_bench.run_folder import series
 from consort_remote import formulas
 from consort_remote.run import (
     NEIGHBOUR_BOUND,
+    START_PAUSES,
     Beats,
     FullLoad,
     Neighbour,
@@ -23,6 +24,7 @@ from consort_remote.run import (
     outstanding,
     paper_beats,
     same_id_order,
+    starts,
     stuck_link,
     worst,
 )
@@ -88,6 +90,8 @@ def run(options: Options) -> BenchResult:
             goals += narrow_goals(made)
     options.progress("what is outstanding, errors, full load", None)
     goals += limits()
+    options.progress("starts over PHYs that pause", None)
+    goals += at_the_start()
     options.progress("forged frames, order of an id, a stuck wire", None)
     goals += trust(options.quick)
     notes = [
@@ -220,6 +224,14 @@ def of_bound(*loads: FullLoad) -> float:
         for row in worst(load)
         for longest in ("longest_read", "longest_write")
     )
+
+
+def at_the_start() -> list[dict[str, Any]]:
+    """Goal of what is lost as a session begins, over PHYs that pause, with `consort_phy_cdc` and without."""
+    ran = [starts(pause, cdc) for cdc in (False, True) for pause in START_PAUSES]
+    total = sum(part["starts"] for part in ran)
+    losses = sum(part["losses"] for part in ran)
+    return [goal("start_losses", losses, f"of {total} starts", "<=", 0, provenance="simulated")]
 
 
 def limits() -> list[dict[str, Any]]:

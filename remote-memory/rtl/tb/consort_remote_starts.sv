@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two ends of a link with PHYs between them that keep words while they pause: consort_phy_cdc at each end, or a FIFO of eight words.
-module starts_top
+module consort_remote_starts
   import consort_remote_pkg::*;
 #(
     parameter bit Cdc = 1'b1
@@ -28,7 +28,10 @@ module starts_top
   logic tx_valid[2], tx_ready[2], rx_valid[2], wire_valid[2];
 
   for (genvar e = 0; e < 2; e++) begin : gen_end
-    logic [MetaWidth-1:0] rx_meta;
+    logic [MetaWidth-1:0] rx_meta, unused_arriving;
+    logic [31:0] unused_count[3];
+    logic [23:0] unused_after;
+    logic unused_drain, unused_waited, unused_hunting;
     assign rx_number_o[e] = rx_meta[31:0];
 
     consort_link #(
@@ -39,9 +42,9 @@ module starts_top
         .enable_i(1'b1),
         .ack_timeout_i(16'd200),
         .down_after_i(24'd800),
-        .peer_after_o(),
+        .peer_after_o(unused_after),
         .up_o(up_o[e]),
-        .drain_o(),
+        .drain_o(unused_drain),
         .drained_i(1'b1),
         .tx_meta_i(MetaWidth'(tx_number_i[e])),
         .tx_units_i(tx_units_i[e]),
@@ -50,8 +53,8 @@ module starts_top
         .tx_unit_i(tx_unit_i[e]),
         .tx_unit_valid_i(1'b1),
         .tx_unit_ready_o(tx_unit_ready_o[e]),
-        .rx_waited_o(),
-        .rx_arriving_meta_o(),
+        .rx_waited_o(unused_waited),
+        .rx_arriving_meta_o(unused_arriving),
         .rx_meta_o(rx_meta),
         .rx_units_o(rx_units_o[e]),
         .rx_valid_o(rx_valid_o[e]),
@@ -65,13 +68,14 @@ module starts_top
         .phy_rx_i(rx[e]),
         .phy_rx_valid_i(rx_valid[e]),
         .phy_rx_gap_i(1'b0),
-        .phy_rx_hunting_o(),
-        .bad_frames_o(),
-        .replays_o(),
-        .downs_o()
+        .phy_rx_hunting_o(unused_hunting),
+        .bad_frames_o(unused_count[0]),
+        .replays_o(unused_count[1]),
+        .downs_o(unused_count[2])
     );
 
     if (Cdc) begin : gen_cdc
+      logic unused_up, unused_error;
       consort_phy_cdc #(
           .WordWidth(WordWidth)
       ) i_cdc (
@@ -82,8 +86,8 @@ module starts_top
           .tx_ready_o(tx_ready[e]),
           .rx_o(rx[e]),
           .rx_valid_o(rx_valid[e]),
-          .channel_up_o(),
-          .hard_err_o(),
+          .channel_up_o(unused_up),
+          .hard_err_o(unused_error),
           .phy_clk_i(clk_i),
           .phy_tx_o(wire_word[e]),
           .phy_tx_valid_o(wire_valid[e]),
