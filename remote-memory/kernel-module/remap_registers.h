@@ -69,6 +69,12 @@
 #define REMAP_CB_SHARE_WRITES_MASK 0x3ff0000U
 #define REMAP_CB_SHARE_WRITES_SHIFT 16
 
+/* How long a lender may leave an access without an answer whose request its link took: after once to twice as long that link goes down, and its accesses end with SLVERR. More than twice the mBlock's own `answer_after`, or one silent memory takes the whole link down. 0: for ever. */
+#define REMAP_CB_ANSWER_AFTER 0x024U
+#define REMAP_CB_ANSWER_AFTER_RESET 0x80000U
+#define REMAP_CB_ANSWER_AFTER_CYCLES_MASK 0xffffffU
+#define REMAP_CB_ANSWER_AFTER_CYCLES_SHIFT 0
+
 /* What went wrong since it was cleared; one bit for each cause of `fault`. Write 1 to clear. */
 #define REMAP_CB_IRQ_STATUS 0x030U
 #define REMAP_CB_IRQ_STATUS_RESET 0x0U
@@ -193,6 +199,7 @@
 	X(0x018, 0xfU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x01c, 0xfU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x020, 0x3ff03ffU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
+	X(0x024, 0xffffffU, 0x80000U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x030, 0x7fU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x034, 0x7fU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \
 	X(0x038, 0xfffU, 0x0U, 1, NONE, 0x0, NONE, 0x0) \

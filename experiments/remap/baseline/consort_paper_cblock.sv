@@ -94,7 +94,7 @@ module consort_paper_cblock
   logic [31:0] none[Links];
   logic [Ports-1:0] fence, fenced_q;
   logic [23:0] none_after[Links];
-  logic [39:0] unused;
+  logic [63:0] unused;
   assign none = '{default: '0};
   assign none_after = '{default: '0};
   // Its log of faults stays empty; that a link was switched off shows in irq_status alone.
@@ -121,6 +121,7 @@ module consort_paper_cblock
       .up_i(enable),
       .ack_timeout_o(unused[39:24]),
       .down_after_o(unused[23:0]),
+      .answer_after_o(unused[63:40]),
       .qos_o(unused_qos),
       .fence_o(fence),
       .fenced_i(fenced_q | fence),

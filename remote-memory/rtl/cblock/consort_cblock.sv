@@ -7,6 +7,7 @@
 // Latency: a read or write of 64 bytes under load: consort_remote.worst_case.
 // Assumes: masters keep to AXI4's handshakes and send as many data as they said.
 // Held by: simulation against AXI4 checkers (tests/rtl/test_remote.py, tests/rtl/test_cocotb.py); faults and resets, tests/rtl/test_trust.py;
+// bad lenders, tests/rtl/test_lenders.py;
 // unknown values, tests/rtl/test_four_state.py.
 module consort_cblock
   import consort_remote_pkg::*;
@@ -101,7 +102,7 @@ module consort_cblock
   logic [Ports-1:0] fence, fenced_reads, fenced_writes;
   qos_t qos;
   logic [15:0] ack_timeout;
-  logic [23:0] down_after;
+  logic [23:0] down_after, answer_after;
   logic [31:0] bad_frames[Links], replays[Links], downs[Links];
   logic [23:0] peer_after[Links];
   fault_t faults[2*Ports];
@@ -124,6 +125,7 @@ module consort_cblock
       .up_i(up),
       .ack_timeout_o(ack_timeout),
       .down_after_o(down_after),
+      .answer_after_o(answer_after),
       .bad_frames_i(bad_frames),
       .replays_i(replays),
       .downs_i(downs),
@@ -136,6 +138,22 @@ module consort_cblock
   );
 
   // ---- Ports ----
+
+  logic tick;
+  logic [3:0] silent[2*Ports];
+  logic [Links-1:0] drop;
+
+  consort_answer_timer #(
+      .Sources(2 * Ports),
+      .Links(Links)
+  ) i_timer (
+      .clk_i,
+      .rst_ni,
+      .after_i(answer_after),
+      .tick_o(tick),
+      .silent_i(silent),
+      .drop_o(drop)
+  );
 
   request_t req[2*Ports];
   logic [4:0] req_units[2*Ports];
@@ -159,6 +177,7 @@ module consort_cblock
     logic [1:0] resp, resp_of_ack;
     logic [DataWidth-1:0] data;
     logic read_taken, write_taken, unit_ready;
+    logic [1:0] link, link_of_ack;
 
     // The ingress switch: of the links that have something for this port, one at a time.
     for (genvar l = 0; l < Links; l++) begin : gen_wants
@@ -191,18 +210,26 @@ module consort_cblock
       ack = 1'b0;
       ack_index = '0;
       resp_of_ack = '0;
+      link = '0;
+      link_of_ack = '0;
       read_taken = 1'b0;
       write_taken = 1'b0;
       unit_ready = 1'b0;
       for (int unsigned l = 0; l < Links; l++) begin
         // With one link there is nothing to choose, and what is not for this port is not looked at.
-        if (read_grant[p][l]) kind = rsp_e'(kind | read_kind[l]);
+        if (read_grant[p][l]) begin
+          kind = rsp_e'(kind | read_kind[l]);
+          link = link | 2'(l);
+        end
         if (read_grant[p][l] || Links == 1) begin
           index = index | read_tag[l][IndexWidth-1:0];
           resp = resp | read_resp[l];
           data = data | read_data[l];
         end
-        if (ack_grant[p][l]) ack = 1'b1;
+        if (ack_grant[p][l]) begin
+          ack = 1'b1;
+          link_of_ack = link_of_ack | 2'(l);
+        end
         if (ack_grant[p][l] || Links == 1) begin
           ack_index = ack_index | ack_tag[l][IndexWidth-1:0];
           resp_of_ack = resp_of_ack | ack_resp[l];
@@ -211,6 +238,27 @@ module consort_cblock
         write_taken = write_taken || req_ready_of[l][2*p+1];
         unit_ready = unit_ready || unit_ready_of[l][p];
       end
+    end
+
+    // What comes is looked at a cycle later.
+    rsp_e kind_q;
+    logic ack_q;
+    logic [IndexWidth-1:0] index_q, ack_index_q;
+    logic [1:0] resp_q, resp_of_ack_q, link_q, link_of_ack_q;
+    logic [DataWidth-1:0] data_q;
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        kind_q <= RspNone;
+        ack_q  <= 1'b0;
+      end else begin
+        kind_q <= kind;
+        ack_q  <= ack;
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      {index_q, resp_q, link_q, data_q} <= {index, resp, link, data};
+      {ack_index_q, resp_of_ack_q, link_of_ack_q} <= {ack_index, resp_of_ack, link_of_ack};
     end
 
     consort_port_read #(
@@ -237,11 +285,14 @@ module consort_cblock
         .req_urgent_o(req_urgent[2*p]),
         .req_valid_o(req_valid[2*p]),
         .req_ready_i(read_taken),
-        .rsp_index_i(index),
-        .rsp_data_i(data),
-        .rsp_resp_i(resp),
-        .rsp_valid_i(kind == RspData),
-        .rsp_error_i(kind == RspError),
+        .rsp_link_i(link_q),
+        .rsp_index_i(index_q),
+        .rsp_data_i(data_q),
+        .rsp_resp_i(resp_of(resp_q)),
+        .rsp_valid_i(kind_q == RspData),
+        .rsp_error_i(kind_q == RspError),
+        .tick_i(tick),
+        .silent_o(silent[2*p]),
         .fault_o(faults[2*p])
     );
     assign req_units[2*p] = 5'd0;
@@ -279,9 +330,12 @@ module consort_cblock
         .unit_valid_o(unit_valid[p]),
         .unit_last_o(unit_last[p]),
         .unit_ready_i(unit_ready),
-        .rsp_index_i(ack_index),
-        .rsp_resp_i(resp_of_ack),
-        .rsp_valid_i(ack),
+        .rsp_link_i(link_of_ack_q),
+        .rsp_index_i(ack_index_q),
+        .rsp_resp_i(resp_of(resp_of_ack_q)),
+        .rsp_valid_i(ack_q),
+        .tick_i(tick),
+        .silent_o(silent[2*p+1]),
         .fault_o(faults[2*p+1])
     );
   end
@@ -344,7 +398,7 @@ module consort_cblock
     ) i_link (
         .clk_i,
         .rst_ni,
-        .enable_i(enable[l] && phy_channel_up_i[l] && !phy_hard_err_i[l]),
+        .enable_i(enable[l] && phy_channel_up_i[l] && !phy_hard_err_i[l] && !drop[l]),
         .ack_timeout_i(ack_timeout),
         .down_after_i(down_after),
         .peer_after_o(peer_after[l]),

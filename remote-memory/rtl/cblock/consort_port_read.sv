@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of one AXI4 slave port of the cBlock. Room for the answer is set aside before a request leaves, so an answer never
 // waits on its way. Answers go to the master in the order of the requests, which is legal for any ids.
+//
+// The links' other ends are not trusted: what comes for a tag counts only where that waits, from the link that it was asked over, and no more
+// beats than were asked for.
 // Interface: ar and r of AXI4; req_* to the framers of the links; rsp_* from their parsers; windows and fence from the registers.
 // Parameters: Port, Links, Windows; Room for answers in beats, a power of two, at least 256.
 // Throughput: a request a cycle and a beat of answers a cycle.
 // Latency: a request is offered two cycles after its address; a beat of an answer shows two cycles after it came; refused ones are answered
 // within 8 cycles.
-// Assumes: the master keeps to AXI4's handshakes; an answer has as many beats as were asked for.
-// Held by: wrong versions, tests/rtl/test_wrong_blocks.py; simulation against AXI4 checkers (tests/rtl/test_remote.py, tests/rtl/test_cocotb.py).
+// Assumes: the master keeps to AXI4's handshakes.
+// Held by: wrong versions, tests/rtl/test_wrong_blocks.py; bad lenders, tests/rtl/test_lenders.py; simulation against AXI4 checkers (tests/rtl/test_remote.py, tests/rtl/test_cocotb.py).
 module consort_port_read
   import consort_remote_pkg::*;
 #(
@@ -35,12 +38,16 @@ module consort_port_read
     output logic                    req_urgent_o,
     output logic                    req_valid_o,
     input  logic                    req_ready_i,
-    // One beat of an answer, or the news that no more come.
+    // One beat of an answer, or the news that no more come, and the link that it came over.
+    input  logic [1:0]              rsp_link_i,
     input  logic [IndexWidth-1:0]   rsp_index_i,
     input  logic [DataWidth-1:0]    rsp_data_i,
     input  logic [1:0]              rsp_resp_i,
     input  logic                    rsp_valid_i,
     input  logic                    rsp_error_i,
+    // Of what is answered next: the link, in the cycle after tick_i, where nothing came since the one before.
+    input  logic                    tick_i,
+    output logic [3:0]              silent_o,
     output fault_t                  fault_o      // of an access that was answered with an error
 );
   localparam int unsigned Tags = 2 ** IndexWidth;
@@ -70,9 +77,9 @@ module consort_port_read
   logic [OffsetWidth-1:0] offset;
   logic [IndexWidth:0] head_q, tail_q, tags_used;
   // Places of answers, with a bit more: which turn of the buffer it is.
-  logic [RoomPtr:0] reserve_q, read_q, sweep_q;
-  logic give_q, good, answered, sweeping;
-  logic [1:0] swept;  // the flags of tags are known
+  logic [RoomPtr:0] reserve_q, reserve, read_q, read_next_q;
+  logic give_q, good, answered;
+  logic [2:0] swept;  // the flags of tags are known
   leaving_t leaving, first;
   logic urgent_q, held_q;  // of ar_q; it waits for the port's share
 
@@ -152,9 +159,9 @@ module consort_port_read
     end else begin
       if (ar_ready_o) valid_q <= ar_valid_i;
       // One may be taken between this look and the next.
-      tag_free_q <= !sweeping && swept == '1 && tags_used < (IndexWidth + 1)'(Tags - 1);
+      tag_free_q <= swept == '1 && tags_used < (IndexWidth + 1)'(Tags - 1);
       if (moves) tail_q <= tail_q + 1'b1;
-      if (moves && good) reserve_q <= reserve_q + (RoomPtr + 1)'(ar_q.len) + 1'b1;
+      if (moves && good) reserve_q <= reserve;
     end
   end
 
@@ -181,129 +188,127 @@ module consort_port_read
   // ---- What is known of each tag ----
 
   tag_t tags[Tags];
-  logic [RoomPtr:0] base[Tags];
-  logic [RoomPtr:0] received[Tags];
   logic [RoomPtr:0] write_at;
-  logic begun, broken;
-  logic [3:0] links_failed, unused_failed;
+  logic broken, counts, comes, there, failing, shows_data, step, advances, is_last_q;
+  // What is known of the tag at the head, once known_q, and of the one to look at after it.
+  tag_t head, next;
+  logic [IndexWidth:0] look_q;
+  logic known_q, looks;
+  logic [7:0] left_q;
   logic [IndexWidth-1:0] index;
 
   assign index = head_q[IndexWidth-1:0];
-  assign write_at = begun ? received[rsp_index_i] : base[rsp_index_i];
+  assign reserve = reserve_q + (RoomPtr + 1)'(ar_q.len) + 1'b1;
 
   always_ff @(posedge clk_i) begin
     if (moves) begin
       tags[tail_q[IndexWidth-1:0]] <= '{id: ar_q.id, len: ar_q.len, link: link, local_error: !good, decerr: !mapped};
-      base[tail_q[IndexWidth-1:0]] <= reserve_q;
     end
-    if (rsp_valid_i) received[rsp_index_i] <= write_at + 1'b1;
   end
 
-  // Something of its answer is there.
-  consort_tag_flags #(
-      .Width(IndexWidth)
-  ) i_begun (
+  consort_read_places #(
+      .Width(IndexWidth),
+      .Places(RoomPtr + 1)
+  ) i_places (
       .clk_i,
       .rst_ni,
       .swept_o(swept[0]),
-      .set_i(rsp_valid_i),
-      .set_index_i(rsp_index_i),
-      .clear_i(moves),
-      .clear_index_i(tail_q[IndexWidth-1:0]),
-      .index_i(rsp_index_i),
-      .flag_o(begun)
+      .begins_i(moves),
+      .tail_i(tail_q[IndexWidth-1:0]),
+      .first_i(reserve_q),
+      .past_i(reserve),
+      // What comes for a read that is ended without data goes nowhere: its first places may belong to another one again.
+      .rsp_valid_i(rsp_valid_i && counts && !(failing && rsp_index_i == index)),
+      .rsp_index_i,
+      .place_o(write_at),
+      .comes_o(comes),
+      .head_i(index),
+      .read_i(read_q),
+      .read_next_i(read_next_q),
+      .steps_i(advances),
+      .ends_i(answered),
+      .there_o(there)
   );
 
-  // The rest of its answer will not come.
-  consort_tag_flags #(
-      .Width(IndexWidth)
-  ) i_broken (
+  // What is answered next waits for its link while nothing of it shows and it did not fail.
+  consort_asked_tags #(
+      .Width(IndexWidth),
+      .Links(Links)
+  ) i_asked (
+      .clk_i,
+      .rst_ni,
+      .swept_o(swept[2]),
+      .begins_i(moves),
+      .asks_i(good),
+      .tail_i(tail_q[IndexWidth-1:0]),
+      .link_i(link),
+      .ends_i(answered),
+      .end_index_i(index),
+      .rsp_index_i,
+      .rsp_link_i,
+      .counts_o(counts),
+      .waits_i(known_q && !r_valid_o && !failing && !head.local_error),
+      .head_index_i(index),
+      .tick_i,
+      .silent_o
+  );
+
+  consort_read_failing #(
+      .Links(Links)
+  ) i_failing (
       .clk_i,
       .rst_ni,
       .swept_o(swept[1]),
-      .set_i(rsp_error_i),
-      .set_index_i(rsp_index_i),
-      .clear_i(moves),
-      .clear_index_i(tail_q[IndexWidth-1:0]),
-      .index_i(index),
-      .flag_o(broken)
-  );
-
-  consort_failed_tags #(
-      .Width(IndexWidth + 1),
-      .Links(Links)
-  ) i_failed (
-      .clk_i,
-      .rst_ni,
       .up_i,
-      .head_i(head_q),
+      .begins_i(moves),
       .tail_i(tail_q),
-      .answer_i(index),
-      .failed_o(links_failed),
-      .index_i('0),
-      .index_failed_o(unused_failed)
+      .error_i(rsp_error_i && counts),
+      .rsp_index_i,
+      .head_i(head_q),
+      .link_i(head.link),
+      .local_error_i(head.local_error),
+      .known_i(known_q),
+      .shows_data_i(shows_data),
+      .answered_i(answered),
+      .broken_o(broken),
+      .failing_o(failing)
   );
 
   // ---- Answers ----
 
-  // A beat of data, and in which turn of the buffer it was written: so what is read is known to be there, or not yet. Beats of
-  // errors are marked as written too. After a reset all are marked as of the turn before the first.
   typedef struct packed {
-    logic                 turn;
     logic [1:0]           resp;
     logic [DataWidth-1:0] data;
   } beat_t;
 
   beat_t ram[Room];
   beat_t beat_q;
-  // What is known of the tag at the head, once known_q, and of the one to look at after it.
-  tag_t head, next;
-  logic [IndexWidth:0] look_q;
-  logic known_q, looks;
-  logic [RoomPtr:0] write_place;
-  logic [7:0] left_q;
-  logic failing_q, marked_q, marks, settled_q, shows_data, step, is_last_q;
-  logic [3:0] failed_q;
 
   assign next = tags[look_q[IndexWidth-1:0]];
   assign looks = (answered || !known_q) && look_q != tail_q;
-  assign sweeping = !sweep_q[RoomPtr];
-  assign shows_data = known_q && beat_q.turn == read_q[RoomPtr] && !head.local_error && !failing_q;
-  assign r_valid_o = shows_data || (failing_q && (head.local_error || marked_q));
+  assign shows_data = known_q && there && !head.local_error && !failing;
+  assign r_valid_o = shows_data || failing;
   assign step = r_valid_o && r_ready_i;
+  assign advances = step && !head.local_error;
   assign answered = step && is_last_q;
-  assign marks = failing_q && !head.local_error && !marked_q && !rsp_valid_i;
-  assign write_place = rsp_valid_i ? write_at : sweeping ? {1'b1, sweep_q[RoomPtr-1:0]} : read_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       head_q <= '0;
       read_q <= '0;
-      sweep_q <= '0;
+      read_next_q <= (RoomPtr + 1)'(1);
       look_q <= '0;
       known_q <= 1'b0;
       give_q <= 1'b0;
-      failing_q <= 1'b0;
-      marked_q <= 1'b0;
-      settled_q <= 1'b0;
-      failed_q <= '0;
     end else begin
-      if (sweeping) sweep_q <= sweep_q + 1'b1;
-      give_q <= step && !head.local_error;
+      give_q <= advances;
       if (looks) look_q <= look_q + 1'b1;
       known_q <= looks || (known_q && !answered);
-      if (step && !head.local_error) read_q <= read_q + 1'b1;
-      if (answered) head_q <= head_q + 1'b1;
-      // What failed is known a cycle after the head moved. After its first beat without data a burst has no more, whatever
-      // comes.
-      settled_q <= !answered && known_q;
-      failed_q <= answered ? '0 : links_failed;
-      if (answered) failing_q <= 1'b0;
-      else if (settled_q && !shows_data && (head.local_error || broken || failed_q[Links > 1 ? head.link : 2'd0])) begin
-        failing_q <= 1'b1;
+      if (advances) begin
+        read_q <= read_next_q;
+        read_next_q <= read_next_q + 1'b1;
       end
-      if (step) marked_q <= 1'b0;
-      else if (marks) marked_q <= 1'b1;
+      if (answered) head_q <= head_q + 1'b1;
     end
   end
 
@@ -316,10 +321,8 @@ module consort_port_read
       left_q <= left_q - 1'b1;
       is_last_q <= left_q == 8'd1;
     end
-    if (rsp_valid_i || marks || sweeping) begin
-      ram[write_place[RoomPtr-1:0]] <= '{turn: write_place[RoomPtr], resp: rsp_resp_i, data: rsp_data_i};
-    end
-    beat_q <= ram[read_q[RoomPtr-1:0] + RoomPtr'(step && !head.local_error)];
+    if (comes) ram[write_at[RoomPtr-1:0]] <= '{resp: rsp_resp_i, data: rsp_data_i};
+    beat_q <= ram[advances ? read_next_q[RoomPtr-1:0] : read_q[RoomPtr-1:0]];
   end
 
   consort_read_faults #(
@@ -336,15 +339,15 @@ module consort_port_read
       .last_i(is_last_q),
       .error_i(r_o.resp[1]),
       .local_error_i(head.local_error),
-      .failing_i(failing_q),
+      .failing_i(failing),
       .broken_i(broken),
       .fault_o
   );
 
   assign r_o = '{
-          data: failing_q ? '0 : beat_q.data,
+          data: failing ? '0 : beat_q.data,
           id: head.id,
-          resp: failing_q ? (head.local_error && head.decerr ? RespDecerr : RespSlverr) : beat_q.resp,
+          resp: failing ? (head.local_error && head.decerr ? RespDecerr : RespSlverr) : beat_q.resp,
           last: is_last_q
       };
 endmodule

@@ -48,9 +48,12 @@ module consort_port_write
     output logic                  unit_valid_o,
     output logic                  unit_last_o,   // of its request
     input  logic                  unit_ready_i,
+    input  logic [1:0]            rsp_link_i,
     input  logic [IndexWidth-1:0] rsp_index_i,
     input  logic [1:0]            rsp_resp_i,
     input  logic                  rsp_valid_i,
+    input  logic                  tick_i,
+    output logic [3:0]            silent_o,
     output fault_t                fault_o        // of an access that was answered with an error
 );
   logic starts, good, mapped, swept, busy, done, message_valid, message_pop, strobes_next, data_valid, data_ready;
@@ -158,9 +161,12 @@ module consort_port_write
       .message_valid_i(message_valid),
       .message_pop_i(message_pop),
       .credit_give_o(credit_give),
+      .rsp_link_i,
       .rsp_index_i,
       .rsp_resp_i,
       .rsp_valid_i,
+      .tick_i,
+      .silent_o,
       .b_o,
       .b_valid_o,
       .b_ready_i,

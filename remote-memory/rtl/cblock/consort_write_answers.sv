@@ -3,15 +3,16 @@
 // different ids as they come (consort_order).
 //
 // It keeps id, link and units of each tag, waits for its acknowledgement or for the news that none comes, answers the master, gives the
-// credits back and says which fault there was.
+// credits back and says which fault there was. The links' other ends are not trusted: an acknowledgement counts only where its write waits
+// for one, from the link that it went over.
 // Interface: starts_i with a write that begins; message_* and done_i for what of it is still to be sent; rsp_* is an acknowledgement; b_* of AXI4.
 // Parameters: Port, Links; Credits.
 // Throughput: an answer in three cycles.
 // Latency: an answer shows three cycles after its acknowledgement where its write is looked at, and some ten more where another list's is; it is the
 // oldest of its list.
-// Assumes: an acknowledgement comes once for each write that was sent, unless its link goes down.
+// Assumes: nothing of the other ends.
 // Held by: the exploration of credits with links that go down (tests/rtl/test_explore.py), with three wrong versions of this module; the proofs of
-// consort_tag_flags and consort_failed_tags.
+// consort_tag_flags and consort_failed_tags; bad lenders, tests/rtl/test_lenders.py.
 module consort_write_answers
   import consort_remote_pkg::*;
 #(
@@ -44,9 +45,14 @@ module consort_write_answers
     input  logic                   message_pop_i,
     output logic [CreditWidth-1:0] credit_give_o,
 
+    input  logic [1:0]            rsp_link_i,
     input  logic [IndexWidth-1:0] rsp_index_i,
     input  logic [1:0]            rsp_resp_i,
     input  logic                  rsp_valid_i,
+
+    // Of the oldest write: its link, in the cycle after tick_i, where it has waited for its acknowledgement since the one before.
+    input  logic       tick_i,
+    output logic [3:0] silent_o,
 
     output axi_b_t b_o,
     output logic   b_valid_o,
@@ -91,12 +97,12 @@ module consort_write_answers
   logic [IndexWidth-1:0] oldest[4];
   logic [IndexWidth-1:0] index_q, after;
   logic [1:0] list_q, turn, rsp_list, rsp_list_q;
-  logic looks_q, more, rsp_q, goes_on, moves;
+  logic looks_q, more, rsp_q, goes_on, moves, answered, counts, comes;
   logic known_q;         // what it waits for is known
   logic idle_q;          // it was not to be answered in the cycle before
   logic waits_q;         // nor was it for its sending that it waited
   logic [3:0] lost_q;    // a link was down
-  logic [1:0] swept;
+  logic [2:0] swept;
 
   assign index = index_q;
   assign swept_o = swept == '1;
@@ -161,7 +167,7 @@ module consort_write_answers
       if (rsp_q) hints_q[rsp_list_q] <= 1'b1;
       lost_q <= {lost_q[2:0], up_i[Links-1:0] != '1};
       if (lost_q != '0) hints_q <= '1;
-      rsp_q <= rsp_valid_i;
+      rsp_q <= comes;
     end
   end
 
@@ -173,7 +179,7 @@ module consort_write_answers
       .clk_i,
       .rst_ni,
       .swept_o(swept[0]),
-      .set_i(rsp_valid_i && !rsp_late),  // of a late write a part was lost
+      .set_i(comes && !rsp_late),  // of a late write a part was lost
       .set_index_i(rsp_index_i),
       .clear_i(starts_i),
       .clear_index_i(tail_i[IndexWidth-1:0]),
@@ -181,9 +187,32 @@ module consort_write_answers
       .flag_o(acked)
   );
 
-  // It was answered: tags are free again in their order.
-  logic answered;
+  // The oldest write waits for its link while it was sent and is not answered, though the master takes answers.
+  assign comes = rsp_valid_i && counts;
 
+  consort_asked_tags #(
+      .Width(IndexWidth),
+      .Links(Links)
+  ) i_asked (
+      .clk_i,
+      .rst_ni,
+      .swept_o(swept[2]),
+      .begins_i(starts_i),
+      .asks_i(good_i),
+      .tail_i(tail_i[IndexWidth-1:0]),
+      .link_i,
+      .ends_i(b_step),
+      .end_index_i(index),
+      .rsp_index_i,
+      .rsp_link_i,
+      .counts_o(counts),
+      .waits_i(head_q != tail_i && !answered && reach != '0 && !(b_valid_o && !b_ready_i)),
+      .head_index_i(head_q[IndexWidth-1:0]),
+      .tick_i,
+      .silent_o
+  );
+
+  // It was answered: tags are free again in their order.
   consort_tag_flags #(
       .Width(IndexWidth)
   ) i_answered (
@@ -237,7 +266,7 @@ module consort_write_answers
       units[current_i[IndexWidth-1:0]] <= units_q + 9'(done_units_i);
     end
     if (starts_i) units_q <= '0;
-    if (rsp_valid_i) resps[rsp_index_i] <= rsp_resp_i;
+    if (comes) resps[rsp_index_i] <= rsp_resp_i;
     if (b_step) begin
       b_o <= '{
           id: head.id,
@@ -266,7 +295,7 @@ module consort_write_answers
         end else if (message_pop_i && message_failed_q && (Links == 1 || message_i.link == 2'(l))) begin
           late_q[l] <= 1'b1;
           late_index_q[l] <= message_i.request.tag[IndexWidth-1:0];
-        end else if (rsp_valid_i && rsp_index_i == late_index_q[l]) begin
+        end else if (comes && rsp_index_i == late_index_q[l]) begin
           late_q[l] <= 1'b0;
         end
       end

@@ -40,11 +40,12 @@ module consort_link_buffer
 );
   localparam int unsigned RxPtr = $clog2(Depth);
 
-  logic [RxPtr:0] rx_spec_q, rx_commit_q, rx_read_q;
+  // Written, counted, read out of the RAM, and shown to the user.
+  logic [RxPtr:0] rx_spec_q, rx_commit_q, rx_read_q, rx_shown_q;
   logic [RxPtr:0] rx_used;
   logic [BeatWidth-1:0] rx_ram[Depth];
 
-  assign rx_used = rx_commit_q - rx_read_q;
+  assign rx_used = rx_commit_q - rx_shown_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -94,27 +95,39 @@ module consort_link_buffer
       .ready_i(ready_i)
   );
 
-  // Block RAM reads take a cycle: a register in front shows the next unit. It is read before it counts, so it shows a cycle
-  // after its frame.
-  logic unit_valid_q, unit_next, unit_there;
+  // A block RAM gives its word late in a cycle: a register behind it shows the next unit, so its user has the whole cycle. The RAM is read
+  // before the unit counts, and what was read of a frame that is not accepted is forgotten: so a unit shows a cycle after its frame.
+  logic unit_valid_q, behind_q, counts, rejects, moves, fetch, forgets;
+  logic [BeatWidth-1:0] behind;
   assign rx_unit_valid_o = unit_valid_q;
-  assign unit_next = !unit_valid_q || rx_unit_ready_i;
-  assign unit_there = accept_i ? rx_read_q != rx_spec_q : rx_read_q != rx_commit_q;
+  assign rejects = end_i && !accept_i;
+  assign counts = accept_i ? rx_shown_q != rx_spec_q : rx_shown_q != rx_commit_q;
+  assign moves = behind_q && counts && (!unit_valid_q || rx_unit_ready_i);
+  assign fetch = (rejects ? rx_read_q != rx_commit_q : rx_read_q != rx_spec_q) && (!behind_q || moves);
+  assign forgets = rejects && behind_q && rx_shown_q == rx_commit_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       rx_read_q <= '0;
+      rx_shown_q <= '0;
+      behind_q <= 1'b0;
       unit_valid_q <= 1'b0;
     end else if (!up_i) begin
       rx_read_q <= '0;
+      rx_shown_q <= '0;
+      behind_q <= 1'b0;
       unit_valid_q <= 1'b0;
-    end else if (unit_next) begin
-      unit_valid_q <= unit_there;
-      if (unit_there) rx_read_q <= rx_read_q + 1'b1;
+    end else begin
+      if (moves) rx_shown_q <= rx_shown_q + 1'b1;
+      if (forgets) rx_read_q <= rx_commit_q;
+      else if (fetch) rx_read_q <= rx_read_q + 1'b1;
+      behind_q <= !forgets && (fetch || (behind_q && !moves));
+      unit_valid_q <= moves || (unit_valid_q && !rx_unit_ready_i);
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (unit_next) rx_unit_o <= rx_ram[rx_read_q[RxPtr-1:0]];
+    if (fetch) behind <= rx_ram[rx_read_q[RxPtr-1:0]];
+    if (moves) rx_unit_o <= behind;
   end
 endmodule

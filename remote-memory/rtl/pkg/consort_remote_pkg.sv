@@ -17,6 +17,11 @@ package consort_remote_pkg;
     RespDecerr = 2'd3
   } resp_e;
 
+  // What an answer from a link means: EXOKAY is none to an access that is not exclusive, and no other goes over a link.
+  function automatic logic [1:0] resp_of(logic [1:0] told);
+    return told == RespExokay ? RespSlverr : told;
+  endfunction
+
   localparam logic [1:0] BurstFixed = 2'd0;
   localparam logic [1:0] BurstIncr = 2'd1;
   localparam logic [1:0] BurstWrap = 2'd2;

@@ -29,6 +29,7 @@ module consort_cblock_regs
     input  logic [  Links-1:0] up_i,
     output logic [       15:0] ack_timeout_o,
     output logic [       23:0] down_after_o,
+    output logic [       23:0] answer_after_o,
     output qos_t               qos_o,
     output logic [  Ports-1:0] fence_o,          // pulses
     input  logic [  Ports-1:0] fenced_i,
@@ -84,7 +85,7 @@ module consort_cblock_regs
   endfunction
 
   // What an address means, a cycle after it.
-  logic write_enable_q, write_timeout_q, write_down_q, write_fence_q, write_urgent_q, write_share_q;
+  logic write_enable_q, write_timeout_q, write_down_q, write_answer_q, write_fence_q, write_urgent_q, write_share_q;
   logic write_status_q, write_irq_q, write_log_q;
   logic [Windows-1:0] write_first_q[Ports], write_last_q[Ports], write_control_q[Ports];
   logic write_window_good_q;
@@ -93,6 +94,7 @@ module consort_cblock_regs
     write_enable_q <= write_addr == CblockEnable;
     write_timeout_q <= write_addr == CblockAckTimeout;
     write_down_q <= write_addr == CblockDownAfter;
+    write_answer_q <= write_addr == CblockAnswerAfter;
     write_fence_q <= write_addr == CblockFence;
     write_urgent_q <= write_addr == CblockUrgent;
     write_share_q <= write_addr == CblockShare;
@@ -113,7 +115,7 @@ module consort_cblock_regs
     end
   end
   assign write_good = write_enable_q || write_timeout_q || write_down_q || write_fence_q || write_window_good_q ||
-      write_status_q || write_irq_q || write_log_q || write_urgent_q || write_share_q;
+      write_answer_q || write_status_q || write_irq_q || write_log_q || write_urgent_q || write_share_q;
   assign fence_o = write && write_fence_q ? write_data[Ports-1:0] : '0;
 
   // ---- Faults ----
@@ -156,6 +158,7 @@ module consort_cblock_regs
       enable_o <= '0;
       ack_timeout_o <= 16'(CblockAckTimeoutReset);
       down_after_o <= 24'(CblockDownAfterReset);
+      answer_after_o <= 24'(CblockAnswerAfterReset);
       qos_o <= '0;
       for (int unsigned p = 0; p < Ports; p++) begin
         counted_reads_q[p]  <= '0;
@@ -171,6 +174,7 @@ module consort_cblock_regs
         if (write_enable_q) enable_o <= write_data[Links-1:0];
         if (write_timeout_q) ack_timeout_o <= write_data[15:0];
         if (write_down_q) down_after_o <= write_data[23:0];
+        if (write_answer_q) answer_after_o <= write_data[23:0];
         if (write_urgent_q) qos_o.from <= write_data[3:0];
         if (write_share_q) {qos_o.writes, qos_o.reads} <= {write_data[25:16], write_data[9:0]};
         for (int unsigned p = 0; p < Ports; p++) begin
@@ -195,7 +199,7 @@ module consort_cblock_regs
     end
   end
 
-  localparam int unsigned Sources = 15 + 4 * Links + 5 * Ports * Windows;
+  localparam int unsigned Sources = 16 + 4 * Links + 5 * Ports * Windows;
   logic [31:0] values[Sources];
   logic [11:0] places[Sources];
 
@@ -229,8 +233,10 @@ module consort_cblock_regs
   assign places[13] = CblockUrgent;
   assign values[14] = {6'd0, qos_o.writes, 6'd0, qos_o.reads};
   assign places[14] = CblockShare;
+  assign values[15] = 32'(answer_after_o);
+  assign places[15] = CblockAnswerAfter;
   for (genvar l = 0; l < Links; l++) begin : gen_link
-    localparam int unsigned First = 15 + 4 * l;
+    localparam int unsigned First = 16 + 4 * l;
     localparam logic [11:0] Place = CblockLinks + 12'(l) * CblockLinkStride;
     assign values[First] = bad_frames_i[l];
     assign places[First] = Place + 12'(CblockLinkBadFrames);
@@ -243,7 +249,7 @@ module consort_cblock_regs
   end
   for (genvar p = 0; p < Ports; p++) begin : gen_port
     for (genvar w = 0; w < Windows; w++) begin : gen_window
-      localparam int unsigned First = 15 + 4 * Links + 5 * (p * Windows + w);
+      localparam int unsigned First = 16 + 4 * Links + 5 * (p * Windows + w);
       localparam logic [11:0] Place = CblockWindows + 12'(p) * CblockPortStride + 12'(w) * CblockWindowStride;
       window_t window;
       assign window = windows_q[p][w];

@@ -13,6 +13,8 @@ package consort_remote_regs_pkg;
   localparam logic [11:0] CblockFence = 12'h018;
   localparam logic [11:0] CblockUrgent = 12'h01C;
   localparam logic [11:0] CblockShare = 12'h020;
+  localparam logic [11:0] CblockAnswerAfter = 12'h024;
+  localparam int unsigned CblockAnswerAfterReset = 524288;
   localparam logic [11:0] CblockIrqStatus = 12'h030;
   localparam logic [11:0] CblockIrqEnable = 12'h034;
   localparam logic [11:0] CblockFault = 12'h038;

@@ -397,7 +397,8 @@ class Master {
     Store expected;
     std::vector<Done> done;  // since it was last cleared by its user
     bool check_data = true;
-    std::vector<Data>* received = nullptr;  // beats of reads go here as well, where it is set
+    std::uint64_t check_from = 0, check_to = ~0ULL;  // where data of reads are compared
+    std::vector<Data>* received = nullptr;           // beats of reads go here as well, where it is set
     std::uint64_t bytes_written = 0, beats = 0;
 
     std::uint64_t read(const Address& address) {
@@ -525,7 +526,8 @@ class Master {
             if (resp > read.resp) read.resp = resp;
             const Data data = get_data(in, 3 + kIdWidth);
             if (received != nullptr) received->push_back(data);
-            if (check_data && resp == 0) {
+            const bool checked = read.address.addr >= check_from && read.address.addr < check_to;
+            if (check_data && checked && resp == 0) {
                 unsigned first = 0;
                 unsigned end = 0;
                 read.address.lanes(read.done, first, end);

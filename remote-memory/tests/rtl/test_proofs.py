@@ -26,6 +26,7 @@ NARROW = {"IdWidth": 4, "DataWidth": 16}
 NARROW_IN = ("axi_gate", "axi_inflight", "burst_store", "order")
 # What a module is made of.
 PARTS = {
+    "asked_tags": ("tag_flags",),
     "axi_gate": ("fifo",),
     "burst_store": ("fifo",),
     "fifo_ahead": ("fifo",),
@@ -88,6 +89,7 @@ PROVEN = [
     ("window_table", ()),
     ("tag_flags", ()),
     ("failed_tags", ()),
+    ("asked_tags", ()),
     ("order", ()),
     ("rr_switch", ()),
     ("fifo_cdc", ("--clocks",)),
@@ -129,6 +131,12 @@ def test_what_the_module_promises_is_proven(tmp_path, module, parameters):
 @pytest.mark.slow
 def test_no_run_of_twelve_cycles_breaks_what_the_guard_of_a_memory_promises(tmp_path):
     result = proof(build.module(ROOT, "memory_guard"), "memory_guard", tmp_path, "--refute")
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+    assert result.stdout.rstrip().endswith("not refuted")
+
+
+def test_no_run_of_twelve_cycles_breaks_what_places_of_reads_promise(tmp_path):
+    result = proof(build.module(ROOT, "read_places"), "read_places", tmp_path, "--refute")
     assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
     assert result.stdout.rstrip().endswith("not refuted")
 
@@ -202,6 +210,22 @@ WRONG_VERSIONS = [
     ("tag_flags", "clear_i || !swept_o", "clear_i"),
     ("failed_tags", "{1'b0, answer_ahead} < reach", "{1'b0, answer_ahead} <= reach"),
     ("failed_tags", "else if (head_i == until_q[l]) begin", "else if (1'b0) begin"),
+    # Another link's answer counts, one of a tag that ended, one that was refused here; half a period is one.
+    ("asked_tags", "counts_o = asked && mine", "counts_o = asked"),
+    ("asked_tags", "counts_o = asked && mine", "counts_o = mine"),
+    ("asked_tags", "begins_i && asks_i", "begins_i"),
+    ("asked_tags", "tick_i && old_q && waits_i ?", "tick_i && waits_i ?"),
+    ("asked_tags", "waits_i && (old_q || tick_i)", "(old_q || tick_i)"),
+    # More beats than were asked for, places of the tag before, what comes now is there already.
+    ("read_places", "rsp_valid_i && place_o != past[rsp_index_i]", "rsp_valid_i"),
+    ("read_places", "known.mark == marks[rsp_index_i] ?", "1'b1 ?"),
+    ("read_places", "<= !next[tail_i].mark;", "<= !marks[tail_i];"),
+    (
+        "read_places",
+        "of_head.mark == marks[head_i] && of_head.place != read_i;",
+        "of_head.place != read_i;",
+    ),
+    ("read_places", "there[ends_i][steps_i]", "there[ends_i][0]"),
     ("fifo_cdc --clocks", "(Ptr'(3) << (Ptr - 2))", "(Ptr'(1) << (Ptr - 1))"),
     ("fifo_cdc --clocks", "write_gray_q <= write_d ^ (write_d >> 1);", "write_gray_q <= write_d;"),
     ("fifo_cdc --clocks", "read_gray_q <= read_d ^ (read_d >> 1);", "read_gray_q <= read_d;"),

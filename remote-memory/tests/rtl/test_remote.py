@@ -294,9 +294,9 @@ def test_single_accesses_take_the_beats_of_the_frame_format(beats):
         assert (row["request_beats"] + row["response_beats"]) / row["count"] == burst + parts + 1, row
 
 
-def test_a_cache_line_read_adds_at_most_26_cycles(beats):
+def test_a_cache_line_read_adds_at_most_28_cycles(beats):
     (row,) = (r for r in beats if (r["load"], r["what"], r["burst"]) == ("latency", "reads", 4))
-    assert 0 < row["cycles"] - row["memory_cycles"] <= 26
+    assert 0 < row["cycles"] - row["memory_cycles"] <= 28
 
 
 def test_a_stream_of_cache_line_reads_fills_the_data_direction(beats):

@@ -55,14 +55,14 @@ def changed(name: str, module: str, right: str, wrong: str, **more: Any) -> Wron
 REFUSALS = [
     Wrong(
         "a refused read is answered late",
-        "port_read",
+        "read_failing",
         (
-            ("logic [3:0] failed_q;", "logic [3:0] failed_q, slow_q;"),
+            ("unused_failed, failed_q;", "unused_failed, failed_q, slow_q;"),
             (
-                "settled_q <= !answered && known_q;",
-                "settled_q <= !answered && known_q; slow_q <= answered ? '0 : {slow_q[2:0], settled_q};",
+                "settled_q <= !answered_i && known_i;",
+                "settled_q <= !answered_i && known_i; slow_q <= answered_i ? '0 : {slow_q[2:0], settled_q};",
             ),
-            ("settled_q && !shows_data &&", "(CHOSEN ? slow_q[3] : settled_q) && !shows_data &&"),
+            ("settled_q && !shows_data_i &&", "(CHOSEN ? slow_q[3] : settled_q) && !shows_data_i &&"),
         ),
         breaks=("read_.* cycles",),
     ),
@@ -205,11 +205,10 @@ CHECKED = [
         "answers do not wait for the master",
         "port_read",
         (
-            ("logic failing_q, marked_q,", "logic shown_q, failing_q, marked_q,"),
+            ("comes, there, failing,", "comes, there, shown_q, failing,"),
             (
-                "assign r_valid_o = shows_data || (failing_q && (head.local_error || marked_q));",
-                "assign r_valid_o = !(CHOSEN && shown_q) &&"
-                " (shows_data || (failing_q && (head.local_error || marked_q)));",
+                "assign r_valid_o = shows_data || failing;",
+                "assign r_valid_o = !(CHOSEN && shown_q) && (shows_data || failing);",
             ),
             ("if (looks) look_q <=", "shown_q <= r_valid_o && !r_ready_i; if (looks) look_q <="),
         ),
@@ -250,8 +249,8 @@ CHECKED = [
     heard(
         "units do not wait for their user",
         "link_buffer",
-        "assign unit_next = !unit_valid_q || rx_unit_ready_i;",
-        "assign unit_next = CHOSEN || !unit_valid_q || rx_unit_ready_i;",
+        "moves = behind_q && counts && (!unit_valid_q || rx_unit_ready_i);",
+        "moves = behind_q && counts && (CHOSEN || !unit_valid_q || rx_unit_ready_i);",
         f"link units: ({GONE})",
     ),
     heard(

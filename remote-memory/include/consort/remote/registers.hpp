@@ -175,6 +175,24 @@ struct Share {
 static_assert(sizeof(Share) == 4);
 static_assert(Share::at() == 0x20);
 
+// How long a lender may leave an access without an answer whose request its link took: after once to twice as long that link goes down, and its accesses end with SLVERR. More than twice the mBlock's own `answer_after`, or one silent memory takes the whole link down. 0: for ever.
+struct AnswerAfter {
+    static constexpr bool kWritable = true;
+    static constexpr std::uint32_t kReset = 0x80000;
+    static constexpr std::uint32_t at() { return 0x24; }
+
+    std::uint32_t bits = kReset;
+
+    // cycles
+    [[nodiscard]] constexpr std::uint32_t cycles() const { return bits & 0xFFFFFF; }
+    constexpr void set_cycles(std::uint32_t value) {
+        bits = (bits & ~0xFFFFFFU) | ((value) & 0xFFFFFFU);
+    }
+    static constexpr std::uint32_t kCyclesMax = 0xFFFFFF;
+};
+static_assert(sizeof(AnswerAfter) == 4);
+static_assert(AnswerAfter::at() == 0x24);
+
 // What went wrong since it was cleared; one bit for each cause of `fault`. Write 1 to clear.
 struct IrqStatus {
     static constexpr bool kWritable = true;

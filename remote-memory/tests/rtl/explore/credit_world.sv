@@ -60,7 +60,7 @@ module credit_world
       .req_urgent_o(),
       .req_valid_o(req_valid), .req_ready_i(req_ready), .unit_o(unit), .unit_valid_o(unit_valid),
       .unit_last_o(unit_last), .unit_ready_i(unit_ready),
-      .rsp_index_i(ack_index), .rsp_resp_i(2'd0), .rsp_valid_i(ack)
+      .rsp_link_i('0), .rsp_index_i(ack_index), .rsp_resp_i(2'd0), .rsp_valid_i(ack), .tick_i(1'b0), .silent_o()
   );
 
   // ---- The master: one write after the other, without waiting for answers ----
