@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mBlock: links on the one side, AXI4 masters towards the memories on the other. Each link has its own segments, which
 // its cBlock names by handle; what a handle does not reach, or no longer, is refused here.
-// Interface: AXI4 masters m_*; AXI-Lite lite_*; irq_o; of each link the words of its PHY and what the PHY says of its channel.
+// Interface: AXI4 masters m_*, each with isolate_i and isolated_o; AXI-Lite lite_*; irq_o; of each link the words of its PHY and what the PHY says of its channel.
 // Parameters: Links, Memories, Segments of each link, Ports of each cBlock and their Credits, PhyWidth; axi_req_t, axi_resp_t, lite_req_t,
 // lite_resp_t of the SoC, with data of 64, 128, 256 or 512 bits.
 // Throughput: of each link and each memory a beat each way a cycle.
@@ -26,8 +26,14 @@ module consort_mblock
 ) (
     input logic clk_i,
     input logic rst_ni,
-    // Of the memories: low only together with rst_ni. Where rst_ni falls alone, in step with clk_i, accesses that a memory has end there.
+    // Of the memories: low only together with rst_ni, or while all are isolated. Where rst_ni falls alone, in step with clk_i, accesses that a
+    // memory has end there.
     input logic m_rst_ni,
+
+    // To take a memory away: while the first is high it is shown nothing new, and the second says that it owes nothing; what comes then ends
+    // with SLVERR.
+    input  logic isolate_i [Memories],
+    output logic isolated_o[Memories],
 
     output axi_req_t  m_req_o [Memories],
     input  axi_resp_t m_resp_i[Memories],
@@ -340,6 +346,8 @@ module consort_mblock
         .m_rst_ni,
         .answer_after_i(answer_after),
         .silent_o(silent[m]),
+        .isolate_i(isolate_i[m]),
+        .isolated_o(isolated_o[m]),
         .l_aw_i(g_aw[m]),
         .l_aw_valid_i(g_aw_valid[m]),
         .l_aw_ready_o(g_aw_ready[m]),

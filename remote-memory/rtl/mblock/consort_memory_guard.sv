@@ -15,8 +15,10 @@
 // owes answers of accesses that nobody knows any more: what it was shown stays, its write is filled up, its answers are dropped, and
 // new accesses wait until it owes nothing.
 //
+// Isolation. While isolate_i nothing new is shown; what the memory has ends. From isolated_o on it may be reset alone, and what comes ends with SLVERR.
+//
 // An address of a write is kept here until the memory takes it: its data show whether it was taken or not (AXI4, A3.3.1).
-// Interface: l_* from the interconnect, m_* to the memory: channels of AXI4; answer_after_i and silent_o to the registers.
+// Interface: l_* from the interconnect, m_* to the memory: channels of AXI4; answer_after_i and silent_o to the registers; isolate_i, isolated_o.
 // Parameters: Links; ReadDepth and WriteDepth of tags of a port, powers of two; TimerWidth.
 // Throughput: an address and a beat of each channel a cycle; of answers that are made here a beat in two.
 // Latency: none.
@@ -32,9 +34,11 @@ module consort_memory_guard
 ) (
     input  logic                  clk_i,
     input  logic                  rst_ni,
-    input  logic                  m_rst_ni,        // of the memory; low only together with rst_ni
+    input  logic                  m_rst_ni,        // of the memory; low only together with rst_ni, or while isolated_o
     input  logic [TimerWidth-1:0] answer_after_i,  // 0: waits for ever
     output logic                  silent_o,
+    input  logic                  isolate_i,
+    output logic                  isolated_o,
 
     // From the interconnect: ids are {link, tag}. A write's data follow its address.
     input  axi_a_t l_aw_i,
@@ -78,12 +82,13 @@ module consort_memory_guard
     index_t     index;
   } read_t;
 
-  logic silent_q, leaves_q, due_q, turns;
+  logic silent_q, leaves_q, due_q, turns, parts;
   logic orphans_q;  // the memory may owe something of before the reset
   logic mute;       // nothing new is shown, and no answer handed on
   logic r_owed, b_owed, m_clear;
   assign mute = silent_q || orphans_q;
-  assign silent_o = silent_q;
+  logic isolate_q, apart_q;  // apart_q: it was not the memory's silence
+  assign silent_o = silent_q && !apart_q;
 
   // ---- Reads in order ----
 
@@ -91,25 +96,24 @@ module consort_memory_guard
   logic [Streams-1:0] r_some, r_room, r_one, ar_of, r_of, ar_pushes, r_pops;
   read_t r_head[Streams];
   index_t r_index;
-  logic ar_room, ar_taken, r_ends;
+  logic ar_room, ar_taken, ar_goes, r_ends;
   logic ar_held_q;
   axi_a_t ar_q, ar_now;
-  // The answer that is made here.
   logic r_fails_q;
-  axi_r_t r_fail_q;
+  axi_r_t r_fail_q;  // the answer that is made here
 
   assign ar_stream = l_ar_i.id[IndexWidth+:StreamWidth];
   assign r_stream = silent_q ? r_fail_q.id[IndexWidth+:StreamWidth] : m_r_i.id[StreamWidth-1:0];
   assign ar_room = (ar_of & r_room) != '0;
   assign ar_taken = l_ar_valid_i && l_ar_ready_o;
-  assign l_ar_ready_o = silent_q ? ar_room && !leaves_q : ar_room && !orphans_q && m_ar_ready_i;
+  assign ar_goes = !orphans_q && m_ar_ready_i && (!isolate_q || ar_held_q);
+  assign l_ar_ready_o = silent_q ? ar_room && !leaves_q : ar_room && ar_goes;
   assign r_ends = l_r_valid_o && l_r_ready_i && l_r_o.last;
 
   for (genvar s = 0; s < Streams; s++) begin : gen_reads
     assign ar_of[s] = ar_stream == stream_t'(s);
     assign r_of[s] = r_stream == stream_t'(s);
-    // As ar_taken of this stream; the address comes late.
-    assign ar_pushes[s] = l_ar_valid_i && ar_of[s] && r_room[s] && (silent_q ? !leaves_q : !orphans_q && m_ar_ready_i);
+    assign ar_pushes[s] = l_ar_valid_i && ar_of[s] && r_room[s] && (silent_q ? !leaves_q : ar_goes);
     assign r_pops[s] = r_ends && r_of[s];
     consort_fifo_head #(
         .T(read_t),
@@ -136,16 +140,11 @@ module consort_memory_guard
     ar_now.id = IdWidth'(ar_stream);
   end
   assign m_ar_o = ar_held_q ? ar_q : ar_now;
-  assign m_ar_valid_o = ar_held_q || (l_ar_valid_i && ar_room && !mute);
+  assign m_ar_valid_o = ar_held_q || (l_ar_valid_i && ar_room && !mute && !isolate_q);
   // An answer to nothing goes nowhere.
   assign m_r_ready_o = mute || !r_owed || l_r_ready_i;
   assign l_r_valid_o = silent_q ? r_fails_q : m_r_valid_i && r_owed && !orphans_q;
-  assign l_r_o = silent_q ? r_fail_q : '{
-          data: m_r_i.data,
-          id: IdWidth'({m_r_i.id[StreamWidth-1:0], r_index}),
-          resp: m_r_i.resp,
-          last: m_r_i.last
-      };
+  assign l_r_o = silent_q ? r_fail_q : {m_r_i.data, IdWidth'({m_r_i.id[StreamWidth-1:0], r_index}), m_r_i.resp, m_r_i.last};
 
   // ---- Writes in order ----
 
@@ -153,7 +152,7 @@ module consort_memory_guard
   logic [Streams-1:0] b_some, b_room, b_one, aw_of, b_of, aw_pushes, b_pops;
   index_t b_head[Streams];
   index_t b_index;
-  logic aw_room, aw_taken, aw_shows, w_taken;
+  logic aw_room, aw_taken, aw_goes, aw_shows, w_taken;
   logic aw_held_q, w_held_q, fills;
   axi_a_t aw_q, aw_now;
   axi_w_t w_q;
@@ -168,15 +167,16 @@ module consort_memory_guard
   assign b_stream = silent_q ? b_fail_q.id[IndexWidth+:StreamWidth] : m_b_i.id[StreamWidth-1:0];
   assign aw_room = (aw_of & b_room) != '0;
   assign aw_taken = l_aw_valid_i && l_aw_ready_o;
-  assign aw_shows = l_aw_valid_i && aw_room && !mute && !aw_held_q;
-  assign l_aw_ready_o = silent_q ? aw_room && !leaves_q : aw_room && !orphans_q && !aw_held_q;
+  assign aw_goes = !orphans_q && !aw_held_q && !isolate_q;
+  assign aw_shows = l_aw_valid_i && aw_room && !silent_q && aw_goes;
+  assign l_aw_ready_o = silent_q ? aw_room && !leaves_q : aw_room && aw_goes;
   assign w_taken = l_w_valid_i && l_w_ready_o;
   assign l_w_ready_o = silent_q || m_w_ready_i;
 
   for (genvar s = 0; s < Streams; s++) begin : gen_writes
     assign aw_of[s] = aw_stream == stream_t'(s);
     assign b_of[s] = b_stream == stream_t'(s);
-    assign aw_pushes[s] = l_aw_valid_i && aw_of[s] && b_room[s] && (silent_q ? !leaves_q : !orphans_q && !aw_held_q);
+    assign aw_pushes[s] = l_aw_valid_i && aw_of[s] && b_room[s] && (silent_q ? !leaves_q : aw_goes);
     assign b_pops[s] = l_b_valid_o && l_b_ready_i && b_of[s];
     consort_fifo_head #(
         .T(index_t),
@@ -266,6 +266,7 @@ module consort_memory_guard
   assign b_holds = m_b_valid_i && !m_b_ready_o;
   // Not while an answer shows that would change.
   assign turns = due_q && !silent_q && !r_holds && !b_holds;
+  assign parts = isolate_q && !silent_q && m_clear && !open_q && r_some == '0 && b_some == '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -276,6 +277,7 @@ module consort_memory_guard
       b_old_q <= '0;
       due_q <= 1'b0;
       {silent_q, leaves_q, open_q} <= '0;
+      {isolate_q, apart_q, isolated_o} <= '0;
       open_of_q <= '0;
       orphans_q <= 1'b1;
     end else begin
@@ -296,9 +298,13 @@ module consort_memory_guard
       orphans_old_q <= orphans_q && (orphans_old_q || tick_q);
       if (silent_q) due_q <= 1'b0;
       else if (tick_q && (r_old_q != '0 || b_old_q != '0 || {ar_old_q, aw_old_q, w_old_q, orphans_old_q} != '0)) due_q <= 1'b1;
-      if (turns) silent_q <= 1'b1;
+      isolate_q <= isolate_i;
+      isolated_o <= isolate_q && silent_q && !leaves_q && m_clear;
+      if (turns || parts) silent_q <= 1'b1;
+      if (turns || parts) apart_q <= parts && !turns;
       // It takes nothing for a cycle before it is in order again.
-      leaves_q <= silent_q && !leaves_q && m_clear && r_some == '0 && b_some == '0 && !open_q && !ar_taken && !aw_taken;
+      leaves_q <= silent_q && !leaves_q && !isolate_q && m_clear && r_some == '0 && b_some == '0 && !open_q &&
+          !ar_taken && !aw_taken;
       if (leaves_q) silent_q <= 1'b0;
     end
   end
@@ -341,10 +347,8 @@ module consort_memory_guard
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    if (!r_fails_q) r_fail_q <= r_fail;
-    if (!b_fails_q) b_fail_q <= b_fail;
-  end
+  always_ff @(posedge clk_i) if (!r_fails_q) r_fail_q <= r_fail;
+  always_ff @(posedge clk_i) if (!b_fails_q) b_fail_q <= b_fail;
 
   logic unused;
   assign unused = &{1'b0, r_one};

@@ -441,6 +441,12 @@ class Master {
         }
         return serial_;
     }
+    // As a reset: what was under way is not.
+    void forget() {
+        reads_.clear(), sent_reads_.clear(), writes_.clear(), sent_writes_.clear(), data_.clear(),
+            sent_data_.clear();
+        ar_shown_ = aw_shown_ = w_shown_ = false;
+    }
     [[nodiscard]] std::size_t outstanding() const {
         return reads_.size() + sent_reads_.size() + writes_.size() + sent_writes_.size();
     }

@@ -44,7 +44,7 @@ class Campaign {
             feed(pair, traffic, 50 + random.below(200));
             memory.takes = i % 3 != 0;
             feed(pair, traffic, random.below(40));
-            reset(pair, false, times);
+            reset(pair, traffic, false, times);
             traffic.rest();
             pair.wait_up();
             kept += memory.waiting_reads() + memory.waiting_acks();
@@ -73,8 +73,8 @@ class Campaign {
         Phy phy{};
         // Begins and ends a fault that ends accesses with errors; null where the link mends what happens.
         void (*fault)(Pair& pair, bool on) = nullptr;
-        void (*reset)(Pair& pair, const Times& times) = nullptr;  // of one block
-        bool loaded = false;                                      // while accesses are under way
+        void (*reset)(Pair& pair, Traffic& traffic, const Times& times) = nullptr;  // of one block
+        bool loaded = false;  // while accesses are under way
         std::uint64_t finished = 0, errors = 0, faults = 0;
     };
     static unsigned long long say(std::uint64_t value) { return value; }
@@ -88,7 +88,9 @@ class Campaign {
     static void stuck_back(Pair& pair, bool on) { pair.top().stuck_i[1] = on ? 77 : 0; }
     static void no_answers(Pair& pair, bool on) { pair.memories[0].answers = !on; }
     static void takes_nothing(Pair& pair, bool on) { pair.memories[0].takes = !on; }
-    static void reset(Pair& pair, bool cblock, const Times& times) {
+    static void reset(Pair& pair, Traffic& traffic, bool cblock, const Times& times) {
+        // A cBlock is reset together with its masters.
+        if (cblock) traffic.forget();
         (cblock ? pair.top().c_reset_i : pair.top().m_reset_i) = 1;
         for (unsigned i = 0; i < 3; ++i) pair.cycle();
         (cblock ? pair.top().c_reset_i : pair.top().m_reset_i) = 0;
@@ -98,6 +100,24 @@ class Campaign {
         pair.write_all(cblock, 0x008, (1U << kLinks) - 1);
         // The end that was not reset finds out in its time.
         for (unsigned i = 0; i < 4 * times.down_after; ++i) pair.cycle();
+    }
+    static void reset_cblock(Pair& pair, Traffic& traffic, const Times& times) {
+        reset(pair, traffic, true, times);
+    }
+    static void reset_mblock(Pair& pair, Traffic& traffic, const Times& times) {
+        reset(pair, traffic, false, times);
+    }
+    // Under traffic: once the block says so the memory has nothing under way, until it is used again.
+    static void isolated(Pair& pair, bool on) {
+        pair.top().isolate_i[0] = on;
+        for (unsigned waited = 0; pair.top().isolated_o[0] != on; ++waited) {
+            if (waited > 20'000)
+                fail(on ? "a memory is never isolated" : "an isolated memory is never used again");
+            pair.cycle();
+        }
+        const auto& memory = pair.memories[0];
+        if (on && memory.waiting_reads() + memory.waiting_acks() != 0)
+            fail("an isolated memory owes answers");
     }
     static void set_times(Pair& pair, const Times& times) {
         for (const bool cblock : {true, false}) {
@@ -139,7 +159,7 @@ class Campaign {
                 } else if (mode.reset != nullptr) {
                     traffic.errors_allowed = mode.loaded;
                     if (!mode.loaded) traffic.rest();
-                    mode.reset(pair, times);
+                    mode.reset(pair, traffic, times);
                     traffic.rest();
                     restored(pair);
                     if (mode.loaded) traffic.renew();
@@ -190,11 +210,11 @@ class Campaign {
         {.name = "bit stuck, back", .fault = stuck_back},
         {.name = "memory without answers", .fault = no_answers},
         {.name = "memory that takes nothing", .fault = takes_nothing},
-        {.name = "cBlock reset", .reset = [](Pair& pair, const Times& times) { reset(pair, true, times); }},
-        {.name = "mBlock reset", .reset = [](Pair& pair, const Times& times) { reset(pair, false, times); }},
-        {.name = "mBlock reset under load",
-         .reset = [](Pair& pair, const Times& times) { reset(pair, false, times); },
-         .loaded = true},
+        {.name = "cBlock reset", .reset = reset_cblock},
+        {.name = "mBlock reset", .reset = reset_mblock},
+        {.name = "cBlock reset under load", .reset = reset_cblock, .loaded = true},
+        {.name = "mBlock reset under load", .reset = reset_mblock, .loaded = true},
+        {.name = "memory isolated", .fault = isolated},
     };
 };
 

@@ -209,6 +209,7 @@ module consort_remote_figure10
         .phy_hard_err_i(never)
     );
     for (genvar i = 0; i < 2; i++) begin : gen_board
+      logic unused_isolated[1];  // never asked for
       logic [63:0] corrupted[2];
       logic unused_errors;
       assign unused_errors = &{1'b0, corrupted[0], corrupted[1]};
@@ -218,6 +219,8 @@ module consort_remote_figure10
           .clk_i,
           .rst_ni,
           .m_rst_ni(rst_ni),
+          .isolate_i('{1'b0}),
+          .isolated_o(unused_isolated),
           .m_req_o(m_req[i:i]),
           .m_resp_i(m_resp[i:i]),
           .lite_req_i(m_lite_req[i]),

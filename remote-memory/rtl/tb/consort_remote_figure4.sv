@@ -133,6 +133,7 @@ module consort_remote_figure4
 
   for (genvar e = 0; e < 2; e++) begin : gen_mblock
     localparam int unsigned Links = e == 0 ? 2 : 4;
+    logic unused_isolated[1];  // never asked for
     logic [word_width(128)-1:0] tx[Links], rx[Links];
     logic tx_valid[Links], tx_ready[Links], rx_valid[Links];
 
@@ -180,6 +181,8 @@ module consort_remote_figure4
         .clk_i,
         .rst_ni,
         .m_rst_ni(rst_ni),
+        .isolate_i('{1'b0}),
+        .isolated_o(unused_isolated),
         .m_req_o(req),
         .m_resp_i(resp),
         .lite_req_i(lite_req),

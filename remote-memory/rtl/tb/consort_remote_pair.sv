@@ -61,6 +61,8 @@ module consort_remote_pair
     input  logic [ 7:0] stuck_i        [2*Links],  // a bit of the PHY, there and back
     input  logic        c_reset_i,                 // of one block alone
     input  logic        m_reset_i,
+    input  logic        isolate_i  [Memories],
+    output logic        isolated_o [Memories],
     input  logic        phy_down_i     [Links],    // the PHY says so, at both ends
     output logic        c_irq_o,
     output logic        m_irq_o,
@@ -157,6 +159,8 @@ module consort_remote_pair
       .clk_i,
       .rst_ni(rst_ni && !m_reset_i),
       .m_rst_ni(rst_ni),
+      .isolate_i,
+      .isolated_o,
       .m_req_o(m_req),
       .m_resp_i(m_resp),
       .lite_req_i(m_lite_req_i),

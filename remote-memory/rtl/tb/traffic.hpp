@@ -39,6 +39,19 @@ class Traffic {
     }
     // What a write that ended with an error left is not known: its page is not used until `renew`.
     bool errors_allowed = false;
+    // The masters forget what is under way; of writes nobody knows what they left.
+    void forget() {
+        take_done();
+        for (unsigned p = 0; p < kPorts; ++p) {
+            pair_.masters[p].forget();
+            errors += uses_[p].size();
+            uses_[p].clear();
+            for (unsigned page = 0; page < kPages; ++page) {
+                spoilt_[p][page] |= writing_[p][page] != 0;
+                writing_[p][page] = reading_[p][page] = 0;
+            }
+        }
+    }
     // Writes all such pages anew. Nothing is under way before and after it.
     void renew() {
         every_page([&](unsigned p, unsigned page, const Address& address) {

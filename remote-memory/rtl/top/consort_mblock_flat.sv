@@ -2,7 +2,7 @@
 // The mBlock with one memory and one link as flat signals, by the names from which IP packagers infer interfaces: for
 // tools and languages that have no structs. With more of them use consort_mblock itself. The PHY's words and their marks are
 // an AXI4-Stream each way, in the PHY's clock; that from the PHY has no TREADY, for each word is taken.
-// Interface: m_axi_* (AXI4), s_axil_* (AXI-Lite), AXI4-Streams to and from the PHY, irq.
+// Interface: m_axi_* (AXI4) with mem_* beside it, s_axil_* (AXI-Lite), AXI4-Streams to and from the PHY, irq.
 // Parameters: AxiAddrWidth, AxiIdWidth, AxiDataWidth; Segments, Credits, PhyWidth as in consort_mblock; PhyCdc where the PHY has a clock of its own.
 // Throughput: that of consort_mblock.
 // Latency: that of consort_mblock, and with PhyCdc that of consort_phy_cdc.
@@ -26,6 +26,13 @@ module consort_mblock_flat
     (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 aresetn RST" *)
     (* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_LOW" *)
     input  logic aresetn,
+    // Of the memory: where aresetn falls without it, in step with aclk, what the memory owes ends there. Tie it to aresetn where it is the same.
+    (* X_INTERFACE_INFO = "xilinx.com:signal:reset:1.0 mem_aresetn RST" *)
+    (* X_INTERFACE_PARAMETER = "POLARITY ACTIVE_LOW" *)
+    input  logic mem_aresetn,
+    // To take the memory away: see consort_mblock.
+    input  logic mem_isolate,
+    output logic mem_isolated,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi AWID" *)
     output logic [AxiIdWidth-1:0] m_axi_awid,
     (* X_INTERFACE_INFO = "xilinx.com:interface:aximm:1.0 m_axi AWADDR" *)
@@ -199,6 +206,10 @@ module consort_mblock_flat
     logic    r_valid;
   } port_resp_t;
 
+  logic isolate[1], isolated[1];
+  assign isolate[0] = mem_isolate;
+  assign mem_isolated = isolated[0];
+
   port_req_t req[1];
   port_resp_t resp[1];
   assign m_axi_awid = AxiIdWidth'(req[0].aw.id);
@@ -303,7 +314,9 @@ module consort_mblock_flat
   ) i_mblock (
       .clk_i(aclk),
       .rst_ni(aresetn),
-      .m_rst_ni(aresetn),
+      .m_rst_ni(mem_aresetn),
+      .isolate_i(isolate),
+      .isolated_o(isolated),
       .m_req_o(req),
       .m_resp_i(resp),
       .lite_req_i(lite_req),

@@ -40,6 +40,7 @@ SINGLE = {
     "aclk": ("clock", "CLK"),
     "phy_clk": ("clock", "CLK"),
     "aresetn": ("reset", "RST"),
+    "mem_aresetn": ("reset", "RST"),
     "irq": ("interrupt", "INTERRUPT"),
 }
 

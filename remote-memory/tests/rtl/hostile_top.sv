@@ -66,6 +66,8 @@ module hostile_top
   logic [word_width(128)-1:0] s_tx[Links], m_tx[Links];
   logic s_valid[Links], m_valid[Links], m_ready[Links], no_error[Links];
   assign no_error = '{default: 1'b0};
+  logic isolate[1];
+  assign isolate = '{default: 1'b0};
 
   for (genvar l = 0; l < Links; l++) begin : gen_source
     assign m_ready[l] = 1'b1;
@@ -116,6 +118,8 @@ module hostile_top
       .clk_i,
       .rst_ni,
       .m_rst_ni(rst_ni),
+      .isolate_i(isolate),
+      .isolated_o(),
       .m_req_o(m_req),
       .m_resp_i(m_resp),
       .lite_req_i(m_lite_req_i),

@@ -113,6 +113,8 @@ module soc_types #(
     input  lite_req_t  m_lite_req_i,
     output lite_resp_t m_lite_resp_o,
     output logic [1:0] irq_o,
+    input logic isolate_i[1],
+    output logic isolated_o[1],
     input  logic       channel_up_i[1],
     input  logic       hard_err_i  [1]
 );
@@ -139,7 +141,7 @@ module soc_types #(
       .lite_req_t(lite_req_t),
       .lite_resp_t(lite_resp_t)
   ) i_mblock (
-      .clk_i, .rst_ni, .m_rst_ni(rst_ni), .m_req_o, .m_resp_i, .irq_o(irq_o[1]),
+      .clk_i, .rst_ni, .m_rst_ni(rst_ni), .isolate_i, .isolated_o, .m_req_o, .m_resp_i, .irq_o(irq_o[1]),
       .lite_req_i(m_lite_req_i), .lite_resp_o(m_lite_resp_o),
       .phy_channel_up_i(channel_up_i), .phy_hard_err_i(hard_err_i),
       .phy_tx_o(back), .phy_tx_valid_o(back_valid), .phy_tx_ready_i(ready), .phy_rx_i(there), .phy_rx_valid_i(there_valid)

@@ -325,8 +325,8 @@ WRONG_VERSIONS = [
     # Data of a write wait until the memory takes its address.
     pytest.param(
         "memory_guard",
-        "aw_room && !orphans_q && !aw_held_q",
-        "aw_room && !orphans_q && m_aw_ready_i",
+        "aw_room && aw_goes;",
+        "aw_room && !orphans_q && m_aw_ready_i;",
         marks=pytest.mark.slow,
     ),
     pytest.param(
@@ -357,6 +357,19 @@ WRONG_VERSIONS = [
     ("read_parts", "takes && (differs || ends)", "takes && ends"),
     ("read_parts", "units_q + 5'd1 : 5'd1", "units_q + 5'd1 : 5'd0"),
     ("read_parts", "part_ready_i && !due_q && !drain_i", "part_ready_i && !drain_i"),
+    # Isolated while an address waits, or something is owed; an address goes although it is to be isolated.
+    pytest.param(
+        "memory_guard", "m_ar_ready_i && (!isolate_q || ar_held_q)", "m_ar_ready_i", marks=pytest.mark.slow
+    ),
+    pytest.param(
+        "memory_guard",
+        "!silent_q && m_clear && !open_q && r_some == '0 && b_some == '0;",
+        "!silent_q;",
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(
+        "memory_guard", "ar_room && !mute && !isolate_q", "ar_room && !mute", marks=pytest.mark.slow
+    ),
     ("write_acks", "open_q[port] && more_i && continues == '0", "1'b0"),
     ("write_acks", "valid_i && known_q && overtakes", "1'b0 && overtakes"),
     ("write_acks", "!whole_q[port] && !data_q;", "!whole_q[port];"),

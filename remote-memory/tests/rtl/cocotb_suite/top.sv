@@ -69,7 +69,8 @@ module top
   logic cut_of[Links], phy_down[Links];
   logic c_irq, m_irq;
   assign phy_down = '{default: 1'b0};
-  logic stall[2*Links];
+  logic stall[2*Links], isolate[Memories], unused_isolated[Memories];
+  assign isolate = '{default: 1'b0};
   assign stall = '{default: 1'b0};
   logic [7:0] stuck[2*Links];
   assign stuck = '{default: '0};
@@ -97,8 +98,8 @@ module top
       .c_lite_req_i(c_lite_req), .c_lite_resp_o(c_lite_resp), .m_lite_req_i(m_lite_req), .m_lite_resp_o(m_lite_resp),
       .rate_i(rate), .latency_i(latency), .flip_chance_i(flip_chance), .flip_span_i(flip_span),
       .drop_chance_i(drop_chance), .repeat_chance_i(repeat_chance), .cut_i(cut_of),
-      .stall_i(stall), .stuck_i(stuck), .c_reset_i(1'b0), .m_reset_i(1'b0), .phy_down_i(phy_down),
-      .c_irq_o(c_irq), .m_irq_o(m_irq),
+      .stall_i(stall), .stuck_i(stuck), .c_reset_i(1'b0), .m_reset_i(1'b0), .isolate_i(isolate), .isolated_o(unused_isolated),
+      .phy_down_i(phy_down), .c_irq_o(c_irq), .m_irq_o(m_irq),
       .request_words_o(request_beats), .response_words_o(response_beats), .corrupted_o(corrupted)
   );
 endmodule

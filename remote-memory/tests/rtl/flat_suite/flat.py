@@ -34,16 +34,21 @@ class Flat:
         for block in "cm":
             getattr(self.dut, f"{block}_phy_channel_up").value = 1
             getattr(self.dut, f"{block}_phy_hard_err").value = 0
+        self.dut.m_alone.value = 0
+        self.dut.mem_isolate.value = 0
         self.dut.rst_n.value = 0
         await ClockCycles(self.dut.clk, 8)
         self.dut.rst_n.value = 1
         await ClockCycles(self.dut.clk, 4)
+        for block in "mc":
+            await self.set_up(block)
+        await self.wait_up()
+
+    async def set_up(self, block: str) -> None:
         first = {"m": BASE >> 12, "c": WINDOW >> 12}
         last = {"m": (SIZE >> 12) - 1, "c": first["c"] + (SIZE >> 12) - 1}
-        for block in "mc":
-            for at, value in ((0x014, 2048), (0x400, first[block]), (0x404, last[block]), (0x408, 7), (8, 1)):
-                await self.write(block, at, value)
-        await self.wait_up()
+        for at, value in ((0x014, 2048), (0x400, first[block]), (0x404, last[block]), (0x408, 7), (8, 1)):
+            await self.write(block, at, value)
 
     async def wait_up(self) -> None:
         for _ in range(400):
@@ -164,3 +169,57 @@ async def a_memory_takes_address_and_data_only_together(dut) -> None:
     await ClockCycles(dut.clk, 2000)
     assert write.done() and write.result().resp == AxiResp.OKAY
     assert flat.memory.read(BASE, 16) == b"\x11" * 16
+
+
+@cocotb.test()
+async def an_mblock_that_is_reset_alone_gives_no_answer_of_before(dut) -> None:
+    """Its memory owes the answer of a read; after the reset a read of another place gets its own data."""
+    flat = Flat(dut)
+    await flat.start()
+    flat.memory.write(BASE, b"\x11" * 64)
+    flat.memory.write(BASE + 0x100, b"\x22" * 64)
+    flat.memory.read_if.r_channel.pause = True
+    before = cocotb.start_soon(flat.master.read(WINDOW, 64))
+    await ClockCycles(dut.clk, 200)
+    dut.m_alone.value = 1
+    await ClockCycles(dut.clk, 4)
+    dut.m_alone.value = 0
+    await ClockCycles(dut.clk, 4)
+    await flat.set_up("m")
+    # The other end finds out in its time.
+    await ClockCycles(dut.clk, 3 * 2048)
+    assert before.done() and before.result().resp == AxiResp.SLVERR
+    await flat.wait_up()
+    after = cocotb.start_soon(flat.master.read(WINDOW + 0x100, 64))
+    await ClockCycles(dut.clk, 200)
+    assert not after.done()
+    flat.memory.read_if.r_channel.pause = False
+    await ClockCycles(dut.clk, 400)
+    assert after.done() and after.result().resp == AxiResp.OKAY
+    assert after.result().data == b"\x22" * 64
+
+
+@cocotb.test()
+async def an_isolated_memory_may_go_and_come_back(dut) -> None:
+    """What it has ends, what comes then is refused, and once it is back all is as it was."""
+    flat = Flat(dut)
+    await flat.start()
+    flat.memory.write(BASE, b"\x33" * 64)
+    flat.memory.read_if.r_channel.pause = True
+    under_way = cocotb.start_soon(flat.master.read(WINDOW, 64))
+    await ClockCycles(dut.clk, 200)
+    dut.mem_isolate.value = 1
+    await ClockCycles(dut.clk, 200)
+    assert int(dut.mem_isolated.value) == 0 and not under_way.done()
+    flat.memory.read_if.r_channel.pause = False
+    await ClockCycles(dut.clk, 400)
+    assert under_way.done() and under_way.result().resp == AxiResp.OKAY
+    assert int(dut.mem_isolated.value) == 1
+    assert (await flat.master.read(WINDOW, 64)).resp == AxiResp.SLVERR
+    assert (await flat.master.write(WINDOW, b"\x44" * 64)).resp == AxiResp.SLVERR
+    assert await flat.read("m", 0x01C) == 0
+    dut.mem_isolate.value = 0
+    await ClockCycles(dut.clk, 20)
+    assert int(dut.mem_isolated.value) == 0
+    done = await flat.master.read(WINDOW, 64)
+    assert done.resp == AxiResp.OKAY and done.data == b"\x33" * 64

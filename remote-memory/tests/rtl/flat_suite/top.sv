@@ -8,6 +8,9 @@ module top #(
     input logic phy_clk,  // of the link, for both
     input logic rst_n
 );
+  logic m_alone;  // the mBlock is reset and its memory is not
+  logic mem_isolate;
+  logic mem_isolated;
   logic [15:0] s_axi_awid;
   logic [39:0] s_axi_awaddr;
   logic [7:0] s_axi_awlen;
@@ -168,7 +171,8 @@ module top #(
       .AxiIdWidth(4),
       .PhyCdc(1'b1)
   ) i_mblock (
-      .aclk(clk), .aresetn(rst_n), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen),
+      .aclk(clk), .aresetn(rst_n && !m_alone), .mem_aresetn(rst_n), .mem_isolate(mem_isolate), .mem_isolated(mem_isolated),
+      .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen),
       .m_axi_awsize(m_axi_awsize), .m_axi_awburst(m_axi_awburst), .m_axi_awlock(m_axi_awlock), .m_axi_awcache(m_axi_awcache),
       .m_axi_awprot(m_axi_awprot), .m_axi_awqos(m_axi_awqos), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready),
       .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),

@@ -5,7 +5,8 @@
 // and writes apart. While the memory is in order each access is shown to it, as it is but for its id, and answered with what it
 // answers; an address of a write is taken as it shows, and its data show, whatever the memory takes. Once it is silent each access is answered with SLVERR, reads with as many beats as they have, writes after their data; what
 // it was shown stays; a write that it waits for gets as many beats as its address said, those that are made up without strobes;
-// nothing new is shown; and what it answers then goes nowhere. It is in order again only when it owes nothing.
+// nothing new is shown; and what it answers then goes nowhere. It is in order again only when it owes nothing. While it is to be isolated nothing new
+// is shown; once it is, it owes nothing and is shown nothing.
 //
 // Taken for granted: what is shown to the guard stays until it takes it; a write's data come after its address, of one write at a
 // time; of the memory, that it answers what it was asked, a write after its data.
@@ -15,6 +16,7 @@ module memory_guard_check
     input logic       clk,
     input logic       rst_n,
     input logic [1:0] answer_after,
+    input logic       isolate,
     input logic [3:0] follow,       // which stream
     input axi_a_t     l_aw,
     input logic       l_aw_valid,
@@ -37,7 +39,7 @@ module memory_guard_check
   localparam int unsigned Depth = 4;
   localparam int unsigned Streams = 4;  // of one link
 
-  logic silent, l_aw_ready, l_w_ready, l_b_valid, l_ar_ready, l_r_valid;
+  logic silent, silent_o, isolated, l_aw_ready, l_w_ready, l_b_valid, l_ar_ready, l_r_valid;
   logic m_aw_valid, m_w_valid, m_b_ready, m_ar_valid, m_r_ready;
   axi_a_t m_aw, m_ar;
   axi_w_t m_w;
@@ -52,7 +54,8 @@ module memory_guard_check
       .WriteDepth(Depth),
       .TimerWidth(2)
   ) dut (
-      .clk_i(clk), .rst_ni(rst_n), .m_rst_ni(rst_n), .answer_after_i(answer_after), .silent_o(silent),
+      .clk_i(clk), .rst_ni(rst_n), .m_rst_ni(rst_n), .answer_after_i(answer_after), .silent_o(silent_o),
+      .isolate_i(isolate), .isolated_o(isolated),
       .l_aw_i(l_aw), .l_aw_valid_i(l_aw_valid), .l_aw_ready_o(l_aw_ready), .l_w_i(l_w), .l_w_valid_i(l_w_valid),
       .l_w_ready_o(l_w_ready), .l_b_o(l_b), .l_b_valid_o(l_b_valid), .l_b_ready_i(l_b_ready), .l_ar_i(l_ar),
       .l_ar_valid_i(l_ar_valid), .l_ar_ready_o(l_ar_ready), .l_r_o(l_r), .l_r_valid_o(l_r_valid), .l_r_ready_i(l_r_ready),
@@ -60,6 +63,9 @@ module memory_guard_check
       .m_w_ready_i(m_w_ready), .m_b_i(m_b), .m_b_valid_i(m_b_valid), .m_b_ready_o(m_b_ready), .m_ar_o(m_ar),
       .m_ar_valid_o(m_ar_valid), .m_ar_ready_i(m_ar_ready), .m_r_i(m_r), .m_r_valid_i(m_r_valid), .m_r_ready_o(m_r_ready)
   );
+
+  // Of the memory, or because it is isolated.
+  assign silent = dut.silent_q;
 
   typedef logic [IndexWidth-1:0] index_t;
   logic [1:0] stream_q;  // the followed one
@@ -76,6 +82,7 @@ module memory_guard_check
   // The write whose data come, on either side.
   logic open_q, open_ours_q, m_open_q, m_open_ours_q;
   logic [4:0] all_reads_q, all_writes_q;  // that the memory has
+  logic [2:0] of_reads_q[Streams], of_writes_q[Streams];  // and of each stream
   logic l_ar_waits_q, l_aw_waits_q, l_w_waits_q;
   axi_a_t l_ar_before_q, l_aw_before_q;
   axi_w_t l_w_before_q;
@@ -110,6 +117,8 @@ module memory_guard_check
       stream_q <= follow[1:0];
       {reads_q, reads_there_q, writes_q, writes_there_q} <= '0;
       {l_ar_waits_q, l_aw_waits_q, l_w_waits_q} <= '0;
+      of_reads_q <= '{default: '0};
+      of_writes_q <= '{default: '0};
       all_reads_q <= '0;
       all_writes_q <= '0;
       {r_follows_q, w_follows_q, open_q, m_open_q, ar_waits_q, aw_waits_q, w_waits_q} <= '0;
@@ -120,6 +129,12 @@ module memory_guard_check
       l_w_waits_q <= l_w_valid && !l_w_ready;
       all_reads_q <= all_reads_q + 5'(m_ar_valid && m_ar_ready) - 5'(m_r_valid && m_r_ready && m_r.last);
       all_writes_q <= all_writes_q + 5'(m_aw_valid && m_aw_ready) - 5'(m_b_valid && m_b_ready);
+      for (int unsigned s = 0; s < Streams; s++) begin
+        of_reads_q[s] <= of_reads_q[s] + 3'(m_ar_valid && m_ar_ready && m_ar.id == IdWidth'(s)) -
+            3'(m_r_valid && m_r_ready && m_r.last && m_r.id == IdWidth'(s));
+        of_writes_q[s] <= of_writes_q[s] + 3'(m_aw_valid && m_aw_ready && m_aw.id == IdWidth'(s)) -
+            3'(m_b_valid && m_b_ready && m_b.id == IdWidth'(s));
+      end
       ar_waits_q <= m_ar_valid && !m_ar_ready;
       aw_waits_q <= m_aw_valid && !m_aw_ready;
       w_waits_q <= m_w_valid && !m_w_ready;
@@ -174,6 +189,10 @@ module memory_guard_check
       if (l_w_waits_q) assume (l_w_valid && l_w == l_w_before_q);
       if (m_r_valid) assume (m_r.id < IdWidth'(Streams) && all_reads_q != '0);
       if (m_b_valid) assume (m_b.id < IdWidth'(Streams) && all_writes_q > 5'(m_open_q && !aw_waits_q));
+      for (int unsigned s = 0; s < Streams; s++) begin
+        if (m_r_valid && m_r.id == IdWidth'(s)) assume (of_reads_q[s] != '0);
+        if (m_b_valid && m_b.id == IdWidth'(s)) assume (of_writes_q[s] != '0);
+      end
       if (m_r_valid && m_r.id == IdWidth'(stream_q)) assume (reads_there_q != '0);
       if (m_b_valid && m_b.id == IdWidth'(stream_q)) begin
         assume (writes_there_q > 3'(m_open_q && m_open_ours_q && !aw_waits_q));
@@ -200,7 +219,7 @@ module memory_guard_check
         assert ((l_ar_valid && l_ar_ready) == (m_ar_valid && m_ar_ready));
         assert ((l_aw_valid && l_aw_ready) == (m_aw_valid && !aw_waits_q));
         // Taken as it shows: its data need not wait for the memory.
-        if (l_aw_valid && !aw_waits_q && on_q && writes_q < 3'(Depth)) begin
+        if (l_aw_valid && !aw_waits_q && on_q && !dut.isolate_q && writes_q < 3'(Depth)) begin
           assert (m_aw_valid || l_aw.id[IndexWidth+:4] != {2'd0, stream_q});
         end
         assert (m_w_valid == l_w_valid && l_w_ready == m_w_ready && (!m_w_valid || m_w == l_w));
@@ -219,6 +238,12 @@ module memory_guard_check
         if (m_aw_valid) assert (aw_waits_q);
         if (m_w_valid && !w_waits_q) assert (m_w.strb == '0);
       end
+      // Isolated: it owes nothing, and is shown nothing; before that nothing new.
+      if (isolated) begin
+        assert (silent && all_reads_q == '0 && all_writes_q == '0 && !m_open_q && !m_ar_valid && !m_aw_valid && !m_w_valid);
+      end
+      if (dut.isolate_q) assert ((!m_ar_valid || ar_waits_q) && (!m_aw_valid || aw_waits_q));
+      if (silent_o) assert (silent);
       // What was shown stays.
       if (ar_waits_q) assert (m_ar_valid && m_ar == ar_before_q);
       if (aw_waits_q) assert (m_aw_valid && m_aw == aw_before_q);

@@ -145,6 +145,7 @@ module resized_pair
     );
   end
 
+  logic unused_isolated;  // never asked for
   consort_remote_pair i_pair (
       .clk_i, .rst_ni,
       .s_aw_i('{aw[1]}), .s_aw_valid_i('{aw_valid[1]}), .s_aw_ready_o('{aw_ready[1]}),
@@ -160,6 +161,7 @@ module resized_pair
       .c_lite_req_i, .c_lite_resp_o, .m_lite_req_i, .m_lite_resp_o, .rate_i, .latency_i, .flip_chance_i, .flip_span_i,
       .drop_chance_i, .repeat_chance_i, .cut_i('{cut_i}), .stall_i('{1'b0, 1'b0}), .stuck_i('{stuck_i[15:8], stuck_i[7:0]}),
       .c_reset_i, .m_reset_i,
+      .isolate_i('{1'b0}), .isolated_o('{unused_isolated}),
       .phy_down_i('{phy_down_i}), .c_irq_o, .m_irq_o, .request_words_o('{request_words_o}),
       .response_words_o('{response_words_o}), .corrupted_o('{corrupted_o[127:64], corrupted_o[63:0]})
   );
