@@ -57,7 +57,7 @@ STAMPS = ("release", "ready", "start", "sent", "worker_receive", "worker_send", 
 
 @dataclass(frozen=True)
 class BoardRun:
-    """What to run: programs, inputs, and what the outputs must be."""
+    """A run's subject: placement, programs, inputs, and the expected outputs."""
 
     where: Placement
     programs: Programs
@@ -120,7 +120,7 @@ class BoardRun:
 
 
 def recording(run: BoardRun, raw: Path, recorded: Recorded, key: str, title: str) -> Recording:
-    """What was written to a raw run folder, to be judged."""
+    """The recording of a raw run folder, ready to be judged."""
     return Recording(
         key,
         title,

@@ -58,7 +58,7 @@ def _load(path: Path, _changed: int) -> BoardSpec:
 
 
 class _Rules:
-    """What must hold between the fields of a board.yaml, and of the files that it names."""
+    """Rules between the fields of a board.yaml, and rules for the files that it names."""
 
     def __init__(self, spec: BoardSpec, document: Document) -> None:
         self.spec = spec
@@ -219,7 +219,7 @@ def kernel_board(name: str | None = None) -> BoardSpec:
 
 
 def roles(spec: BoardSpec) -> tuple[KernelSpec, CoreSpec, CoreSpec]:
-    """What the kernel needs of a board that runs it, its I/O core and its application core."""
+    """The board's kernel description, its I/O core and its application core."""
     kernel = spec.scratchpad_kernel
     assert kernel is not None
     return kernel, spec.core(kernel.io_core), spec.core(kernel.application_core)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who calls whom in a board's image, and what each function takes of the stack: as the compiler says it, and
-for what it has not compiled (its own library) as the instructions say it.
+"""The call graph of a board's image with the stack use of each function: from the compiler, and from the
+instructions of what came compiled (the compiler's library).
 
 Of each object the compiler writes a call graph (-fcallgraph-info=su). What it cannot know is read from the
 object: whose address is taken, which a call through a pointer may reach, and what assembly calls.
@@ -73,7 +73,8 @@ class CallGraph:
 
 
 def read_call_graph(image: Path, objects: Sequence[Path], tools: str) -> CallGraph:
-    """Of an image and the objects it was linked from; the compiler's graph lies beside each (.ci).
+    """The call graph of an image and of the objects it was linked from; the compiler's graph lies beside each
+    (.ci).
 
     `tools`: the prefix of the cross tools.
     """
@@ -179,7 +180,7 @@ def _table(elf: ELFFile) -> Iterable[Any]:
 
 
 def _references(made: Path) -> set[str]:
-    """What an object names in code and data."""
+    """The symbols that an object names in code and data."""
     return {name for name, _ in _relocations(made)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a board is what its folder says: each core runs, keeps its time, and counted runs repeat."""
+"""Checks a board against its folder: each core runs, keeps its time, and counted runs repeat."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORE_ID, TICKS_PER_SECOND, CLOCK_READS, ON_CHIP = range(4)
 
 @dataclass(frozen=True)
 class CoreCheck:
-    """What was found of one core; `problems` is empty where all is as its board.yaml says."""
+    """The result for one core; `problems` is empty if all is as its board.yaml says."""
 
     core: str
     title: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the clocks of a board's cores stand to one another in a run: what the cores found out by asking
+"""Offsets between the clocks of a board's cores in a run, as the cores measured them by asking
 (consort/bare/clocks.hpp), for the record."""
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ class ClockError:
 
     @property
     def apart(self) -> int:
-        """How far one instant's readings by both clocks may lie apart, from the first release to the end."""
+        """The largest difference between both clocks' readings of one instant, from the first release to the
+        end."""
         return self.set_within + abs(self.gained) + self.known_within
 
 
 def read_clocks(cores: Mapping[str, Side], results: Mapping[str, Sequence[int]]) -> list[ClockError]:
-    """Of all cores but the first, by whose clock the others are set; from their control blocks' results."""
+    """Errors of all cores' clocks but the first's, by which they are set; from their control blocks'
+    results."""
     reference, *others = cores
     # A reading says in which tick of the reference's clock it was taken.
     tick = 10**9 // cores[reference].hertz

@@ -17,7 +17,7 @@ _STOP, _STATE, _RESULTS, _TEXT, _MORE = 0x40, 0x80, 0xC0, 0x100, 0x200
 
 
 class State(IntEnum):
-    """How far a core's program is."""
+    """The state of a core's program."""
 
     SILENT = 0
     RUNNING = 1

@@ -114,7 +114,7 @@ def store(counts: list[Count], path: Path, command: str = "consort board count -
 
 
 def changes(counts: list[Count], before: list[Count]) -> list[str]:
-    """What differs by more than 2 % from what is stored for the same compiler, a sentence each."""
+    """Differences of over 2 % from the stored counts of the same compiler, a sentence each."""
     known = {(c.core, c.operation): c for c in before}
     cores = {c.core for c in before}
     said = []
@@ -135,6 +135,6 @@ def changes(counts: list[Count], before: list[Count]) -> list[str]:
 
 
 def missing(counts: list[Count], before: list[Count]) -> list[str]:
-    """What was counted before and is not any more, a sentence each."""
+    """Operations with a stored count and no new one, a sentence each."""
     here = {(c.core, c.operation) for c in counts}
     return [f"{c.core}: {c.operation}: not counted" for c in before if (c.core, c.operation) not in here]

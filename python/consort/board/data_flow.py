@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tasks of a bare-metal core read and write, as its program has it."""
+"""Reads and writes of a bare-metal core's tasks, as its program has them."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ class DataFlow:
 
     @property
     def releases(self) -> dict[str, Any]:
-        """Which random choices releases make, and where their extra numbers begin: the seed, and the longest
-        gap and delay of each task."""
+        """The random choices that releases make, and the index of their first extra number: the seed, and the
+        longest gap and delay of each task."""
         return {
             "sporadic": any(task.sporadic for task in self.tasks),
             "jitter": any(task.jitter_ps for task in self.tasks),
@@ -85,8 +85,8 @@ class DataFlow:
 
     @property
     def slots(self) -> int:
-        """Where the extra numbers of a three-phase core begin: the length of its slot, and how many jobs each
-        task has."""
+        """The index of a three-phase core's first extra number: the length of its slot, and the number of
+        jobs of each task."""
         return len(self.plants) + 2 * len(self.rows) + (1 + 2 * len(self.stand_ins) if self.stand_ins else 0)
 
     def channel(self, channel: PlannedChannel) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class DataFlow:
         return made
 
     def _execution(self, task: PlannedTask) -> dict[str, Any]:
-        """What says of each job of a stand-in how long it executes."""
+        """The source of a stand-in's execution time, job by job."""
         seed = len(self.plants) + 2 * len(self.rows)
         at = seed + 1 + 2 * self.stand_ins.index(task)
         limits = [f"static_cast<consort::app::Time>(executive.extra({at + n}))" for n in range(2)]
@@ -181,6 +181,6 @@ class DataFlow:
         return None
 
     def headers(self) -> Iterator[str]:
-        """Of the plants' steps; those of tasks are listed with the tasks."""
+        """Headers of the plants' steps; those of tasks are listed with the tasks."""
         for device in self.plants:
             yield str(self.plan.system.path(str(device.reference).partition("::")[0]).resolve())

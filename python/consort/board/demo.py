@@ -166,7 +166,7 @@ def _row(spec: BoardSpec, who: Pair, one: Exchange, counted: bool) -> list[Any]:
 
 
 def table(run: Run) -> list[str]:
-    """What the demo prints: a line for each configuration and for each pair."""
+    """The demo's output: a line for each configuration and for each pair."""
     lines = [f"{'system':<68}{'jobs':>7}{'wrong':>7}{'missed':>8}  response median / p99 [us]"]
     for c in run.data["configurations"]:
         response = next(v for k, v in c["summary"].items() if k.endswith(".response"))

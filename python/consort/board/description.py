@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ports/<board>/board.yaml says of a board: emulator, memory map, cores, what else it can do."""
+"""The model of ports/<board>/board.yaml: emulator, memory map, cores, and the board's other abilities."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class CoreSpec(Described):
 
     @property
     def starts(self) -> bool:
-        """Whether it starts with the board; else another core releases it."""
+        """True if the core starts with the board; else another core releases it."""
         return self.starts_on_cpu is not None
 
     @property
@@ -150,14 +150,14 @@ class LinuxSpec(Described):
 
 
 class KernelTables(Described):
-    """Where the scratchpad kernel's tables come from."""
+    """Sources of the scratchpad kernel's tables."""
 
     window: File = Field(description="The source that reads them from the window.")
     generated: File = Field(description="The source that has what `consort generate` wrote.")
 
 
 class KernelSpec(Described):
-    """What the scratchpad-centric kernel needs of a board that runs it."""
+    """Requirements of the scratchpad-centric kernel on a board that runs it."""
 
     io_core: Name = Field(description="The core that moves.", examples=["r5f"])
     application_core: Name = Field(description="The core that executes.", examples=["a72"])
@@ -243,7 +243,7 @@ class BoardSpec(Described):
 
     @property
     def linux_side(self) -> str | None:
-        """What the core under Linux is called as a side of an exchange."""
+        """The name of the core under Linux as a side of an exchange."""
         return None if self.linux is None else f"{self.linux.core}-linux"
 
     @property
@@ -263,12 +263,12 @@ class BoardSpec(Described):
 
     @property
     def window_offset(self) -> int:
-        """Where the window begins in the memory file."""
+        """The offset of the window in the memory file."""
         return self.window.address - self.memory[self.emulator.memory].address
 
     @property
     def memory_bytes(self) -> int:
-        """Of the memory file."""
+        """The size of the memory file."""
         return self.memory[self.emulator.memory].size.bytes
 
 

@@ -30,12 +30,12 @@ def periods_ns(plan: Plan) -> list[int]:
 
 
 def blocks_of(plan: Plan, duration_ps: int) -> int:
-    """How many blocks they write altogether."""
+    """The number of blocks that all of them write."""
     return sum(-(-duration_ps // 1000 // period) for period in periods_ns(plan))
 
 
 def ring_capacity(plan: Plan, duration_ps: int, record: Mapping[str, Any]) -> int:
-    """Of their record: a power of two, and more than all operations take."""
+    """The capacity of their record: a power of two, and more than all operations take."""
     each = record["head"]["bytes"] + record["operation"]["bytes"]
     return int(1 << max(12, (blocks_of(plan, duration_ps) * each + 1024).bit_length()))
 
@@ -43,14 +43,15 @@ def ring_capacity(plan: Plan, duration_ps: int, record: Mapping[str, Any]) -> in
 def operations(
     ring: bytes, record: Mapping[str, Any], results: list[int], begin: int
 ) -> tuple[NDArray[Any], int]:
-    """What a process with these results has written, in nanoseconds, and how many records were lost."""
+    """The operations that a process with these results wrote, in nanoseconds, and the number of lost
+    records."""
     _, moved, _, _ = read_ring(ring, record, np.dtype("<u8"))
     lost = int.from_bytes(ring[record["ring"]["lost"] :][:4], "little")
     return in_nanoseconds(moved, HERTZ, results[2] | results[3] << 32, begin), lost
 
 
 def notes(plan: Plan) -> Iterator[str]:
-    """What a run's reader has to know of them."""
+    """Notes on device processes for a run's reader."""
     for channel, period in zip(written(plan), periods_ns(plan), strict=True):
         yield (
             f"{channel.writer} is only described: a process in the board's time writes a numbered block to"

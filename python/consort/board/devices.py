@@ -30,7 +30,7 @@ HERE, THERE = bytes([2, 0, 0, 0, 0, 1]), bytes([2, 0, 0, 0, 0, 2])
 
 @dataclass(frozen=True)
 class BoxShape:
-    """As include/consort/spm/message_box.hpp has it."""
+    """The shape of a message box; the layout is that of include/consort/spm/message_box.hpp."""
 
     capacity: int = 0
     payload: int = 0
@@ -64,7 +64,7 @@ class Subscribed:
 
 @dataclass(frozen=True)
 class Flow:
-    """What the node at the other end of the line sends. Times in nanoseconds."""
+    """Messages that the node at the other end of the line sends. Times in nanoseconds."""
 
     flow: int
     bytes: int
@@ -98,7 +98,7 @@ class DeviceSetup:
 
 @dataclass(frozen=True)
 class FlowResult:
-    """What the node found of a flow."""
+    """The node's counts for a flow."""
 
     flow: int
     sent: int
@@ -119,7 +119,7 @@ class FlowResult:
 
 @dataclass(frozen=True)
 class DeviceResult:
-    """What the I/O subsystem counted (include/consort/spm/io.hpp), its driver, and the node."""
+    """Counts of the I/O subsystem (include/consort/spm/io.hpp), its driver, and the node."""
 
     received: int
     unwanted: int
@@ -135,7 +135,7 @@ class DeviceResult:
 
 
 class Window(Protocol):
-    """Where tables are placed."""
+    """Memory in which tables are placed."""
 
     def place(self, content: bytes) -> int: ...
 
@@ -294,7 +294,7 @@ def _check(setup: DeviceSetup, layouts: Layouts) -> None:
 def read_devices(
     setup: DeviceSetup, read: Callable[[int, int], bytes], at: int, layouts: Layouts
 ) -> DeviceResult:
-    """What the board wrote behind the tables at `at`."""
+    """The result that the board wrote behind the tables at `at`."""
     tables, counts, row = (
         layouts.struct(f"scratchpad::{name}") for name in ("IoTables", "IoResults", "FlowResult")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions that came compiled take of the stack, by their instructions: the compiler's library."""
+"""Stack use of precompiled functions (the compiler's library), from their instructions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LEAVES = re.compile(
 def stack_of_library(
     image: Path, tools: str, wanted: Iterable[str], symbols: Mapping[str, int]
 ) -> dict[str, tuple[int | None, set[str]]]:
-    """For each of the functions and what they call: the bytes that it takes itself, and what it calls.
+    """Stack use in bytes and callees of each of the functions, and of all that they call.
 
     All that a function ever takes counts together. None where it moves the stack by what it computes.
     `symbols`: all that the image defines; several may be names of one function.
@@ -79,7 +79,7 @@ def stack_of_library(
 
 @dataclass
 class _Part:
-    """What stands under a symbol."""
+    """The code under one symbol."""
 
     took: int | None = 0
     calls: set[str] = field(default_factory=set)
@@ -121,7 +121,7 @@ def _body(name: str, lines: list[str]) -> _Part:
 
 
 def _lowers(word: str, rest: str, line: str) -> int | None:
-    """By how many bytes an instruction lowers the stack pointer; None: it does not, or not by a constant."""
+    """The bytes by which an instruction lowers the stack pointer; None: it does not, or not by a constant."""
     if word.startswith(("push", "vpush")) or (
         word.startswith(("stmdb", "stmfd", "vstmdb")) and rest.startswith("sp!")
     ):

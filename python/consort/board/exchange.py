@@ -45,7 +45,7 @@ def size_of(number: NDArray[Any] | int) -> Any:
 
 @dataclass(frozen=True)
 class Exchange:
-    """What an exchange gave: round trips as the asker's clock has them, by message."""
+    """The result of an exchange: round trips by the asker's clock, by message."""
 
     messages: int
     ticks: NDArray[np.uint32]
@@ -89,7 +89,8 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Who asks whom, through which memory, who makes the region, and which message is spoiled (0: none)."""
+    """An asker and an answerer, the memory between them, the region's maker, and the spoiled message (0:
+    none)."""
 
     asker: Side
     answerer: Side
@@ -188,7 +189,7 @@ class Arena:
 
 
 def on_chip_sides(spec: BoardSpec) -> list[str]:
-    """Who reaches on-chip memory: it is not in the board's memory file."""
+    """Sides that reach on-chip memory: it is not in the board's memory file."""
     return [core.name for core in spec.cores] if "on_chip" in spec.memory else []
 
 
@@ -235,7 +236,8 @@ def exchange(
 
 
 def probe(spec: BoardSpec, maker: Side, other: Side, *, seconds: float = STANDSTILL_S) -> str:
-    """What `other` says of a region that `maker` makes: empty if it attaches and opens, else the refusal."""
+    """The answer of `other` to a region that `maker` makes: empty if it attaches and opens, else the
+    refusal."""
     arena = Arena(spec, [replace(side, flags=(*side.flags, PROBE_BUILD)) for side in (maker, other)])
     where = [0, REGION, REGION_BYTES, 0]
     orders: dict[int, tuple[int, Sequence[int]]] = {

@@ -67,7 +67,8 @@ def ticks(plan: Plan, core: Side, task: PlannedTask, field: str, picoseconds: in
 
 @dataclass(frozen=True)
 class Request:
-    """What is run: `duration_ps` from the first release on; `begin`, the record's reading there [ns]."""
+    """A run's inputs: `duration_ps` counts from the first release; `begin` is the record's reading there
+    [ns]."""
 
     where: Placement
     programs: Programs
@@ -85,7 +86,7 @@ class Request:
 
 
 def layout(request: Request) -> Layout:
-    """Where everything lies; `BadInput` says how many iterations find room if these do not."""
+    """Places everything in memory; `BadInput` names the number of iterations that fit if these do not."""
     try:
         return _layout(request)
     except WindowIsFull:
@@ -167,7 +168,7 @@ def _words(values: list[int]) -> list[int]:
 
 
 def _in_time(where: Placement) -> list[int]:
-    """Who sets its clock: numbers of the plan's cores that release tasks, and behind them the devices'."""
+    """Participants that set the clock: numbers of the plan's cores that release tasks, then the devices'."""
     found = [number for number, core in enumerate(where.plan.cores.values()) if core.tasks]
     return found if where.device_place is None else [*found, len(where.plan.cores)]
 
@@ -264,7 +265,7 @@ def run(request: Request, *, seconds: float = STANDSTILL_S, progress: Progress =
 
 
 def jobs_of(request: Request) -> int:
-    """How many jobs all tasks together release."""
+    """The number of jobs that all tasks together release."""
     tasks = request.where.plan.tasks.values()
     return max(1, sum(task.releases_until(request.duration_ps) for task in tasks))
 

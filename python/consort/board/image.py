@@ -62,7 +62,7 @@ def program_source(name: str) -> Path:
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """How a program is compiled for a core."""
+    """Compiler options and sources of a core's programs."""
 
     compiler: str
     flags: tuple[str, ...]
@@ -74,7 +74,7 @@ class CompileOptions:
 
 
 def compile_options(core: CoreSpec) -> CompileOptions:
-    """What every image for a core is made with."""
+    """The options of every image for a core."""
     root = need_source_tree("building for a board")
     port = root / "ports" / core.board.name
     own = port / core.folder
@@ -128,7 +128,7 @@ def build_image(
 
 
 def call_graph_of(image: Path) -> CallGraph:
-    """Of an image that was built with `calls`."""
+    """The call graph of an image that was built with `calls`."""
     return CallGraph.read(image.parent / CALLS)
 
 
@@ -205,7 +205,7 @@ def _object(command: Sequence[str], source: Path, preprocessed: str, name: str) 
 
 
 def _said(done: subprocess.CompletedProcess[str], name: str) -> str:
-    """What a tool printed; `BadInput` with its words where it failed."""
+    """A tool's output; `BadInput` with its words if it failed."""
     if done.returncode == 0:
         return done.stdout
     if "No space left on device" in done.stderr:
@@ -219,7 +219,7 @@ def _said(done: subprocess.CompletedProcess[str], name: str) -> str:
 
 @dataclass(frozen=True)
 class Elf:
-    """What an image says of itself."""
+    """Properties of an image, from its ELF file."""
 
     machine: int
     entry: int
@@ -245,7 +245,7 @@ def opened_elf(path: Path) -> Iterator[ELFFile]:
 
 
 def section_content(elf: ELFFile, name: str) -> bytes | None:
-    """What a section holds; None where there is no such section.
+    """The content of a section; None if there is no such section.
 
     A symbol table without its strings, which linkers leave in images without symbols, is passed over.
     """
@@ -285,7 +285,7 @@ def _profile(section: ARMAttributesSection) -> str:
 
 
 def loaded_parts(path: Path) -> list[tuple[int, bytes]]:
-    """What a loader puts into memory, by physical address; zeros that no file holds included."""
+    """The parts that a loader puts into memory, by physical address; includes zeros that no file holds."""
     with opened_elf(path) as elf:
         return [
             (part["p_paddr"], part.data() + bytes(part["p_memsz"] - part["p_filesz"]))

@@ -154,7 +154,7 @@ def _findings(
     bounds: Mapping[str, int | None],
     whole: bool,
 ) -> Iterator[str]:
-    """Why a run fails beside what any record shows; `whole`: every job is in the record."""
+    """Failures of a run that are in no record; `whole`: every job is in the record."""
     for name, bound in bounds.items():
         if bound is None:
             yield f"{name}: it has no bound; `consort analyze` says why"

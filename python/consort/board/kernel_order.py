@@ -33,7 +33,7 @@ def compared_until(planned: KernelPlan, result: KernelResult) -> int | None:
 def board_events(
     result: KernelResult, until: int | None = None, slots: Sequence[tuple[int, int]] = ()
 ) -> tuple[Events, dict[int, Events]]:
-    """What the I/O core did in its order, and what each core saw: its transfers and its executions.
+    """Events of the I/O core in its order, and those that each core saw: its transfers and its executions.
 
     With `slots` a transfer begins and ends with its slot: what the I/O core decides is of that instant,
     however long after it the core looked.
@@ -62,7 +62,7 @@ def board_events(
 
 
 def slots_of(planned: KernelPlan) -> Sequence[tuple[int, int]]:
-    """Where transfers begin and end with slots."""
+    """Slots with which transfers begin and end; none without TDMA."""
     return planned.run.slots if planned.run.arbitration == "tdma" else ()
 
 
@@ -96,7 +96,8 @@ def simulated_events(planned: KernelPlan, until: int | None = None) -> tuple[Eve
 
 
 def first_difference(planned: KernelPlan, result: KernelResult, until: int | None) -> str | None:
-    """Where the board's order of events leaves the simulator's; None: nowhere. `until`: `compared_until`."""
+    """The first difference between the board's order of events and the simulator's; None: there is none.
+    `until`: `compared_until`."""
     theirs, ours = board_events(result, until, slots_of(planned)), simulated_events(planned, until)
     sequences = [("the I/O core", theirs[0], ours[0])]
     sequences += [

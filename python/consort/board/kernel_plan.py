@@ -167,7 +167,7 @@ class KernelPlan:
 
 
 def kernel_plan(request: Request) -> KernelPlan:
-    """What the kernel is to do; `BadInput` names what it cannot."""
+    """Plans the kernel's run; `BadInput` names what it cannot do."""
     where, programs = request.where, request.programs
     assert isinstance(programs, KernelPrograms)
     made, spec = where.plan, where.board
@@ -213,7 +213,8 @@ def kernel_plan(request: Request) -> KernelPlan:
 
 
 def _operations(made: Plan, name: str, core: ThreePhaseCore) -> tuple[int, int]:
-    """How long the DMA is at a task, as the simulator has it; under TDMA a slot is a slot."""
+    """DMA times of a task's load and unload [ns], as the simulator has them; under TDMA, the length of a
+    slot."""
     if core.method != "round-robin":
         return 0, 0
     load, unload = moved(made, name) or (core.share.slot, core.share.slot)

@@ -106,7 +106,7 @@ class Layouts:
         return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
 
     def _type(self, entry: DIE) -> Dtype:
-        """Of what an entry's DW_AT_type leads to."""
+        """The type that an entry's DW_AT_type leads to."""
         die = entry.get_DIE_from_attribute("DW_AT_type")
         while die.tag in _QUALIFIERS:
             die = die.get_DIE_from_attribute("DW_AT_type")

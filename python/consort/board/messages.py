@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a description says of devices, as the board's I/O subsystem has it, and what a run of it has to show.
+"""Devices of a description as the board's I/O subsystem has them, and checks of their messages in a run.
 
 The device is the board's Ethernet controller. The other end of the line is a node on the second controller:
 it sends each subscription's messages at their distance (`min_interarrival`), numbered, and holds what comes
@@ -98,7 +98,7 @@ def _both(system: System, channel: str, one: Flow, other: Flow) -> Flow:
 
 
 def failures(messages: Messages, result: DeviceResult) -> Iterator[str]:
-    """What went wrong with the messages of a run."""
+    """Failures of a run's messages."""
     for flow in result.flows:
         if flow.flow in messages.answered:
             if flow.flow in messages.kept and flow.missing:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a plan's cores are on an emulated board: its bare-metal cores, its Linux, processes beside it."""
+"""The placement of a plan's cores on an emulated board: its bare-metal cores, its Linux, processes beside
+it."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from consort.run.source import carried
 
 
 def is_emulated(system: System) -> bool:
-    """Whether the system's platform says which emulated board stands for it."""
+    """True if the system's platform names an emulated board that stands for it."""
     return system.platform_description.emulation is not None
 
 
@@ -34,7 +35,8 @@ def board_of(system: System) -> BoardSpec:
 
 @dataclass(frozen=True)
 class Side:
-    """What plays one of the plan's cores: a core of the board, or a process beside it in the board's time."""
+    """The place of one of the plan's cores: a core of the board, or a process beside it in the board's
+    time."""
 
     title: str
     place: int
@@ -78,7 +80,7 @@ class Placement:
 
     @cached_property
     def played(self) -> dict[str, Side]:
-        """What plays each of the plan's cores, but for the core under Linux."""
+        """The side that plays each of the plan's cores, but for the core under Linux."""
         found = {}
         for name, side in self.sides.items():
             if name in self.bare:
@@ -116,12 +118,12 @@ class Placement:
 
     @property
     def on_board(self) -> bool:
-        """Whether instructions can be counted: no side lives in this machine's time, or in Linux's."""
+        """True if instructions can be counted: no side lives in this machine's time, or in Linux's."""
         return not self.beside and self.device_place is None
 
     @property
     def counted(self) -> bool:
-        """Whether all of it lives in one time, which is that of the board's instructions."""
+        """True if all sides live in one time, which is that of the board's instructions."""
         return self.on_board or self.synchronized
 
     @property
@@ -131,7 +133,7 @@ class Placement:
 
     @property
     def needs_time(self) -> bool:
-        """Whether a run says nothing without a time that all its cores have."""
+        """True if a run has no meaning without a time that all its cores share."""
         plants = any(device.kind == "plant" for device in self.plan.devices.values())
         return plants or bool(carried(self.plan)) or any(name not in self.bare for name in self.masters)
 
@@ -141,7 +143,7 @@ class Placement:
 
     @property
     def title(self) -> str:
-        """What is run, in a line."""
+        """A title for the run, in a line."""
         if self.kernel:
             return f"three-phase, on the scratchpad kernel of {self.board.name}"
         masters = ", ".join(self.sides[name] for name in self.masters)

@@ -45,8 +45,8 @@ TEMPLATES = Templates("consort.board")
 
 @dataclass
 class Programs:
-    """What was built: images by the board's core, commands by control block, the program of its Linux; and
-    what each of the plan's bare-metal cores may need of its stack."""
+    """The built programs: images by the board's core, commands by control block, the program of its Linux;
+    and the stack bound of each of the plan's bare-metal cores."""
 
     images: dict[str, Path] = field(default_factory=dict)
     commands: dict[int, list[str]] = field(default_factory=dict)
@@ -151,7 +151,7 @@ def _sleepers(where: Placement, core: str) -> list[str]:
 
 
 def _synchronizes(where: Placement, core: str) -> bool:
-    """Whether it stops the board for processes in its time."""
+    """True if the core stops the board for processes in its time."""
     return where.synchronizer is not None and where.sides[core] == where.synchronizer.name
 
 

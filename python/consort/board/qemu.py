@@ -64,7 +64,8 @@ def command_line(
     serial: Mapping[str, str] | None = None,
     semihosting: bool = False,
 ) -> list[str]:
-    """What starts the board. `counted`: time is instructions executed, one in 2 to the `shift` nanoseconds.
+    """The command line that starts the board. `counted`: time is instructions executed, one in 2 to the
+    `shift` nanoseconds.
 
     `threads`: each core in a thread of its own; else they take turns, one handing over where it waits.
     `lines`: options for what the board's controllers are connected to.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run on a board left, whatever served its cores: the executive, or the scratchpad kernel."""
+"""The recorded results of a run on a board, the same for the executive and for the scratchpad kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from consort.record.outputs import column_name
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a run left. Times in nanoseconds, with `begin` at the first release of each job's core."""
+    """Recorded results of a run. Times in nanoseconds, with `begin` at the first release of each job's
+    core."""
 
     jobs: NDArray[Any]
     events: NDArray[Any]

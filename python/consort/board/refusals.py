@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board cannot honour of a plan."""
+"""Parts of a plan that a board cannot honour."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Refusals:
-    """What a board cannot honour of a plan, with place and reason."""
+    """Refusals of parts of a plan that a board cannot honour, with place and reason."""
 
     def __init__(self, where: Placement) -> None:
         self.where = where
@@ -189,7 +189,7 @@ class Refusals:
                 )
 
     def _device(self, device: PlannedDevice) -> str:
-        """Why a board's executive does not bind a device to a task; empty: it does."""
+        """The reason that a board's executive does not bind a device to a task; empty: it does."""
         if device.kind in (*ROW_DEVICES, "record", "described"):
             return ""
         if device.kind != "plant":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a board's cores recorded: the rings of their tasks, in nanoseconds."""
+"""Records of a board's cores: the rings of their tasks, in nanoseconds."""
 
 from __future__ import annotations
 

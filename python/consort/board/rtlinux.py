@@ -42,7 +42,7 @@ def _linux(spec: BoardSpec) -> LinuxSpec:
 
 @dataclass(frozen=True)
 class LinuxBoot:
-    """What QEMU boots."""
+    """Files and arguments that QEMU boots Linux with."""
 
     kernel: Path
     initrd: Path

@@ -74,7 +74,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at the n-th transfer; `length` of what lasts."""
+    """A fault at the n-th transfer; `length` for faults that last."""
 
     what: str
     transfer: int
@@ -83,7 +83,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class KernelRun:
-    """What the kernel on the board is to do. Tasks of each core in priority order."""
+    """A run of the kernel on the board. Tasks of each core in priority order."""
 
     tasks: Sequence[KernelTask]
     slots: Sequence[tuple[int, int]]  # core, nanoseconds; in turns: the core's longest operation
@@ -112,7 +112,7 @@ class KernelRun:
 
 @dataclass
 class KernelResult:
-    """What it did. Times from the first slot, of the I/O core's clock."""
+    """The kernel's results. Times from the first slot, of the I/O core's clock."""
 
     events: NDArray[np.void]
     jobs: NDArray[np.void]

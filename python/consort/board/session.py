@@ -47,7 +47,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def boards_folder() -> Path:
-    """Where running boards live: $CONSORT_BOARDS, else this user's runtime folder."""
+    """The folder of running boards: $CONSORT_BOARDS, else this user's runtime folder."""
     given = os.environ.get("CONSORT_BOARDS")
     return private_folder(Path(given).absolute()) if given else runtime_folder("boards")
 
@@ -82,7 +82,7 @@ def sweep() -> None:
 
 
 def owned(folder: Path) -> bool | None:
-    """Whether an owner holds the folder's lock; None where there is no such folder."""
+    """True if an owner holds the folder's lock; None if there is no such folder."""
     try:
         file = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except NotADirectoryError:
@@ -334,7 +334,7 @@ class Board:
         return process
 
     def ended(self) -> str | None:
-        """How QEMU ended; None while it runs."""
+        """The way QEMU ended, in words; None while it runs."""
         status = self.machine.poll() if self.machine else 0
         if status is None:
             return None
@@ -391,7 +391,8 @@ class Board:
 
 
 def enough_processors(cores: int) -> bool:
-    """Whether each core that runs can have a thread here that waits by spinning, and all else goes on.
+    """True if each core that runs can have a thread here that waits by spinning, and all else goes on. If
+    not, two cores that wait for each other would each wait for a time slice of the host's instead.
 
     Where not, two cores that wait for each other would each wait for a time slice of the host's instead.
     """
@@ -399,7 +400,7 @@ def enough_processors(cores: int) -> bool:
 
 
 def running() -> list[dict[str, Any]]:
-    """What is up, by name."""
+    """The states of the running boards, by name."""
     sweep()
     found = []
     for folder in sorted(boards_folder().iterdir()):
@@ -411,7 +412,7 @@ def running() -> list[dict[str, Any]]:
 
 
 def _state(folder: Path) -> dict[str, Any]:
-    """What a board's owner wrote of it; ValueError, KeyError or TypeError where it is not of that form."""
+    """The state that a board's owner wrote; ValueError, KeyError or TypeError if it is not of that form."""
     if not NAME.fullmatch(folder.name) or folder.is_symlink():
         raise ValueError("no board's folder")
     state: dict[str, Any] = json.loads((folder / STATE_FILE).read_text(encoding="utf-8"))

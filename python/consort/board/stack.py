@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of its stack a board's core may need: its program, and the jobs and interrupts on top of it.
+"""A bound on the stack of a board's core: its program, and the jobs and interrupts on top of it.
 
 All jobs of a core run on one stack. A job lies on top of what it preempts, so of each level of urgency
 one job at most is there at once; under earliest deadline first, where a late job's deadline says nothing of
@@ -56,7 +56,7 @@ class Level:
 
 @dataclass(frozen=True)
 class StackBound:
-    """What a core may need of its stack, in bytes."""
+    """The stack that a core may need, in bytes."""
 
     given: int
     program: int
@@ -70,7 +70,7 @@ class StackBound:
 
     @property
     def parts(self) -> str:
-        """What it is made of, in words."""
+        """The parts of the bound, in words."""
         levels = [f"{level.bytes} for {' or '.join(level.tasks)}" for level in self.levels]
         last = [f"{self.interrupt} for an interrupt"] if self.interrupt else []
         return ", ".join([f"{self.program} for the program", *levels, *last])
@@ -78,7 +78,7 @@ class StackBound:
 
 @dataclass
 class _Needs:
-    """What functions need with all that they call. `tasks`: whose computations a pointer may lead to."""
+    """Stack needs of functions with all that they call. `tasks`: whose computations a pointer may lead to."""
 
     graph: CallGraph
     computations: Mapping[str, int]
@@ -137,7 +137,7 @@ def _named(function: Function) -> str:
 def stack_bound(
     plan: Plan, name: str, core: CoreSpec, graph: CallGraph, *, synchronizer: bool = False
 ) -> StackBound:
-    """Of one core of a plan; `BadInput` where there is no bound, or the stack is too short for it.
+    """The bound for one core of a plan; `BadInput` if there is no bound, or the stack is too short for it.
 
     `synchronizer`: also a core without tasks is interrupted, to stop the board for processes beside it.
     """
@@ -222,7 +222,7 @@ def _levels(policy: str, tasks: Sequence[PlannedTask]) -> Iterator[list[PlannedT
 
 
 def _counted(plan: Plan, tasks: Sequence[PlannedTask], levels: Iterable[Level]) -> tuple[Level, ...]:
-    """Of all levels those that may lie on the stack at once."""
+    """The levels that may lie on the stack at once."""
     found = tuple(levels)
     thresholds = any(task.threshold is not None for task in tasks)
     return _largest_pile(found, plan) if thresholds else found

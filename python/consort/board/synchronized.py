@@ -28,12 +28,12 @@ def computed_on(plan: Plan, core: str) -> list[PlannedTask]:
 
 
 def time_on(task: PlannedTask, core: str) -> int | None:
-    """What the description says that a step takes there [ps]."""
+    """The step's declared time on a core [ps]."""
     return task.wcet_ps if core == (task.worker or task.core) else task.fallback_ps
 
 
 def look_ns(plan: Plan, core: str) -> tuple[int, str]:
-    """How long a process waits between two looks at what others write, and where that comes from.
+    """The time between two looks of a process at what others write, and its source.
 
     A look is an access to the memory of a channel: as long as the quickest of those it uses.
     """
@@ -54,7 +54,7 @@ def look_ns(plan: Plan, core: str) -> tuple[int, str]:
 
 
 def notes(plan: Plan, cores: Sequence[str]) -> Iterator[str]:
-    """What a run's reader has to know of processes in the board's time."""
+    """Notes on processes in the board's time for a run's reader."""
     for core in cores:
         ns, source = look_ns(plan, core)
         yield (
@@ -66,7 +66,7 @@ def notes(plan: Plan, cores: Sequence[str]) -> Iterator[str]:
 def refusals(
     plan: Plan, board: BoardSpec, synchronizer: CoreSpec | None, processes: Sequence[str]
 ) -> Iterator[BadInput]:
-    """What stands in the way of keeping processes in the board's time."""
+    """Obstacles to keeping processes in the board's time."""
     file = plan.system.file
     if synchronizer is None:
         yield BadInput(

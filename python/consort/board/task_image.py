@@ -37,7 +37,7 @@ class TaskImage:
 
     @property
     def partition_bytes(self) -> int:
-        """What it takes of a partition, its stack not included."""
+        """Bytes that it takes of a partition, its stack not included."""
         parts = (len(self.code), len(self.state), self.inputs, self.outputs)
         return sum(aligned(n) for n in parts)
 

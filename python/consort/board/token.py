@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who keeps a board and the processes beside it in one time, by handing a token round.
+"""Keeps a board and the processes beside it in one time, by handing a token round.
 
 The board runs until the horizon: the earliest instant at which a process does anything. There it says what
 time it is and stops, in one semihosting write (consort/bare/synchronize.hpp) into a pipe that has no room for
@@ -67,7 +67,7 @@ class Token:
         self._thread.start()
 
     def close(self) -> None:
-        """When the board and the processes have ended."""
+        """Ends the exchange, once the board and the processes have ended."""
         self._over = True
         if self._thread.is_alive():
             # It may wait for the board.
