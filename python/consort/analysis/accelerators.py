@@ -53,7 +53,7 @@ class Ask:
 
 
 def asks_of(figures: Figures, task: str, *, sleeps: bool, loaded: bool = True) -> tuple[Ask, ...]:
-    """What the jobs of a task ask for; `MissingFigure` for a cost that nobody gave."""
+    """The requests of a task's jobs; `MissingFigure` for a cost that nobody gave."""
     return tuple(_ask(figures, task, one, sleeps, loaded) for one in figures.plan.tasks[task].requests)
 
 
@@ -226,7 +226,7 @@ class _Search:
         return longest
 
     def _among_budgets(self, name: str, own: PlannedClient) -> int | str:
-        """How long a request waits from when it may begin: no more than others' budgets."""
+        """A bound on a request's wait from when it may begin: no more than others' budgets."""
         above = [client for client in self.plan.accelerators[name].clients if client.rank > own.rank]
         wait = self._blocking(name, own)
         if isinstance(wait, str):
@@ -245,7 +245,7 @@ class _Search:
         return wait
 
     def _throttled(self, task: str, ask: Ask, own: PlannedClient, responses: Mapping[str, int | None]) -> int:
-        """How long its own budget may keep a request waiting: not at all if it is never used up."""
+        """A bound on a request's wait for its own budget: 0 if the budget is never used up."""
         response = responses.get(task)
         mine = self._asks_at(task, ask.accelerator)
         if response is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What single change would make a description schedulable; each is tried before it is named."""
+"""Single changes that make a description schedulable; each is tried before it is named."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ class _Search:
         return all(after.values())
 
     def verdicts(self, data: dict[str, Any]) -> dict[tuple[str, str], bool]:
-        """Whether each bound of the changed description holds; empty where it is none."""
+        """The verdict on each bound of the changed description; empty if it is no valid description."""
         try:
             system = system_from_data(data, file=self.system.file, platform=self.system.platform_description)
             bounds = analyze_system(system, waiting=self.waiting)

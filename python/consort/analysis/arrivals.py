@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the blocks come that release a task, after docs/explanation/analyses.md, theorem 27."""
+"""Arrivals of the blocks that release a task, after docs/explanation/analyses.md, theorem 27."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Arriving:
-    """What is known of the blocks that release a task."""
+    """Arrivals of the blocks that release a task."""
 
     writer: str
     let: bool
@@ -41,7 +41,7 @@ class Arriving:
 
 
 def arriving(plan: Plan, bounds: Mapping[str, Bound]) -> dict[str, Arriving]:
-    """By task, for those that the blocks of other tasks release."""
+    """Arrivals by task, for tasks that the blocks of other tasks release."""
     found: dict[str, Arriving] = {}
     for task in plan.tasks:
         if releasing(plan, task) is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What chains wait for in channels that hand out the oldest block: theorem 37 of the analyses."""
+"""Waits of chains in channels that hand out the oldest block: theorem 37 of the analyses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = 20_000
 
 @dataclass(frozen=True)
 class Behind:
-    """How much longer a block waits than if the newest were read [ps]; or why nothing bounds that."""
+    """The longer wait of a block than if the newest were read [ps]; or the reason that nothing bounds it."""
 
     more: int = 0
     why: str = ""
@@ -46,14 +46,14 @@ class _End:
 
 
 def lateness(plan: Plan, task: PlannedTask) -> int:
-    """How late a release can come: its own jitter, and that of the timer that wakes a sleeping core."""
+    """The largest lateness of a release: its own jitter, and that of the timer that wakes a sleeping core."""
     return task.jitter_ps + (plan.cores[task.core].timer_lateness_ps or 0)
 
 
 def behind(
     plan: Plan, bounds: Mapping[str, Bound], carried: Mapping[str, Delivery], writer: str, reader: str
 ) -> Behind:
-    """Of all channels from one task to another; the longest, or one that nothing bounds."""
+    """The wait in all channels from one task to another: the longest, or one that nothing bounds."""
     found = [
         _behind(plan, bounds, carried.get(channel.name), channel, reader)
         for channel in plan.channels.values()
@@ -143,7 +143,7 @@ def _order(plan: Plan, channel: PlannedChannel, reader: str) -> tuple[int | None
 
 
 def _most(writes: _End, reads: _End, before: int | None, after: int | None) -> int | None:
-    """How many blocks lie in the channel at most; the reader is as fast as the writer, or faster.
+    """The most blocks that lie in the channel; the reader is as fast as the writer, or faster.
 
     `before`: jobs of the reader that are due that long after a job of the writer begin when it has written.
     `after`: a job of the reader that is due that long before a job of the writer ends has read by then.

@@ -35,7 +35,7 @@ class Regulated:
 
 @dataclass(frozen=True)
 class Window:
-    """What a window holds."""
+    """The contents of a window."""
 
     length: int
     jobs: tuple[int, ...]
@@ -44,14 +44,14 @@ class Window:
 
 
 def stalls_in(own: PlannedBandwidth, accesses: int, length: int) -> int:
-    """How often a core stalls at most in a window: the first time perhaps for what came before it."""
+    """The most stalls of a core in a window: the first perhaps for accesses that came before it."""
     return min(1 + accesses // own.budget, -(-length // own.period_ps) + 1)
 
 
 def waiting_in(
     own: PlannedBandwidth, others: Sequence[PlannedBandwidth | None], accesses: int, length: int
 ) -> int:
-    """How long a core's accesses wait at most for those of others, one each; None: not regulated."""
+    """The longest wait of a core's accesses for those of others, one each; None: not regulated."""
     counts = (
         accesses if k is None else min(accesses, (-(-length // k.period_ps) + 1) * k.budget) for k in others
     )
@@ -90,7 +90,8 @@ def window_of(
 def load_of(
     tasks: Sequence[Regulated], own: PlannedBandwidth, others: Sequence[PlannedBandwidth | None]
 ) -> Fraction:
-    """What tasks ask for in the long run, with their stalls and waits, as a share of the core at least.
+    """A lower bound on the load of tasks in the long run, with their stalls and waits, as a share of the
+    core.
 
     Each count of a window is at least its rate times the window's length. Above 1 no window ends before its
     task's next job comes: the search would take all of its steps to say so.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tasks of a description load again when they are preempted, by the sets of the cache they use."""
+"""Cache reloads of a description's tasks when they are preempted, by the sets of the cache they use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from consort.analysis.unitask import Reloads
 
 @dataclass(frozen=True)
 class CacheCosts:
-    """What the tasks of a core, the most urgent first, load again, by each way to bound it."""
+    """Cache reloads of a core's tasks, the most urgent first, by each way to bound them."""
 
     reloads: tuple[Reloads, ...]
     """By a charge for each job."""

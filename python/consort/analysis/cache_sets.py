@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What preempted jobs load again, from the sets of the cache that tasks use: evicting and useful blocks.
+"""Cache reloads of preempted jobs, from the sets of the cache that tasks use: evicting and useful blocks.
 
 Tasks come in the order of their priorities, the most urgent first. `blockers`: of each task the less urgent
 ones that may hold the core while it waits (theorem 20); what they load again then counts in its window.
@@ -25,7 +25,8 @@ class Blocks:
 
 
 def ecb_union(tasks: Sequence[Blocks], per_set: int, blockers: Blockers = ()) -> Matrix:
-    """By what each preempted task can lose to the preempting one and all that may preempt that in turn."""
+    """The ECB-union charge: blocks that each preempted task can lose to the preempting one and all that may
+    preempt that in turn."""
     evicted = [_evicted(tasks, j) for j in range(len(tasks))]
 
     def charge(i: int, j: int) -> int:
@@ -35,7 +36,8 @@ def ecb_union(tasks: Sequence[Blocks], per_set: int, blockers: Blockers = ()) ->
 
 
 def ucb_union(tasks: Sequence[Blocks], per_set: int, blockers: Blockers = ()) -> Matrix:
-    """By what the preempting task can take from all that may be preempted at once."""
+    """The UCB-union charge: blocks that the preempting task can take from all that may be preempted at
+    once."""
 
     def charge(i: int, j: int) -> int:
         useful = frozenset[int]().union(*(tasks[g].useful for g in _below(i, j, blockers)))
@@ -59,7 +61,7 @@ def _below(i: int, j: int, blockers: Blockers) -> list[int]:
 
 @dataclass(frozen=True)
 class Lost:
-    """What the jobs of one task, j, make others load again in a window of task i."""
+    """Blocks that the jobs of one task, j, make others load again in a window of task i."""
 
     sizes: tuple[tuple[int, int], ...]
     """By preempted task: what a job of it loads again after one preemption, the most first [blocks]."""
@@ -68,7 +70,7 @@ class Lost:
 
 
 def lost_to(tasks: Sequence[Blocks], i: int, j: int, blockers: Blockers = ()) -> Lost:
-    """What the multiset approaches count, of the tasks that a job of j may preempt in a window of i."""
+    """The counts of the multiset approaches, of the tasks that a job of j may preempt in a window of i."""
     below, evicted = _below(i, j, blockers), _evicted(tasks, j)
     sizes = sorted(((len(tasks[g].useful & evicted), g) for g in below), reverse=True)
     users = Counter(tuple(g for g in below if s in tasks[g].useful) for s in tasks[j].evicting)

@@ -55,7 +55,7 @@ class _Search:
         self.steps = _STEPS
 
     def _reloaded(self, jobs: Sequence[int]) -> int:
-        """What is loaded again where there are so many jobs of each more urgent task."""
+        """The reloads in a window with so many jobs of each more urgent task."""
         by_ecb = 0
         by_ucb = 0
         for j, (lost, count) in enumerate(zip(self._lost, jobs, strict=True)):

@@ -74,12 +74,12 @@ class _Charged:
     held: int
 
     def jobs(self, window: int) -> int:
-        """How many jobs of it may come in a window."""
+        """The most jobs of it in a window."""
         return -(-(window + self.lateness) // self.apart)
 
 
 def certificate_of(plan: Plan, bounds: Sequence[Bound]) -> Certificate:
-    """Of every core the bounds that the theorem covers, as they were found."""
+    """A certificate of the bounds that the theorem covers, as they were found, for every core."""
     made = Certificate()
     known = {bound.task: bound for bound in bounds if bound.task in plan.tasks}
     figures = Figures(plan)
@@ -122,7 +122,7 @@ def _covered(core: str, master: Master) -> None:
 
 
 def _charged(tasks: Sequence[UniTask], switch: int) -> list[_Charged]:
-    """As theorem 1 takes them: two switches a job, and one that holds up whoever has others below."""
+    """Tasks as theorem 1 takes them: two switches a job, and one that holds up whoever has others below."""
     levels = [index if task.level is None else task.level for index, task in enumerate(tasks)]
     return [
         _Charged(

@@ -57,7 +57,7 @@ class Link:
 
 
 def _goes_before(first: Link, second: Link) -> bool:
-    """Whether no job of `second` begins from the release of one of `first` until that one's data is there."""
+    """True if no job of `second` begins from the release of one of `first` until that one's data is there."""
     return (
         not first.delivery
         and first.by_priority

@@ -73,7 +73,7 @@ def channel_bounds(plan: Plan, bounds: dict[str, Bound], carried: Mapping[str, D
 
 
 def _over_link(figures: Figures, label: str, channel: PlannedChannel, core: str, delivery: Delivery) -> Bound:
-    """From when a write begins to when a reader at the link's other end has the block."""
+    """The latency from the begin of a write until a reader at the link's other end has the block."""
     made = Bound(label, None, None, SOURCE, ASSUMPTIONS, figures=delivery.used, kind="latency")
     assert channel.writer_core is not None
     if delivery.wait is None or delivery.transfer is None:
@@ -102,7 +102,7 @@ def _over_link(figures: Figures, label: str, channel: PlannedChannel, core: str,
 
 
 def _delivered(label: str, delivery: Delivery) -> Bound:
-    """From the end of a write until the block lies in its reader's memory."""
+    """The time from the end of a write until the block lies in its reader's memory."""
     made = Bound(label, None, None, SOURCE, ASSUMPTIONS, figures=delivery.used, kind="delivery")
     if delivery.wait is None or delivery.transfer is None:
         return replace(made, notes=(delivery.why,), missing=delivery.missing)
@@ -145,7 +145,7 @@ def _latest(
 
 
 def _side(figures: Figures, channel: str, core: str) -> Side | None:
-    """What a channel's memory costs one side, under load; None where there is no figure."""
+    """One side's access costs in a channel's memory, under load; None if there is no figure."""
     try:
         return _side_in(figures, figures.channel(channel)[0], channel, core)
     except MissingFigure:
@@ -153,7 +153,7 @@ def _side(figures: Figures, channel: str, core: str) -> Side | None:
 
 
 def _side_in(figures: Figures, memory: str, channel: str, core: str) -> Side:
-    """What one side's accesses to the channel's blocks in a memory cost."""
+    """One side's costs to access the channel's blocks in a memory."""
     processor = figures.plan.cores[core].processor
     _, size = figures.channel(channel)
     word = figures.access(memory, WORD_BYTES, processor)

@@ -27,7 +27,7 @@ Implementation = Literal["mailbox", "double-buffer", "snapshot", "queue"]
 
 @dataclass(frozen=True)
 class Side:
-    """What a channel's memory costs one side [ps]: an access to a word, and a copy of one block."""
+    """One side's costs in a channel's memory [ps]: an access to a word, and a copy of one block."""
 
     word: int
     copy: int
@@ -65,7 +65,7 @@ def latency(
     *,
     allowed: int | None = None,
 ) -> Bound:
-    """From when a write begins to when a reader that keeps looking has the block."""
+    """The latency from the begin of a write until a reader that keeps looking has the block."""
     write = write_time(implementation, writer)
     read = read_time(implementation, reader)
     steps = (
@@ -104,7 +104,7 @@ def whole(
     reader_period: int | None = None,
     method: Literal["sound", "literal"] = "sound",
 ) -> Bound:
-    """Whether no read of a double buffer is torn: the longest read against the time it has [ps].
+    """The bound that no read of a double buffer is torn: the longest read against the time it has [ps].
 
     `writer_period` is the least time between two jobs of the writer, which updates once in each;
     `writer_response` bounds their response times from when they are due. `read` is the longest from a read's
@@ -171,7 +171,8 @@ def age_when_read(
     read: int | None,
     allowed: int | None = None,
 ) -> Bound:
-    """How long before the end of a read the job was due that made the value [ps], for a periodic writer.
+    """The age of a value at the end of its read [ps], from when the job that made it was due, for a periodic
+    writer.
 
     `read` is the longest from a read's first access to its last, preemption included; None has no bound.
     """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a block that was written takes over a link until it lies in its reader's memory.
+"""Delivery times: from the write of a block over a link until it lies in its reader's memory.
+docs/explanation/analyses.md, theorem 19.
 
 docs/explanation/analyses.md, theorem 19.
 """
@@ -38,7 +39,7 @@ class Delivery:
 
 
 def deliveries(plan: Plan, bounds: Mapping[str, Bound]) -> dict[str, Delivery]:
-    """Of every channel on a link."""
+    """The delivery of every channel on a link."""
     figures = Figures(plan)
     return {
         name: _delivery(figures, channel, bounds)
@@ -48,7 +49,8 @@ def deliveries(plan: Plan, bounds: Mapping[str, Bound]) -> dict[str, Delivery]:
 
 
 def transfers(figures: Figures, link: str) -> dict[str, Cost]:
-    """What one block of each channel on a link takes by itself; `MissingFigure` for what nobody gave."""
+    """The cost of one block's transfer by itself, for each channel on a link; `MissingFigure` for what nobody
+    gave."""
     return {
         channel.name: figures.transfer(*figures.channel(channel.name))
         for channel in on_link(figures.plan, link)
@@ -80,7 +82,8 @@ def delivery_of(
     used: tuple[Used, ...] = (),
     missing: tuple[str, ...] = (),
 ) -> Delivery:
-    """Of a channel whose block takes `own` to transfer, and one of each of the link's others together `wait`.
+    """The delivery of a channel whose block takes `own` to transfer, and one of each of the link's others
+    together `wait`.
 
     `response` bounds the writer's response time, where it meets its deadline. All times in ps.
     """

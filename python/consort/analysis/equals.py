@@ -7,7 +7,7 @@ from consort.plan import Plan
 
 
 def levels_of(plan: Plan, core: str) -> dict[str, int]:
-    """How urgent the tasks of a core are, 0 the most; tasks of one priority have one level."""
+    """Urgency levels of a core's tasks, 0 the most urgent; tasks of one priority have one level."""
     names = plan.cores[core].tasks
     given = [own for name in names if (own := plan.system.tasks[name].priority) is not None]
     # Priorities mean nothing under edf, and nothing in a plan that was put into another order.

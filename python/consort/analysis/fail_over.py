@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs to be ready for a core's death, and how long its tasks give nothing when it dies."""
+"""Costs of being ready for a core's death, and the longest gap in its tasks' outputs when it dies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def state_bytes(figures: Figures, task: str) -> tuple[int, Cost]:
 
 
 def checkpoint(figures: Figures, task: PlannedTask, *, loaded: bool = True) -> Cost:
-    """What each job executes beside the step so that another core can go on: the state, and its number."""
+    """The execution that each job adds to the step so that another core can go on: the state, and its
+    number."""
     if task.checkpoint is None:
         return NOTHING
     size, used = state_bytes(figures, task.name)
@@ -36,7 +37,7 @@ def checkpoint(figures: Figures, task: PlannedTask, *, loaded: bool = True) -> C
 
 
 def executions(plan: Plan) -> dict[str, int]:
-    """What jobs execute at most, with their checkpoints [ps]; tasks that lack a figure are left out."""
+    """The longest executions of jobs, with their checkpoints [ps]; tasks that lack a figure are left out."""
     figures = Figures(plan)
     found = {}
     for name, task in plan.tasks.items():
@@ -48,7 +49,7 @@ def executions(plan: Plan) -> dict[str, int]:
 
 
 def take_over(figures: Figures, task: str, memory: str) -> Cost:
-    """What the core that goes on with it does: it looks who had it, takes it, and reads the newest state."""
+    """The cost of taking a task over: the new core looks who had it, takes it, and reads the newest state."""
     size, used = state_bytes(figures, task)
     processor = figures.platform.core(figures.plan.tasks[task].computed_on).processor_name
     word = figures.access(memory, WORD_BYTES, processor)
@@ -63,8 +64,8 @@ def fail_over_bounds(
     modes: Mapping[str, Sequence[Bound]],
     changes: Mapping[str, Bound],
 ) -> list[Bound]:
-    """How long each task gives nothing when its core dies, from the core's last sign of life to the end of
-    the task's first job elsewhere; of each core that may die and each mode in which it has the task."""
+    """The longest gap in each task's outputs when its core dies, from the core's last sign of life to the end
+    of the task's first job elsewhere; of each core that may die and each mode in which it has the task."""
     found = []
     for entry in given.fail_overs:
         first = {bound.task: bound for bound in modes[entry.to] if bound.kind == "response time"}

@@ -96,7 +96,7 @@ class Figures:
         raise MissingFigure(here, f"the execution time of {task}, {planned.execution} on {processor}")
 
     def context_switch(self, core: str) -> Cost:
-        """What it costs a core to go from one task to another."""
+        """The cost of a core's switch from one task to another."""
         group = group_of(core)
         described = self.system.scheduling
         own = next((name for name in (core, group) if name in described), None)
@@ -107,7 +107,7 @@ class Figures:
         raise MissingFigure(f"cores.{group}.context_switch", f"a context switch of {core}")
 
     def cache_reload(self, core: str) -> Cost:
-        """How much longer a job of a core executes each time it was preempted, where that is said."""
+        """The longer execution of a core's job for each preemption, if the description states one."""
         if self.plan.cores[core].cache_reload_ps is None:
             return NOTHING
         return self.time(f"scheduling.{self.system.scheduling_entry(core)}.cache_reload")
@@ -132,12 +132,12 @@ class Figures:
         return Cost(state.job_ps, tuple(self.used(place) for place in (often, *keys)))
 
     def supply(self, core: str) -> tuple[Used, ...]:
-        """What a hypervisor gives the core: a choice, which the hypervisor enforces."""
+        """The supply that a hypervisor gives the core: a choice, which the hypervisor enforces."""
         own = self.system.scheduling_entry(core)
         return (Used(f"scheduling.{own}.supply", str(self.plan.cores[core].supply), UNSOURCED, ""),)
 
     def lateness(self, core: str) -> Cost:
-        """How late a timer wakes a core that sleeps until the next release."""
+        """The lateness of the timer that wakes a core that sleeps until the next release."""
         if not self.system.wakes_late(self.plan.cores[core].tasks):
             return NOTHING
         place = f"cores.{group_of(core)}.timer_lateness"
@@ -146,7 +146,7 @@ class Figures:
         return self.time(place)
 
     def transfers(self) -> tuple[Used, ...]:
-        """What the times of loads and unloads are made of: any of the platform's DMA engines may do them."""
+        """Figures behind the times of loads and unloads: any of the platform's DMA engines may do them."""
         if not self.platform.dmas:
             raise MissingFigure("dmas", "a DMA engine that loads and unloads: the platform describes none")
         places = []
@@ -161,7 +161,7 @@ class Figures:
         return tuple(self.used(place) for place in places)
 
     def moves(self, task: str) -> tuple[int, int]:
-        """How long it takes to load and to unload a three-phase task [ps]."""
+        """Times to load and to unload a three-phase task [ps]."""
         footprint = self.plan.tasks[task].footprint
         for key, given in (("", footprint), (".code", footprint and footprint.code)):
             if given is None:
@@ -172,7 +172,7 @@ class Figures:
         return footprint.load_ps, footprint.unload_ps
 
     def given(self, task: str, end: str) -> Cost | None:
-        """What a master computes before a request (`send`) or after an answer (`receive`), if given."""
+        """The master's computation before a request (`send`) or after an answer (`receive`), if given."""
         place = f"tasks.{task}.dispatch.{end}"
         return self.time(place) if place in self._known else None
 

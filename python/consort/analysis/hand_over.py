@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes to hand over the state of tasks whose core differs between modes, against the agreement."""
+"""The time to hand over the state of tasks whose core differs between modes, against the agreement."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def hand_over(
 
 
 def phases(figures: Figures, task: str, source: str, memory: str) -> dict[str, Cost]:
-    """What a hand-over's parts take: the old core writes the state and says so; the new one looks, sees it,
+    """Costs of a hand-over's parts: the old core writes the state and says so; the new one looks, sees it,
     and reads the state."""
     size, used = state_bytes(figures, task)
     platform = figures.platform

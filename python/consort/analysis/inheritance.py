@@ -28,7 +28,7 @@ def blocking_together(held: Iterable[Held], rank: int) -> tuple[Held, ...]:
 
 
 def assigned(sections: Sequence[Held], pairs: Sequence[tuple[str, str]]) -> tuple[Held, ...]:
-    """Of sections that stand for pairs those of the longest assignment, or of a sum above it."""
+    """The sections of the longest assignment of pairs, or sections of a sum above it."""
     rows, columns = (list(dict.fromkeys(pair[k] for pair in pairs)) for k in range(2))
     if max(len(rows), len(columns)) > MOST:
         by_task = _longest_each((pair[0] for pair in pairs), sections)
@@ -95,7 +95,7 @@ def heaviest(weights: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
 
 
 def waits(held: Sequence[Held], task: str) -> int:
-    """How often a job finds a resource taken at most, and gives its core up until it is given back."""
+    """The most times that a job finds a resource taken and gives its core up until it is given back."""
     least = 0
     lower: set[str] = set()
     equal = False

@@ -90,7 +90,7 @@ class MasterTask:
 
     @property
     def returns(self) -> int:
-        """How often a job comes back at most to a core that it has given up."""
+        """The most times that a job comes back to a core that it has given up."""
         return (self.stretches if self.suspension else 0) + (self.remote is not None)
 
     def without_waits(self) -> UniTask:
@@ -195,7 +195,7 @@ def _waits(
     responses: Mapping[tuple[str, str], int | None],
     discipline: Discipline,
 ) -> dict[tuple[str, str], int] | None:
-    """How long each client's request waits at most at its worker; None if the worker is overloaded."""
+    """The longest wait of each client's request at its worker; None if the worker is overloaded."""
     computes = {(core, task.name): task.remote.compute for core, task in clients if task.remote is not None}
     by_age = {key: sum(computes.values()) - own for key, own in computes.items()}
     if discipline == "fifo":
@@ -343,7 +343,8 @@ def _suspending(
 
 
 def _suspending_and_spinning(master: Master, suspensions: Sequence[int], core: str) -> list[Bound]:
-    """Of a core that is kept while a job waits for an answer, and given up by one that suspends itself."""
+    """Bounds of a core that is kept while a job waits for an answer, and given up by one that suspends
+    itself."""
     own = [task.suspension - task.asked for task in master.tasks]
     kept = [whole - part for whole, part in zip(suspensions, own, strict=True)]
     tasks = [
@@ -370,7 +371,7 @@ def _suspending_and_spinning(master: Master, suspensions: Sequence[int], core: s
 
 
 def _waiting_more(steps: Sequence[Step], spun: int, name: str) -> tuple[Step, ...]:
-    """What a job waits in all in one step, which the last one has as its own."""
+    """A job's whole wait as one step, which the last one has as its own."""
     *before, own = steps or (None,)
     if own is None or not spun:
         return tuple(steps)
@@ -544,7 +545,7 @@ def _explain(
     raw: dict[str, Any],
     tick: int,
 ) -> tuple[Step, ...]:
-    """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
+    """Waits of the worst job, in ps from when it was due; the last step ends at the bound."""
     task = tasks[index]
     oblivious = raw["method"] == "oblivious"
     earlier = raw["job"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an offloaded job costs besides its step: its master's parts, the request's way and the answer's."""
+"""Costs of an offloaded job besides its step: its master's parts, the request's way and the answer's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from consort.analysis.result import Used, joined
 
 @dataclass(frozen=True)
 class Way:
-    """How a message passes through a mailbox [ps]: parts that follow one another."""
+    """Times of a message's way through a mailbox [ps]: parts that follow one another."""
 
     write: int
     """Kept by the writer's core."""
@@ -46,7 +46,7 @@ class OffloadCosts:
 
     @property
     def worker(self) -> int:
-        """How long the worker is busy besides the step."""
+        """The time that the worker is busy besides the step."""
         return self.read + self.write
 
 

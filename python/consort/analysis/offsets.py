@@ -53,7 +53,7 @@ def timed_under_edf(tasks: Sequence[UniTask], supply: PlannedSupply | None) -> T
 
 
 def _common(tasks: Sequence[UniTask], supply: PlannedSupply | None) -> tuple[dict[str, Any], list[int], int]:
-    """What both analyses take, the deadlines, and a tick [ps]."""
+    """Arguments of both analyses, the deadlines, and a tick [ps]."""
     arrays, tick = ticks_of(tasks, *(task.offset or 0 for task in tasks), *times_of(supply))
     arguments = {
         "c": arrays["execution"],

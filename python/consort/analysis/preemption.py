@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a preempted job loads into its core's caches again: where that has bounds, and what they rest on."""
+"""Cache reloads of preempted jobs: the cases that have bounds, and what the bounds rest on."""
 
 from __future__ import annotations
 

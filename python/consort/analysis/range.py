@@ -13,7 +13,8 @@ NOTE = "its busy window, or a time of it, leaves 63 bits of picoseconds (106 day
 
 
 def within_range(analysis: Callable[..., dict[str, Any]], **arguments: Any) -> dict[str, Any]:
-    """What an analysis of the engine finds; without a bound, and this verdict, where a sum is too large."""
+    """The result of an analysis of the engine; without a bound, and with this verdict, if a sum is too
+    large."""
     for value in arguments.values():
         if isinstance(value, list) and value and isinstance(value[0], int) and max(value) > LARGEST:
             return {"verdict": OUT_OF_RANGE, "bound": None}

@@ -20,7 +20,7 @@ def pages_on(plan: Plan, core: str) -> list[str]:
 
 
 def faults_of(figures: Figures, task: str, switch: Cost) -> Cost:
-    """What the faults of a job add to its execution, with the switches of the core that they may give up."""
+    """The execution that a job's faults add, with the switches of the core that they may give up."""
     state = figures.plan.tasks[task].remote_state
     waits = figures.faults(task)
     if state is None:

@@ -51,13 +51,14 @@ def sections_of(plan: Plan, core: str) -> list[Held]:
 
 
 def level_of(plan: Plan, name: str) -> int:
-    """How urgent a task is to those that hold resources on its core."""
+    """A task's urgency to those that hold resources on its core."""
     task = plan.tasks[name]
     return -task.deadline_ps if plan.cores[task.core].policy == "edf" else task.rank
 
 
 def longest_under_edf(held: Iterable[Held], level: int) -> Held | None:
-    """As `longest_blocking`, of a section that a task of a shorter deadline than its own may want."""
+    """The longest section that a task of a shorter deadline than its own may want; else as
+    `longest_blocking`."""
     blocking = (one for one in held if one.rank < level and one.ceiling > one.rank)
     return max(blocking, key=lambda one: one.length, default=None)
 
@@ -75,7 +76,7 @@ def blocking_of(plan: Plan, held: Sequence[Held], name: str) -> tuple[Held, ...]
 
 
 def waits_of(plan: Plan, held: Sequence[Held], name: str) -> int:
-    """How often a job of a task gives its core up at most because a resource is taken."""
+    """The most times that a job of a task gives its core up because a resource is taken."""
     policy = plan.cores[plan.tasks[name].core].policy
     return waits(held, name) if policy == "fixed-priority" else 0
 
@@ -87,7 +88,7 @@ def longest_blocking(held: Iterable[Held], rank: int) -> Held | None:
 
 
 def blockers_of(plan: Plan, held: Sequence[Held], names: Sequence[str]) -> tuple[frozenset[int], ...]:
-    """Of each task, by its place among them, those whose sections it may have to wait for."""
+    """The tasks whose sections each task may have to wait for, by their places in `names`."""
     ranks = [level_of(plan, name) for name in names]
     return tuple(
         frozenset(names.index(one.task) for one in held if one.rank < rank <= one.ceiling) for rank in ranks

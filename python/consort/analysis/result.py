@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an analysis returns: a bound, where it comes from, what it rests on, and how it came about."""
+"""The result of an analysis: a bound, its source, its assumptions and figures, and the steps to it."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _COSTS = ("access", "loaded", "from")
 
 @dataclass(frozen=True)
 class Scale:
-    """What is multiplied: of one task, processor, memory, …, or of all."""
+    """A kind of figure to multiply: of one task, processor, memory, …, or of all."""
 
     what: str
     of: str | None = None
@@ -37,7 +37,7 @@ class Scale:
 
 
 def names_of(system: System, what: str) -> list[str]:
-    """Of what each kind of figure can be multiplied."""
+    """Names whose figures of a kind can be multiplied."""
     platform = system.platform_description
     if what == "wcet":
         return list(system.tasks)
@@ -56,7 +56,7 @@ def names_of(system: System, what: str) -> list[str]:
 
 
 def check_scale(system: System, scale: Scale) -> str | None:
-    """What is wrong with a scale, and what would be right."""
+    """The error in a scale, and a correction; None: it is valid."""
     if scale.what not in SCALED:
         return f"{scale.what!r} cannot be scaled; {nearest(scale.what, SCALED, 'what can')}"
     known = names_of(system, scale.what)
@@ -119,7 +119,7 @@ def _computing(system: System) -> set[str]:
 
 
 def _rates(part: Any) -> Iterator[tuple[dict[str, Any], str]]:
-    """Where bandwidths stand: rates, and times for each byte."""
+    """Places of bandwidths: rates, and times for each byte."""
     if not isinstance(part, dict):
         return
     for key in ("rate", "per_byte"):

@@ -16,7 +16,7 @@ METHODS: dict[str, Method] = {"tdma": "corrected", "round-robin": "round-robin"}
 
 @dataclass(frozen=True)
 class ThreePhaseCore:
-    """What the analysis takes of one core."""
+    """The analysis's inputs for one core."""
 
     core: str
     tasks: tuple[ThreePhaseTask, ...]
@@ -32,8 +32,8 @@ def three_phase_cores(subject: System | Plan) -> list[str]:
 
 
 def moved(subject: System | Plan, task: str) -> tuple[int, int] | None:
-    """How long the platform's DMA engine takes to load and to unload a task [ps]; None where the description
-    lacks its footprint, or the platform the rate of an engine."""
+    """Times of the platform's DMA engine to load and to unload a task [ps]; None if the description lacks its
+    footprint, or the platform the rate of an engine."""
     footprint = plan_of(subject).tasks[task].footprint
     if footprint is None or footprint.load_ps is None or footprint.unload_ps is None:
         return None

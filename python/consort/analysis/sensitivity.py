@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far execution times may grow, and clocks, bandwidths and scratchpads shrink, until a bound fails.
+"""Factors by which execution times may grow, and clocks, bandwidths and scratchpads shrink, until a bound
+fails.
 
 Not every analysis is sustainable: a system may be schedulable with a figure and not with an easier one.
 What is found is therefore what was tried: with it everything holds, and with every easier one tried.
@@ -50,7 +51,7 @@ class Sensitivity:
         return self.scale.of
 
     def line(self) -> str:
-        """What was found, in words."""
+        """The result, in words."""
         of = f" of {self.of}" if self.of else ""
         found = "none" if self.factor is None else f"{self.factor:.4g}"
         note = f" ({self.note})" if self.note else ""

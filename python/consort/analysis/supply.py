@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hypervisor gives a core, as the uniprocessor analyses take it."""
+"""The supply that a hypervisor gives a core, as the uniprocessor analyses take it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def times_of(supply: PlannedSupply | None) -> tuple[int, ...]:
 
 
 def ticks_of_supply(supply: PlannedSupply | None, tick: int) -> tuple[int, int, int] | None:
-    """As the engine takes it."""
+    """The supply as the engine takes it."""
     if supply is None:
         return None
     return supply.period_ps // tick, supply.budget_ps // tick, supply.gap_ps // tick

@@ -61,7 +61,7 @@ class ThreePhaseTask:
 
 @dataclass(frozen=True)
 class DmaShare:
-    """How one core reaches the DMA; times in ps.
+    """One core's share of the DMA; times in ps.
 
     TDMA: an own slot of `slot` begins every `round` (with M equal slots round = M * slot). Round robin:
     `slot` is this core's longest operation, `round` the sum of the longest operations of all cores.

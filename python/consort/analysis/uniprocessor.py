@@ -183,7 +183,7 @@ def edf(
 
 @dataclass(frozen=True)
 class Demand:
-    """Whether EDF meets all deadlines; if not, within `span` of a busy window `demand` is due [ps]."""
+    """The EDF verdict; if a deadline is missed, within `span` of a busy window `demand` is due [ps]."""
 
     feasible: bool
     span: int
@@ -296,7 +296,7 @@ def _explain(
     tick: int,
     blockers: Sequence[int],
 ) -> tuple[Step, ...]:
-    """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
+    """Waits of the worst job, in ps from when it was due; the last step ends at the bound."""
     if raw["bound"] is None:
         return ()
     task = tasks[index]
@@ -324,7 +324,7 @@ def _explain(
 
 
 def _explain_edf(tasks: Sequence[UniTask], index: int, raw: dict[str, Any], tick: int) -> tuple[Step, ...]:
-    """What the worst job waits for, in ps from when it was due; the last step ends at the bound."""
+    """Waits of the worst job, in ps from when it was due; the last step ends at the bound."""
     if raw["bound"] is None:
         return ()
     task = tasks[index]

@@ -74,7 +74,7 @@ Matrix = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class HasSets:
-    """What jobs load again because others preempted them, from the sets of the cache that they use."""
+    """Cache reloads of jobs that others preempted, from the sets of the cache that they use."""
 
     per_set: int
     """What a job loads again of a set in which it lost something, at most [ps]."""
@@ -97,7 +97,7 @@ def reloading(tasks: Sequence[UniTask], index: int, reload: int | Reloads) -> Se
 
 
 def utilization(tasks: Sequence[UniTask]) -> Fraction:
-    """What the tasks ask for, as a share of the core."""
+    """The tasks' load, as a share of the core."""
     return sum((task.execution / long_run(task.period, task.distances) for task in tasks), Fraction(0))
 
 
@@ -112,7 +112,7 @@ def ticks_of(tasks: Sequence[UniTask], *others: int) -> tuple[dict[str, list[int
 
 
 class Spaced(Protocol):
-    """What has least distances: a task of a core as an analysis takes it."""
+    """A task with least distances: a task of a core as an analysis takes it."""
 
     @property
     def name(self) -> str: ...
