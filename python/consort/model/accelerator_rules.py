@@ -144,7 +144,7 @@ def _given(view: View, here: Location, arbitration: str, client: Client) -> Prob
 
 
 def _fits(view: View, here: Location, given: Accelerator, client: Client, operations: list[str]) -> Problems:
-    """What a client asks for fits what it is given, or it would never begin."""
+    """Checks that a client's requests fit its slot or budget; one that does not would never begin."""
     key = {"tdma": "slot", "budget": "budget"}.get(given.arbitration)
     room = None if key is None else getattr(client, key)
     if key is None or room is None or room.value == 0:

@@ -15,7 +15,7 @@ Sharing = Literal["fixed-priority", "tdma", "budget"]
 
 
 class Operation(Sourced):
-    """What an accelerator does for a request."""
+    """An operation that an accelerator does for a request."""
 
     wcet: DurationFigure | None = Field(
         default=None,
@@ -33,7 +33,7 @@ class Operation(Sourced):
 
 
 class Client(Described):
-    """What one task is given of an accelerator."""
+    """One task's share of an accelerator."""
 
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
         default=None,
@@ -79,7 +79,7 @@ class Accelerator(Sourced):
 
 
 class Asked(Described):
-    """What the jobs of a task ask of an accelerator."""
+    """A request of a task's jobs to an accelerator."""
 
     accelerator: Name = Field(description="Which.", examples=["convolver"])
     operation: Name = Field(description="What it is to do.", examples=["convolve"])

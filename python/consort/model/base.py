@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all models of a description have in common."""
+"""The common base of all models of a description."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Names = Annotated[tuple[Name, ...], Strict(False)]
 
 
 class Channel(Described):
-    """How data travels from a task or a device to tasks."""
+    """A way of data from a task or a device to tasks."""
 
     kind: ChannelKind = Field(
         default="periodic",
@@ -87,7 +87,7 @@ class Channel(Described):
 
     @property
     def implemented_by(self) -> Implementation:
-        """What holds the blocks."""
+        """The implementation that holds the blocks."""
         if self.implementation is not None:
             return self.implementation
         defaults: dict[ChannelKind, Implementation] = {"periodic": "mailbox", "sporadic": "snapshot"}

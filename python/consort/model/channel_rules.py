@@ -33,14 +33,14 @@ def devices(view: View, system: System) -> list[str]:
 
 
 def bindings(system: System, name: str, key: str) -> Iterator[tuple[Location, str]]:
-    """What a task reads or writes, channels, devices and their parts, and where that is said."""
+    """Channels, devices and their parts that a task reads or writes, each with its location."""
     given = getattr(system.tasks[name], key)
     entries = given.items() if isinstance(given, dict) else enumerate(given)
     return ((("tasks", name, key, place), bound) for place, bound in entries)
 
 
 def ends_of(system: System) -> tuple[Ends, Ends]:
-    """Who writes and who reads each channel, and where that is said."""
+    """Writers and readers of each channel, each with the location that names it."""
     writers: Ends = {}
     readers: Ends = {}
     for name, channel in free_channels(system).items():
@@ -118,7 +118,7 @@ def _known_channels(view: View, system: System) -> Problems:
 def _unknown(
     view: View, system: System, name: str, known: dict[str, None], sources: Sequence[str]
 ) -> str | None:
-    """What is wrong with the name of a channel, a device or a member of one."""
+    """The error in the name of a channel, a device or a member of one; None: there is none."""
     owner, dot, _ = name.rpartition(".")
     if dot and owner not in sources and owner in system.tasks:
         return f"{name!r} lies between a master and its worker; remove it, or name another"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does not go together on one core: the one table that check, plan and analyze read.
+"""Features that exclude each other on one core: the one table that check, plan and analyze read.
 
 A row says which feature has no bound beside which other one, and why. `consort check` refuses what the rows
 say, but for those of bounds alone; a plan has for each core what of the table is true of it
@@ -35,7 +35,7 @@ class Use:
 
 
 class OnCore:
-    """What is said of a core, or of a group of cores without tasks, and of the tasks there."""
+    """The description of a core, or of a group of cores without tasks, and of the tasks there."""
 
     def __init__(self, system: System, core: str) -> None:
         self.system = system
@@ -252,7 +252,8 @@ class Row:
         return f"{text}; {self.remedy}" if self.remedy else text
 
     def found(self, core: OnCore) -> Iterator[tuple[Use, str]]:
-        """Where it is true of a core, and what to say: of all that the feature does not go with the first."""
+        """The uses on a core that conflict, each with its message: the first feature beside it that it
+        excludes."""
         for use in FEATURES[self.feature](core):
             others = FEATURES[self.beside](core)
             other = next((one for one in others if not self.own or one.task == use.task), None)
@@ -536,7 +537,7 @@ def cores_of(system: System) -> list[OnCore]:
 
 
 def refused(system: System) -> Iterator[tuple[OnCore, Location, str, bool]]:
-    """What check refuses: on which core, where it stands, what to say, and whether the key is pointed at."""
+    """The conflicts that check refuses: core, location, message, and true if the error points at the key."""
     cores = cores_of(system)
     for row in ROWS:
         for core in cores if row.refused else ():
@@ -545,7 +546,7 @@ def refused(system: System) -> Iterator[tuple[OnCore, Location, str, bool]]:
 
 
 def unbounded(system: System) -> dict[str, tuple[str, ...]]:
-    """By core: why nothing there has a bound."""
+    """Reasons that nothing on a core has a bound, by core."""
     found = {
         core.name: tuple(f"{spell(use.place)}: {text}" for row in ROWS for use, text in row.found(core))
         for core in cores_of(system)
@@ -554,6 +555,6 @@ def unbounded(system: System) -> dict[str, tuple[str, ...]]:
 
 
 def may_have(system: System, core: str, feature: str) -> bool:
-    """Whether nothing on a core is beside what the feature would have no bound."""
+    """True if nothing on a core excludes a bound of the feature."""
     there = OnCore(system, core)
     return not any(True for row in ROWS if row.feature == feature for _ in FEATURES[row.beside](there))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job costs: one figure, or one for each kind of processor, or for each way of executing on it."""
+"""A job's cost: one figure, or one for each kind of processor, or for each way of executing on it."""
 
 from __future__ import annotations
 

@@ -158,14 +158,14 @@ class System(Sourced):
         return {name: len(order) - place for place, name in enumerate(order)}
 
     def wakes_late(self, released: Collection[str]) -> bool:
-        """Whether the timer delays the releases of a core that releases these tasks; `spin` says: never.
+        """True if the timer delays the releases of a core that releases these tasks; `spin` says: never.
 
         A core of several tasks sleeps whatever else is wanted: one that spins would keep the others waiting.
         """
         return self.run.time_base == "sleep" or (len(released) > 1 and self.run.time_base != "spin")
 
     def scheduling_of(self, core: str) -> Scheduling:
-        """How a core is scheduled: its own entry, else its group's, else the default."""
+        """A core's scheduling: its own entry, else its group's, else the default."""
         entry = self.scheduling_entry(core)
         return Scheduling() if entry is None else self.scheduling[entry]
 
@@ -174,7 +174,7 @@ class System(Sourced):
         return next((name for name in (core, group_of(core)) if name in self.scheduling), None)
 
     def context_switch(self, core: str) -> Duration:
-        """What a context switch on a core costs: the system's figure, else the platform's, else nothing."""
+        """The cost of a context switch on a core: the system's figure, else the platform's, else nothing."""
         for figure in (
             self.scheduling_of(core).context_switch,
             self.platform_description.core(core).description.context_switch,
@@ -343,7 +343,7 @@ class System(Sourced):
         data["chains"] = {name: chain for name, chain in chains.items() if set(chain["path"]) <= set(tasks)}
 
     def _kept(self, bound: list[str] | dict[str, str], channels: dict[str, Any]) -> Any:
-        """What a task reads or writes, without the channels that a mode does not have."""
+        """A task's reads or writes, without the channels that a mode does not have."""
         gone = self.channels.keys() - channels.keys()
         if isinstance(bound, dict):
             return {member: name for member, name in bound.items() if name not in gone}

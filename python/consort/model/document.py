@@ -32,7 +32,7 @@ _TEXT_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "timestamp", "valu
 
 @dataclass
 class Document:
-    """What a YAML file holds, where each part of it stands, and what is wrong with it so far."""
+    """The data of a YAML file, the position of each part of it, and the errors found in it so far."""
 
     file: Path
     data: Any = None

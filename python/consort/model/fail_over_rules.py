@@ -18,7 +18,7 @@ DETECTION = ("mode_changes", "detection")
 
 
 def check_fail_over(view: View, modes: Sequence[str]) -> Problems:
-    """What is wrong with `mode_changes.fail_over`; `modes`: those that the system can be in."""
+    """Errors in `mode_changes.fail_over`; `modes`: those that the system can be in."""
     entries = view.sequence(*PLACE)
     detection = view.parsed(Duration, *DETECTION)
     given = "detection" in view.mapping("mode_changes")

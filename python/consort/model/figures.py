@@ -19,7 +19,7 @@ Q = TypeVar("Q")
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a figure comes from: what kind of figure it is, and the place it is read from."""
+    """A figure's origin: its kind, and the place it is read from."""
 
     kind: Kind
     source: str
@@ -33,7 +33,7 @@ def _source(meaning: str, example: str) -> Any:
 
 
 class Sourced(Described):
-    """What may say where its figures come from; at most one of the kinds."""
+    """A part that can state the source of its figures; at most one of the kinds."""
 
     # Whether its whole numbers, such as a count of cores, are figures too.
     counts: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class Sourced(Described):
 
     @property
     def provenance(self) -> Provenance | None:
-        """Where the figures come from, if that is said here."""
+        """The provenance of the figures, if it is stated here."""
         for kind in KINDS:
             source = getattr(self, kind)
             if source is not None:

@@ -24,7 +24,8 @@ Configuration = Literal["local-off", "local-on", "offloaded-off", "offloaded-on"
 
 @dataclass(frozen=True)
 class Semantics:
-    """What a channel does, in analysis, simulation and execution. A block can be read once it is written."""
+    """A channel's behaviour, in analysis, simulation and execution. A block can be read once it is
+    written."""
 
     read: Literal["oldest", "newest"]
     """Which block a job gets: the oldest, which leaves the channel, or the newest. One a job; where there is

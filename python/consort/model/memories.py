@@ -23,7 +23,7 @@ MemoryKind = Literal[
 
 
 class LoadedCost(Sourced):
-    """What an access costs while other cores access memory too."""
+    """The cost of an access while other cores access memory too."""
 
     base: DurationFigure | None = Field(default=None, description="For each access.")
     per_byte: DurationFigure | None = Field(default=None, description="For each byte of it.")
@@ -63,7 +63,7 @@ class LoadedCost(Sourced):
 
 
 class AccessCost(LoadedCost):
-    """What an access costs: base + bytes * per_byte, or base + bytes / rate."""
+    """The cost of an access: base + bytes * per_byte, or base + bytes / rate."""
 
     loaded: LoadedCost | None = Field(
         default=None, description="The same while other cores access memory too."
@@ -75,7 +75,7 @@ class AccessCost(LoadedCost):
 
 
 class Access(AccessCost):
-    """What an access to a memory costs, in general and from certain kinds of processor."""
+    """The cost of an access to a memory, in general and from certain kinds of processor."""
 
     from_: dict[Name, AccessCost] = Field(
         default={}, alias="from", description="Costs from kinds of processor for which they differ."
@@ -83,7 +83,7 @@ class Access(AccessCost):
 
 
 class FaultCost(Sourced):
-    """What a fault on a page costs that is paged from remote memory."""
+    """The cost of a fault on a page that is paged from remote memory."""
 
     page: DurationFigure = Field(
         description="The longest that a fault takes that brings one page, or lets one be written to: its"
@@ -126,7 +126,7 @@ class Memory(Sourced):
 
 
 class Transfer(Sourced):
-    """What one transfer takes."""
+    """The time of one transfer."""
 
     size: SizeFigure | None = Field(default=None, description="How much is copied.")
     time: DurationFigure = Field(description="How long it takes.", examples=["432us"])
@@ -170,7 +170,7 @@ class Dma(Sourced):
 
 
 class Link(Sourced):
-    """What joins parts of a platform, or platforms."""
+    """A link between parts of a platform, or between platforms."""
 
     between: Annotated[tuple[Name, ...], Strict(False), Field(min_length=2, max_length=2)] = Field(
         description="The two ends: processors, groups of cores, memories or devices.",
@@ -213,7 +213,7 @@ class Link(Sourced):
 
 
 class Statistics(Sourced):
-    """What was seen of a time."""
+    """Statistics of a measured time."""
 
     min: DurationFigure | None = Field(default=None, description="The shortest.")
     median: DurationFigure | None = Field(default=None, description="The median.")
@@ -222,7 +222,7 @@ class Statistics(Sourced):
 
 
 class Exchange(Statistics):
-    """How long a message or a signal took from one processor to another."""
+    """Times of a message or a signal from one processor to another."""
 
     from_: Name = Field(alias="from", description="The kind of processor that sends.", examples=["a53"])
     to: Name = Field(description="The kind of processor that receives.", examples=["r5f"])

@@ -17,7 +17,7 @@ from consort.model.quantities import Duration
 
 
 class Override(Described):
-    """What differs in a mode."""
+    """Changes to a task in a mode."""
 
     period: Duration | None = Field(default=None, description="As in the task.")
     min_interarrival: Duration | None = Field(default=None, description="As in the task.")

@@ -19,7 +19,7 @@ HERE = "mode_changes"
 
 
 def check_mode_changes(view: View) -> Problems:
-    """What is wrong with `mode_changes`, and what the modes that it names cannot do in a change."""
+    """Errors in `mode_changes`, and features that the modes it names cannot have in a change."""
     if not view.mapping(HERE):
         return
     known = view.mapping("modes")
@@ -131,7 +131,7 @@ def _tasks(view: View, modes: list[str]) -> Problems:
 
 
 def _kept_out(task: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a task cannot be or do where modes change, by the key that says it."""
+    """Features that a task cannot have if modes change, each with the key that states it."""
     if task.get("execution") == "three-phase":
         text = "three-phase cores run one table of slots, which no change of mode replaces; write local"
         yield "execution", text + " or offloaded, or remove 'mode_changes'"

@@ -40,7 +40,7 @@ class FailOver(Described):
 
 
 class ModeChanges(Described):
-    """How the system goes from mode to mode while it runs."""
+    """Changes of the system from mode to mode while it runs."""
 
     start: Name = Field(description="The mode in which it begins.", examples=["take-off"])
     agreement: Duration = Field(

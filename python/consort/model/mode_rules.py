@@ -43,7 +43,7 @@ class ModeView(View):
 
 
 def check_modes(view: View, rules: Sequence[Rule], known: Sequence[BadInput]) -> list[BadInput]:
-    """What is wrong with the modes. What is wrong without them already is not reported again."""
+    """Errors in the modes. What is wrong without them already is not reported again."""
     problems = list(_names(view))
     if problems:
         return problems

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task is in a mode: its description and what differs, as plain data."""
+"""A task in a mode: its description with the mode's changes, as plain data."""
 
 from __future__ import annotations
 

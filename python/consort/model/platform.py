@@ -70,7 +70,7 @@ class Scratchpad(Sourced):
 
     @property
     def partition_bytes(self) -> int:
-        """What one partition holds."""
+        """The size of one partition."""
         return self.size.value.bytes // self.partitions
 
 
@@ -179,7 +179,7 @@ class Platform(Described):
         return [self.core(f"{group}-{index}") for index in range(self.cores[group].count)]
 
     def ends(self) -> list[str]:
-        """What a link can join."""
+        """The ends that a link can join."""
         return [*dict.fromkeys([*self.processors, *self.cores, *self.memories, *self.devices])]
 
     def figures(self) -> list[tuple[str, object, Provenance | None]]:
@@ -197,7 +197,7 @@ class Platform(Described):
         )
 
     def unknown_core(self, core: str) -> str:
-        """What to say of a core that is not there."""
+        """The error message for a core that does not exist."""
         group = group_of(core)
         ranges = {
             name: f"{name}-0" if cores.count == 1 else f"{name}-0 to {name}-{cores.count - 1}"
@@ -245,7 +245,7 @@ def keys_of(part: type[BaseModel]) -> tuple[tuple[str, str], ...]:
 
 
 def platform_folders() -> list[Path]:
-    """Where platform files are looked for: in the installed package, then in the source tree."""
+    """Folders that are searched for platform files: in the installed package, then in the source tree."""
     package = Path(__file__).resolve().parents[1]
     return [package / "platforms", package.parents[1] / "platforms"]
 

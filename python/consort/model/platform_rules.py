@@ -189,7 +189,7 @@ def _rates(view: View) -> Problems:
 
 
 def _statistics(view: View) -> Problems:
-    """What was seen lies in order."""
+    """Checks that measured statistics are in order."""
     for name in view.mapping("exchanges"):
         for here in (("exchanges", name), ("exchanges", name, "loaded")):
             yield from _ordered(view, here)

@@ -91,7 +91,7 @@ class Quantity(TextValue):
 
     @classmethod
     def spelled(cls, value: int) -> str:
-        """As a quantity of that value is written; also a sum, which may be more than a quantity holds."""
+        """The spelling of a value as a quantity; also of a sum, which may be more than a quantity holds."""
         return cls._spell(value)
 
     def __str__(self) -> str:
@@ -246,7 +246,7 @@ QUANTITIES: tuple[type[Quantity], ...] = (Duration, Frequency, Size, DataRate, E
 
 @dataclass(frozen=True)
 class Tolerance(TextValue):
-    """How far an output may lie from its golden value: steps of its own number format."""
+    """The allowed distance of an output from its golden value: steps of its own number format."""
 
     count: int
     unit: str

@@ -45,7 +45,7 @@ def check_unused_resources(view: View, system: System) -> Problems:
 
 @typed
 def check_caches(view: View, system: System) -> Problems:
-    """What is said of caches fits them, and is said of the cores that tasks are on."""
+    """Checks that the keys of caches fit them, and that they are on cores with tasks."""
     for name, scheduling in system.scheduling.items():
         cache = scheduling.cache
         if cache is not None and cache.replacement == "direct-mapped" and cache.ways != 1:
@@ -83,7 +83,7 @@ def check_bandwidth(view: View, system: System) -> Problems:
 
 
 def _said(view: View, system: System, core: str, key: str) -> bool:
-    """Whether something is said of how a core is scheduled, be it wrong."""
+    """True if a core's scheduling has the key, valid or not."""
     entry = system.scheduling_entry(core)
     given = getattr(system.scheduling_of(core), key) is not None
     return given or (entry is not None and view.wrong_within("scheduling", entry, key))

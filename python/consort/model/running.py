@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How `consort run` runs a system."""
+"""The settings of `consort run`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from consort.model.kinds import (
 
 
 class Run(Described):
-    """How ``consort run`` runs the system."""
+    """Settings of ``consort run`` for the system."""
 
     iterations: Annotated[int, Field(ge=1, le=2**32 - 1)] = Field(
         default=100_000,

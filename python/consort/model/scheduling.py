@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a core is scheduled, and what of it the tasks are given."""
+"""The scheduling of a core, and the supply that its tasks get."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Slot = Annotated[
 
 
 class Supply(Described):
-    """What a hypervisor gives a core: a budget in each period."""
+    """A hypervisor's supply to a core: a budget in each period."""
 
     kind: SupplyKind = Field(
         description="periodic-server: the budget comes anywhere in each period; tdma: at one place of all."
@@ -53,7 +53,7 @@ class Supply(Described):
 
 
 class Scheduling(Sourced):
-    """How a core, or each core of a group, is scheduled."""
+    """The scheduling of a core, or of each core of a group."""
 
     counts: ClassVar[bool] = False
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tasks and cores share, and what that costs: resources, caches, and the way to memory."""
+"""Resources that tasks and cores share, and their costs: resources, caches, and the way to memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CacheSet = Annotated[int, Field(ge=0, le=65535)]
 
 
 class Section(Sourced):
-    """How a task's jobs hold a resource."""
+    """A critical section: the hold of a resource by a task's jobs."""
 
     length: DurationFigure = Field(
         description="The longest that a job holds it at a time, from taking it to giving it back; part of the"
@@ -30,7 +30,7 @@ class Section(Sourced):
 
 
 class Accesses(Sourced):
-    """How often a job accesses memory that cores share."""
+    """The number of a job's accesses to memory that cores share."""
 
     most: Annotated[int, Field(ge=0, le=2**40)] = Field(
         description="At most, misses, write-backs and those of its dispatch included.", examples=["1200"]
@@ -38,7 +38,7 @@ class Accesses(Sourced):
 
 
 class RemoteState(Sourced):
-    """Where the state of a task's step lies that is paged from remote memory."""
+    """The place of a task's state that is paged from remote memory."""
 
     memory: Name = Field(description="A memory of kind remote.", examples=["far"])
     cache: Size = Field(
@@ -56,7 +56,7 @@ class RemoteState(Sourced):
 
 
 class Bandwidth(Sourced):
-    """How a regulator keeps a core from memory: a budget of accesses in each period, then a stall."""
+    """A regulator of a core's memory accesses: a budget of accesses in each period, then a stall."""
 
     counts: ClassVar[bool] = False
 
@@ -105,7 +105,7 @@ class Cache(Sourced):
 
 
 class Resource(Described):
-    """What tasks of one core use one at a time: a device, or data that no channel carries."""
+    """A resource that tasks of one core use one at a time: a device, or data that no channel carries."""
 
     protocol: Locking = Field(
         description="priority-ceiling: a job that holds it has the priority of its most urgent user."

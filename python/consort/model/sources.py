@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the data of a run comes from and goes to: inputs, golden outputs, devices."""
+"""Sources and sinks of a run's data: inputs, golden outputs, devices."""
 
 from __future__ import annotations
 
@@ -182,5 +182,5 @@ class SystemDevice(Device):
 
     @property
     def form(self) -> str | None:
-        """Which of `DEVICE_FORMS` the device is; None for one that is only described."""
+        """The one of `DEVICE_FORMS` that the device has; None for one that is only described."""
         return next((form for form in DEVICE_FORMS if getattr(self, form) is not None), None)

@@ -70,7 +70,7 @@ Bindings = Annotated[
 
 
 class Footprint(Sourced):
-    """What a job needs in memory. A load brings all but the outputs, an unload takes data and outputs."""
+    """A job's memory. A load brings all but the outputs, an unload takes data and outputs."""
 
     code: SizeFigure | None = Field(default=None, description="Its code.", examples=["4KiB"])
     data: SizeFigure | None = Field(default=None, description="Its state and constants.")
@@ -100,7 +100,7 @@ class Footprint(Sourced):
 
 
 class Dispatch(Sourced):
-    """What the master of an offloaded task computes itself for each job."""
+    """The master's own computation for each job of an offloaded task."""
 
     send: DurationFigure | None = Field(default=None, description="Before the worker begins.")
     receive: DurationFigure | None = Field(default=None, description="After the worker has answered.")
@@ -277,7 +277,7 @@ class Task(Sourced):
         return self.step
 
     def bound_to(self, key: Literal["reads", "writes"]) -> list[tuple[str, str]]:
-        """What the task reads or writes: member ("" is all of the block), and channel, device or its part."""
+        """The task's reads or writes: member ("" is all of the block), and channel, device or its part."""
         given = self.reads if key == "reads" else self.writes
         return list(given.items()) if isinstance(given, dict) else [("", name) for name in given]
 
@@ -287,12 +287,12 @@ class Task(Sourced):
 
     @property
     def gives_up_its_core(self) -> bool:
-        """Whether jobs wait before they end: for what is not modelled, an accelerator or a worker."""
+        """True if jobs wait before they end: for what is not modelled, an accelerator or a worker."""
         return self.self_suspension is not None or bool(self.requests) or self.execution == "offloaded"
 
     @property
     def has_offset(self) -> bool:
-        """Whether somebody said when its first job is due: 0 is such a moment, too."""
+        """True if the description states when the first job is due: 0 is such a moment, too."""
         return "offset" in self.model_fields_set
 
     def wcet_on(self, processor: str, execution: str | None = None) -> Duration | None:

@@ -19,7 +19,7 @@ from consort.model.view import Problems, View, typed
 
 
 def cost_place(name: str, key: str, cost: Cost, processor: str, execution: str) -> Location:
-    """Where a cost stands, or would, on a processor by a way of executing."""
+    """The location of a cost, or the one it would have, on a processor by a way of executing."""
     here: Location = ("tasks", name, key)
     if isinstance(cost, dict):
         here = (*here, processor)
@@ -91,7 +91,8 @@ def _sporadic(view: View, system: System) -> Problems:
 
 @typed
 def _priorities(view: View, system: System) -> Problems:
-    """Where priorities decide, all tasks of a core have one, or none has; only local ones share one."""
+    """Checks that all tasks of a core have priorities if they decide there, or none has; only local ones
+    share one."""
     cores: dict[str, list[str]] = {}
     for name, task in system.tasks.items():
         for core in dict.fromkeys(end for end in (task.on, task.master) if end is not None):
@@ -132,13 +133,13 @@ def _scheduled_cores(view: View, system: System) -> Problems:
 
 
 def _called(cores: Iterable[str]) -> set[str]:
-    """What `scheduling` may call some cores: by their names, and their groups'."""
+    """Names by which `scheduling` may call some cores: their own, and their groups'."""
     return {name for core in cores for name in (core, group_of(core))}
 
 
 @typed
 def check_waits(view: View, system: System) -> Problems:
-    """How an answer is awaited is said of cores that await answers."""
+    """Checks that only cores that await answers have the key for how they wait."""
     tasks = system.tasks.values()
     masters = _called(task.master for task in tasks if task.execution == "offloaded" and task.master)
     masters |= _called(task.on for task in tasks if task.requests)
@@ -152,7 +153,7 @@ def check_waits(view: View, system: System) -> Problems:
 
 @typed
 def check_service(view: View, system: System) -> Problems:
-    """How requests are served is said of cores that serve some."""
+    """Checks that only cores that serve requests have the key for how they serve them."""
     workers = _called(system.workers())
     for name, scheduling in system.scheduling.items():
         if scheduling.service is not None and name not in workers:

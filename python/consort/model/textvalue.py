@@ -15,7 +15,7 @@ class WrongValue(ValueError):
 
 
 def kind_of(value: object) -> str:
-    """What a YAML value is, in the words of an error message."""
+    """The kind of a YAML value, in the words of an error message."""
     match value:
         case None:
             return "nothing"

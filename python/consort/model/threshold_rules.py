@@ -10,7 +10,7 @@ from consort.model.view import Problems, View, typed
 
 @typed
 def check_thresholds(view: View, system: System) -> Problems:
-    """Where a threshold acts, it is no lower than the task's priority."""
+    """Checks that a threshold that acts is no lower than the task's priority."""
     for name, task in system.tasks.items():
         acts = task.execution == "local" and system.scheduling_of(task.on).policy == "fixed-priority"
         given, here = task.preemption_threshold, ("tasks", name, THRESHOLD)

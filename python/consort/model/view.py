@@ -40,7 +40,7 @@ class View:
         return self.document.get(*location)
 
     def written(self, *location: str | int) -> Any:
-        """What stands at a location, be it wrong."""
+        """The value at a location, valid or not."""
         return self.document.get(*location)
 
     def text(self, *location: str | int) -> str | None:
@@ -72,11 +72,11 @@ class View:
         return [name for name in self.mapping("tasks") if self.mapping("tasks", name)]
 
     def scheduling_entry(self, core: str) -> str | None:
-        """Whose entry under `scheduling` says how a core is scheduled: its own, else its group's."""
+        """The entry under `scheduling` that applies to a core: its own, else its group's."""
         return next((n for n in (core, group_of(core)) if n in self.mapping("scheduling")), None)
 
     def scheduled(self, core: str, key: str) -> bool:
-        """Whether something is said under `key` of how a core is scheduled."""
+        """True if a core's scheduling has the key."""
         entry = self.scheduling_entry(core)
         return entry is not None and self.get("scheduling", entry, key) is not None
 
@@ -86,7 +86,7 @@ class View:
         return [k for k in value if (*location, k) in self.wrong] if isinstance(value, dict) else []
 
     def wrong_within(self, *location: str | int) -> bool:
-        """Whether something is wrong at a location or inside it."""
+        """True if there is an error at a location or inside it."""
         return location in self._above_wrong
 
     @cached_property

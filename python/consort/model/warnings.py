@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a description may say and can't work: jobs longer than their deadlines, cores with too much work."""
+"""Warnings for valid descriptions that can't work: jobs longer than their deadlines, overloaded cores."""
 
 from __future__ import annotations
 
