@@ -105,7 +105,7 @@ def _changes(task: Mapping[str, Any], place: Place) -> dict[str, str]:
 
 
 def in_override(override: Mapping[str, Any], base: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """What differs for a task in a mode, with the place that it has there."""
+    """A task's override in a mode, with the place that it has there."""
     found = {**override, "on": place.on}
     if "execution" in override or base.get("execution", "local") != place.execution:
         found["execution"] = place.execution

@@ -23,7 +23,7 @@ SECONDS = 60.0
 
 @dataclass(frozen=True)
 class Placement:
-    """What was found for a description."""
+    """The result of a search for a description's placement."""
 
     problem: Problem
     found: Found
@@ -39,7 +39,7 @@ class Placement:
 
     @property
     def best(self) -> Found:
-        """What was chosen."""
+        """The chosen placement."""
         return self.found if self.moves is None or self.moves.outcome is None else self.moves
 
 

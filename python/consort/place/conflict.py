@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why no placement holds: requirements that cannot all be met, of which any one less could be."""
+"""The conflict if no placement holds: requirements that cannot all be met, of which any one less could be."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["task", "chain", "keep", "moves", "choose"]
 
 @dataclass(frozen=True)
 class Requirement:
-    """What a placement must meet, in the user's words."""
+    """A requirement on a placement, in the user's words."""
 
     kind: Kind
     name: str
@@ -100,7 +100,7 @@ def conflict_of(problem: Problem, seconds: float, progress: Progress) -> Conflic
 def _feasible(
     problem: Problem, requirements: Sequence[Requirement], seconds: float
 ) -> tuple[bool | None, str]:
-    """Whether a placement meets some requirements; None: the time was over. And what fails."""
+    """True if a placement meets some requirements, None if the time was over; and the failing bound."""
     if seconds <= 0:
         return None, ""
     names = {kind: {one.name for one in requirements if one.kind == kind} for kind in ("task", "chain")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an analysed placement says of others: cuts that docs/explanation/placement.md proves."""
+"""Cuts: consequences of an analysed placement for others, which docs/explanation/placement.md proves."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Side = typing.Literal["is", "at most", "at least"]
 
 @dataclass(frozen=True)
 class Literal:
-    """Whether a decision has a place; of a setting, whose number comes after the decisions', whether the
-    index of its value is so large, at most, or at least."""
+    """A literal: a decision has a place; for a setting, whose number comes after the decisions', the index of
+    its value is this one, at most this one, or at least."""
 
     decision: int
     place: int
@@ -34,7 +34,7 @@ class Literal:
 
 @dataclass(frozen=True)
 class Cut:
-    """Where all literals hold, a term is at most a value; `term` None: they cannot all hold.
+    """A cut: if all literals hold, a term is at most a value; `term` None: they cannot all hold.
 
     `general`: whether it speaks of further tasks on the same cores, too.
     """
@@ -76,7 +76,8 @@ class Cuts:
             yield from self._of_chains(outcome)
 
     def _of_chains(self, outcome: Outcome) -> Iterator[Cut]:
-        """What each task adds to a chain's reaction time (theorem 11), as long as its part is as it is."""
+        """Cuts from the part of a chain's reaction time that each task adds (theorem 11), as long as its part
+        is as it is."""
         system = self.problem.system
         parts = {decision: part for part in outcome.parts for decision in part.places}
         for chain, views in chains_of(self.problem).items():
@@ -99,7 +100,7 @@ class Cuts:
                         yield from self._exact([part], term, -response)
 
     def _waits_for(self, part: Part, first: Decision, second: Decision) -> bool:
-        """Whether two tasks are on one core whose priorities say that the second waits for the first."""
+        """True if two tasks are on one core whose priorities make the second wait for the first."""
         if second not in part.places or part.order is None:
             return False
         if part.places[first].on != part.places[second].on:
@@ -110,7 +111,7 @@ class Cuts:
         return len(part.cores) == 1 and self.grows(next(iter(part.cores)))
 
     def _grows(self, core: str) -> bool:
-        """Whether more tasks on a core leave no more slack (docs/explanation/placement.md, lemma 2)."""
+        """True if more tasks on a core leave no more slack (docs/explanation/placement.md, lemma 2)."""
         ranked = self.problem.policy(core) == "edf" or takes_audsley(self.problem, core)
         return ranked and plain(self.problem, core)
 
@@ -130,7 +131,7 @@ class Cuts:
             yield from self._alike(fewest.places, "slack", fewest.slack)
 
     def _alike(self, places: Mapping[Decision, Place], term: str | None, at_most: int) -> Iterator[Cut]:
-        """Of all placements with these tasks on a core of this class, whatever else is there."""
+        """Cuts for all placements with these tasks on a core of this class, whatever else is there."""
         core = next(iter(places.values())).on
         for other in self.problem.alike(core):
             moved = {decision: replace(place, on=other) for decision, place in places.items()}
@@ -190,7 +191,7 @@ class Cuts:
         or_less: bool = False,
         also: Iterable[Literal] = (),
     ) -> Iterator[Cut]:
-        """Of placements in which these cores have just these tasks, or others of their classes have.
+        """Cuts for placements in which these cores have just these tasks, or others of their classes have.
 
         `or_less`: also of values of settings with which a part does no better (placement.md, lemma 7). Not
         of reaction times: with less, another order may have most slack.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much execution tasks of a core ask for before the last of them is done: placement.md, lemma 8."""
+"""The execution demand of a core's tasks before the last of them is done: placement.md, lemma 8."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETS = 32
 
 @dataclass(frozen=True)
 class Asked:
-    """What a task asks for on a core [ps]; the execution with two context switches."""
+    """A task's demand on a core [ps]; the execution with two context switches."""
 
     name: str
     execution: int
@@ -28,14 +28,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Stretch:
-    """If the tasks are done in such a time, after `begin` and by `end`, each has had so many jobs."""
+    """A stretch of times: if the tasks are done after its begin and by `end`, each has had so many jobs."""
 
     end: int
     jobs: tuple[int, ...]
 
 
 def stretches(tasks: Sequence[Asked], within: int) -> Iterator[Stretch]:
-    """Of all times up to `within`, so that in each the numbers of jobs are the same, or the least there."""
+    """Stretches of the times up to `within`: in each the numbers of jobs are the same, or the least there."""
     begins = sorted({k * one.period for one in tasks for k in range(min(-(-within // one.period), 1000))})
     if len(begins) > STRETCHES:
         begins = [begins[at * len(begins) // STRETCHES] for at in range(STRETCHES)]
@@ -44,7 +44,7 @@ def stretches(tasks: Sequence[Asked], within: int) -> Iterator[Stretch]:
 
 
 def levels(deadlines: Sequence[int]) -> list[int]:
-    """Of the deadlines of a core's tasks those for which the tasks that are due by then are looked at so."""
+    """The deadlines to examine: for each, the tasks that are due by then."""
     every = sorted({*deadlines})
     if len(every) <= SETS:
         return every

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a placement is worth, by the analyses that `consort analyze` prints; each part is analysed once."""
+"""Values of a placement, by the analyses that `consort analyze` prints; each part is analysed once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a placement is to be best in: a whole number for each objective, the larger the better."""
+"""Objectives of a placement: a whole number for each, the larger the better."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Bounds = Mapping[str | None, list[Bound]]
 
 @dataclass(frozen=True)
 class Words:
-    """How an objective is said: what it is, and a value of it."""
+    """An objective in words: its name, and the form of its values."""
 
     what: str
     value: Callable[[int], str]
@@ -73,12 +73,12 @@ def slack_in(bounds: Bounds) -> int | None:
 
 
 def term_of(chain: str, view: str | None = None, step: int | None = None) -> str:
-    """What a chain's reaction time, or what one of its tasks adds to it, is called in a cut."""
+    """The name in a cut of a chain's reaction time, or of the part that one of its tasks adds to it."""
     return f"reaction {chain}" if step is None else f"reaction {chain} {step} {view or ''}"
 
 
 def reactions(problem: Problem, bounds: Bounds) -> dict[str, int] | None:
-    """By chain its longest reaction time in any mode [ps]; None where one has no bound."""
+    """The longest reaction time of each chain in any mode [ps]; None if one has no bound."""
     found = {}
     for name, views in chains_of(problem).items():
         longest = 0
@@ -124,7 +124,7 @@ def energy(problem: Problem, choice: Choice) -> int:
 
 
 def budgets(problem: Problem, choice: Choice) -> int:
-    """What all budgets that are chosen take of their periods, as a value (negative)."""
+    """The sum of the shares that all chosen budgets take of their periods, as a value (negative)."""
     pairs = zip(problem.settings, problem.set_in(choice), strict=True)
     return -sum(setting.shares[index] for setting, index in pairs if setting.shares)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes to pass a block through each channel between tasks (analyses.md, theorem 14)."""
+"""The time to pass a block through each channel between tasks (analyses.md, theorem 14)."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ class Latencies:
 
     @cached_property
     def memories(self) -> dict[str, str | None]:
-        """Where each channel lies as described."""
+        """The memory of each channel as described."""
         return {name: one.memory for name, one in self._figures.plan.channels.items()}
 
     @cached_property
     def ends(self) -> dict[str | None, list[End]]:
-        """By mode, each end as often as it counts: a writer once for each of its readers."""
+        """Each end as often as it counts, by mode: a writer once for each of its readers."""
         return {view: list(self._ends(view, system)) for view, system in self.problem.systems.items()}
 
     def _ends(self, view: str | None, system: System) -> Iterator[End]:
@@ -97,7 +97,7 @@ class Latencies:
             yield End(channel.name, reader, active[reader], kind, False)
 
     def cost(self, end: End, place: Place, memory: str) -> int:
-        """What an end costs at a place [ps]; `BadInput` names a figure that lacks."""
+        """The cost of an end at a place [ps]; `BadInput` names a figure that lacks."""
         core = end.core(place)
         if core is None:
             return 0

@@ -25,7 +25,8 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Answer:
-    """What the solver says: a placement, and what no placement exceeds; no placement: there is none."""
+    """The solver's answer: a placement, and a bound that no placement exceeds; no placement: there is
+    none."""
 
     choice: Choice | None
     bound: int
@@ -152,7 +153,7 @@ class Model:
                 self.model.add(variable == 0)
 
     def _bounds_alone(self) -> Iterator[tuple[cp_model.IntVar, Collection[Bound]]]:
-        """For each place of a task its bounds there without all others (placement.md, lemma 1)."""
+        """The bounds of each place of a task without all others (placement.md, lemma 1)."""
         for decision, row in zip(self.problem.decisions, self.at, strict=True):
             for place, variable in zip(decision.places, row, strict=True):
                 if place.execution != "three-phase":
@@ -231,21 +232,21 @@ class Model:
         return -total(used.values())
 
     def _moves(self) -> cp_model.LinearExpr:
-        """As `Problem.stay` has it."""
+        """The number of moves, as in `Problem.stay`."""
         rows = zip((*self.at, *self.values), self.problem.given, strict=True)
         stay = [row[given] for row, given in rows]
         count = len(stay)
         return total(stay) - count - (count + 1) * total(self.moved)
 
     def _budgets(self) -> cp_model.LinearExpr:
-        """As `goals.budgets` has it."""
+        """The budgets' value, as in `goals.budgets`."""
         pairs = zip(self.problem.settings, self.values, strict=True)
         return -total(
             share * value for setting, row in pairs for share, value in zip(setting.shares, row, strict=False)
         )
 
     def _latency(self) -> cp_model.LinearExpr:
-        """As `Latencies.value` has it."""
+        """The latencies' value, as in `Latencies.value`."""
         problem, latencies = self.problem, self.evaluator.latencies
         memories = {s.path[1]: number for number, s in enumerate(problem.settings) if s.kind == "memories"}
         apart = set(problem.apart)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What there is to choose: for each task, and in each mode that places it anew, the places it may have."""
+"""The choices of a placement: for each task, and in each mode that places it anew, its possible places."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Decision:
-    """Where a task runs: in every mode that says nothing else (`mode` None), or in one mode."""
+    """The choice of a task's place: in every mode that says nothing else (`mode` None), or in one mode."""
 
     task: str
     mode: str | None
@@ -93,7 +93,8 @@ class Problem:
 
     @cached_property
     def apart(self) -> tuple[tuple[int, int, int, int], ...]:
-        """What does not go together: the place of a decision, and the value of a setting, by their indices.
+        """Pairs that exclude each other: the place of a decision, and the value of a setting, by their
+        indices.
 
         A memory of which it is not known what a place's cores pay there, or in which they pay too much.
         """
@@ -119,8 +120,8 @@ class Problem:
 
     @cached_property
     def rooms(self) -> tuple[tuple[int, dict[tuple[int, int], int]], ...]:
-        """For each memory that channels may come to, and that has a size: how much they may need there, and
-        what each needs there, by number of the setting and index of the value."""
+        """Needs of channels in each memory that they may come to and that has a size: the room they may need,
+        and the need of each, by number of the setting and index of the value."""
         found = []
         for memory, described in self.system.platform_description.memories.items():
             needs = {
@@ -139,7 +140,7 @@ class Problem:
 
     @cached_property
     def active(self) -> Mapping[str | None, Mapping[str, int]]:
-        """For each view the tasks that are active in it, and the decision that says where each runs."""
+        """The active tasks of each view, and the decision that places each."""
         index = {(decision.task, decision.mode): i for i, decision in enumerate(self.decisions)}
         return {
             view: {name: index.get((name, view), index[name, None]) for name in system.tasks}
@@ -172,7 +173,7 @@ class Problem:
         return list(dict.fromkeys(d.task for d, i in pairs if i != d.given))
 
     def allows(self, choice: Choice) -> bool:
-        """Whether a choice leaves what is to stay, whatever its bounds are."""
+        """True if a choice leaves what is to stay, whatever its bounds are."""
         moved, values = self.moved(choice), self.set_in(choice)
         if self.kept & set(moved) or (self.moves is not None and len(moved) > self.moves):
             return False
@@ -221,7 +222,7 @@ def problem_of(
     in_modes: bool = False,
     choose: Choose | None = None,
 ) -> Problem:
-    """What there is to choose in a description; `BadInput` where it cannot be chosen.
+    """The choices in a description; `BadInput` if it has one that cannot be made.
 
     `in_modes`: the places that modes give are chosen, too; else they stay. `choose`: what else is chosen.
     """
@@ -304,7 +305,7 @@ def _costs_known(system: System, as_in: Sequence[Task], place: Place) -> bool:
 
 
 def class_of(system: System, core: str) -> str:
-    """What cores have in common that no analysis can tell apart: their group, if nothing singles them out."""
+    """The class of cores that no analysis can tell apart: their group, if nothing singles them out."""
     return core if core in system.scheduling else group_of(core)
 
 
@@ -348,7 +349,7 @@ def _places(system: System, task: Task, cores: Sequence[Core]) -> Iterator[Place
 
 
 def _says(task: Task, core: Core, execution: Execution) -> bool:
-    """Whether the description speaks of this way of executing the task: it does so now, or has a figure."""
+    """True if the description speaks of this way of executing the task: it does so now, or has a figure."""
     if task.execution == execution:
         return True
     cost = task.wcet.get(core.processor_name) if isinstance(task.wcet, dict) else None

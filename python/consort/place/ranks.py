@@ -15,7 +15,7 @@ Slack = int | None
 
 
 def given_order(problem: Problem, tasks: Sequence[str]) -> tuple[str, ...] | None:
-    """By the priorities of the description, where each of the tasks has one of its own."""
+    """The order by the priorities of the description, if each of the tasks has one of its own."""
     given = {name: problem.system.tasks[name].priority for name in tasks}
     if None in given.values() or len(set(given.values())) < len(given):
         return None
@@ -23,7 +23,7 @@ def given_order(problem: Problem, tasks: Sequence[str]) -> tuple[str, ...] | Non
 
 
 def deadline_order(problem: Problem, tasks: Sequence[str]) -> tuple[str, ...]:
-    """By deadlines; of equal ones the task that stands first."""
+    """The order by deadlines; of equal ones the task that stands first."""
     first = list(problem.system.tasks)
     return tuple(sorted(tasks, key=lambda n: (problem.system.tasks[n].deadline, first.index(n))))
 
@@ -66,7 +66,7 @@ def audsley(
 
 
 def takes_audsley(problem: Problem, core: str) -> bool:
-    """Whether a bound on this core depends on which tasks are more urgent, not on their order.
+    """True if a bound on this core depends on which tasks are more urgent, not on their order.
 
     And whether it does not grow when one of them becomes less urgent: so it is under fixed priorities of
     local tasks that neither wait, nor hold a resource, nor have an offset.
@@ -75,7 +75,7 @@ def takes_audsley(problem: Problem, core: str) -> bool:
 
 
 def plain(problem: Problem, core: str) -> bool:
-    """Whether all that may come to a core are local tasks, and its bounds grow with each that does.
+    """True if only local tasks may come to a core, and its bounds grow with each that does.
 
     docs/explanation/placement.md, lemma 2.
     """

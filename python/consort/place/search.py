@@ -117,7 +117,7 @@ class Search:
         return self._known[choice]
 
     def why(self) -> str:
-        """What the last placement that does not hold fails by."""
+        """The failure of the last placement that does not hold."""
         return next((one.why for one in reversed(self._known.values()) if one.why), "")
 
     def value(self, outcome: Outcome, goal: Goal) -> int:

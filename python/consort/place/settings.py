@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may be chosen beside places and ranks: slots, memories of requests and answers, budgets."""
+"""Choices beside places and ranks: slots, memories of requests and answers, budgets."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Setting:
 
     @property
     def rising(self) -> bool:
-        """Whether no bound grows with the index (placement.md, lemma 7)."""
+        """True if no bound grows with the index (placement.md, lemma 7)."""
         return self.kind == "supplies"
 
     def __str__(self) -> str:
@@ -78,7 +78,8 @@ class Setting:
 
 
 def parsed(wanted: Iterable[str]) -> Choose:
-    """What `--choose` names: `slots`, `slots=50us..500us`, `supplies=1ms..3ms/100us`, several with commas."""
+    """The kinds that `--choose` names: `slots`, `slots=50us..500us`, `supplies=1ms..3ms/100us`, several with
+    commas."""
     found: dict[Kind, Range | None] = {}
     for one in (part.strip() for text in wanted for part in text.split(",")):
         name, given, span = one.partition("=")
@@ -177,7 +178,8 @@ def _slots(
 def _memories(
     system: System, _span: Range | None, _cores: Mapping[str, Sequence[str]], _loads: object
 ) -> Finder:
-    """Of channels between tasks: those on no link, and no requests and answers that `dispatch` has timed."""
+    """Memories of channels between tasks: those on no link, and no requests and answers that `dispatch` has
+    timed."""
     platform = system.platform_description
     for name, planned in plan(system, "analysis").channels.items():
         task = planned.exchange_of
@@ -209,7 +211,7 @@ def _memories(
 
 
 def suits(system: System, setting: Setting, memory: str, cores: Iterable[str]) -> bool:
-    """Whether a channel may lie in another memory when these cores access it.
+    """True if a channel may lie in another memory when these cores access it.
 
     It is known what an access costs there; and what is part of a `wcet`, as the accesses of all channels
     are that are no requests and answers, costs no more than in the memory that is described.

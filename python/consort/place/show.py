@@ -25,7 +25,7 @@ def value_before(placement: Placement, goal: Goal) -> int | None:
 
 
 def verdict(placement: Placement, goal: Goal) -> list[str]:
-    """What was found, in words: how good it is, and what is proven."""
+    """The result in words: its quality, and what is proven."""
     found, best = placement.found, placement.best
     words = WORDS[goal]
     if found.outcome is None:
@@ -61,7 +61,7 @@ def _of_settings(problem: Problem, choice: Choice) -> str:
 
 
 def setting_rows(placement: Placement) -> Iterator[tuple[str, str, str]]:
-    """For each value that was chosen its place in the description, what it was and what it is."""
+    """Rows of the chosen values: the place in the description, the old value and the new one."""
     problem, best = placement.problem, placement.best
     assert best.outcome is not None
     for setting, value in problem.values(best.outcome.choice):
@@ -81,7 +81,7 @@ def conflict_lines(conflict: Conflict) -> list[str]:
 
 
 def rows(placement: Placement) -> Iterator[tuple[str, str, str, str, str]]:
-    """For each task: its name and mode, its places and its bounds before and after."""
+    """Rows of the tasks: name and mode, places and bounds before and after."""
     problem, best = placement.problem, placement.best
     assert best.outcome is not None
     places = problem.places(best.outcome.choice)
@@ -109,7 +109,7 @@ def _share(bounds: Bounds, view: str | None, task: str) -> str:
 
 
 def chain_rows(placement: Placement) -> Iterator[tuple[str, str, str]]:
-    """For each chain and mode its reaction time before and after."""
+    """Rows of the chains in each mode: the reaction time before and after."""
     for view, bounds in placement.after.items():
         for bound in bounds:
             if bound.kind in ("reaction time", "data age") and view != CHANGES:
@@ -125,8 +125,8 @@ def _length(bound: Bound | None) -> str:
 
 
 def loads(problem: Problem, system: System) -> dict[str, float]:
-    """Of each core that a system uses, the share that its tasks' execution times ask for, in the mode in
-    which that is most; loads and unloads of three-phase tasks, waits and context switches are not in it."""
+    """The share of each core that its tasks' execution times ask for, in the mode in which that is most;
+    loads and unloads of three-phase tasks, waits and context switches are not in it."""
     found: dict[str, Fraction] = {}
     for one in systems_of(system, problem.views).values():
         asked: dict[str, Fraction] = {}

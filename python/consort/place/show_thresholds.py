@@ -11,7 +11,7 @@ from consort.place.thresholds import Thresholds, memory
 
 
 def lines(found: Thresholds) -> Iterator[str]:
-    """What was found, in words: what the stacks take, and what is proven."""
+    """The result in words: the stacks' sizes, and what is proven."""
     if found.late is not None:
         yield f"No thresholds make {found.late} meet its deadline with these places and priorities: proven."
         return

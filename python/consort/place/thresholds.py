@@ -24,7 +24,7 @@ KEY = "preemption_threshold"
 
 @dataclass(frozen=True)
 class CoreStack:
-    """What the stacks of a core's tasks take together [bytes]."""
+    """The size of all stacks of a core's tasks together [bytes]."""
 
     core: str
     preemptive: int
@@ -35,7 +35,7 @@ class CoreStack:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What was found for a description."""
+    """The thresholds found for a description."""
 
     late: str | None
     """A task whose deadline no thresholds meet: then there are none."""
@@ -47,7 +47,7 @@ class Thresholds:
 
     @property
     def failing(self) -> tuple[Bound, ...]:
-        """What is required and does not hold with the thresholds."""
+        """The requirements that do not hold with the thresholds."""
         return tuple(b for b in self.after if b.deadline is not None and not b.schedulable)
 
 
@@ -162,11 +162,11 @@ def _stack(whole: Plan, name: str) -> int:
 
 
 def _priorities(system: System, names: Sequence[str]) -> list[int]:
-    """Of the tasks as described, or where they have none so that their order stays."""
+    """Priorities of the tasks as described; for those without one, a priority that keeps their order."""
     given = [system.tasks[name].priority for name in names]
     return [len(names) - k if one is None else one for k, one in enumerate(given)]
 
 
 def memory(stacks: Sequence[CoreStack]) -> Mapping[str, int]:
-    """What the stacks of all cores take together [bytes]."""
+    """The size of the stacks of all cores together [bytes]."""
     return {key: sum(getattr(one, key) for one in stacks) for key in ("preemptive", "before", "after")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tasks leave each other on one core at most, as constraints: placement.md, lemmas 6, 8 and 9."""
+"""Bounds on what tasks leave each other on one core, as constraints: placement.md, lemmas 6, 8 and 9."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def total(terms: Iterable[cp_model.LinearExprT]) -> cp_model.LinearExpr:
 
 
 def add_together(made: Model) -> None:
-    """Of tasks that come together the last one waits for all others (lemmas 6 and 8)."""
+    """Adds that the last of tasks that come together waits for all others (lemmas 6 and 8)."""
     problem, least = made.problem, made.terms.get("slack")
     for view in problem.views:
         for core in problem.cores:
@@ -47,7 +47,7 @@ def add_together(made: Model) -> None:
 
 
 def _asked(made: Model, view: str | None, core: str, execution: str) -> list[tuple[Asked, cp_model.IntVar]]:
-    """What each task asks for that may come to a core, and whether it does."""
+    """The demand of each task that may come to a core, and the variable that says whether it does."""
     problem = made.problem
     system = problem.systems[view]
     kind = system.platform_description.core(core).processor_name
