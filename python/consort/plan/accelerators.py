@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan says of accelerators, and of what tasks ask of them: plain, frozen data."""
+"""A plan's accelerators, and the requests of tasks to them: plain, frozen data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from consort.model.kinds import DEFAULT_MEMORY
 
 @dataclass(frozen=True)
 class PlannedRequest:
-    """What a job asks for, at most so often."""
+    """A job's request, and the most times that a job makes it."""
 
     accelerator: str
     operation: str
@@ -22,7 +22,7 @@ class PlannedRequest:
 
 @dataclass(frozen=True)
 class PlannedOperation:
-    """What an accelerator does for a request [ps, bytes]; None: no figure."""
+    """An operation that an accelerator does for a request [ps, bytes]; None: no figure."""
 
     wcet_ps: int | None
     bcet_ps: int | None
@@ -32,7 +32,7 @@ class PlannedOperation:
 
 @dataclass(frozen=True)
 class PlannedClient:
-    """What a task is given of an accelerator; 0 where its arbitration has no such thing."""
+    """A task's share of an accelerator; 0 if its arbitration has no such thing."""
 
     task: str
     rank: int
@@ -63,7 +63,7 @@ def plan_accelerators(system: System) -> dict[str, PlannedAccelerator]:
 
 
 def requests_of(task: Task) -> tuple[PlannedRequest, ...]:
-    """What the jobs of a task ask for."""
+    """The requests of a task's jobs."""
     return tuple(PlannedRequest(one.accelerator, one.operation, one.times) for one in task.requests)
 
 

@@ -26,7 +26,7 @@ def chains_through(system: System, channel: str) -> dict[str, Communication]:
 
 
 def channel_communication(system: System, channel: str) -> Communication:
-    """As the channel says, else let where every chain through it is let."""
+    """The channel's own communication; without one, let if every chain through it is let."""
     given = system.channels[channel].communication if channel in system.channels else None
     if given is not None:
         return given
@@ -157,7 +157,7 @@ def _device(system: System, name: str, readers: tuple[str, ...], writers: tuple[
 
 
 def _device_users(system: System) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """For each device that is used: the tasks that read it and that write it, at once or by a channel."""
+    """The tasks that read and that write each used device, directly or by a channel."""
     users: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
 
     def use(device: str | None, way: int, tasks: list[str]) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes of this machine cannot take over from a core that died."""
+"""Refusals: things that processes of this machine cannot take over from a core that died."""
 
 from __future__ import annotations
 

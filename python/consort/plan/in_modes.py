@@ -94,7 +94,7 @@ def with_checkpoints(whole: System, tasks: Mapping[str, PlannedTask]) -> dict[st
 def mode_problems(
     whole: System, modes: Mapping[str, Plan], target: Target, refuse: Refuse
 ) -> Iterator[BadInput]:
-    """What one program cannot be in several modes."""
+    """Things that one program cannot be in several modes."""
     assert whole.mode_changes is not None
     for place, asker in enumerate(whole.mode_changes.askers):
         steps = {made.tasks[asker.task].step for made in modes.values() if asker.task in made.tasks}
@@ -154,7 +154,7 @@ def _without_readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadI
 
 
 def _readers(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
-    """What one reader takes out is one reader's in all modes, and a device writes as often in all."""
+    """Checks that one reader takes blocks out in all modes, and that a device writes as often in all."""
     seen: dict[str, tuple[str, str]] = {}
     periods: dict[str, tuple[str, int]] = {}
     tasks = {name for made in modes.values() for name in made.tasks}
@@ -214,7 +214,7 @@ def _ranks(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
 
 
 def _processes(modes: Mapping[str, Plan], refuse: Refuse) -> Iterator[BadInput]:
-    """What processes of a run cannot hand over to one another."""
+    """Things that processes of a run cannot hand over to one another."""
     policies: dict[str, tuple[str, str]] = {}
     for mode, made in modes.items():
         for name, core in made.cores.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the executive in virtual time cannot honour, beside what its target says (targets.py)."""
+"""Features that the executive in virtual time cannot honour, beside those of its target (targets.py)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What targets lack: the one table of features that a target cannot honour, and why.
+"""The features that targets lack: the one table of features that a target cannot honour, and why.
 
 What a target has of each kind stands in `consort.plan.targets`. What neither names works.
 """
@@ -63,7 +63,7 @@ Feature = Callable[[Plan], Iterator[Found]]
 
 
 def entry_of(plan: Plan, core: str, key: str) -> Location:
-    """Where a key of a core's scheduling stands."""
+    """The location of a key of a core's scheduling."""
     entry = plan.system.scheduling_entry(core)
     return ("scheduling",) if entry is None else ("scheduling", entry, key)
 
@@ -144,7 +144,7 @@ def _released_by_devices(plan: Plan) -> Iterator[Found]:
 
 
 def _bound_data(plan: Plan) -> Iterator[Found]:
-    """What steps read and write, but for members of rows that are known before a run."""
+    """Data that steps read and write, but for members of rows that are known before a run."""
     for name, task in plan.tasks.items():
         for key, bindings in (("reads", task.reads), ("writes", task.writes)):
             for binding in bindings:
@@ -390,7 +390,7 @@ LACKS: tuple[Lack, ...] = (
 
 
 def lacking(plan: Plan, target: str, at: Callable[..., BadInput]) -> Iterator[BadInput]:
-    """What a target cannot honour of a plan; `at` places a problem."""
+    """Features of a plan that a target cannot honour; `at` places a problem."""
     for row in LACKS:
         for found in FEATURES[row.feature](plan) if target in row.targets else ():
             yield at(found.place, row.why.format(target=target, **found.names), at_key=row.at_key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a description and a target to a plan, or to all that the target cannot honour."""
+"""Makes a plan of a description for a target, or lists all that the target cannot honour."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def plan(
 
 
 def _goes_from_mode_to_mode(system: System, target: Target, mode: str | None) -> bool:
-    """Whether a run of it has a plan for each mode, and not the one of all tasks as they stand."""
+    """True if a run of it has a plan for each mode, and not the one of all tasks as they stand."""
     return mode is None and system.mode_changes is not None and target.executes and target.in_modes
 
 
@@ -109,13 +109,13 @@ def _in_modes(
 
 
 def subject_of(subject: System | Plan) -> System | Plan:
-    """What a public function analyses or simulates; `BadInput` where it is neither."""
+    """The subject of a public function's analysis or simulation; `BadInput` if it is neither."""
     arguments.instance("system", subject, (System, Plan), "consort.load(path) makes a system")
     return subject
 
 
 def released_for(duration: str | Duration, field: str = "duration") -> Duration:
-    """How long jobs are released: a time above 0; `BadInput` where it is none."""
+    """The time in which jobs are released: above 0; `BadInput` if it is none."""
     try:
         found = (
             duration if isinstance(duration, Duration) else Duration.parse(arguments.text(field, duration))
@@ -211,7 +211,7 @@ def _changes(system: System) -> PlannedChanges | None:
 
 
 def _sources(part: object, place: str = "") -> Iterator[Source]:
-    """Where the figures of a part of a description come from, where that is said: each source once."""
+    """The stated sources of the figures of a part of a description: each source once."""
     if isinstance(part, Sourced) and part.provenance is not None:
         value = str(part.value) if isinstance(part, Figure) else ""
         yield Source(place or "all other figures", value, str(part.provenance))

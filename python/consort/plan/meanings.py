@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each key of a description means to whom: the table of docs/reference/meanings.md, which is made of it.
+"""The meaning of each key of a description to each reader of it: the table of docs/reference/meanings.md,
+which is made of it.
 
 A test holds that every key of the schema has a row, and that what a row calls refused is refused.
 """
@@ -31,7 +32,7 @@ class Row:
 
     @property
     def unlike(self) -> bool:
-        """Whether something acts by it where something else only assumes it."""
+        """True if one reader acts by the key and another only assumes it."""
         return bool({"A", "S"} & {*self.cells[1:]}) and "F" in self.cells[1:]
 
 

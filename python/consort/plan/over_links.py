@@ -45,7 +45,7 @@ def ends_of(plan: Plan, channel: PlannedChannel, core: str) -> str:
 
 
 def link_problems(plan: Plan, target: Target, at: At) -> Iterator[BadInput]:
-    """What keeps channels on links from being planned for a target."""
+    """Obstacles to planning channels on links for a target."""
     for name, channel in plan.channels.items():
         link = link_of(plan, channel)
         if link is None:
@@ -78,7 +78,7 @@ def _not_executed(plan: Plan, channel: PlannedChannel, target: Target) -> str:
 
 
 def _wrong(plan: Plan, channel: PlannedChannel, link: Link) -> str:
-    """Why the link cannot carry the channel; empty where it can."""
+    """The reason that the link cannot carry the channel; empty if it can."""
     memories, name = plan.system.platform_description.memories, channel.memory
     near = [end for end in link.between if end in memories]
     if len(near) != 2:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a target cannot honour, with place and reason; and what it does that a reader would want to know."""
+"""Features that a target cannot honour, with place and reason; and notes on what it does for a reader."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ class _Refusals:
                     )
 
     def _moves_data(self, source: str) -> bool:
-        """Whether a step would find or leave data there: at a device that is more than described."""
+        """True if a step would find or leave data there: at a device that is more than described."""
         device = self.plan.devices.get(source)
         if device is None or device.kind == "described":
             return False
@@ -401,7 +401,7 @@ class _Refusals:
         return (channel.writer,) if key == "reads" else channel.readers
 
     def _bindings(self) -> Iterator[BadInput]:
-        """Which member: a step's inputs, and its outputs, are bound whole or member by member."""
+        """Checks that a step's inputs and outputs are bound whole or member by member."""
         for name, task in self.plan.tasks.items():
             if not self._real(task):
                 continue
@@ -423,7 +423,7 @@ class _Refusals:
                     )
 
     def _chains(self) -> Iterator[BadInput]:
-        """What passes along a chain is seen in a run by its channels alone."""
+        """Checks that data passes along a chain only by channels, which alone a run shows."""
         ways = {(c.writer, reader) for c in self.plan.channels.values() for reader in c.readers}
         for name, chain in self.plan.chains.items():
             for index, way in enumerate(pairwise(chain.path), 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan says of resources, caches and memory accesses: plain, frozen data."""
+"""A plan's resources, caches and memory accesses: plain, frozen data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PlannedCache:
 
     @property
     def per_set_ps(self) -> int:
-        """What a job loads again at most of a set in which it lost something."""
+        """The longest reload by a job of a set in which it lost something."""
         return self.ways * self.block_ps
 
 
@@ -51,7 +51,7 @@ class PlannedCacheSets:
 
 @dataclass(frozen=True)
 class PlannedSection:
-    """How a job holds a resource: at most so long at a time, at most so often."""
+    """A job's hold of a resource: at most so long at a time, at most so often."""
 
     resource: str
     length_ps: int
@@ -60,7 +60,7 @@ class PlannedSection:
 
 @dataclass(frozen=True)
 class PlannedResource:
-    """What tasks use one at a time."""
+    """A resource that tasks use one at a time."""
 
     protocol: Locking
     users: tuple[str, ...]
@@ -72,5 +72,5 @@ class PlannedResource:
 
     @property
     def inherits(self) -> bool:
-        """Whether a job that holds it has the rank of who waits for it."""
+        """True if a job that holds it has the rank of the job that waits for it."""
         return self.protocol == "priority-inheritance"

@@ -28,7 +28,7 @@ def show(plan: Plan, console: Console) -> None:
 
 
 def text_of(plan: Plan, width: int = WIDTH) -> str:
-    """What `show` prints, without colours."""
+    """The text that `show` prints, without colours."""
     console = Console(width=width, record=True, quiet=True, color_system=None)
     console.quiet = False
     with console.capture() as captured:

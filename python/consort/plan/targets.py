@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the targets of a plan can honour."""
+"""The targets of a plan, and the features that each can honour."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL_RELEASES: frozenset[Release] = frozenset(("periodic", "sporadic", "arrival")
 
 @dataclass(frozen=True)
 class Target:
-    """What a target is, and which parts of a description it can honour."""
+    """A target, and the parts of a description that it can honour."""
 
     name: str
     summary: str

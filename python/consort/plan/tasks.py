@@ -72,7 +72,7 @@ def _ranks(system: System, core: str, names: list[str]) -> dict[str, int]:
 
 
 def bindings(system: System, name: str, key: str) -> tuple[Binding, ...]:
-    """What a task reads or writes: as it says itself, then what channels say."""
+    """A task's reads or writes: its own bindings, then those that channels state."""
     task = system.tasks[name]
     found = []
     for member, source in task.bound_to("reads" if key == "reads" else "writes"):
@@ -179,7 +179,7 @@ def _threshold(system: System, task: Task) -> int | None:
 
 
 def give_up(deadline_ps: int) -> int:
-    """How long a master waits for an answer before it falls back."""
+    """The longest wait of a master for an answer before it falls back."""
     part, whole = GIVE_UP
     return deadline_ps - deadline_ps * (whole - part) // whole
 
@@ -276,7 +276,8 @@ def _supply(given: Supply | None) -> PlannedSupply | None:
 
 
 def time_base(wanted: Wanted, released: Sequence[str]) -> Wanted | Literal["sleep"]:
-    """How a core awaits a release: spinning is for one task, another one would never get the processor."""
+    """The way a core awaits a release: spinning is for one task, another one would never get the
+    processor."""
     return "sleep" if len(released) > 1 else wanted
 
 

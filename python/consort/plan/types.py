@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a plan consists of: plain, frozen data. Times are whole picoseconds, sizes whole bytes."""
+"""The parts of a plan: plain, frozen data. Times are whole picoseconds, sizes whole bytes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class PlannedSupply:
-    """What a hypervisor gives a core: a budget in each period [ps]."""
+    """A hypervisor's supply to a core: a budget in each period [ps]."""
 
     budget_ps: int
     period_ps: int
@@ -80,7 +80,7 @@ class PlannedSupply:
 
 @dataclass(frozen=True)
 class PlannedCore:
-    """What one core does."""
+    """One core of a plan."""
 
     name: str
     processor: str
@@ -113,7 +113,7 @@ class PlannedCore:
 
 @dataclass(frozen=True)
 class PlannedRemoteState:
-    """Where the state of a task lies that is paged from remote memory."""
+    """The place of a task's state that is paged from remote memory."""
 
     memory: str
     cache: int
@@ -133,7 +133,7 @@ class PlannedRemoteState:
 
 @dataclass(frozen=True)
 class PlannedFootprint:
-    """What a job needs in memory [bytes], and how long its transfers take."""
+    """A job's memory [bytes], and the times of its transfers."""
 
     code: int | None
     data: int | None
@@ -148,7 +148,7 @@ class PlannedFootprint:
 
 @dataclass(frozen=True)
 class PlannedTask:
-    """What is released, where, when, and what is to be done with it."""
+    """A task of a plan: its releases, its place, and the use of its data."""
 
     name: str
     core: str
@@ -215,15 +215,15 @@ class PlannedTask:
 
     @property
     def waits(self) -> bool:
-        """Whether its jobs may give their core up before they end: for a worker, an accelerator, a page of
+        """True if its jobs may give their core up before they end: for a worker, an accelerator, a page of
         remote memory, or what is not modelled."""
         away = self.worker is not None or bool(self.requests)
         return away or bool(self.self_suspension_ps) or self.remote_state is not None
 
     @property
     def computes_ps(self) -> int | None:
-        """How long its step may take where it is placed: the WCET and the faults of its state; None where one
-        of these is not known."""
+        """The longest time of its step at its place: the WCET and the faults of its state; None if one of
+        these is not known."""
         if self.remote_state is None or self.wcet_ps is None:
             return self.wcet_ps
         faults = self.remote_state.job_ps
@@ -235,11 +235,12 @@ class PlannedTask:
 
     @property
     def extra_gap_ps(self) -> int:
-        """Of a sporadic task that a generator releases: up to how much more lies between two releases."""
+        """The most extra time between two releases of a sporadic task that a generator releases."""
         return self.period_ps if self.release == "sporadic" else 0
 
     def releases_until(self, duration_ps: int) -> int:
-        """How many jobs a periodic task releases before so long after the run's start, and others at most."""
+        """The number of jobs that a periodic task releases in so long after the run's start, and the most of
+        others."""
         return max(0, -(-(duration_ps - self.offset_ps) // self.period_ps))
 
 
@@ -271,7 +272,7 @@ class PlannedChannel:
 
 @dataclass(frozen=True)
 class PlannedDevice:
-    """What data comes from or goes to."""
+    """A source or sink of data."""
 
     name: str
     kind: DeviceKind
@@ -300,7 +301,7 @@ class PlannedChain:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """How a run goes about it."""
+    """The settings of a run."""
 
     iterations: int
     configurations: tuple[str, ...]
@@ -319,7 +320,7 @@ class PlannedAsker:
 
 @dataclass(frozen=True)
 class PlannedChanges:
-    """How a run goes from mode to mode."""
+    """The mode changes of a run."""
 
     start: str
     agreement_ps: int
