@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is held against: bounds of an analysis and maxima of a simulation, each with its source."""
+"""The limits that a run is held to: bounds of an analysis and maxima of a simulation, each with its
+source."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class Bounds:
         simulated: Iterable[Limit] = (),
         faults: Mapping[str, int] | None = None,
     ) -> Bounds:
-        """From the results of `consort.analysis`; kinds that no run shows (a longest read) are left out."""
+        """Limits from the results of `consort.analysis`; kinds that no run shows (a longest read) are left
+        out."""
         limits = []
         for bound in found:
             quantity = OF_ANALYSIS.get(bound.kind)

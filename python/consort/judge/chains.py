@@ -261,7 +261,7 @@ def _fold(
 
 
 def _positions(values: NDArray[np.int64], ordered: NDArray[np.int64]) -> tuple[NDArray[np.int64], Any]:
-    """Where each value stands in an ordered array, and whether it is there."""
+    """The position of each value in an ordered array, and a mask of those that are there."""
     at = np.searchsorted(ordered, values)
     there = at < ordered.size
     there[there] = ordered[at[there]] == values[there]
@@ -287,7 +287,7 @@ def _producers(
     seq: NDArray[np.int64],
     system: Described,
 ) -> NDArray[np.int64]:
-    """For each job of the reader the position of the newest job of the writer whose block it read."""
+    """The position of the newest writer's job whose block each job of the reader read."""
     number = system.task_names.index(writer.task)
     written = operations[
         (operations["channel"] == channel)

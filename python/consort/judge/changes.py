@@ -31,7 +31,7 @@ class Change:
 
     @property
     def latency(self) -> int:
-        """From the request to the new mode's release."""
+        """The time from the request to the new mode's release."""
         return self.released - self.requested
 
     @property
@@ -40,7 +40,7 @@ class Change:
 
     @property
     def excess(self) -> str:
-        """What is said of a change that was not kept."""
+        """The message for a change that took longer than its bounds."""
         took = f"the change {self.old} -> {self.new} took {in_words(self.latency)}, above "
         return took + " and ".join(self._passed)
 
@@ -70,7 +70,7 @@ class Change:
 def unseen_requests(
     requests: Sequence[tuple[int, str]], duration: int, entered: Collection[str]
 ) -> list[str]:
-    """What of the requests (when [ps], which mode) a run of so long does not show, which entered those modes.
+    """The requests (instant [ps], mode) that a run of so long, which entered those modes, does not show.
 
     Of two requests before an idle instant the first is of no effect, so that its mode may not be entered.
     """

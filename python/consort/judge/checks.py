@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the bounds take for granted, held against the record: execution times, releases, slots, channels."""
+"""Checks of the bounds' assumptions against the record: execution times, releases, slots, channels."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _engine_died(samples: Samples, place: int, causes: NDArray[np.uint16]) -> st
 
 
 def reported(samples: Samples, found: Disturbances) -> list[Check]:
-    """What the executive itself reported, and what the recording lost.
+    """Checks of events that the executive itself reported, and of losses of the recording.
 
     A release that was lost, or a block that came too late, is the machine's where it disturbed that job.
     """
@@ -257,7 +257,8 @@ def channels(samples: Samples, found: Disturbances) -> list[Check]:
 
 
 def _last_empty(operations: NDArray[np.void], times: NDArray[np.int64]) -> NDArray[np.int64]:
-    """When, before each instant, a channel's newest block had last been read; 0 where it never was."""
+    """The last time before each instant at which a channel's newest block had been read; 0 if it never
+    was."""
     by_time = operations[np.argsort(operations["time"], kind="stable")]
     written = np.isin(by_time["kind"], (OPERATIONS.index("write"), OPERATIONS.index("write-late")))
     newest = np.maximum.accumulate(np.where(written, by_time["sequence"], 0).astype(np.int64))
@@ -270,7 +271,7 @@ def _last_empty(operations: NDArray[np.void], times: NDArray[np.int64]) -> NDArr
 def _disturbed(
     samples: Samples, found: Disturbances, tasks: Collection[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """When a disturbed job of one of these tasks was pending."""
+    """Intervals in which a disturbed job of one of these tasks was pending."""
     jobs = samples.jobs[found.disturbed & np.isin(samples.jobs["task"], list(tasks))]
     begin = jobs["release"].astype(np.int64)
     allowed = np.array(

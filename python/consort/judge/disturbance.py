@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine did to a run: for how long it kept a core from its threads, why, and which jobs that
+"""Disturbances of a run by the machine: how long it kept a core from its threads, why, and which jobs that
 touched.
 
 A *gap* is a stretch in which a core's thread did not run although it was to. What it delays is not only
@@ -69,7 +69,8 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Disturbances:
-    """Which jobs (rows of the table) the machine disturbed, which began late, and the gaps of each core."""
+    """The jobs (rows of the table) that the machine disturbed, those that began late, and the gaps of each
+    core."""
 
     disturbed: NDArray[np.bool_]
     late: NDArray[np.bool_]
@@ -133,7 +134,7 @@ def disturbances(
 
 
 class _Spans:
-    """When each job was pending, and where, in ticks."""
+    """The core of each job and the intervals in which it was pending, in ticks."""
 
     def __init__(self, jobs: NDArray[np.void], system: Described, ticks_per_ns: float) -> None:
         def ticks(values: list[float]) -> Ticks:
@@ -168,7 +169,8 @@ class _Spans:
         )
 
     def late_exchanges(self, core: int) -> tuple[Ticks, Ticks]:
-        """When requests lay before a worker's core that was free, and answers before a master's."""
+        """Intervals in which requests lay before a worker's core that was free, and answers before a
+        master's."""
         served = self.worker == core
         remote = (self.core == core) & (self.finish > 0) & (self.sent > 0)
         busy = merged(*self.executing(core))
@@ -185,7 +187,7 @@ class _Spans:
         return _joined(*waits)
 
     def executing(self, core: int) -> tuple[Ticks, Ticks]:
-        """When jobs had begun on a core and not ended, a master's wait for an answer left out."""
+        """Intervals in which jobs had begun on a core and not ended, without a master's waits for answers."""
         served, mine = self.worker == core, self.core == core
         local = mine & (self.finish > 0) & (self.sent == 0)
         remote = mine & (self.finish > 0) & (self.sent > 0)
@@ -206,7 +208,7 @@ class _Spans:
 
 
 def _sharing(system: Described) -> dict[int, list[int]]:
-    """Of each core that shares its CPU with other cores of the run: those."""
+    """The other cores of the run on the same CPU, for each core that shares its CPU."""
     cpus = [core.cpu for core in system.cores]
     shared = {
         core: [other for other, its in enumerate(cpus) if other != core and its == cpu]
@@ -243,7 +245,7 @@ def _recorded(
 
 
 def _late_wake_ups(jobs: NDArray[np.void], system: Described, spans: _Spans) -> Ticks:
-    """For how long each job that began late waited while its core was free [ticks]; 0 for all others."""
+    """The time that each job that began late waited while its core was free [ticks]; 0 for all others."""
     late = np.zeros(jobs.size, dtype=np.int64)
     # A three-phase job waits for its slot by design.
     timed = np.array([t.execution == "three-phase" for t in system.tasks])
@@ -275,7 +277,7 @@ def _joined(*intervals: tuple[Ticks, Ticks]) -> tuple[Ticks, Ticks]:
 
 
 def covered(begin: Ticks, end: Ticks, at: Ticks) -> Ticks:
-    """How much of the time before each instant the (merged) intervals cover."""
+    """The part of the time before each instant that the (merged) intervals cover."""
     total = np.append(0, np.cumsum(end - begin))
     before = np.searchsorted(begin, at, side="right")
     # The last interval that began may not have ended.
@@ -286,7 +288,7 @@ def covered(begin: Ticks, end: Ticks, at: Ticks) -> Ticks:
 
 
 def _windows(gaps: Gaps, begin: Ticks, end: Ticks) -> tuple[Ticks, Ticks]:
-    """From each gap to the end of its busy period."""
+    """Windows from each gap to the end of its busy period."""
     if not gaps.begin.size:
         return gaps.begin, gaps.end
     busy, idle = merged(np.concatenate([begin, gaps.begin]), np.concatenate([end, gaps.end]))
@@ -295,7 +297,7 @@ def _windows(gaps: Gaps, begin: Ticks, end: Ticks) -> tuple[Ticks, Ticks]:
 
 
 def touched(windows: tuple[Ticks, Ticks], begin: Ticks, end: Ticks) -> NDArray[np.bool_]:
-    """Which stretches overlap a window."""
+    """A mask of the stretches that overlap a window."""
     starts, ends = windows
     if not starts.size:
         return np.zeros(begin.size, dtype=np.bool_)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the system did in jobs that the machine disturbed: what the machine took is subtracted, and no more.
+"""The system's part in jobs that the machine disturbed: the machine's time is subtracted, and no more.
 
 A thread that was interrupted in a job is known to have been on its processor for the job's CPU time.
 Interrupts use some of that: at most so often and so long as they did while cores waited. What is left is a
@@ -34,7 +34,7 @@ USUAL_NS = 20_000
 
 @dataclass(frozen=True)
 class Executed:
-    """What is known of the jobs (rows of the table) that the machine disturbed.
+    """Execution of the jobs (rows of the table) that the machine disturbed.
 
     `least`: what each executed at least [ns], 0 where nothing is known. `own`: the jobs that are the system's
     whatever the machine did. `open`: those that executed for longer than their WCET by more than interrupts
@@ -66,7 +66,7 @@ def executed(samples: Samples, limits: Bounds) -> Executed:
 
 
 def _wcets(samples: Samples, limits: Bounds) -> NDArray[np.float64]:
-    """Of each task, in ns; inf where none is known."""
+    """The WCET of each task, in ns; inf if none is known."""
     known = [limits.wcets.get(task.name, task.wcet_ns) for task in samples.system.tasks]
     return np.array([np.inf if ns is None else ns for ns in known])
 
@@ -113,7 +113,7 @@ class _Watched:
         self.gaps = waited
 
     def _cpu_times(self) -> Ticks:
-        """Of each event `disturbed` the CPU time of its job, -1 where none is recorded."""
+        """The job's CPU time for each event `disturbed`, -1 if none is recorded."""
         events = self.samples.events
         assert events is not None
         found = np.full(events.size, -1, dtype=np.int64)
@@ -136,7 +136,7 @@ class _Watched:
     def _around(
         self, candidates: NDArray[np.int64], cpu: Ticks, core: Ticks, begin: Ticks, end: Ticks
     ) -> NDArray[np.int64]:
-        """For each job the event that its core recorded when it had ended, or -1."""
+        """The event that each job's core recorded when the job had ended, or -1."""
         found = np.full(begin.size, -1, dtype=np.int64)
         ran = (begin > 0) & (end > 0)
         for place in np.unique(core[core >= 0]).tolist():
@@ -177,14 +177,14 @@ class _Watched:
         return found
 
     def may_have_taken(self, ns: NDArray[np.float64], longest_ns: float) -> NDArray[np.float64]:
-        """What interrupts may have taken of stretches of that length, each at most `longest_ns`."""
+        """The time that interrupts may have taken of stretches of that length, each at most `longest_ns`."""
         return (1 + np.floor(ns / TICK_NS)) * longest_ns
 
 
 def _overruns(
     samples: Samples, watched: _Watched, wcet: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], Mask, Mask]:
-    """What jobs executed at least, and those of which it is above the WCET for certain, or perhaps."""
+    """The least execution of each job, and the jobs that are above the WCET for certain, or perhaps."""
     jobs = samples.jobs
     allowed = wcet[jobs["task"]] * (1 + 1e-9)
     remote = (watched.taken > 0) & (watched.returned > 0)
@@ -264,8 +264,8 @@ def _dead(samples: Samples, watched: _Watched, sent: Ticks, until: Ticks) -> Mas
 def _kept(
     samples: Samples, watched: _Watched, core: int, sent: Ticks, until: Ticks, overran: Mask
 ) -> NDArray[np.float64]:
-    """For how long at most the machine, and other jobs in their time, kept a worker and its masters from each
-    exchange [ns]."""
+    """The longest time that the machine, and other jobs in their time, kept a worker and its masters from
+    each exchange [ns]."""
     served = (watched.worker == core) & (watched.taken > 0) & (watched.returned > 0)
     masters = np.unique(samples.jobs["core"][watched.worker == core])
     gaps = watched.gaps & np.isin(watched.core, [core, *masters.tolist(), NONE])

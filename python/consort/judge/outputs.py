@@ -20,7 +20,7 @@ from consort.record.status import STATUS
 
 @dataclass(frozen=True)
 class Expected:
-    """What the outputs of a task are to be.
+    """The expected outputs of a task.
 
     `rows` has one row for each job of the task (`by` job: row k for the job whose number is k), or one for
     each row of the recorded input (`by` input: a golden output). Members are named as in the step's Out.
@@ -58,7 +58,7 @@ class WrongOutput:
 
 @dataclass(frozen=True)
 class NotFinite:
-    """How many of a task's outputs are no number, or infinite, in one member; `first` is the job's number."""
+    """Outputs of a task that are no number, or infinite, in one member; `first` is the job's number."""
 
     task: str
     member: str
@@ -80,7 +80,7 @@ def not_finite(
     skip: NDArray[np.bool_],
     golden: NDArray[np.void] | None,
 ) -> tuple[NDArray[np.bool_], list[NotFinite]]:
-    """Which of a task's jobs have an output that is not finite, and in which members.
+    """A mask of a task's jobs with an output that is not finite, and the members concerned.
 
     `jobs` and `skip` as in `compare`. `golden`: the row that the description itself gives for each output,
     which is right where it is not finite either.
@@ -105,7 +105,7 @@ def not_finite(
 
 
 def distance(got: NDArray[Any], expected: NDArray[Any]) -> NDArray[np.uint64]:
-    """How many representable numbers lie between two values: ulp of floats, LSB of integers.
+    """The number of steps between two values in their number format: ulp of floats, LSB of integers.
 
     Floats are mapped to integers in their order (negative ones mirrored), so that neighbours differ by one;
     a NaN is infinitely far from everything but the same NaN.
@@ -150,7 +150,7 @@ def flattened(rows: NDArray[np.void]) -> dict[str, NDArray[Any]]:
 def compare(
     task: str, table: RawTable, jobs: NDArray[np.void], expected: Expected, skip: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], WrongOutput | None, NDArray[np.void]]:
-    """Which of a task's jobs have a wrong output, the first of them, and the expected row of each output.
+    """A mask of a task's jobs with a wrong output, the first wrong output, and the expected row of each.
 
     `jobs` are the task's in the order of `seq`; `skip` marks those whose output is not this job's own (held,
     aborted or unserved), which are not compared. `BadInput` where outputs and expectation do not fit.
@@ -230,5 +230,5 @@ def _after_held(jobs: NDArray[np.void]) -> NDArray[np.bool_]:
 
 
 def is_of(column: str, member: str) -> bool:
-    """Whether a column holds a member, or an element of it where it is an array."""
+    """True if a column holds a member, or an element of it if it is an array."""
     return re.fullmatch(rf"{re.escape(member)}(_\d+)*", column) is not None

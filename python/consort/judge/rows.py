@@ -66,7 +66,7 @@ def _with_chains(rows: list[Row], samples: Samples) -> list[Row]:
 
 
 def alone(samples: Samples, number: int, *, fallbacks: bool = False) -> Mask:
-    """Of a task's jobs, in the order of their numbers, those in which no other job began on the same core.
+    """A mask of a task's jobs, in the order of their numbers, in which no other job began on the same core.
 
     Only for these is the computing time an execution time: that of a preempted job holds the others', too.
     In simulated time it is one for all jobs. `fallbacks`: also those that the master computed instead of the
@@ -124,7 +124,7 @@ class _Maker:
         return Limit(task, "compute", known, self._limits.wcet_source)
 
     def longest(self, subject: str, quantity: Quantity, required: float | None) -> float | None:
-        """What a quantity is expected to be at most [ns]: its bound, or else what is required of it."""
+        """The limit of a quantity [ns]: its bound, or else its requirement."""
         bound = self._limits.bound(subject, quantity).ns
         return required if bound is None else bound * self._scale
 
@@ -240,7 +240,7 @@ def _of_task(samples: Samples, number: int, found: Disturbances, make: _Maker) -
 
 
 def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
-    """How old the blocks of a channel were when they were read: since the job that wrote each was due."""
+    """Ages of a channel's blocks when they were read: since the job that wrote each was due."""
     channel = samples.system.channels[number]
     operations = samples.operations
     if operations is None or channel.writer not in samples.system.task_names:
@@ -273,7 +273,7 @@ def _age(samples: Samples, number: int, found: Disturbances, make: _Maker) -> li
 
 
 def _delivery(samples: Samples, number: int, found: Disturbances, make: _Maker) -> list[Row]:
-    """How long the blocks of a channel were under way over its link, from the end of each write."""
+    """Delivery times of a channel's blocks over its link, from the end of each write."""
     channel = samples.system.channels[number]
     operations = samples.operations
     if operations is None or channel.link is None or channel.writer not in samples.system.task_names:
@@ -372,7 +372,7 @@ def _long_enough(samples: Samples, longest: float | None) -> bool:
 
 
 def _disturbed_windows(samples: Samples, tasks: list[str], found: Disturbances) -> tuple[Times, Times]:
-    """When a disturbed job of the given tasks was pending."""
+    """Intervals in which a disturbed job of the given tasks was pending."""
     begin: list[Times] = []
     end: list[Times] = []
     for number in sorted({samples.number(task) for task in tasks}):

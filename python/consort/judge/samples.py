@@ -63,7 +63,7 @@ class Samples:
 
     @cached_property
     def response(self) -> NDArray[np.float64]:
-        """Of each job, in ns; inf where it did not end."""
+        """The response of each job, in ns; inf if it did not end."""
         ticks = self.jobs["finish"].astype(np.int64) - self.jobs["release"].astype(np.int64)
         return np.where(unended(self.jobs), np.inf, ticks / self.ticks_per_ns)
 
@@ -95,7 +95,7 @@ class Samples:
         return names.index(task)
 
     def planned(self, task: int) -> int | None:
-        """How many jobs the run was to release; None where neither a period nor arrivals say so."""
+        """The number of jobs that the run was to release; None if neither a period nor arrivals state it."""
         facts = self.system.tasks[task]
         stated = (facts.model_extra or {}).get("jobs")
         if isinstance(stated, int):

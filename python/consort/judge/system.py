@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a judge needs to know of a system: from the recording's own description, completed from its plan."""
+"""A judge's view of a system: from the recording's own description, completed from its plan."""
 
 from __future__ import annotations
 

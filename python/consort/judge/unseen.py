@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a host takes of a job in a guest leaves no trace in it. What it takes of a core that waits does, and
-that rate says how many jobs to expect that were hit."""
+"""Estimates of the jobs that a host hit unseen: its stops in a guest's jobs leave no trace. Its stops of
+a core that waits do, and their rate says how many hit jobs to expect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _MEASURED = ("compute", "response")
 
 
 def hits_unseen(samples: Samples, rows: Sequence[Row], found: Disturbances) -> tuple[Unseen, ...]:
-    """For each task with undisturbed jobs above a bound: in how many the host may have come between.
+    """An estimate for each task with undisturbed jobs above a bound: in how many the host may have come
+    between.
 
     It is an estimate from below and excuses nothing: the waits of a core are taken to last as long as the
     whole run, and only what lasted as long as the smallest excess counts. Without such a job, or where the
@@ -47,12 +48,12 @@ def _of_task(samples: Samples, row: Row, found: Disturbances) -> Unseen:
 
 
 def _seen(samples: Samples, row: Row) -> NDArray[np.float64]:
-    """What the row is about, of each job, in ns."""
+    """The row's quantity of each job, in ns."""
     return samples.response if row.quantity == "response" else samples.ns(samples.jobs["compute"])
 
 
 def _busy(samples: Samples, task: int, rows: NDArray[np.int64]) -> dict[int, float]:
-    """Which share of the run the jobs of those rows execute, on each of the task's cores."""
+    """The share of the run in which the jobs of those rows execute, on each of the task's cores."""
     jobs = samples.jobs[rows]
     start, finish = jobs["start"].astype(np.int64), jobs["finish"].astype(np.int64)
     ended = finish > 0

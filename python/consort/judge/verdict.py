@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a judge says of a run: rows of figures, checks of assumptions, and the sentences that sum them up."""
+"""The verdict on a run: rows of figures, checks of assumptions, and the sentences that sum them up."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ class Row:
 
 @dataclass(frozen=True)
 class TaskCount:
-    """How the jobs of a task ended. `planned` is None where nothing says how many there were to be.
+    """Counts of a task's jobs by how they ended. `planned` is None if nothing says how many there were to be.
+    `planned` is None where nothing says how many there were to be.
 
     `on_time`, `late` and `unserved` add up to `released`; `disturbed_misses` are those of them that missed
     while the machine disturbed them. `causes` counts the misses of undisturbed jobs.
@@ -93,7 +94,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Pause:
-    """For how often and how long the machine stopped one core for one reason."""
+    """Stops of one core by the machine for one reason: how often and for how long."""
 
     core: str
     culprit: str

@@ -68,7 +68,7 @@ def reasons(
 
 
 def undecided(rows: Sequence[Row], counts: Sequence[TaskCount], above: float) -> tuple[str, ...]:
-    """What the run does not show: whose doing it was, or anything at all.
+    """Sentences on what the run does not show: whose doing it was, or anything at all.
 
     Of a task, a channel or a chain of which the machine disturbed more than the share `above`, and some
     took too long or were not served, nobody can tell whose doing that was. Where all of them met deadline
@@ -106,7 +106,7 @@ def perhaps_longer(samples: Samples, found: Executed) -> tuple[str, ...]:
 
 
 def cannot_be_shown(rows: Sequence[Row], checks: Sequence[Check], stops: Stops) -> tuple[str, ...]:
-    """What was too long by no more than this machine stops a core."""
+    """Times that were too long by no more than this machine stops a core."""
     found = [
         f"{row.subject if row.kind == 'task' else f'{row.kind} {row.subject}'}: {row.quantity} up to"
         f" {_time(row.undisturbed)}, {_limits(row)}, which this machine cannot show: it stops a core for up"
@@ -119,7 +119,7 @@ def cannot_be_shown(rows: Sequence[Row], checks: Sequence[Check], stops: Stops) 
 
 
 def stopped(stops: Stops) -> str:
-    """What a watch of otherwise idle cores saw."""
+    """The result of a watch of otherwise idle cores."""
     cores = f"{len(stops.cpus)} {'core' if len(stops.cpus) == 1 else 'cores'}"
     watched = f"{cores} watched for {duration(stops.seconds * 1e9)} after the run"
     if not stops.count:
@@ -184,7 +184,7 @@ def _time(ns: float | None) -> str:
 
 
 def _doubts(row: Row, checks: Sequence[Check], pauses: Sequence[Pause], ordinary: Sequence[str]) -> list[str]:
-    """What else than a defect of the bound may have made a time too long."""
+    """Possible causes of a time that was too long, other than a defect of the bound."""
     found = [check.text for check in checks if not check.holds]
     if ordinary:
         found.append(in_ordinary_class(ordinary))
@@ -220,7 +220,7 @@ def _above(row: Row, broken: Sequence[str], doubts: Sequence[str]) -> str:
 
 
 def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount], stops: Stops | None = None) -> str:
-    """What the machine did, in one line; empty where it did nothing."""
+    """The machine's disturbances, in one line; empty if there were none."""
     disturbed = sum(count.disturbed for count in counts)
     released = sum(count.released for count in counts)
     missed = sum(count.disturbed_misses for count in counts)
@@ -241,7 +241,7 @@ def machine(pauses: Sequence[Pause], counts: Sequence[TaskCount], stops: Stops |
 def notes(
     samples: Samples, rows: Sequence[Row], provenance: str, ordinary: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """What a reader of the figures has to know."""
+    """Notes for a reader of the figures."""
     found = []
     if ordinary:
         said = in_ordinary_class(ordinary)
@@ -315,7 +315,7 @@ def summary(
 
 
 def _culprits(pauses: Sequence[Pause]) -> str:
-    """What took longest of all, in words: at most two causes, over all cores."""
+    """The longest causes of all, in words: at most two, over all cores."""
     total: dict[str, tuple[int, float]] = {}
     for pause in pauses:
         count, lasted = total.get(pause.culprit, (0, 0.0))
@@ -326,7 +326,7 @@ def _culprits(pauses: Sequence[Pause]) -> str:
 
 
 def without_trace(one: Unseen) -> str:
-    """What the host may have done in jobs that were above a bound."""
+    """The host's possible part in jobs that were above a bound."""
     expected = number(round(one.expected)) if one.expected >= 1 else f"{one.expected:.2g}"
     return (
         f"While the cores of {one.task} waited, the host took them {times(one.taken)} for"
