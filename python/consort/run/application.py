@@ -76,8 +76,8 @@ class Prepared:
         scratch: Path | None = None,
         live: Announcement | EnvironmentLacks | None = None,
     ) -> Iterator[Recording]:
-        """Where this machine has too few CPUs for all cores at once, parts that have nothing to do with one
-        another run one after another."""
+        """Runs the configuration; if this machine has too few CPUs for all cores at once, parts that are
+        independent of one another run one after another."""
         plans = configured_in_modes(ModePlans(self.plan, self.modes), key, options)
         made = plans.whole
         title = title or title_of(self.plan, key)
@@ -244,7 +244,8 @@ def _provoked(options: Options) -> tuple[str, ...]:
 
 
 def _described(program: Path, plans: ModePlans) -> dict[str, Any]:
-    """What a program that reads its plan says of it: it is asked how an image looks, and then of one."""
+    """The description that a program that reads its plan gives: first of an image's layout, then of one
+    image."""
     layouts = describe(program)["plan"]
     with tempfile.TemporaryDirectory(prefix="consort-plan-") as folder:
         file = Path(folder) / "plan.img"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run is held to: the bounds of its plan, and what a simulation of it shows beside them."""
+"""The limits that a run is held to: the bounds of its plan, and the maxima of a simulation beside them."""
 
 from __future__ import annotations
 

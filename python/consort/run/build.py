@@ -51,7 +51,7 @@ def build_application(plan: Plan, *, sanitize: bool = False) -> Path:
 
 
 def reads_its_plan(plan: Plan) -> bool:
-    """Whether a plan runs on the program that is made for no plan: in virtual time, of stand-ins alone, whose
+    """True if a plan runs on the program that is made for no plan: in virtual time, of stand-ins alone, whose
     channels it has."""
     if plan.target != "virtual" or any(task.step != STAND_IN for task in plan.tasks.values()):
         return False
@@ -120,7 +120,7 @@ _own_keys: dict[tuple[Any, ...], tuple[str, list[str]]] = {}
 
 
 def _key_of_own(unit: Path, flags: tuple[str, ...], system: System) -> tuple[str, list[str]]:
-    """As `_key`, of a unit whose text changes only with a file of Consort's own."""
+    """The key (`_key`) of a unit whose text changes only with a file of Consort's own."""
     folders = (*include_folders(), unit.parent)
     files = frozenset((f, f.stat().st_mtime_ns) for folder in folders for f in folder.rglob("*.?pp"))
     known = (unit, flags, compiler(), *map(os.environ.get, ("CPATH", "CPLUS_INCLUDE_PATH")), files)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of a raw run folder before it is judged: workers' times joined, reference outputs read."""
+"""Prepares a raw run folder for the judge: joins workers' times, reads reference outputs."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def expected_outputs(
     golden: Mapping[str, Expected],
     title: str,
 ) -> dict[str, Expected]:
-    """What each task's outputs had to be; `replay` computes the recorded jobs again in logical order.
+    """The expected outputs of each task; `replay` computes the recorded jobs again in logical order.
 
     `ReplayFails` where it cannot.
     """

@@ -34,7 +34,7 @@ LEAST_BUDGET_NS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Placement:
-    """Which CPU plays which core. `io` is that of the three-phase cores' I/O core."""
+    """The CPU that plays each core. `io` is that of the three-phase cores' I/O core."""
 
     cpus: Mapping[str, int]
     io: int | None
@@ -53,8 +53,8 @@ class TaskData:
 
 
 def device_period_ps(plan: Plan, channel: PlannedChannel) -> int:
-    """How often a device that is only described writes a channel: as often as its messages may come; where
-    nothing says how often, once for each period of its fastest reader. 0: nobody reads it."""
+    """The period at which a device that is only described writes a channel: as often as its messages may
+    come; without a figure, once for each period of its fastest reader. 0: nobody reads it."""
     if channel.min_interarrival_ps is not None:
         return channel.min_interarrival_ps
     readers = [plan.tasks[name].period_ps for name in channel.readers if name in plan.tasks]
@@ -150,13 +150,13 @@ def run_config(
 
 
 def _largest(modes: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """What a process makes room for, or waits for, once and for all modes: as much as any of them needs."""
+    """Sizes and limits that a process has once for all modes: the largest that any of them needs."""
     keys = [key for key in ("ring_bytes", "budget_ns", "max_restarts") if modes and key in modes[0]]
     return {key: max(one[key] for one in modes) for key in keys}
 
 
 def execution_limits(task: PlannedTask) -> dict[str, int]:
-    """How long the jobs of a stand-in execute, at least and at most."""
+    """The least and the longest execution time of a stand-in's jobs."""
     assert task.wcet_ps is not None, "the plan refuses stand-ins without a wcet"
     best = task.bcet_ps if task.bcet_ps is not None else task.wcet_ps
     return {"wcet_ns": task.wcet_ps // 1000, "bcet_ns": best // 1000}
@@ -254,7 +254,7 @@ class _Config:
         }
 
     def changes(self, modes: Mapping[str, Plan], data: Mapping[str, TaskData]) -> dict[str, Any]:
-        """What cores and tasks are in each mode, at their places in the whole plan, and the requests."""
+        """The cores and tasks of each mode, at their places in the whole plan, and the requests."""
         given = self.plan.changes
         assert given is not None
         names = list(modes)
@@ -285,7 +285,7 @@ class _Config:
         }
 
     def mode_facts(self, modes: Mapping[str, Plan]) -> list[dict[str, Any]]:
-        """What a record says of each mode: its tasks and chains as they are in it."""
+        """The record's facts on each mode: its tasks and chains as they are in it."""
         return [
             {
                 "name": mode,
@@ -308,7 +308,7 @@ class _Config:
         ]
 
     def device_period(self, channel: PlannedChannel, modes: Sequence[Plan]) -> int:
-        """How often a device that is only described writes a channel; 0 where a task writes it.
+        """The period at which a device that is only described writes a channel; 0 if a task writes it.
 
         It is one process in all modes: the one whose reader is fastest counts.
         """

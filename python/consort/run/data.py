@@ -141,7 +141,7 @@ def golden_outputs(
 
 
 def _tolerates(given: str, member: str, dtype: np.dtype[Any]) -> bool:
-    """Whether a tolerance of that name is one of a member, or of an element of it."""
+    """True if a tolerance of that name is one of a member, or of an element of it."""
     columns = flattened(np.zeros(0, dtype=[(member, dtype[member])]))
     return any(is_of(column, column_name(given)) for column in columns)
 

@@ -112,7 +112,7 @@ def debugger_command(prepared: Prepared, scratch: Path, task: str, *, sanitized:
 
 
 def _folder_of(scratch: Path, task: str) -> Path:
-    """Where the configuration lies that released the task: parts of a system may run one after another."""
+    """The folder of the configuration that released the task: parts of a system may run one after another."""
     for folder in (scratch, *sorted(path for path in scratch.iterdir() if path.is_dir())):
         config = folder / "config.json"
         if (folder / "raw" / MANIFEST).is_file() and config.is_file():
@@ -123,7 +123,7 @@ def _folder_of(scratch: Path, task: str) -> Path:
 
 
 def _broke(folder: Path, task: str) -> bool:
-    """Whether the task ended its core, or its worker."""
+    """True if the task ended its core, or its worker."""
     raw = RawRun.load(folder / "raw")
     if "events" not in raw.tables:
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run shows of cores that died: how long each of their tasks gave nothing."""
+"""Gaps in the outputs of tasks whose core died in a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def gaps_of(
     stays: Sequence[Stay],
     verdicts: Sequence[tuple[RawRun, Verdict]],
 ) -> list[Gap]:
-    """Of each core that died the tasks that it had, in the mode in which it did."""
+    """The gaps of the tasks of each core that died, in the mode in which it did."""
     found = []
     names, cores = list(plans.modes), list(plans.whole.cores)
     for death in deaths_of(raw):
@@ -100,7 +100,7 @@ def _gap(
 
 
 def disturbed_between(begin: int, end: int, verdicts: Sequence[tuple[RawRun, Verdict]]) -> bool:
-    """Whether the machine disturbed a job that was under way meanwhile."""
+    """True if the machine disturbed a job that was under way meanwhile."""
     for raw, verdict in verdicts:
         jobs = np.asarray(raw.tables[JOBS].rows)[verdict.disturbed]
         if ((jobs["release"] < end) & (jobs["finish"] >= begin)).any():

@@ -39,7 +39,7 @@ from consort.run.sinks import sink_problems
 
 @dataclass(frozen=True)
 class Recording:
-    """What a target recorded of one configuration, or of a part of it, while its folder is there."""
+    """A target's recording of one configuration, or of a part of it, while its folder is there."""
 
     key: str
     title: str
@@ -253,7 +253,8 @@ def _add_modes(
 
 
 def _due(raw: RawRun) -> int:
-    """How many jobs of periodic tasks were due in a mode's stays, whether they have a row or not."""
+    """The number of jobs of periodic tasks that were due in a mode's stays, whether they have a row or
+    not."""
     return sum(task.get("jobs", 0) for task in raw.manifest.config["tasks"])
 
 

@@ -30,7 +30,7 @@ MOST_ROWS = 100_000_000
 
 @dataclass(frozen=True)
 class Source:
-    """Where a member's values come from: a column, and value * scale + offset."""
+    """The source of a member's values: a column, and value * scale + offset."""
 
     column: str
     scale: float = 1.0

@@ -18,7 +18,7 @@ from consort.toolchain import tool
 
 @dataclass
 class Interference:
-    """What is running: its raw folder (complete after the block ends) and what could not be had."""
+    """Running interference: its raw folder (complete after the block ends) and what could not be had."""
 
     raw: Path | None = None
     notes: list[str] = field(default_factory=list)

@@ -24,7 +24,7 @@ CORE_FAILS = 4
 
 @dataclass(frozen=True)
 class Launched:
-    """What a program left behind.
+    """The results of a program that ended.
 
     `command` started it and starts a replay with `--replay`. `status` is its exit status: 0, 1 where the run
     ended before its last job, or `CORE_FAILS`, with `words` on standard error, and `findings` of sanitizers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engines of a run's links are given (ports/linux/.../executive/link_config.hpp)."""
+"""Configurations of the engines of a run's links (ports/linux/.../executive/link_config.hpp)."""
 
 from __future__ import annotations
 
@@ -101,6 +101,6 @@ def check_link_faults(plan: Plan, faults: Sequence[LinkFault]) -> None:
 
 
 def fault_configs(plan: Plan, faults: Sequence[LinkFault]) -> list[dict[str, Any]]:
-    """As the executive reads them."""
+    """Faults as the executive reads them."""
     names = links_of(plan)
     return [{"kind": f"{one.kind}-link", "at_ns": one.at_ns, "link": names.index(one.link)} for one in faults]

@@ -134,7 +134,7 @@ class LiveRun:
     file: Path
 
     def again(self) -> LiveRun | None:
-        """What its entry says now; None once it has ended."""
+        """The present content of its entry; None once it has ended."""
         return _read(self.file)
 
 
@@ -264,7 +264,7 @@ class SummaryReader:
 
 
 class ModeRequests:
-    """Where a run in progress is asked for a mode."""
+    """The place at which a run in progress takes requests for modes."""
 
     def __init__(self, process: Process, configuration: Mapping[str, Any]) -> None:
         """`ProcessLookupError` where the run is at another configuration by now, or has ended."""

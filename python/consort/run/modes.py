@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run that goes from mode to mode is judged by: each job by the bounds of its mode, each change by its
-own."""
+"""Judges a run that goes from mode to mode: each job by the bounds of its mode, each change by its own."""
 
 from __future__ import annotations
 
@@ -62,14 +61,14 @@ class JudgedModes:
         return self.plans.whole.changes.start
 
     def unseen(self, raw: RawRun, stays: Sequence[Stay]) -> list[str]:
-        """What of the description's own requests the recording does not show."""
+        """The description's own requests that the recording does not show."""
         assert self.plans.whole.changes is not None
         duration = raw.manifest.config["duration_ns"] * 1000 // self.scale
         entered = {self.names[stay.mode] for stay in stays}
         return unseen_requests(self.plans.whole.changes.requests, duration, entered)
 
     def before_the_start(self, raw: RawRun) -> Stay:
-        """Of a run that ended before it entered a mode: its first one, of which all is missing."""
+        """The stay of a run that ended before it entered a mode: its first one, of which all is missing."""
         return Stay(self.names.index(self.start), raw.manifest.config["start_tick"], None, None, None)
 
     @cached_property
@@ -118,7 +117,7 @@ class JudgedModes:
     def gaps(
         self, raw: RawRun, stays: Sequence[Stay], verdicts: Sequence[tuple[RawRun, Verdict]]
     ) -> list[Gap]:
-        """What cores that died left undone, and for how long."""
+        """Gaps that cores that died left in their tasks' outputs."""
         return gaps_of(self.plans, self._bounds, self.scale, raw, stays, verdicts)
 
     def phases(self, raw: RawRun, stays: Sequence[Stay]) -> dict[str, Any] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is chosen of a run: its options, the plan that they make, and the configurations to run."""
+"""The choices for a run: its options, the plan that they make, and the configurations to run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class JobFault:
 
 @dataclass(frozen=True)
 class Options:
-    """How a run differs from what the description says. `duration_ps` goes before `iterations`."""
+    """A run's options, which override the description. `duration_ps` goes before `iterations`."""
 
     target: str = "linux"
     """`linux`, `virtual` or `board`."""
@@ -155,7 +155,7 @@ def _check_worker_faults(made: Plan, options: Options) -> None:
 
 
 def title_of(made: Plan, key: Configuration) -> str:
-    """What a configuration is called in a report."""
+    """The title of a configuration in a report."""
     if made.target == "virtual":
         return f"{key.partition('-')[0]}, in virtual time" if made.workers else "in virtual time"
     if made.workers:
@@ -221,7 +221,7 @@ def restricted(made: Plan, cores: Sequence[str]) -> Plan:
 
 
 def duration_of(made: Plan, options: Options) -> int:
-    """How long jobs are released, in the system's own time [ps]."""
+    """The time in which jobs are released, in the system's own time [ps]."""
     if options.duration_ps is not None:
         # Given in this machine's time.
         return options.duration_ps // options.time_scale

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which CPU of this machine plays each core of a plan, and which cores run at the same time."""
+"""Assigns a CPU of this machine to each core of a plan, and groups cores that run at the same time."""
 
 from __future__ import annotations
 

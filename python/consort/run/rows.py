@@ -36,7 +36,7 @@ def input_rows(plan: Plan, layouts: Mapping[str, Any]) -> dict[str, NDArray[Any]
 
 
 def member_rows(plan: Plan, described: Mapping[str, Any]) -> dict[str, dict[str, NDArray[Any]]]:
-    """For each task the rows of members that a recording or a function fills."""
+    """Rows of each task's members that a recording or a function fills."""
     found: dict[str, dict[str, NDArray[Any]]] = {}
     layouts = {known["name"]: known for known in described["tasks"]}
     for task in plan.tasks.values():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What address and undefined-behaviour sanitizers say of a program, in one line a finding."""
+"""Findings of address and undefined-behaviour sanitizers in a program's words, one line a finding."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tasks wrote to sinks that are Python functions, given to them when the run is over."""
+"""Gives blocks that tasks wrote to sinks that are Python functions, when the run is over."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def sized(system: System, plan: Plan, described: Mapping[str, Any]) -> System:
 
 @dataclass(frozen=True)
 class _Size:
-    """What the compiler says of a part: `size` of a channel, or a part of a task's footprint."""
+    """The compiler's size of a part: `size` of a channel, or a part of a task's footprint."""
 
     name: str
     part: str

@@ -96,7 +96,7 @@ def _task(plan: Plan, task: PlannedTask) -> dict[str, Any]:
 
 @cache
 def _is_class(header: Path, name: str) -> bool:
-    """Whether a header, or one that it includes from its folder, defines a class or alias of this name."""
+    """True if a header, or one that it includes from its folder, defines a class or alias of this name."""
     seen: set[Path] = set()
     waiting = [header]
     while waiting:
@@ -127,7 +127,7 @@ def _headers(plan: Plan) -> Iterator[str]:
 
 
 def step_of(device: PlannedDevice) -> str:
-    """Of header.hpp::ns::step the part that C++ knows."""
+    """The part of header.hpp::ns::step that C++ knows."""
     return str(device.reference).partition("::")[2]
 
 
@@ -193,7 +193,8 @@ def _binding_of(bindings: tuple[Binding, ...], source: str) -> Binding:
 
 
 def plant_part(task: PlannedTask, binding: Binding, device: PlannedDevice, part: str) -> tuple[str, str, str]:
-    """Of a binding to a plant: the plant's type, the offset in its Out or In, a check of the types."""
+    """The parts of a binding to a plant: the plant's type, the offset in its Out or In, a check of the
+    types."""
     plant = f"Plant_{identifier(device.name)}"
     whole = f"{plant}::{'Out' if part == 'In' else 'In'}"
     inner = (
