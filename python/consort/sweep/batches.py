@@ -66,7 +66,7 @@ class Batches:
         return batch
 
     def _wanted(self) -> float:
-        """How long a batch is to take: shorter ones towards the end, so that all workers end together."""
+        """The wanted time of a batch [s]: shorter towards the end, so that all workers end together."""
         if not self._cost:
             return self.seconds
         ahead = self.left * sum(self._cost.values()) / len(self._cost)

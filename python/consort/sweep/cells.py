@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep computes: combinations of parameters, each in blocks of task sets. One of both is a cell.
+"""The cells of a sweep: combinations of parameters, each in blocks of task sets. One of both is a cell. One
+of both is a cell.
 
 A cell's key and seed follow from what it computes alone, so that it can be computed again anywhere.
 """
@@ -122,7 +123,7 @@ class Cells:
                     yield combination, block
 
     def sets(self, block: int) -> int:
-        """How many sets a block has."""
+        """The number of sets in a block."""
         left: int = self.spec["sets"] - block * self.block
         return min(self.block, left)
 

@@ -38,7 +38,7 @@ def changed(system: System, changes: Mapping[str, Any]) -> System:
 
 
 def check_change(system: System, path: str, values: Sequence[Any]) -> str | None:
-    """What is wrong with a change, and what would be right."""
+    """The error in a change, and a correction; None: it is valid."""
     if path.startswith(SCALE):
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float):

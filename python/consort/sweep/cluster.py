@@ -150,7 +150,7 @@ def on_cluster(
 
 
 def _result(future: Any) -> Any | None:
-    """What a task gave; None where it was lost. What the cells themselves raise goes on."""
+    """A task's result; None if it was lost. What the cells themselves raise goes on."""
     from distributed import CancelledError, KilledWorker
     from distributed.comm.core import CommClosedError
 
@@ -193,7 +193,7 @@ def _wait_for_connection(client: Any) -> None:
 
 
 def _threads(client: Any) -> int:
-    """How many tasks all workers do at a time; waits for the first of them."""
+    """The number of tasks that all workers run at a time; waits for the first of them."""
     absence = Standstill(PATIENCE, with_children)
     while True:
         count = sum(client.nthreads().values())

@@ -52,7 +52,7 @@ def _made(
 
 
 def task_sets(analysis: str, parameters: dict[str, Any], seed: int, sets: int) -> int:
-    """How many of the sets are schedulable."""
+    """The number of schedulable sets."""
     p = parameters
     c, t = _made(p["tasks"], p["utilisation"], p["periods"], p["shortest"], p["longest"], seed, sets)
     preemptive = not analysis.endswith("non-preemptive")
@@ -71,7 +71,7 @@ def task_sets(analysis: str, parameters: dict[str, Any], seed: int, sets: int) -
 
 
 def programs(table: list[list[int]], analysis: str, parameters: dict[str, Any], seed: int, sets: int) -> int:
-    """How many of the sets are schedulable."""
+    """The number of schedulable sets."""
     p = parameters
     switches = 2 * p["context_switch"]
     slot = p.get("slot", LARGEST_OF_SET)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is written of a finished sweep beside its cells: points, plots, the page."""
+"""The files of a finished sweep beside its cells: points, plots, the page."""
 
 from __future__ import annotations
 

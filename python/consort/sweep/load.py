@@ -100,7 +100,7 @@ def _check_task_sets(document: Document, sweep: Sweep, block: TaskSets) -> None:
 
 
 def _check_used(document: Document, sweep: Sweep) -> None:
-    """What is given has to be used: by an analysis that is named, or at all by what is swept."""
+    """Checks that everything given is used: by an analysis that is named, or at all by what is swept."""
     block = sweep.swept
     users: dict[str, list[str]] = {}
     for analysis, names in block.analyses.items():

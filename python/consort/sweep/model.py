@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep file says."""
+"""The model of a sweep file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UTILISATIONS = ["{from: 0.05, to: 1, step: 0.05}"]
 
 
 class Block(Described):
-    """What is swept: its fields are the parameters."""
+    """The subject of a sweep: its fields are the parameters."""
 
     # The parameters that the sets depend on, and for each analysis those that it depends on besides: sets
     # are the same for all analyses, and what does not depend on a parameter is computed once.
@@ -125,7 +125,7 @@ class Attack(Block):
 
 
 class Simulated(Described):
-    """How a description is simulated."""
+    """The simulation of a description."""
 
     duration: Duration = Field(description="For how long jobs are released.", examples=["1s"])
     runs: Annotated[int, Field(ge=1)] = Field(default=1, description="Runs, each with its own seed.")
@@ -195,7 +195,7 @@ class Sweep(Described):
 
     @property
     def kind(self) -> str:
-        """Which of the blocks there is."""
+        """The kind of block that the sweep has."""
         return next(kind for kind in BLOCKS if getattr(self, kind) is not None)
 
     @property

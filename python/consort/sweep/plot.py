@@ -66,7 +66,7 @@ def _same(value: Any, wanted: Any) -> bool:
 
 
 def position(name: str, value: Any) -> float | str:
-    """Where a value lies on an axis: times in microseconds, other quantities in their base unit."""
+    """A value's position on an axis: times in microseconds, other quantities in their base unit."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):

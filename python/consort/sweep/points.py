@@ -71,7 +71,7 @@ def _put(how: str, a: Any, b: Any) -> Any:
 
 
 def write_points(rows: list[Point], file: Path) -> None:
-    """As CSV, whole or not at all."""
+    """Writes the points as CSV, whole or not at all."""
     with written_whole(file) as part, part.open("w", newline="", encoding="utf-8") as out:
         table = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
         table.writeheader()

@@ -31,7 +31,7 @@ FLUSH_ROWS = 50_000
 
 @dataclass
 class Outcome:
-    """What a run of a sweep did."""
+    """The outcome of a sweep's run."""
 
     folder: Path
     cells: int

@@ -118,7 +118,7 @@ class Store:
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
     def _of_combinations(self, chosen: set[int]) -> dict[str, dict[int, Any]]:
-        """What is the same in all rows of a combination: its analysis and parameters, by column."""
+        """The columns that are the same in all rows of a combination: its analysis and parameters."""
         combinations = {place: self.cells.combinations[place] for place in chosen}
         kind = self.cells.kind
         found: dict[str, dict[int, Any]] = {
@@ -165,7 +165,7 @@ def schema_of(cells: Cells) -> pa.Schema:
 
 
 def _first_of_each(table: pa.Table) -> pa.Array:
-    """Of equal rows, one after another, the first: a batch may have been written twice."""
+    """A mask of the first of equal consecutive rows: a batch may have been written twice."""
     if table.num_rows < 2:
         return pa.array([True] * table.num_rows)
     place, row = (table.column(name).combine_chunks() for name in ("place", "row"))
@@ -212,12 +212,12 @@ def open_store(folder: Path, cells: Cells, name: str) -> Iterator[Store]:
 
 
 def identity(cells: Cells) -> str:
-    """What a sweep computes, and by which code, in one word."""
+    """A digest of a sweep's subject and of the code that computes it."""
     return digest([what(cells.spec), code()])
 
 
 def what(spec: Spec) -> str:
-    """What a sweep computes, in one word."""
+    """A digest of a sweep's subject."""
     return digest({key: value for key, value in spec.items() if key != "file"})
 
 

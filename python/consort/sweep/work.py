@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker does: some cells, one after another; and which code does it."""
+"""A worker computes some cells, one after another; a digest identifies its code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OtherCode(Exception):
 
 @dataclass
 class Done:
-    """What a worker sends back: the rows of each cell, and how long each analysis took."""
+    """A worker's results: the rows of each cell, and the time of each analysis."""
 
     rows: list[tuple[int, int, list[tuple[Any, ...]]]] = field(default_factory=list)
     seconds: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -35,7 +35,8 @@ class Done:
 
 @lru_cache(maxsize=1)
 def code() -> dict[str, str]:
-    """What computes: Consort's version, its engine and its Python code as hashes, and numpy's version."""
+    """The versions of the code: Consort's version, its engine and its Python code as hashes, and numpy's
+    version."""
     package = Path(__file__).resolve().parents[1]
     python = hashlib.blake2b(digest_size=8)
     for part in PARTS:
