@@ -23,7 +23,7 @@ def served_by(plan: Plan, core: str, made: _engine.SimCore) -> None:
 
 
 def demands_of(figures: Figures, task: str, cores: list[str], *, sleeps: bool) -> list[Demand]:
-    """What the jobs of a task ask for; `MissingFigure` for a cost that nobody gave.
+    """The demands of a task's jobs; `MissingFigure` for a cost that nobody gave.
 
     The arbitration counts with the costs under load, and requests take those without: no bound may rest on
     the difference.

@@ -29,7 +29,7 @@ SHORTEST_PS = 1
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the engine runs, and the names of its parts."""
+    """The engine's system, and the names of its parts."""
 
     plan: Plan
     engine: _engine.SimSystem
@@ -126,7 +126,7 @@ def _problem(plan: Plan, field: str, message: str) -> BadInput:
 
 
 def _context_switch(figures: Figures, core: str, problems: list[BadInput]) -> int:
-    """What it costs, or a problem where nobody said so."""
+    """The cost of a context switch; adds a problem if nobody gave one."""
     try:
         return figures.context_switch(core).ps
     except MissingFigure as missing:

@@ -110,7 +110,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class Changed:
-    """What was simulated of a system that changes its mode."""
+    """The results of a simulated system that changes its mode."""
 
     found: ModesSimulation
     """All runs taken together."""
@@ -212,7 +212,7 @@ def worst_seed(several: Simulation, chains: Chains) -> int:
 
 
 def _shares(several: Simulation, chains: Chains) -> Iterator[tuple[tuple[bool, Fraction], int]]:
-    """How near the runs came to each limit, and the seed of the run that came nearest."""
+    """The largest share of each limit that the runs reached, and the seed of the run that reached it."""
     for task in several.figures.values():
         if task.max_response is not None:
             yield (task.held > 0, Fraction(task.max_response, task.deadline)), task.seed

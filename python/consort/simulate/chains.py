@@ -19,7 +19,7 @@ from consort.simulate.recording import TICKS_PER_NS, jobs_of, operations_of, sys
 
 @dataclass(frozen=True)
 class ChainFigures:
-    """What was seen of a chain; times in ps, None where it was never seen whole (consort.judge.chains).
+    """Times of a chain in ps, None if it was never seen whole (consort.judge.chains).
 
     `age_at_output` is the reduced age: to when an output is written, not to when it is replaced. `seed` is
     that of the run which took the largest share of what is allowed.
@@ -46,7 +46,7 @@ class ChainFigures:
         return max(shares, default=Fraction(0))
 
     def with_more(self, other: ChainFigures) -> ChainFigures:
-        """What was seen of the chain in two stretches of time, or in two runs."""
+        """The chain's figures over two stretches of time, or two runs."""
 
         def longest(a: int | None, b: int | None) -> int | None:
             return max((time for time in (a, b) if time is not None), default=None)
@@ -86,7 +86,7 @@ def simulate_with_chains(
     choice: Choice = "uniform",
     report: Report | None = None,
 ) -> tuple[Simulation, Chains]:
-    """As `simulate`, without a trace, with what was seen of the chains in all of the runs.
+    """Simulates as `simulate`, without a trace, and gives the chains' figures of all runs, too.
 
     The jobs of one run at a time are kept, of a description that has chains.
     """

@@ -114,7 +114,7 @@ def excesses_of(bounds: Iterable[Bound], found: Simulation, *, late_too: bool = 
 def _schedule(
     prepared: Prepared, duration: int, seed: int, choice: Choice, name: str, job: int | None
 ) -> str:
-    """Who did what from the release of a job to its end, one line a stretch, on the cores it needs."""
+    """The schedule from the release of a job to its end, one line a stretch, on the cores it needs."""
     again = simulate(prepared, duration, seed, choice=choice, trace=True)
     assert again.slices is not None
     mine = again.jobs_of(name)

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TaskFigures:
-    """What was seen of a task; times in ps. The responses are None where no job ended."""
+    """Figures of a simulated task; times in ps. The responses are None where no job ended."""
 
     task: str
     core: str
@@ -86,7 +86,7 @@ class Simulation:
 
     @property
     def early(self) -> list[str]:
-        """What is to be said of blocks that came before they may release a job, by task."""
+        """Notes on blocks that came before they may release a job, by task."""
         return [
             f"{f.task}: {f.early} of {f.jobs} blocks came before min_interarrival and min_distances allow;"
             " their jobs waited"
@@ -171,7 +171,7 @@ def _single(
 
 
 def figures_of(prepared: Prepared, found: dict[str, dict[str, Any]], seed: int) -> dict[str, TaskFigures]:
-    """What the engine found of the tasks of a plan, by name."""
+    """The engine's figures for the tasks of a plan, by name."""
     figures = {}
     for name in prepared.tasks:
         task = prepared.plan.tasks[name]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When blocks arrive over the links of a simulated system.
+"""Arrivals of blocks over the links of a simulated system.
 
 A link serves its channels in turn, a block of each, one after the other: as the link's engine does, and as
 the bound of docs/explanation/analyses.md, theorem 19, assumes.
@@ -22,7 +22,7 @@ Times = NDArray[np.int64]
 
 
 def in_turn(written: Sequence[Times], costs: Sequence[int]) -> list[Times]:
-    """When each block of each queue has arrived: one server, which takes the queues in turn.
+    """Arrival times of each block of each queue: one server, which takes the queues in turn.
 
     `written` holds the times at which the blocks of a queue come, ascending; `costs` what a block of it
     takes.
@@ -44,8 +44,8 @@ def in_turn(written: Sequence[Times], costs: Sequence[int]) -> list[Times]:
 
 
 def arrivals_over_links(plan: Plan, written_by: Callable[[str], Times]) -> dict[tuple[str, str], Times]:
-    """By writer and reader, where all channels between them are on links: when the newest of each job's
-    blocks that comes first arrives. `written_by`: when a task wrote, ascending."""
+    """Arrival times by writer and reader, if all channels between them are on links: of the newest of each
+    job's blocks that comes first. `written_by`: when a task wrote, ascending."""
     by_link: dict[str, list[str]] = {}
     for name, channel in plan.channels.items():
         if link_of(plan, channel) is not None:

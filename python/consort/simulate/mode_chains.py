@@ -39,7 +39,7 @@ def simulate_modes_with_chains(
     choice: Choice = "uniform",
     report: Report | None = None,
 ) -> tuple[ModesSimulation, dict[str, Chains]]:
-    """As `simulate_modes`, without a trace, with what was seen of the chains in all of the runs."""
+    """Simulates as `simulate_modes`, without a trace, and gives the chains' figures of all runs, too."""
     if not any(made.plan.chains for made in prepared.modes.values()):
         return (
             simulate_modes(prepared, bounds, duration, seed, runs=runs, choice=choice, report=report),

@@ -87,7 +87,7 @@ def _rows_of(stays: Sequence[Segment], duration: int) -> Rows:
 
 
 def _planned(task: Mapping[str, Any], stays: Sequence[Segment]) -> dict[str, int]:
-    """How many jobs of a periodic task are due in the stays."""
+    """The number of a periodic task's jobs that are due in the stays."""
     if task["release"] != "periodic":
         return {}
     due = (stay.simulation.duration / 1000 - task["offset_ns"] for stay in stays)

@@ -32,7 +32,7 @@ from consort.simulate.rows import ABSENT, JOBS, SLICES, TIMES
 
 @dataclass(frozen=True)
 class PreparedModes:
-    """What the engine runs, and the modes' own systems; `tasks` and `cores` are those of all modes."""
+    """The engine's input, and the modes' own systems; `tasks` and `cores` are those of all modes."""
 
     system: System
     modes: Mapping[str, Prepared]
@@ -47,7 +47,7 @@ class PreparedModes:
 
 @dataclass(frozen=True)
 class Segment:
-    """What a run does in one mode without a break; its times count from its release."""
+    """A run's stay in one mode without a break; its times count from its release."""
 
     mode: str
     start: int
@@ -77,7 +77,7 @@ class ModesSimulation:
 
     @property
     def unseen(self) -> list[str]:
-        """What no run shows of the modes: requests, and tasks of modes that were entered."""
+        """Requests, and tasks of modes that were entered, that no run shows."""
         given = self.prepared.system.mode_changes
         assert given is not None
         entered = {given.start, *(change.new for change in self.changes)}
@@ -246,7 +246,7 @@ def _between(rows: NDArray[np.void], key: str, start: int, end: int | None) -> N
 
 
 def _places(all_names: list[str], names: list[str]) -> NDArray[np.uint32]:
-    """Where each of all tasks or cores stands in a mode's own list; one that is not there stands nowhere."""
+    """The position of each task or core in a mode's own list; the list's length for one that is not there."""
     places = [names.index(name) if name in names else len(names) for name in all_names]
     return np.array(places, dtype=np.uint32)
 

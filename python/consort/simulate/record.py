@@ -108,7 +108,7 @@ def write_raw(simulation: Simulation, folder: Path) -> RawRun:
 
 @dataclass(frozen=True)
 class Rows:
-    """What is recorded of a simulation: its configuration (consort.record.description) and its tables."""
+    """The record of a simulation: its configuration (consort.record.description) and its tables."""
 
     config: dict[str, Any]
     jobs: NDArray[np.void]

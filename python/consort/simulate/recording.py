@@ -133,7 +133,7 @@ def operations_of(simulation: Simulation, jobs: NDArray[np.void], system: Descri
 
 
 def _in_order(plan: Plan, writer: str, reader: str) -> int | None:
-    """How many blocks the channel between two tasks holds where it hands out the oldest; None: the newest."""
+    """The capacity of the channel between two tasks if it hands out the oldest block; None: the newest."""
     between = [c for c in plan.channels.values() if c.writer == writer and reader in c.readers]
     if plan.system.takes_several(reader):
         return None  # all that wait, and so the newest
@@ -143,7 +143,7 @@ def _in_order(plan: Plan, writer: str, reader: str) -> int | None:
 
 
 def taken_in_order(there: Times, reads: Times, capacity: int) -> Times:
-    """When each block is taken by a job, of a channel that hands out the oldest, one a job.
+    """The instant at which a job takes each block, of a channel that hands out the oldest, one a job.
 
     `there`: when blocks come, ascending; `reads`: when jobs read, ascending. A block that finds no room is
     dropped: it is taken with the next one, which says as much.

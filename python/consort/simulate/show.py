@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a simulation found, beside the bounds, for a terminal: 80 columns, nothing cut, every time in µs."""
+"""A simulation's results beside the bounds, for a terminal: 80 columns, nothing cut, every time in µs."""
 
 from __future__ import annotations
 
