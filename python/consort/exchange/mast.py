@@ -81,13 +81,13 @@ def _resources(system: System, tasks: list[str]) -> list[str]:
 
 
 def _locks(system: System, name: str) -> bool:
-    """Whether a task's resources are written: under EDF MAST has other ones, with levels of their own."""
+    """True if a task's resources are written: under EDF MAST has other ones, with levels of their own."""
     task = system.tasks[name]
     return bool(task.sections) and system.scheduling_of(task.on).policy != "edf"
 
 
 def _operation(system: System, name: str, report: Report) -> list[str]:
-    """What a job executes: one operation, or what holds a resource and what does not one after another."""
+    """A job's execution: one operation, or alternating ones with and without a resource."""
     task = system.tasks[name]
     wcet, bcet = system.wcet(name), system.bcet(name)
     assert wcet is not None and bcet is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an import or an export could not keep, or only in another form: grouped, counted, by name."""
+"""Parts that an import or an export dropped, or kept only in another form: grouped, counted, by name."""
 
 from __future__ import annotations
 

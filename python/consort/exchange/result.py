@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an importer makes, and how results of any kind reach the disk: whole, or not at all."""
+"""The result of an importer, and the writing of results of any kind to the disk: whole, or not at all."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ POLICIES = ("SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_RR", "SCHED_FIFO"
 
 @dataclass
 class Phase:
-    """What one turn of a phase does, in picoseconds."""
+    """One turn of a phase, in picoseconds."""
 
     run: int = 0
     sleep: int = 0
@@ -106,12 +106,12 @@ class Thread:
 
     @property
     def awaits(self) -> set[str]:
-        """By which names others resume it."""
+        """Names by which others resume it."""
         return {self.name, *(name for phase in self.phases for name in phase.suspends)}
 
     @property
     def resumed(self) -> bool:
-        """Whether each of its turns is released by another thread, and by nothing else."""
+        """True if each of its turns is released by another thread, and by nothing else."""
         return all(len(p.suspends) == 1 and not p.period and not p.sleep for p in self.phases)
 
 

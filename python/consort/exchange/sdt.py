@@ -55,7 +55,7 @@ class Region:
 
 @dataclass
 class Views:
-    """Which clusters see a memory at which addresses, by the path of its node; only where a map says so."""
+    """Addresses at which clusters see a memory, by the path of its node; only if a map states them."""
 
     seen: dict[str, dict[str, int]]
 
@@ -347,7 +347,7 @@ def _apart(memories: list[Region], views: Views, report: Report) -> tuple[list[R
 
 
 def _without(memory: Region, regions: list[Region]) -> Iterator[Region]:
-    """What is left of a memory around the regions in it."""
+    """The parts of a memory around the regions in it."""
     begin = memory.begin
     for region in regions:
         if region.end <= begin or region.begin >= memory.end:

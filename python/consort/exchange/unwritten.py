@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exports leave out: for each key of a description and each form why it is not written, in one table.
+"""Keys that exports leave out: for each key of a description and each form the reason, in one table.
 
 AMALTHEA is not in it: what its elements cannot say stands in a custom property of the model.
 """
@@ -107,7 +107,7 @@ def keys_of(part: type[BaseModel]) -> list[str]:
 
 
 def _said(part: BaseModel) -> Iterator[tuple[str, object]]:
-    """What the description says, but for what would be so without it."""
+    """Keys and values that the description states, but for those that equal the defaults."""
     for key in keys_of(type(part)):
         value = getattr(part, key)
         plain = value.value if isinstance(value, Figure) else value

@@ -86,7 +86,7 @@ def _tasks_of(
 
 
 def _owners(model: Model, by_key: dict[str, str]) -> dict[str, list[str]]:
-    """By runnable the tasks that call it."""
+    """The tasks that call each runnable."""
     found: dict[str, list[str]] = {}
     for key, task in by_key.items():
         for element in model.by_id[key].walk():

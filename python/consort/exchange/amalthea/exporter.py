@@ -52,7 +52,7 @@ def export_amalthea(system: System, report: Report) -> str:
 
 
 def _extras(written: str, system: System) -> dict[str, Any]:
-    """What is missing after an import of what was written."""
+    """The parts of the description that an import of the written model lacks."""
     path = Path(f"{system.platform_description.name}.amxmi")
     lost = Report()
     back = import_model(Model([parse_xml(written.encode(), path)], lost))
@@ -200,7 +200,8 @@ def _stimuli(root: Node, system: System) -> None:
 
 
 def _distances(task: Task) -> tuple[int, ...]:
-    """From a release to the next, the one after that, …, as an arrival curve without jitter has them."""
+    """Distances from a release to the next, the one after that, …, as an arrival curve without jitter has
+    them."""
     given = tuple(distance.value for distance in task.min_distances)
     if not given or task.jitter.value:
         return (task.interval.value,)

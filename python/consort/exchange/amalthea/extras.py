@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a description AMALTHEA has no element for, kept in a custom property of the model.
+"""Parts of a description for which AMALTHEA has no element, in a custom property of the model.
 
 It is a merge patch (RFC 7396): applied to what the elements say, it gives the whole description. What the
 elements do say is not in it, so that a model edited elsewhere still counts.

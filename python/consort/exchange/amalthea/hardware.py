@@ -180,7 +180,7 @@ def _memories(model: Model, names: Names, structures: list[Element], hardware: H
 
 
 def _accesses(model: Model, unit: Unit, hardware: Hardware, memories: dict[str, dict[str, Any]]) -> None:
-    """What accesses cost from a kind of processor; of unlike units of one kind the dearest counts."""
+    """Adds the costs of accesses from a kind of processor; of unlike units of one kind the dearest counts."""
     for access in unit.element.all("accessElements"):
         memory = next((hardware.memories.get(key) for key in model.refs(access, "destination")), None)
         if memory is None:

@@ -204,7 +204,7 @@ def _deadlines(model: Model) -> dict[str, Fraction]:
 
 
 def _left_out(model: Model) -> None:
-    """What stands in the file and was not read, by part and kind."""
+    """Reports the parts of the file that were not read, by part and kind."""
     report = model.report
     for part in model.root.children:
         known = READ_PARTS.get(part.name)

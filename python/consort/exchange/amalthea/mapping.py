@@ -26,7 +26,7 @@ BY_DEADLINE = "no task of its core has one in the model: the shorter deadline is
 
 
 class Mapping:
-    """Where tasks are, and how urgent."""
+    """The cores and priorities of tasks."""
 
     def __init__(self, model: Model, hardware: Hardware) -> None:
         self.model = model

@@ -157,7 +157,7 @@ class Model:
 
 
 def _spelt(release: Release) -> str:
-    """As errors name it: before 0.9 the last number made a difference, too."""
+    """The release as errors name it: before 0.9 the last number made a difference, too."""
     return ".".join(map(str, release if release < (0, 9, 0) else release[:2]))
 
 

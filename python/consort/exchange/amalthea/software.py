@@ -24,7 +24,7 @@ FREE = ("LabelAccess", "InterProcessTrigger", "InterProcessActivation")
 
 @dataclass
 class Release:
-    """How a task is released, in picoseconds."""
+    """The releases of a task, in picoseconds."""
 
     period: Fraction | None = None
     apart: Fraction | None = None
@@ -54,7 +54,7 @@ class Software:
         return self._cost(task, definition)
 
     def has_ticks(self, task: Element) -> bool:
-        """Whether anything in the task costs time."""
+        """True if anything in the task costs time."""
         return any(self._costly(runnable) for runnable in self.runnables(task))
 
     def _costly(self, runnable: Element) -> bool:
@@ -201,7 +201,7 @@ class Software:
     # Releases
 
     def _triggers(self) -> dict[str, list[str]]:
-        """By inter-process stimulus the tasks that trigger it."""
+        """The tasks that trigger each inter-process stimulus."""
         found: dict[str, list[str]] = {}
         for key, task in self.tasks.items():
             for element in task.walk():
@@ -211,7 +211,7 @@ class Software:
         return found
 
     def release(self, task: Element, above: tuple[str, ...] = ()) -> Release | None:
-        """How a task is released; None where no period and no minimum inter-arrival time can be known."""
+        """The releases of a task; None if neither a period nor a minimum inter-arrival time can be known."""
         report, name = self.model.report, task.get("name")
         found: list[Release] = []
         for stimulus in self.model.referred(task, "stimuli"):

@@ -60,7 +60,7 @@ class Reader:
         return self.quantity(element, PICOSECONDS)
 
     def bounds(self, element: Element, scalar: Callable[[Element], Fraction | None]) -> Bounds | None:
-        """What a constant or a distribution lies between; the upper end is None where it has none."""
+        """The bounds of a constant or a distribution; the upper end is None if it has none."""
         if element.get("value"):
             value = scalar(element)
             return None if value is None else (value, value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the steps have in common: elements made, moved and found again by what refers to them."""
+"""Common operations of the steps: elements are made, moved and found again by their references."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def retype_references(root: Element, kinds: Mapping[str, str]) -> None:
 
 
 def keys(element: Element, name: str) -> list[str]:
-    """What an attribute refers to by id, or children with an href."""
+    """The ids that an attribute refers to, or children with an href."""
     text = element.get(name)
     if text:
         return text.split()
