@@ -22,7 +22,7 @@ LONGEST_US = 10**6
 
 @dataclass(frozen=True)
 class Regulation:
-    """What a regulator is configured with for one core."""
+    """A regulator's configuration for one core."""
 
     events: int
     """After so many of a period it acts."""
@@ -63,7 +63,7 @@ def regulation_of(system: System, core: str, overshoot: int | None) -> Regulatio
 
 
 def refuse_regulation(given: Sequence[Regulation | None], why: str) -> None:
-    """Where a form has no regulator."""
+    """Refuses regulation, for a form that has no regulator."""
     for one in given:
         if one is not None:
             raise BadInput(f"{why}; remove 'bandwidth', or use another --for", file=one.file, field=one.place)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scratchpad-centric kernel's tables hold: cores, tasks, message boxes, subscriptions."""
+"""The content of the scratchpad-centric kernel's tables: cores, tasks, message boxes, subscriptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OnOverrun = Literal["report", "stop-job", "stop-task"]
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What the description does not say."""
+    """Options of the tables, beside the description."""
 
     # Where each core's scratchpad begins; what is not here the linker places.
     scratchpads: Mapping[str, int] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class PlannedTask:
 
     @property
     def offsets(self) -> dict[str, int]:
-        """Where each part begins in a partition, and where the last one ends."""
+        """The offset of each part in a partition, and the end of the last one."""
         at, found = 0, {}
         for part in PARTS:
             found[part] = at

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task's object files need in memory, and which symbols take it."""
+"""The memory that a task's object files need, and the symbols that take it."""
 
 from __future__ import annotations
 

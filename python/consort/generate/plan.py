@@ -25,7 +25,7 @@ Refuse = Callable[[str, str], BadInput]
 
 @dataclass(frozen=True)
 class PartitionOptions:
-    """What the description does not say."""
+    """Options of the partitions, beside the description."""
 
     # The shared window.
     window: int
@@ -61,7 +61,7 @@ class Region:
 
 @dataclass(frozen=True)
 class Partition:
-    """What belongs to one core that runs tasks."""
+    """The resources of one core that runs tasks."""
 
     core: str
     cpu: int
@@ -74,7 +74,8 @@ class Partition:
 
 @dataclass(frozen=True)
 class Plan:
-    """Who has what. `cpus` are the group's, by number; what no partition has is the operating system's."""
+    """The owners of all resources. `cpus` are the group's, by number; what no partition has is the operating
+    system's."""
 
     name: str
     platform: str
@@ -90,7 +91,7 @@ class Plan:
 
     @property
     def regulations(self) -> list[Regulation | None]:
-        """By CPU."""
+        """Regulations by CPU."""
         found = {p.cpu: p.regulation for p in self.partitions}
         return [found.get(cpu) for cpu in range(self.cpus)]
 
@@ -101,7 +102,7 @@ class Plan:
 
 
 def ranges(numbers: list[int]) -> str:
-    """As the kernel writes lists of CPUs: 0-2,5."""
+    """Lists of CPUs as the kernel writes them: 0-2,5."""
     parts: list[list[int]] = []
     for number in sorted(numbers):
         if parts and number == parts[-1][1] + 1:

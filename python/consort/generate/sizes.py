@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What three-phase tasks need in scratchpads and main memory: sizes of their parts, and whether they fit."""
+"""Sizes of three-phase tasks' parts in scratchpads and main memory, and checks that they fit."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def fits(system: System, core: str, options: TableOptions) -> None:
 
 
 def symbols_of(system: System, task: str, options: TableOptions, parts: tuple[str, ...] = PARTS) -> str:
-    """What a message says of the symbols that take the memory."""
+    """The part of a message that names the symbols that take the memory."""
     found = _measured(system, task, options)
     if found is None:
         return f"; --object {task}=FILE names the symbols that take them"
@@ -134,7 +134,7 @@ def _measured(system: System, task: str, options: TableOptions) -> Measured | No
 def image_places(
     system: System, cores: tuple[PlannedCore, ...], options: TableOptions
 ) -> dict[str, tuple[int, int]]:
-    """Where each task's code and data are, one after the other, when a place was given."""
+    """The addresses of each task's code and data, one after the other, if a place was given."""
     if options.images is None:
         return {}
     if options.images % PART_ALIGNMENT:

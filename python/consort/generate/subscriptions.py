@@ -35,7 +35,7 @@ def _not_carried(system: System, channel: str, task: str) -> BadInput:
 
 
 def message_boxes(system: System, task: str) -> tuple[Box | None, Box | None]:
-    """What holds the messages to and from a task; None: there are none."""
+    """The boxes of the messages to and from a task; None: there are none."""
     reads, writes = _carried(system, task)
     return _box(system, reads), _box(system, writes)
 

@@ -47,7 +47,7 @@ def _places(tables: Tables) -> Iterator[tuple[int, int, PlannedCore, PlannedTask
 
 
 def remarks(tables: Tables) -> list[str]:
-    """What whoever reads the tables should know: where figures come from, and what does not hold."""
+    """Remarks for a reader of the tables: sources of figures, and requirements that do not hold."""
     lines = list(tables.notes)
     lines += [
         f"NOT SCHEDULABLE: {name} may miss its deadline; written because of --force" for name in tables.late
@@ -183,7 +183,7 @@ def _memory(tables: Tables) -> str:
 
 
 def _map(tables: Tables) -> str:
-    """What lies where: each partition with each task that may be in it, and the images."""
+    """The memory map: each partition with each task that may be in it, and the images."""
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")
     rows.writerow(["memory", "place", "begin", "bytes", "task", "part", "offset", "part_bytes"])
@@ -207,7 +207,7 @@ def _map(tables: Tables) -> str:
 
 
 def summary(tables: Tables) -> list[str]:
-    """What `consort generate` says of the tables."""
+    """The summary of the tables that `consort generate` prints."""
     lines = remarks(tables)
     for bound in tables.bounds:
         response = "no bound" if bound.response is None else in_words(bound.response)
