@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is changed in the C that wasm2c makes of a step: its memory, and how it knows that it is leaving."""
+"""Changes to the C that wasm2c makes of a step: its memory, and its test for a job that is leaving."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CALL = re.compile(r"^( *)(?:\w+ = )?(?:w2c_(\w+)\(instance\b.*\);|\(\*Z_\w+\)\(
 
 
 def own_phase(text: str) -> tuple[str, str]:
-    """Of the instrumented step: asyncify's two globals become what a compiler can reason about.
+    """Turns asyncify's two globals in the instrumented step into something a compiler can reason about.
 
     Whether a job runs, leaves or returns changes at a safepoint alone. So a function that can stand above one
     keeps it in a variable, and reads it again after the calls that can lead there. No job leaves while a
@@ -98,7 +98,7 @@ _MOVED = re.compile(
 
 
 def _own_end(body: str) -> str:
-    """Of one function: how far the buffer is filled lies in a variable while its frame is taken back or left.
+    """Keeps the fill level of the buffer in a variable while one function's frame is taken back or left.
 
     Its memory is written when both parts of the frame are taken, and read before the first one is left. A
     function that moves it otherwise stays as it is.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step must be for its migration to have a bound; everything else is refused, with its place.
+"""Requirements on a step for its migration to have a bound; everything else is refused, with its place.
 
 The bound is that of docs/explanation/migration.md: the stack in memory and the frames of what stands above a
 safepoint are finite and known, and nothing else of the state grows.
@@ -76,7 +76,7 @@ class Checker:
         return self._longest({f.index: f.stack_bytes() or 0 for f in self._functions()})
 
     def frames_bytes(self, instrumented: Module) -> int:
-        """What asyncify's buffer holds at most: of the longest chain of calls to a safepoint [bytes].
+        """The largest content of asyncify's buffer: of the longest chain of calls to a safepoint [bytes].
 
         `instrumented`: the module that asyncify made, whose functions may be fewer and in another order.
         """

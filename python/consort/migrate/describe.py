@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a step's parts are made of, from a program of this machine that its compiler makes."""
+"""The layout of a step's parts, from a program of this machine that its compiler makes."""
 
 from __future__ import annotations
 

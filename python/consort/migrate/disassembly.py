@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a WebAssembly module is made of, as wasm-objdump prints it: functions, calls, frames, tables."""
+"""The content of a WebAssembly module, as wasm-objdump prints it: functions, calls, frames, tables."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Function:
         return {int(call[1]) for call in found if call}
 
     def uses(self, prefix: str) -> bool:
-        """Whether it has an instruction that begins so."""
+        """True if it has an instruction that begins so."""
         return any(each.startswith(prefix) for each in self.instructions)
 
     def stack_bytes(self) -> int | None:
-        """What it takes of the stack in memory; None where that is not constant."""
+        """The bytes that it takes of the stack in memory; None if that is not constant."""
         code, taken = self.instructions, 0
         for at, each in enumerate(code):
             if each == "global.get 0" and (size := _constant(code, at + 1)) and code[at + 2] == "i32.sub":
@@ -54,7 +54,8 @@ class Function:
         return taken
 
     def frame_bytes(self) -> int:
-        """What it leaves in asyncify's buffer; of a module that asyncify made and nothing changed since."""
+        """The bytes that it leaves in asyncify's buffer; of a module that asyncify made and nothing changed
+        since."""
         return sum(int(pop[2]) for pop in _POPPED.finditer(";".join(self.instructions)))
 
 
@@ -68,7 +69,7 @@ class Module:
     mutable_globals: int
 
     def callees(self, index: int) -> set[int]:
-        """Whom a function may call, directly or not."""
+        """The functions that a function may call, directly or not."""
         function = self.functions.get(index)
         if function is None:
             return set()
@@ -79,7 +80,7 @@ class Module:
 
 
 def module_of(details: str, code: str) -> Module:
-    """From the output of `wasm-objdump -x` and of `wasm-objdump -d`."""
+    """The module in the output of `wasm-objdump -x` and of `wasm-objdump -d`."""
     imports = {
         int(i): name for i, name in re.findall(r"^ - func\[(\d+)\] sig=\d+ .*<- (\S+)$", details, re.M)
     }

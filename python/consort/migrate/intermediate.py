@@ -18,7 +18,7 @@ _CALLED = re.compile(r"\b(?:call|invoke)\b[^@\n]*@\"?([\w.$]+)\"?\(")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a function is written."""
+    """The place of a function in the source."""
 
     name: str
     file: str
@@ -35,7 +35,7 @@ def bodies(text: str) -> dict[str, str]:
 
 
 def reaching(calls: dict[str, set[str]], target: str) -> set[str]:
-    """Who may call `target`, directly or not."""
+    """The functions that may call `target`, directly or not."""
     found: set[str] = set()
     more = {target}
     while more:
@@ -45,7 +45,7 @@ def reaching(calls: dict[str, set[str]], target: str) -> set[str]:
 
 
 def divided(text: str) -> str:
-    """What can stand above a safepoint becomes few functions; what reaches none stays one of its own.
+    """Merges the functions that can stand above a safepoint into few; one that reaches none stays separate.
 
     The former are instrumented, each at some cost; the latter are as fast and as small as ever, but would be
     instrumented where they were inlined. Short ones without a loop are inlined all the same: they cost less
@@ -73,7 +73,7 @@ def divided(text: str) -> str:
 
 
 def places(text: str) -> dict[str, Place]:
-    """Where each function is written, by the name that the linker knows."""
+    """The place of each function in the source, by the name that the linker knows."""
     files = {
         number: (folder.rstrip("/") + "/" if not name.startswith("/") and folder else "") + name
         for number, name, folder in re.findall(

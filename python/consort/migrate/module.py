@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a step in C++ to C that any processor's compiler takes: WebAssembly, instrumented, as C again.
+"""Turns a step in C++ into C that any processor's compiler takes: WebAssembly, instrumented, as C again.
 
 clang makes WebAssembly of the step, the checker says whether its migration has a bound, asyncify
 instruments what can stand above a safepoint, and wasm2c makes C of it. At run time there is no interpreter,
@@ -114,7 +114,7 @@ def build_module(file: Path, step: str) -> Step:
 
 
 def read_step(folder: Path, file: Path, step: str) -> Step:
-    """What a folder of a built step says of it."""
+    """The step that a folder of a built step describes."""
     said = json.loads((folder / LAYOUT_FILE).read_text(encoding="utf-8"))
     return Step(
         folder,
@@ -254,7 +254,7 @@ class _Pipeline:
         return made
 
     def _written(self) -> dict[str, Range]:
-        """Where the linker put In, State and Out, and all that can be written."""
+        """Ranges of In, State and Out, and of all that can be written, as the linker placed them."""
         text = (self.scratch / "guest.map").read_text(encoding="utf-8")
         lines = re.findall(r"^ *([0-9a-f]+) +[0-9a-f]+ +([0-9a-f]+)( +)(\S.*)$", text, re.M)
         found = {}

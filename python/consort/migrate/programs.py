@@ -116,7 +116,7 @@ def build_server(step: Step, name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Done:
-    """What a job gave, little-endian."""
+    """A job's results, little-endian."""
 
     moves: int
     state: bytes

@@ -78,7 +78,7 @@ def _standard_headers(clang: str) -> tuple[str, ...]:
 
 
 def ran(command: Sequence[str], scratch: Path, what: str, file: Path) -> str:
-    """What a tool prints; BadInput with its first error, and the user's file, where it fails."""
+    """A tool's output; BadInput with its first error, and the user's file, if it fails."""
     done = run_tool(list(command), scratch)
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if re.search(r"\berror\b", line)]
