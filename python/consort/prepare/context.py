@@ -28,7 +28,7 @@ MISSED_HEARTBEATS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Restoration:
-    """How the settings were restored: `why`, what others had `changed` meanwhile, and what `failed`.
+    """The restoration of the settings: `why`, what others had `changed` meanwhile, and what `failed`.
 
     `early`: they were restored before the block ended, so the rest of it ran on an unprepared machine.
     """
@@ -40,7 +40,7 @@ class Restoration:
 
 
 class Prepared:
-    """What was set for a run, what could not be set, and, after the run, how it was restored."""
+    """The settings of a run, those that could not be set, and, after the run, their restoration."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -50,7 +50,7 @@ class Prepared:
         self.restoration: Restoration | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """For the run's record: `cpus`, `housekeeping`, `set`, `refused`, `notes`, `restored`.
+        """Data for the run's record: `cpus`, `housekeeping`, `set`, `refused`, `notes`, `restored`.
 
         Each of `set` has `what`, `from`, `to`, and `names` where it stands for several alike; each of
         `refused` has `what`, `why` and `names`. `restored` is null until the block has ended.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run may set on a machine for its duration: each setting's present value and the wanted one.
+"""Settings of a machine that a run may change for its duration: each one's present value and the wanted one.
 
 Nothing here writes. Every source looks at one kind of setting and yields a `Setting` for each one to change,
 or a `Refusal` that says why one cannot be changed. A setting that already is as wanted yields nothing.
@@ -217,7 +217,8 @@ SOURCES: tuple[Source, ...] = (
 
 
 def left_over(root: Path = Path("/")) -> int:
-    """How many settings a killed watchdog has left unrestored since this boot; 0 while one is at work."""
+    """The number of settings that a killed watchdog left unrestored since this boot; 0 while one is at
+    work."""
     entries = watchdog.load_state(root)
     try:
         holder = int((root / watchdog.LOCK).read_text())

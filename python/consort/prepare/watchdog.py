@@ -78,7 +78,7 @@ def write_value(root: Path, entry: Entry, value: str) -> None:
 
 
 def equal(kind: str, one: str, other: str) -> bool:
-    """Whether two spellings are the same value: the kernel pads masks and merges lists."""
+    """True if two spellings are the same value: the kernel pads masks and merges lists."""
     if one.strip() == other.strip():
         return True
     parse = {"list": parse_list, "task": parse_list, "mask": parse_mask}.get(kind)
@@ -97,7 +97,7 @@ def stat_fields(root: Path, pid: int, tid: int) -> tuple[str, list[str]]:
 
 
 def started(root: Path, pid: int, tid: int) -> int:
-    """When a task was started [clock ticks since boot]; with its number it names the task for good."""
+    """The start of a task [clock ticks since boot]; with its number it names the task for good."""
     try:
         return int(stat_fields(root, pid, tid)[1][19])
     except (ValueError, IndexError) as error:
@@ -186,7 +186,7 @@ def boot_id(root: Path) -> str:
 
 
 def load_state(root: Path) -> list[Entry]:
-    """What a watchdog of this boot had saved and not restored; empty where there is nothing."""
+    """The entries that a watchdog of this boot had saved and not restored; empty if there are none."""
     try:
         lines = (root / STATE).read_text().splitlines()
         if not lines or json.loads(lines[0]).get("boot_id") != boot_id(root):
