@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine costs a real-time application, measured, as a platform file."""
+"""Measures this machine's costs for a real-time application, and writes them as a platform file."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def platform_data(report: dict[str, Any], environment: dict[str, Any], name: str
 
 
 def refusals(report: dict[str, Any]) -> list[str]:
-    """What the machine refused, and to which part of the probe."""
+    """The machine's refusals, each with the part of the probe."""
     return [
         f"{part}: {entry['refused']}"
         for part in PARTS
@@ -62,7 +62,7 @@ def refusals(report: dict[str, Any]) -> list[str]:
 
 
 def comment(report: dict[str, Any], environment: dict[str, Any]) -> str:
-    """What a reader of the file must know before it uses a figure."""
+    """Notes that a reader of the file must know before using a figure."""
     lines = [
         "SPDX-License-Identifier: Apache-2.0",
         f"Measured by `consort probe` on {environment['date']}, CPUs {', '.join(map(str, report['cpus']))}.",
@@ -97,7 +97,7 @@ def comment(report: dict[str, Any], environment: dict[str, Any]) -> str:
 
 
 class _Source:
-    """Where a figure comes from: what was timed, of how many samples, on which machine and kernel."""
+    """The source of a figure: what was timed, of how many samples, on which machine and kernel."""
 
     def __init__(self, report: dict[str, Any], environment: dict[str, Any]) -> None:
         virtual = ", virtual machine" if environment.get("hypervisor") else ""
@@ -132,7 +132,8 @@ def _us(picoseconds: int) -> str:
 
 
 def _cores(report: dict[str, Any], source: _Source) -> dict[str, Any]:
-    """What every core has. The analyses charge one figure for each way of getting from task to task."""
+    """Figures that every core has. The analyses charge one figure for each way of getting from task to
+    task."""
     figures: dict[str, Any] = {}
     switches = _measured(report, "switch")
     if switches:
@@ -199,7 +200,7 @@ def _exchanges(report: dict[str, Any], source: _Source) -> Iterator[tuple[str, d
 
 
 def _signal(report: dict[str, Any], source: _Source) -> dict[str, Any]:
-    """Of all CPUs the longest: a description does not say which CPU plays a core."""
+    """The longest signal time of all CPUs: a description does not say which CPU plays a core."""
     series = [entry["wake"] for entry in _measured(report, "signal")]
     if not series:
         return {}
