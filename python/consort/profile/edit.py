@@ -50,7 +50,7 @@ def edited(system: System, proposals: Sequence[Proposal], source: Mapping[str, M
 
 
 def diff(file: Path, text: str) -> str:
-    """What changes in a file, as a unified diff that `patch` and `git apply` take."""
+    """The changes to a file, as a unified diff that `patch` and `git apply` take."""
     before = file.read_text(encoding="utf-8").splitlines(keepends=True)
     after = text.splitlines(keepends=True)
     return "".join(difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}"))

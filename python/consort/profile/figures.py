@@ -42,8 +42,7 @@ _READ = OPERATIONS.index("read")
 
 @dataclass(frozen=True)
 class Observation:
-    """What the runs of a step showed in one condition. Times in ns; `core` is the description's core it
-    ran on.
+    """Results of a step's runs in one condition. Times in ns; `core` is the description's core it ran on.
 
     `used` of `released` jobs count. Those do not that the machine was seen to stop while they executed
     (`disturbed`), that took far longer than the same job did in the other repetition (`unrepeated`:
@@ -110,7 +109,7 @@ class Proposal:
 
     @property
     def floored(self) -> bool:
-        """Whether the floor is more than the share of the high-water mark."""
+        """True if the floor is more than the share of the high-water mark."""
         return bool(self.margin) and self.high_ns * self.share < FLOOR_NS
 
     @property
@@ -125,7 +124,7 @@ def series(
     row_classes: NDArray[np.int64] | None = None,
     counts_inputs: bool = True,
 ) -> Series:
-    """What a recording shows of one task, computed where it is released.
+    """The series of one task in a recording, computed where it is released.
 
     `row_classes`: for each row of its recorded inputs a number that equal rows share. `counts_inputs`:
     whether all that it reads is recorded.
@@ -211,8 +210,8 @@ def observe(task: str, condition: Condition, repetitions: Sequence[Series]) -> O
 
 
 def unrepeated(times: NDArray[np.float64], others: Sequence[NDArray[np.float64]]) -> NDArray[np.bool_]:
-    """Which executions took far longer than the same jobs in every other repetition: the machine stopped
-    them.
+    """A mask of executions that took far longer than the same jobs in every other repetition: the machine
+    stopped them.
 
     Jobs are compared with those of a few numbers before and after, because releases that were not served
     shift them. What a step's data or its caches make long is long in the other repetition, too. Without
@@ -233,7 +232,8 @@ def unrepeated(times: NDArray[np.float64], others: Sequence[NDArray[np.float64]]
 def _inputs(
     samples: Samples, task: int, served: NDArray[np.int64], row_classes: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
-    """What each job's inputs were: rows of a recording, and blocks of channels by their numbers."""
+    """An identification of each job's inputs: rows of a recording, and blocks of channels by their
+    numbers."""
     jobs = samples.jobs[served]
     columns = [np.zeros(served.size, dtype=np.int64)]
     if row_classes is not None:
@@ -271,7 +271,7 @@ def _proposal(task: str, processor: str, seen: Sequence[Observation], margin: Fr
 
 
 def grown(jobs: int) -> Fraction:
-    """How many times the margin is taken for so many jobs: 1 from `ENOUGH_JOBS` on, in whole hundredths."""
+    """The factor on the margin for so many jobs: 1 from `ENOUGH_JOBS` on, in whole hundredths."""
     return max(Fraction(1), Fraction(math.ceil(100 * math.sqrt(ENOUGH_JOBS / jobs)), 100))
 
 

@@ -39,7 +39,7 @@ _CONDITIONS: dict[Condition, str] = {"alone": "off", "interference": "on"}
 
 @dataclass(frozen=True)
 class Settings:
-    """How to profile: which tasks (all that have a step), and for how long each runs in each condition."""
+    """Settings of a profile: the tasks (all that have a step), and the time of each in each condition."""
 
     tasks: Sequence[str] = ()
     interference: bool = True
@@ -233,7 +233,7 @@ def _observed(
 
 
 def _classes(prepared: Prepared, task: str) -> NDArray[np.int64] | None:
-    """For each row of a task's recorded inputs a number that equal rows share."""
+    """A number for each row of a task's recorded inputs, which equal rows share."""
     tables = [
         rows
         for rows in (prepared.rows.get(task), *prepared.members.get(task, {}).values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile found, in words: a table for a terminal, and the source that stands beside a figure."""
+"""A profile's results in words: a table for a terminal, and the source that stands beside a figure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def added(proposals: Sequence[Proposal]) -> str:
 
 
 def source_of(proposals: Sequence[Proposal], environment: Mapping[str, Any]) -> dict[str, str]:
-    """Where the `wcet` and the `bcet` of a task come from, as its description says it."""
+    """The source of a task's `wcet` and `bcet`, as its description states it."""
     seen = [one for proposal in proposals for one in proposal.observations]
     conditions = "alone and under interference" if len({one.condition for one in seen}) > 1 else "alone"
     cpus = ", ".join(dict.fromkeys(str(one.cpu) for one in seen if one.cpu is not None))
