@@ -153,7 +153,7 @@ def convert(table: RawTable, clock: Clock, origin: int, system: Described | None
 
 
 def _names(table: RawTable, system: Described | None) -> dict[str, tuple[str, ...]]:
-    """For each field of the table that is a position in a list, the list."""
+    """The list in which each field of the table is a position."""
     if system is None:
         return {}
     tasks, cores = tuple(system.task_names), tuple(system.core_names)
@@ -252,7 +252,8 @@ def _metrics_of_jobs(table: RawTable, derived: Sequence[Column], system: Describ
 
 
 def job_counts(jobs: NDArray[np.void]) -> dict[str, Any]:
-    """How many jobs there were, how many carry each bit of the status word, and how they ended.
+    """The number of jobs, the number that carry each bit of the status word, and the numbers by how they
+    ended.
 
     `on_time`, `late` and `unserved` add up to `jobs`: a job that started but never ended counts as unserved.
     `causes`: why deadlines were missed, each miss once.
@@ -269,7 +270,7 @@ def job_counts(jobs: NDArray[np.void]) -> dict[str, Any]:
 
 
 def miss_causes(status: NDArray[Any], missed: Mask) -> dict[str, int]:
-    """Why the marked jobs missed their deadlines: one cause each, the first that applies."""
+    """The causes for which the marked jobs missed their deadlines: one each, the first that applies."""
     left = missed.copy()
     causes: dict[str, int] = {}
     for name, words in CAUSES:

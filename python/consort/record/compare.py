@@ -32,7 +32,7 @@ UNREMARKABLE = frozenset({"date", "python"})
 
 @dataclass(frozen=True)
 class Comparison:
-    """What `consort compare` shows: one row a configuration and metric, and why to be careful."""
+    """The output of `consort compare`: one row a configuration and metric, and reasons to be careful."""
 
     rows: list[dict[str, Any]]
     warnings: list[str]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording says of the system that ran: its tasks, cores, channels and chains (manifest `config`).
+"""A recording's description of the system that ran: its tasks, cores, channels and chains (manifest
+`config`).
 
 All times are those of the clock that the system ran on: with a time scale they are the stretched ones, but
 for WCETs, since no execution is stretched.

@@ -88,7 +88,7 @@ def environment(source: str | Path | None = None) -> dict[str, Any]:
 
 
 def throttling() -> dict[str, int | None]:
-    """How this kernel throttles real-time threads: they may run for the runtime of each period; -1: all."""
+    """This kernel's throttling of real-time threads: they may run for the runtime of each period; -1: all."""
     kernel = Path("/proc/sys/kernel")
     return {
         f"rt_{name}_us": _integer(_read(kernel / f"sched_rt_{name}_us")) for name in ("runtime", "period")
@@ -96,7 +96,7 @@ def throttling() -> dict[str, int | None]:
 
 
 def throttled_ns(throttling: Mapping[str, Any]) -> tuple[int, int] | None:
-    """How long a stretch without processor lasts that such throttling makes: least and most [ns].
+    """The least and the longest stretch without processor that such throttling makes [ns].
 
     `throttling`: as `throttling()` gives it, or a record's environment. None: the kernel does not throttle.
     """
@@ -173,7 +173,7 @@ def _cpu_model(cpuinfo: str) -> str | None:
 
 
 def under_hypervisor() -> bool | None:
-    """Whether this machine is a guest of another; None where its processor does not say."""
+    """True if this machine is a guest of another; None if its processor does not say."""
     flags = re.search(r"^flags\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")) or "", re.MULTILINE)
     return "hypervisor" in flags.group(1).split() if flags else None
 

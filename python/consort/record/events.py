@@ -77,7 +77,7 @@ def _of_manifest(events: Iterable[Event], ns: Any, origin: int) -> list[dict[str
 
 
 def _until(begins: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """From each beginning to the first end after it; beginnings without one are left out."""
+    """Times from each beginning to the first end after it; beginnings without one are left out."""
     index = np.searchsorted(ends, begins, side="left")
     ended = index < ends.size
     lasted: NDArray[np.int64] = ends[index[ended]] - begins[ended]

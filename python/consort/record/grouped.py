@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def rows_by(column: NDArray[Any], count: int) -> Sequence[NDArray[np.int64]]:
-    """For each number below `count` the positions at which it stands in a column, in ascending order."""
+    """The positions of each number below `count` in a column, in ascending order."""
     order = np.argsort(column, kind="stable")
     ends = np.searchsorted(column[order], np.arange(count + 1))
     return [order[begin:end] for begin, end in pairwise(ends)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a judge found of one configuration, in the form in which a run keeps it (made by consort.judge)."""
+"""A judge's result for one configuration, in the form in which a run keeps it (made by consort.judge)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from consort.errors import SystemFails
 
 
 class Held(StrEnum):
-    """Whether a system held: the one answer that a verdict, a run and a simulation give.
+    """The answer whether a system held: the one that a verdict, a run and a simulation give.
 
     True where it held, so that `if verdict.ok` reads as it did; run.json has the word alone.
     """

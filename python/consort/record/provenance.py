@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a figure comes from. Every figure that is stored, printed or plotted names one of these."""
+"""The provenance of figures. Every figure that is stored, printed or plotted names one of these."""
 
 from __future__ import annotations
 

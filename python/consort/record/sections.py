@@ -77,7 +77,7 @@ class FigureSection(_Strict):
 
 
 class PublishedRow(_Strict):
-    """What a paper states for a metric of a configuration, to stand beside what was measured."""
+    """A paper's figures for a metric of a configuration, to stand beside the measured ones."""
 
     metric: str
     values: Annotated[dict[Statistic, float], Field(min_length=1)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the numbers in a recording mean: bits of a job's status, kinds of events and of channel operations.
+"""Names of a recording's numbers: bits of a job's status, kinds of events and of channel operations.
 
 They are defined in include/consort/task/job.hpp; the test of the layouts holds the two against each other.
 """

@@ -184,7 +184,7 @@ def _table(folder: Path, table: RawTable, rows: NDArray[np.void], name: str = ""
 def _stale(
     rows: NDArray[np.void], death: Death, stays: list[Stay], config: Mapping[str, Any]
 ) -> NDArray[np.bool_]:
-    """What others read of a dead core's channels before somebody else wrote them."""
+    """A mask of rows in which others read a dead core's channels before somebody else wrote them."""
     at = sum(stay.begin <= death.noticed for stay in stays) - 1
     until = stays[at].end
     mine = {t["name"] for t in config["modes"][stays[at].mode]["tasks"] if t["core"] == _core(config, death)}
@@ -198,8 +198,8 @@ def _core(config: Mapping[str, Any], death: Death) -> str:
 
 
 def _end(stay: Stay, manifest: Any, deaths: list[Death]) -> int:
-    """When the mode was left, or the run ended in it; where a core died in it, that core's last sign of
-    life: what comes after it has no chains."""
+    """The end of the stay: the mode was left, or the run ended in it; if a core died in it, that core's last
+    sign of life: what comes after it has no chains."""
     for death in deaths:
         if stay.begin <= death.noticed and (stay.end is None or death.noticed < stay.end):
             return max(stay.begin, death.sign)
@@ -216,7 +216,7 @@ def _planned(
     deaths: list[Death],
     releases: NDArray[np.uint64],
 ) -> dict[str, int]:
-    """How many jobs of a periodic task are due in the stays; nothing of others, which choose when.
+    """The number of a periodic task's jobs that are due in the stays; nothing for others, which choose when.
 
     Of a core that died: as many as there are, if no job lacks that must have ended before its last sign of
     life, and none was released after its death was known.

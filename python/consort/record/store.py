@@ -25,7 +25,7 @@ PARTIAL = ".partial-"
 
 
 def default_root() -> Path:
-    """Where runs are kept: $CONSORT_RUNS, or `runs` in the current folder."""
+    """The folder of runs: $CONSORT_RUNS, or `runs` in the current folder."""
     return Path(os.environ.get("CONSORT_RUNS") or "runs")
 
 
@@ -42,7 +42,7 @@ class Run:
 
     @property
     def held(self) -> Held:
-        """Whether the system held."""
+        """The answer whether the system held."""
         return Held(self.data["verdict"]["ok"])
 
     @property

@@ -115,7 +115,7 @@ def _with_bits(table: RawTable, verdict: Judgement | None) -> RawTable:
 
 
 def _by_task(table: RawTable, system: Described) -> dict[str, dict[str, Any]]:
-    """For each task what it is and how its jobs ended."""
+    """Facts on each task, and counts of its jobs by how they ended."""
     of_task = rows_by(table.rows["task"], len(system.tasks))
     jobs = np.ascontiguousarray(table.rows[["status", "finish"]])
     return {
@@ -130,7 +130,8 @@ def file_name(name: str) -> str:
 
 
 def achieved(activity: Converted, provenance: str, end: int | None) -> list[dict[str, Any]]:
-    """What each source of interference achieved while the jobs ran (until `end`), or at all without jobs."""
+    """The throughput of each source of interference while the jobs ran (until `end`), or at all without
+    jobs."""
     times = activity.column("t_ns").values
     during = np.ones(times.size, dtype=np.bool_) if end is None else (times >= 0) & (times <= end)
     times = times[during]

@@ -174,7 +174,7 @@ class RunWriter:
         self._reasons.append(reason)
 
     def leave_open(self, reason: str) -> None:
-        """What the run does not show: its verdict is no longer that the system held."""
+        """Adds something that the run does not show: its verdict is no longer that the system held."""
         self._open.append(reason)
 
     def finish(self) -> Run:
@@ -218,7 +218,7 @@ class RunWriter:
 def _failures(
     entry: dict[str, Any], expected_events: Collection[str], verdict: Judgement | None
 ) -> list[str]:
-    """Why this configuration fails beside what a judge found, and without one what was counted.
+    """Reasons that this configuration fails beside those of a judge, and without one those from its counts.
 
     Counters that the samples contradict and records that were lost fail it either way: the record itself is
     then not to be trusted.
