@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of a finished run: one self-contained HTML page, and a trace for Perfetto."""
+"""Reports on a finished run: one self-contained HTML page, and a trace for Perfetto."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _drawable(stored: dict[str, Any]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def histogram_svg(distributions: Sequence[Distribution], ident: str, label: str) -> str:
-    """How many samples fell where, counts on a logarithmic axis."""
+    """The distribution of samples, counts on a logarithmic axis."""
     with mpl.rc_context(RC):
         figure, axes = _new()
         for n, curve in enumerate(distributions):

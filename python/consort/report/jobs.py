@@ -71,7 +71,7 @@ class Jobs:
 
     @cached_property
     def ended_by_task(self) -> Sequence[NDArray[np.int64]]:
-        """For each task its jobs that ended."""
+        """The jobs of each task that ended."""
         ended = np.flatnonzero(np.isfinite(self.response) & (self.task >= 0))
         return [ended[rows] for rows in rows_by(self.task[ended], len(self.tasks))]
 
@@ -131,7 +131,7 @@ def positions(column: pa.ChunkedArray, names: Sequence[str]) -> NDArray[np.int64
 
 @dataclass(frozen=True)
 class Selection:
-    """Which jobs are drawn, and a sentence that says what was left out."""
+    """The jobs that are drawn, and a sentence on those that were left out."""
 
     indexes: NDArray[np.int64]
     text: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page shows of a configuration that was judged: the verdict's table, and its pictures."""
+"""The page's part for a configuration that was judged: the verdict's table, and its pictures."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def timelines(configuration: dict[str, Any], jobs: Jobs | None, index: int) -> l
 
 
 def trace_text(jobs: Jobs | None) -> str:
-    """Which jobs the trace shows."""
+    """The jobs that the trace shows, in words."""
     return "" if jobs is None or not len(jobs) else select(jobs).text
 
 

@@ -30,7 +30,7 @@ def heads_line(heads: Sequence[str]) -> str:
 
 
 def headline(ok: str) -> str:
-    """What is said of a system, by the word of its verdict (`consort.record.judgement.Held`)."""
+    """The headline for a system, by the word of its verdict (`consort.record.judgement.Held`)."""
     return {
         Held.HELD: "The system held",
         Held.NOT_HELD: "The system did not hold",

@@ -21,7 +21,7 @@ Data = Mapping[str, Any]
 def live_data(
     run: str, configuration: Data, state: str, head: Data, tasks: Sequence[Data], cores: Sequence[Data]
 ) -> dict[str, Any]:
-    """What one line of `consort watch --json` holds. Times in ns; None: not seen, or endless (the median).
+    """The data of one line of `consort watch --json`. Times in ns; None: not seen, or endless (the median).
 
     `head`, `tasks` and `cores`: the structs of the page; each task has `rate_per_s` beside them.
     """
@@ -47,7 +47,8 @@ def live_data(
 
 
 def _failing(data: Data) -> Iterator[str]:
-    """Why the run would not hold if it ended now. Only the judge tells apart what the machine did."""
+    """Reasons that the run would not hold if it ended now. Only the judge tells apart what the machine
+    did."""
     for name, task in data["tasks"].items():
         for count, words in (("missed", "missed their deadline"), ("aborted", "were aborted")):
             if task[count]:

@@ -94,7 +94,7 @@ def environment_rows(environment: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def realtime_rows(realtime: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the measuring program achieved, then each of its workers in one row."""
+    """The measuring program's own results, then each of its workers in one row."""
     rows = environment_rows({key: value for key, value in realtime.items() if key != "workers"})
     for worker in realtime.get("workers", []):
         mine = {key: value for key, value in worker.items() if key != "name"}
@@ -104,14 +104,14 @@ def realtime_rows(realtime: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _caveats(run: Run) -> list[str]:
-    """What limits the figures; nothing of this machine where no clock of this machine was used."""
+    """Limits of the figures; nothing of this machine if no clock of this machine was used."""
     if any(c["clock"]["provenance"] == "measured" for c in run.configurations):
         return caveats(run.data["environment"])
     return []
 
 
 def caveats(environment: dict[str, Any]) -> list[str]:
-    """What in the environment limits what the figures can say."""
+    """Limits that the environment sets to the figures."""
     found: list[str] = []
     if environment.get("hypervisor"):
         found.append(

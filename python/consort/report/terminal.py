@@ -124,7 +124,7 @@ def _subject(
 
 
 def on_time(count: Mapping[str, Any]) -> str:
-    """How the jobs of a task ended, those served on time first."""
+    """Counts of a task's jobs by how they ended, those served on time first."""
     text = (
         f"{number(count['on_time'])} of {number(count['released'])} on time, {number(count['late'])} late,"
         f" {number(count['unserved'])} unserved"
@@ -201,7 +201,7 @@ def _labelled(label: str, cells: list[str]) -> Iterator[str]:
 
 
 def _cost_of_offloading(run: Run) -> Iterator[str]:
-    """For each offloaded task what the exchange cost, and its response beside that of the local one."""
+    """The cost of each offloaded task's exchange, and its response beside that of the local one."""
     for configuration in run.configurations:
         for name, facts in configuration.get("tasks", {}).items():
             exchange = configuration["summary"].get(f"{name}.communication")
@@ -233,7 +233,7 @@ def _local_twin(run: Run, key: str) -> dict[str, Any] | None:
 
 
 def _happened(configuration: Mapping[str, Any]) -> list[str]:
-    """What went wrong without the machine's doing, and what became of those jobs: how often, how long."""
+    """Failures that the machine did not cause, and the jobs concerned: how often, how long."""
     found = []
     for event in configuration.get("event_summary", ()):
         if event["name"] in _NEWS or event["name"].startswith(_ELSEWHERE):

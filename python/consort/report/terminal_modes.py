@@ -13,12 +13,12 @@ from consort.report.units import microseconds
 
 
 def mode_lines(run: Run) -> list[str]:
-    """What the tables of a run that changed modes say; none of another one."""
+    """The lines of the tables of a run that changed modes; none for another one."""
     return [*_changes_of_mode(run), *_fail_overs(run), *_hand_overs(run), *_phases(run)]
 
 
 def _hand_overs(run: Run) -> Iterator[str]:
-    """Of each task and mode the hand-over that was complete last; the report has all of them."""
+    """The hand-over of each task and mode that was complete last; the report has all of them."""
     for section in run.data["sections"]:
         if not section["title"].startswith(HAND_OVERS):
             continue
@@ -60,7 +60,7 @@ def _phases(run: Run) -> Iterator[str]:
 
 
 def _fail_overs(run: Run) -> Iterator[str]:
-    """Of each core that died the tasks that it had: when another one went on with them."""
+    """Lines for the tasks of each core that died: when another one went on with them."""
     for section in run.data["sections"]:
         if not section["title"].startswith(FAIL_OVERS):
             continue

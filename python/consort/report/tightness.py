@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How near what was seen came to its bounds: the longest undisturbed time over the bound, of each bound."""
+"""The tightness of bounds: the longest undisturbed time over the bound, of each bound."""
 
 from __future__ import annotations
 

@@ -88,7 +88,8 @@ class _Row:
 
 
 def _rows(jobs: Jobs, parts: Sequence[tuple[int, int]]) -> list[_Row]:
-    """What ran in a drawn part, by core; and what another core computed for a task, in the run or not."""
+    """Bars of a drawn part, by core; and those of another core that computed for a task, in the run or
+    not."""
     own = [_within(jobs, "start", "finish", part) for part in parts]
     computed = [_within(jobs, "worker_receive", "worker_send", part) for part in parts]
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How figures are written for people: every time in µs, thin spaces between thousands."""
+"""The form of figures for people: every time in µs, thin spaces between thousands."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def microseconds(ns: float | str | None) -> str:
 
 
 def figure_unit(clock: dict[str, Any]) -> str:
-    """What the figures of a recording are in, and what they are, for the heading of a table.
+    """The unit and the provenance of a recording's figures, for the heading of a table.
 
     A clock that counts has a nanosecond for each instruction, or says otherwise: what is written as µs
     elsewhere are then thousands of instructions.
@@ -55,7 +55,7 @@ def duration(ns: float) -> str:
 
 
 def times(count: int) -> str:
-    """How often something happened."""
+    """A number of times, in words."""
     return "once" if count == 1 else f"{number(count)} times"
 
 
