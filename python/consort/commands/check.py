@@ -20,7 +20,7 @@ def _count(number: int, what: str) -> str:
 
 
 def summary(system: System, *, stand_ins: bool = False) -> str:
-    """What a good description describes, one line a task."""
+    """The summary of a valid description, one line a task."""
     from consort.plan.make import problems_of
 
     lines = [
@@ -51,7 +51,7 @@ def _has_step(task: Task) -> bool:
 
 
 def platform_summary(platform: Platform, file: Path) -> str:
-    """What a good platform file describes."""
+    """The summary of a valid platform file."""
     cores = sum(group.count for group in platform.cores.values())
     figures = platform.figures()
     sourced = sum(source is not None for _, _, source in figures)

@@ -21,7 +21,7 @@ COLOURS = {"ok": "green", "warn": "yellow", "bad": "red", "unknown": "cyan"}
 
 
 def machine_facts(machine: Machine) -> dict[str, object]:
-    """What the findings are about: enough to tell two reports apart."""
+    """The machine of the findings: enough to tell two reports apart."""
     cpuinfo = machine.read("proc/cpuinfo") or ""
     model = next(
         (line.split(":", 1)[1].strip() for line in cpuinfo.splitlines() if line.startswith("model name")), ""

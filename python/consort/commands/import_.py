@@ -87,7 +87,7 @@ def command(
 
 
 def _says_the_same(path: Path, platform: dict[str, Any] | None) -> bool:
-    """Whether a platform file describes what was imported, whatever its comments say."""
+    """True if a platform file describes what was imported; comments do not count."""
     from consort.model import BadDescription, load_platform, platform_from_data
 
     assert platform is not None
@@ -126,7 +126,8 @@ def _files(imported: Imported, out: Path, source: Path) -> dict[Path, str]:
 
 
 def _checked(build: Any, data: dict[str, Any], place: Path, source: Path, **more: Any) -> Any:
-    """What `build` makes of the data; what is wrong with it is wrong with the model that it comes from."""
+    """The object that `build` makes of the data; an error in it is one of the model that the data comes
+    from."""
     from consort.model import BadDescription
 
     try:

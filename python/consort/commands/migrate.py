@@ -88,7 +88,7 @@ def command(
 
 
 def described(step: Step) -> dict[str, Any]:
-    """What is known of a step before it runs. All lengths are in bytes."""
+    """Data on a step before it runs. All lengths are in bytes."""
     ranges = step.ranges
     return {
         "step": step.name,

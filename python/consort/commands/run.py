@@ -32,7 +32,7 @@ RUNNABLE = ("linux", "virtual")
 
 @dataclass(frozen=True)
 class Runner:
-    """What a description runs on: how it is made ready there, and which options it has not, and why."""
+    """A target: how it is prepared, and the options it rejects, with reasons."""
 
     target: str
     prepare: Callable[[System, Progress, Options], Prepared]
@@ -75,7 +75,7 @@ OF_HOST_RUNS = (*OF_THIS_MACHINE, "target", "seed", "only", "mode", "stand_ins",
 
 
 def runner_of(system: System, given: Mapping[str, Any]) -> Runner:
-    """What runs the description: this machine, by its clock or in virtual time, or a board."""
+    """The target of the run: this machine, by its clock or in virtual time, or a board."""
     from consort.board.application import prepare_board
     from consort.board.placement import is_emulated
     from consort.run import prepare
@@ -362,7 +362,7 @@ def nanoseconds_of(text: str, field: str = "--duration") -> int:
 
 
 def summary(run: Run) -> dict[str, Any]:
-    """What `--json` prints: where the run lies, its verdict, each configuration's figures and counters."""
+    """The output of `--json`: the run's folder, its verdict, each configuration's figures and counters."""
     keys = ("key", "name", "counters", "jobs", "summary", "verdict")
     return {
         "run": run.data["id"],

@@ -232,7 +232,7 @@ def chains_above(chains: Chains, bounds: list[Bound]) -> list[str]:
 
 @contextmanager
 def files_as_input() -> Iterator[None]:
-    """What cannot be written was named by the user."""
+    """Turns errors of files that cannot be written, which the user named, into `BadInput`."""
     try:
         yield
     except OSError as error:
@@ -272,7 +272,7 @@ def _record(
 
 
 def json_head(found: Simulation | ModesSimulation, run: Run | None, ok: Held) -> dict[str, Any]:
-    """What the output says of the runs, whether or not they change modes."""
+    """The output's part on the runs, with or without changes of mode."""
     return {
         "ok": ok,
         "run": None if run is None else run.data["id"],

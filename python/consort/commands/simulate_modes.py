@@ -41,7 +41,7 @@ def show_changes(changed: Changed, as_json: bool) -> Held:
 
 
 def _above(found: ModesSimulation, bounds: ModeBounds, chains: Mapping[str, Chains]) -> list[str]:
-    """What took longer than its bound: a defect of Consort, or a figure that is wrong."""
+    """Times above their bounds: a defect of Consort, or a figure that is wrong."""
     from consort.simulate.check import excesses_of
 
     lines = []

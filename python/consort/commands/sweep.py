@@ -121,7 +121,7 @@ def _line(cells: Cells, combination: int, block: int) -> str:
 
 
 def _cell(cells: Cells, combination: int, block: int) -> dict[str, Any]:
-    """Which cell it is."""
+    """The identity of a cell."""
     chosen = cells.combinations[combination]
     return {
         "cell": cells.key(combination, block),

@@ -83,7 +83,7 @@ def _begun(which: str | None) -> LiveRun:
 
 
 def _looks(run: LiveRun, interval: float) -> Iterator[dict[str, Any]]:
-    """What the run's page says, every `interval` seconds and at the end of each configuration."""
+    """The data of the run's page, every `interval` seconds and at the end of each configuration."""
     from consort.run.live import SummaryReader
 
     reader: SummaryReader | None = None
