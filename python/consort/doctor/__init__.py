@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How ready a machine is for real time: what was found, what it costs, the remedy."""
+"""Examines a machine's readiness for real time: each finding, its cost, the remedy."""
 
 from __future__ import annotations
 

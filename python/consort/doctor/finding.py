@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one check of the machine says."""
+"""The result of one check of the machine."""
 
 from __future__ import annotations
 

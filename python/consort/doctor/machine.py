@@ -138,7 +138,7 @@ class Machine:
         return (int(found.group(1)), int(found.group(2))) if found else None
 
     def configured(self, option: str) -> bool | None:
-        """Whether the kernel was built with an option; None where its configuration is not to be found."""
+        """True if the kernel was built with an option; None if its configuration is not to be found."""
         release = re.search(r"Linux version (\S+)", self.read("proc/version") or "")
         text = self.read(f"boot/config-{release.group(1)}") if release else None
         try:
@@ -150,7 +150,7 @@ class Machine:
 
     @property
     def virtual(self) -> bool | None:
-        """Whether a hypervisor is beneath; None where the tree does not say."""
+        """True if a hypervisor is beneath; None if the tree does not say."""
         if self.read("sys/hypervisor/type") or (self.root / "proc/device-tree/hypervisor").exists():
             return True
         flags = self.flags
