@@ -248,7 +248,7 @@ class _Drawing:
             self.canvas.path(d, stroke=INK, head=True, kind="step")
 
     def straight(self, first: str, second: str) -> str:
-        """From task to task where no channel is described."""
+        """A line from task to task without a described channel."""
         a, b = self.layout.nodes[first], self.layout.nodes[second]
         begin, end = a.box.middle - 6, b.box.middle + 6
         if a.column == b.column:
@@ -286,7 +286,7 @@ def _said(value: Duration | str) -> str:
 
 
 def times(task: Task) -> str:
-    """When a task is released and when it must be done, in a line."""
+    """A task's release times and deadline, in a line."""
     parts = [f"≥ {plain(task.interval)} apart" if task.sporadic else f"every {plain(task.interval)}"]
     parts.append(f"deadline {plain(task.deadline)}")
     if task.offset.value:

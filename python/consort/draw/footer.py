@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands below the processors: memories, DMA engines, links; chains, modes, what colours mean."""
+"""The part below the processors: memories, DMA engines, links; chains, modes, the colours' meanings."""
 
 from __future__ import annotations
 

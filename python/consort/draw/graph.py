@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a diagram shows of a system, before anything has a place: columns of cores and tasks, and wires."""
+"""A system as a diagram shows it, without positions: columns of cores and tasks, and wires."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the parts of a diagram stand: processors side by side, channels in the gaps between them.
+"""Positions of a diagram's parts: processors side by side, channels in the gaps between them.
 
 A gap has the number of the column to its right; the last one lies beyond the last column. A channel stands in
 the gap beside its writer, on the side of its readers, and its lines cross other columns between their cores.
@@ -192,7 +192,7 @@ class Layout:
     def _line(
         self, wire: Wire, role: str, node: Node, place: Point, crossings: dict[tuple[int, int], int]
     ) -> None:
-        """From a task to a channel; turned round for a reader."""
+        """A line from a task to a channel; turned round for a reader."""
         to_right = node.column < wire.gap
         ends = [*([wire.writer] if wire.writer is not None else []), *wire.readers]
         same = [key for key in ends if (self.nodes[key].column < wire.gap) == to_right]
