@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is built once and kept: programs, boards' images, tables, simulations of hardware.
+"""Builds that are made once and kept: programs, boards' images, tables, simulations of hardware.
 
 Everything lies under the hash of all that it is made of, so that nothing old is ever taken for new. Two
 processes that want the same wait for one another rather than build it twice; what is half built is never
@@ -91,7 +91,7 @@ def sweep(entries: Path, unused_s: float = UNUSED_S) -> list[Path]:
 
 
 def _used(target: Path) -> bool:
-    """Whether it is there; if so it is marked as used today."""
+    """True if the build is there; marks it as used today."""
     try:
         last = target.stat().st_mtime
     except OSError:

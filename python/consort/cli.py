@@ -117,7 +117,7 @@ def cli() -> None:
 
 
 def lacks_memory(error: BaseException | None) -> bool:
-    """Whether an error, or what it came from, is that the process got no more memory or threads."""
+    """True if an error, or its cause, is that the process got no more memory or threads."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -135,7 +135,7 @@ def lacks_memory(error: BaseException | None) -> bool:
 
 
 def address_space() -> int | None:
-    """How much memory this process may map [bytes]; None where there is no limit."""
+    """The memory that this process may map [bytes]; None if there is no limit."""
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     return None if limit == resource.RLIM_INFINITY else limit
 

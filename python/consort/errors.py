@@ -23,7 +23,7 @@ class ConsortError(Exception):
 
 
 class BadInput(ConsortError):
-    """What the user gave cannot be used (exit status 2).
+    """An error in the user's input (exit status 2).
 
     The text reads ``file:line:column: field: what was wrong; what would be right``; parts that are not
     known are left out.

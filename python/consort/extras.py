@@ -22,7 +22,7 @@ EXTRA_OF = {
 
 
 def lacking(error: ModuleNotFoundError) -> EnvironmentLacks | None:
-    """What to install where the module that was not found belongs to an extra."""
+    """The error with the extra to install, if the module that was not found belongs to one."""
     library = (error.name or "").partition(".")[0]
     if library not in EXTRA_OF:
         return None

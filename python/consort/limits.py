@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a file is read: a file that somebody else wrote must not take the machine's memory."""
+"""Limited reads of files: a file that somebody else wrote must not take the machine's memory."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_bytes(path: Path, largest: int, what: str, *, pipes: bool = True) -> by
 
 
 def _from_pipe(pipe: int, most: int, path: Path) -> bytes:
-    """What somebody writes to a pipe until it is closed."""
+    """The bytes that somebody writes to a pipe until it is closed."""
     content = b""
     until = time.monotonic() + WRITER_S
     while len(content) < most:
@@ -71,14 +71,14 @@ def _from_pipe(pipe: int, most: int, path: Path) -> bytes:
 
 
 def _had_a_writer(pipe: int) -> bool:
-    """Whether somebody had the pipe open for writing and closed it: only then it hangs up."""
+    """True if somebody had the pipe open for writing and closed it: only then it hangs up."""
     poll = select.poll()
     poll.register(pipe, select.POLLIN)
     return any(events & select.POLLHUP for _, events in poll.poll(0))
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there; a name too long for the system, or in a folder that is closed, is none."""
+    """True if the path is a file; a name too long for the system, or in a folder that is closed, is none."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -86,7 +86,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there, as `is_file` has it."""
+    """True if the path is a folder; errors count as in `is_file`."""
     try:
         return path.is_dir()
     except (OSError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How what takes long says how far it has come, and the bar that shows it."""
+"""Progress of long operations, and the bar that shows it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ GROUP = "consort.remote_memory"
 
 @dataclass(frozen=True)
 class Server:
-    """Where a segment is attached: HOST:PORT or the path of a socket, and the file of its key."""
+    """The address of a segment's server: HOST:PORT or the path of a socket, and the file of its key."""
 
     address: str
     key: Path
@@ -32,16 +32,17 @@ class RemoteMemory(Protocol):
     """All that Consort takes of the plug-in."""
 
     def parse_servers(self, texts: Sequence[str]) -> dict[str, Server]:
-        """Of `MEMORY=WHERE[,key=FILE]`: the server of each memory. `BadInput` where one is none of that."""
+        """Parses `MEMORY=WHERE[,key=FILE]` into the server of each memory. `BadInput` where one is none of
+        that."""
 
     def own_server(self, size: int, socket: Path, key: Path) -> list[str]:
         """The command of a server of `size` bytes for this machine, which says `ready` when it is."""
 
     def state_library(self) -> Path:
-        """What a program is linked with whose tasks have their state there."""
+        """The library to link with programs whose tasks have their state in remote memory."""
 
     def measure_faults(self, server: Server, cpu: int, *, samples: int) -> dict[str, Any]:
-        """What faults of a thread on `cpu` took while its cache evicted."""
+        """Times of faults of a thread on `cpu` while its cache evicted."""
 
 
 def remote_memory() -> RemoteMemory:

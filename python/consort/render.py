@@ -10,7 +10,7 @@ import jinja2
 
 
 class Templates:
-    """What is in `package`/templates; `filters` are those that the templates use beside jinja2's.
+    """Templates in `package`/templates; `filters` are those that the templates use beside jinja2's.
 
     A name that a template lacks is an error, not empty text.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs now, on a machine that others use, too: folders of this user alone, and processes that are still
+"""Run-time state on a machine that others use, too: folders of this user alone, and processes that are still
 the ones that were started.
 
 `runtime_folder.hpp` of ports/linux finds the same folders, by the same rules, for C++ programs.
@@ -128,7 +128,7 @@ class Process:
         return cls(pid, started)
 
     def runs(self) -> bool:
-        """Whether it has not ended, and is this user's."""
+        """True if it has not ended, and is this user's."""
         return _started(self.pid) == self.started
 
     def send(self, number: signal.Signals) -> bool:
@@ -150,7 +150,7 @@ class Process:
 
 
 def _started(pid: int) -> int | None:
-    """When a process of this user's started; None where there is none of that number."""
+    """The start of a process of this user; None if there is none of that number."""
     folder = Path("/proc") / str(pid)
     try:
         text = (folder / "stat").read_text(encoding="utf-8", errors="replace")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where Consort's own sources lie: the cloned tree, or the copy that an installed wheel carries."""
+"""The location of Consort's own sources: the cloned tree, or the copy that an installed wheel carries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cpp_tree() -> Path:
 
 
 def cache_folder() -> Path:
-    """Where built programs and golden outputs are kept: $CONSORT_CACHE, else the user's cache folder."""
+    """The folder of built programs and golden outputs: $CONSORT_CACHE, else the user's cache folder."""
     given = os.environ.get("CONSORT_CACHE")
     if given:
         return Path(given)

@@ -33,7 +33,7 @@ class Standstill:
         self._seen: object = object()
 
     def over(self, seen: object) -> bool:
-        """Whether `seen` has been the same for so long; whatever changes with each move."""
+        """True if `seen`, a value that changes with each move, has been the same for so long."""
         clock = time.monotonic()
         # Not each time: who waits looks hundreds of times a second.
         if clock >= self._looked + min(1.0, self._seconds / 10) or clock - self._withheld > self._end:
@@ -46,7 +46,7 @@ class Standstill:
 
 
 def withheld_s(pid: int) -> float:
-    """How long a process's threads have waited for a processor, the one that waited longest [s].
+    """The longest time that one of a process's threads has waited for a processor [s].
 
     0 where it has ended, or the kernel does not count it.
     """

@@ -11,7 +11,7 @@ _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202
 
 
 def obeyed(text: str) -> bool:
-    """Whether a terminal would obey a part of the text."""
+    """True if a terminal would obey a part of the text."""
     return _OBEYED.search(text) is not None
 
 

@@ -107,5 +107,5 @@ def own_program(
 
 
 def version_of(cxx: str) -> str:
-    """What a compiler says of itself."""
+    """A compiler's own version text."""
     return subprocess.run([cxx, "--version"], check=True, capture_output=True, text=True).stdout
