@@ -46,7 +46,7 @@ NOTES = [
 
 
 def moved(model: Qdma) -> list[Row]:
-    """What is moved, and how long each way takes in the slower direction [us]."""
+    """Moved objects, and the time of each way in the slower direction [us]."""
     sizes = [("a controller's state", STATE), *((size_of(size), size) for size in TRANSFERS)]
     return [
         {
@@ -66,7 +66,7 @@ def slower(model: Qdma, size: int, descriptor: int) -> float:
 
 
 def size_of(size: int) -> str:
-    """As it is written in the table."""
+    """A size in the table's form."""
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
 
 

@@ -58,7 +58,8 @@ def packets_run(slot: int, batch: int, duration: int) -> KernelRun:
 
 
 def row_of(slot_us: int, batch: int, duration: int, result: KernelResult, published: float) -> dict[str, Any]:
-    """What came back in the whole run, its begin and its end included [Mb/s], and what went wrong."""
+    """The bandwidth that came back in the whole run, its begin and its end included [Mb/s], and the
+    failures."""
     assert result.devices is not None
     flows = result.devices.flows
     returned = sum(flow.returned for flow in flows)

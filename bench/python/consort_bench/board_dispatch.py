@@ -36,7 +36,7 @@ class Counted:
 
 
 def systems() -> dict[str, Path]:
-    """By core: the system that counts there."""
+    """The system that counts on each core."""
     folder = need_source_tree("counting instructions") / "bench" / "board" / "dispatch"
     return {file.stem: file for file in sorted(folder.glob("*.yaml"))}
 

@@ -33,7 +33,7 @@ def matrix(name: str) -> list[tuple[str, Pair]]:
 
 
 def is_counted(who: Pair, board: str) -> bool:
-    """Whether both sides are cores of the board: instructions can then be counted."""
+    """True if both sides are cores of the board: instructions can then be counted."""
     cores = {core.name for core in board_named(board).cores}
     return {who.asker.name, who.answerer.name} <= cores
 

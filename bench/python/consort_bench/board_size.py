@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of which parts an image for a board's core consists, in bytes of code and of memory.
+"""The parts of an image for a board's core, in bytes of code and of memory.
 
 Code is told apart by the source line that each address was made from (the image's line table), so that a
 function that was inlined counts for the part that it belongs to. Variables go by their names.
@@ -39,7 +39,7 @@ _PARTS = (
 
 @dataclass(frozen=True)
 class Part:
-    """What one source, or one variable, adds to an image."""
+    """The bytes that one source, or one variable, adds to an image."""
 
     part: str
     memory: str  # flash or ram

@@ -144,7 +144,7 @@ def parse_sizes(text: str | None) -> tuple[int, ...]:
 
 
 def as_object(name: str, result: BenchResult) -> dict[str, Any]:
-    """What `--json` prints."""
+    """The output of `--json`."""
     fixed = {"bench": name, "machine": result.machine, "goals": result.goals, "rows": result.rows}
     return fixed | result.extra
 

@@ -28,7 +28,7 @@ SHARED = ("DDR", "DDR/CCI")
 
 
 def accesses(size: int) -> float:
-    """How many accesses a round trip's payload takes, up to a constant factor."""
+    """The number of accesses for a round trip's payload, up to a constant factor."""
     return size if size < WIDE else size / 2
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Neef et al. print of Figures 2 and 3, the model fitted to two of those figures, and its errors.
+"""Figures that Neef et al. print for Figures 2 and 3, the model fitted to two of them, and its errors.
 
 The paper prints few numbers: two are fitted, the others predicted. Its plots are not read.
 """

@@ -173,13 +173,13 @@ def described(options: Options) -> Path:
 
 
 def part_key(system: Path, length: int, number: int) -> Path:
-    """Where a part is kept: beside the description."""
+    """The file of a part, beside the description."""
     entry = system.parents[2]
     return entry.parent / f"{entry.name}-{length}-{number}" / "part.json"
 
 
 def measured(system: Path, length: int, number: int) -> dict[str, Any]:
-    """What one part came to: from the call in which it ran, or run now."""
+    """One part's result: from the call in which it ran, or run now."""
     where = part_key(system, length, number)
 
     def make(target: Path, scratch: Path) -> None:
@@ -207,7 +207,8 @@ def _run(system: Path, jobs: int, configuration: Configuration, scratch: Path) -
 
 
 def part_of(verdict: Verdict, response: NDArray[np.float64]) -> dict[str, Any]:
-    """What counts of a run. `longest`: of each block of jobs, that of undisturbed ones; None: not served."""
+    """The part of a run's verdict that counts. `longest`: of each block of jobs, that of undisturbed ones;
+    None: not served."""
     (count,) = verdict.tasks
     (row,) = (row for row in verdict.rows if row.quantity == "response")
     if row.bound is None:
@@ -230,7 +231,7 @@ def part_of(verdict: Verdict, response: NDArray[np.float64]) -> dict[str, Any]:
 
 
 def consort(*words: object) -> str:
-    """What the command prints; `EnvironmentLacks` where it fails."""
+    """The command's output; `EnvironmentLacks` if it fails."""
     command = [str(Path(sys.executable).with_name("consort")), *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

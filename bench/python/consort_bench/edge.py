@@ -52,7 +52,7 @@ STATISTICS = ("min", "max", "mean", "median")
 
 @dataclass(frozen=True)
 class Processor:
-    """Where the step runs: on its own core, or as a worker for a master on another one."""
+    """The processor of the step: its own core, or a worker for a master on another one."""
 
     key: str
     title: str
@@ -63,7 +63,8 @@ class Processor:
 
 @cache
 def board_processors() -> tuple[Processor, ...]:
-    """What stands for the paper's Cortex-M4, the first one, and for its Cortex-A7 on emulated boards."""
+    """Processors on emulated boards that stand for the paper's Cortex-M4, the first one, and for its
+    Cortex-A7."""
     path = experiment_folder(PAPER, "figure3").parent / "processors.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return tuple(Processor(**row) for row in csv.DictReader(line for line in file if line[0] != "#"))
@@ -222,7 +223,7 @@ def _measure(
 
 
 def wrong_outputs(verdict: Verdict) -> int:
-    """How many outputs were not the expected ones."""
+    """The number of outputs that were not the expected ones."""
     return 0 if verdict.status is None else int(np.count_nonzero(verdict.status & STATUS["output_errors"]))
 
 

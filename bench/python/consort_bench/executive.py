@@ -197,7 +197,7 @@ def virtual_jobs(seconds: float) -> float:
 
 
 def lost_records(raw: RawRun, jobs: int) -> tuple[int, int]:
-    """How many of `jobs` releases of the one task are recorded, and how many records are lost.
+    """The number of the one task's `jobs` releases that are recorded, and the number of lost records.
 
     Three counts, of which the largest stands: what the rings say that they lost, releases without a row, and
     served releases without their output.
@@ -242,7 +242,7 @@ def long_run(seconds: float, root: Path | None, progress: Progress) -> dict[str,
 
 
 def or_reason(work: Callable[[], T]) -> tuple[T | None, str]:
-    """What `work` returns; or None, and what the machine lacks for it."""
+    """The result of `work`; or None, and the reason that the machine lacks something for it."""
     try:
         return work(), ""
     except EnvironmentLacks as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `consort bench executive` measures: rounds of the executive, of cyclictest, of a hand-written loop."""
+"""Rounds of `consort bench executive`: of the executive, of cyclictest, of a hand-written loop."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NO_CYCLICTEST = EnvironmentLacks("cyclictest is not installed", "install it: apt
 
 @dataclass(frozen=True)
 class Round:
-    """How late each release was, in ns (infinite: not served, or later than was counted), and CPU time.
+    """The lateness of each release in ns (infinite: not served, or later than was counted), and CPU time.
 
     `cpu_ns` is that of one served job's thread (0: not known), `recorder_ns` that of the recorder for it.
     """
@@ -62,7 +62,7 @@ class Executive:
 
     @staticmethod
     def of(name: str, progress: Progress) -> Executive:
-        """From bench/executive/<name>.yaml, built if it is not cached."""
+        """The executive of bench/executive/<name>.yaml, built if it is not cached."""
         tree = need_source_tree("the executive's benchmark")
         system = load_system(tree / "bench" / "executive" / f"{name}.yaml")
         return Executive(prepare(system, progress, RunOptions()), usable_cpus()[0])
@@ -73,7 +73,7 @@ class Executive:
 
     @property
     def priority(self) -> int:
-        """Of its one task's thread: the run's base and the task's rank."""
+        """The priority of its one task's thread: the run's base and the task's rank."""
         return BASE_PRIORITY + next(iter(self.prepared.plan.tasks.values())).rank
 
     def run(self, jobs: int, folder: Path, what: str, progress: Progress) -> RawRun:
@@ -94,7 +94,7 @@ class Executive:
 
 
 def refused(raw: RawRun) -> str:
-    """Why the run was not in the real-time class; empty where it was."""
+    """The reason that the run was not in the real-time class; empty if it was."""
     realtime = raw.manifest.realtime
     if realtime.get("policy") == "SCHED_FIFO":
         return ""

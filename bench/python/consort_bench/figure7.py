@@ -103,7 +103,7 @@ def workload(rows: list[Published]) -> Workload:
 
 
 def programs_csv(load: Workload) -> str:
-    """What programs.csv beside the sweep holds; derived from published.csv."""
+    """The content of programs.csv beside the sweep; derived from published.csv."""
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
     table.writerow(PROGRAM_COLUMNS)
@@ -150,7 +150,7 @@ def break_even(load: Workload, sets: int, utilisation: float = 0.6) -> float:
 
 
 def reading(row: Point) -> str:
-    """Which reading of the paper a point belongs to."""
+    """The reading of the paper to which a point belongs."""
     slot = {0: OF_SET, -1: FITTED}.get(row["slot_ns"], TABLE)
     return f"{slot}-{'sram' if row['utilisation_of'] == 'contended' else 'spm'}"
 

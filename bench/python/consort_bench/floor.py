@@ -37,7 +37,7 @@ def typical(times: NDArray[Any]) -> float:
 
 
 def block_bounds(iterations: int, rounds: int) -> NDArray[np.int64]:
-    """Where the blocks of a series begin and end; the same division as in bench/loopback/loopback.cpp."""
+    """The bounds of a series' blocks; the same division as in bench/loopback/loopback.cpp."""
     return np.arange(rounds + 1, dtype=np.int64) * iterations // rounds
 
 

@@ -56,7 +56,7 @@ def kernel_sources() -> Path:
 
 
 def version_of(kernel: Path) -> str:
-    """As the kernel's header has it."""
+    """The version in the kernel's header."""
     for line in (kernel / "include" / "task.h").read_text(encoding="utf-8").splitlines():
         if "tskKERNEL_VERSION_NUMBER" in line and '"' in line:
             return line.split('"')[1]

@@ -65,7 +65,7 @@ def run(options: Options) -> BenchResult:
 
 
 def processor() -> dict[str, str | None]:
-    """Which processor this is, as far as the kernel says: the name alone does not tell in a guest."""
+    """This processor, as far as the kernel says: the name alone does not tell in a guest."""
     try:
         cpuinfo = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     except OSError:

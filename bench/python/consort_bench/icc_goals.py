@@ -154,7 +154,7 @@ def _goal(wanted: Wanted, figures: Figures, iox_reason: str) -> dict[str, Any]:
 
 
 def _reason(wanted: Wanted, figures: Figures, iox_reason: str) -> str:
-    """Why a goal has no value."""
+    """The reason that a goal has no value."""
     if wanted.peer == IOX and iox_reason:
         return iox_reason
     there = {key[0] for regime in figures.ratios.values() for key in regime}

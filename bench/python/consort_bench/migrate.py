@@ -118,7 +118,7 @@ def measured(program: Path, options: Options) -> dict[str, Any]:
 
 
 def stream_program(options: Options) -> dict[str, Any]:
-    """What the program of shared regions prints."""
+    """The output of the program of shared regions."""
     command = [str(cpp_program("shared_stream", "bench/dsm")), str(5 if options.quick else 40)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -150,7 +150,7 @@ def shared_streams(raw: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def stream_goals(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of the stream through all of the region; wrong sums of all of them."""
+    """Goals for the stream through all of the region; wrong sums of all streams."""
     marked = next(row for row in rows if row["stream"] == "whole touch")
     wrong = sum(row.get("wrong", 0) for row in rows)
     return [

@@ -176,7 +176,7 @@ def _row(recording: Recording, table: str) -> dict[str, Any]:
 
 
 def _published_rows(published: list[Published], load: str) -> list[dict[str, Any]]:
-    """What stands beside the metrics in the report: the paper's signal is one byte, or an interrupt."""
+    """Published rows beside the report's metrics: the paper's signal is one byte, or an interrupt."""
     rows: list[dict[str, Any]] = []
     for row in published:
         if row.value is None or row.of["load"] != load:
@@ -247,7 +247,8 @@ def _sections(
 
 
 def table_rows(result_rows: list[Measured], published: list[Published]) -> list[list[Any]]:
-    """What, direction, load, provenance; min, median, mean, p99, p99.9, max in ns (None: not known)."""
+    """Rows of: subject, direction, load, provenance; min, median, mean, p99, p99.9, max in ns (None: not
+    known)."""
     rows: list[list[Any]] = []
     for row in published:
         if row.value is None:

@@ -46,7 +46,7 @@ class Recording:
 
     @property
     def refused(self) -> bool:
-        """Whether the real-time class was asked for and the machine did not give it."""
+        """True if the real-time class was asked for and the machine did not give it."""
         wanted = self.raw.manifest.config["class"] == "realtime"
         return wanted and self.raw.manifest.realtime.get("policy") != "SCHED_FIFO"
 
@@ -136,7 +136,7 @@ def record(
 
 
 def moved_bytes_per_second(recording: Recording) -> dict[str, float]:
-    """What each source of interference moved a second while the program measured; {} without any."""
+    """Bytes a second that each source of interference moved while the program measured; {} without any."""
     if recording.interference is None:
         return {}
     rate = recording.raw.manifest.clock.ticks_per_second

@@ -131,7 +131,7 @@ def _show_table(console: Any, title: str, heads: Sequence[str], rows: Sequence[S
 
 
 def _show_round_trips(console: Any, result: loopback_test.Result) -> None:
-    """For each configuration: the published numbers as they are printed, above what was measured."""
+    """Prints each configuration's published numbers above the measured ones."""
     for c in result.configurations:
         rows: list[list[Any]] = []
         for row in c.rows:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the papers print, as experiments/<paper>/<table or figure>/published.csv holds it.
+"""Figures that the papers print, in experiments/<paper>/<table or figure>/published.csv.
 
 A row is one printed number with its unit, provenance and source, beside columns that say what it is of.
 A row without a value is a statement that the paper makes without a number; its note quotes it.

@@ -39,14 +39,14 @@ class Qdma:
 
     @property
     def wire(self) -> float:
-        """What the lanes carry, with TLP overhead and payload together."""
+        """The rate of the lanes, with TLP overhead and payload together."""
         return self.lanes * self.lane_gt * self.encoding / 8
 
     def descriptors(self, size: int, descriptor: int) -> int:
         return -(-size // descriptor)
 
     def wire_ns(self, direction: Direction, size: int, descriptor: int) -> float:
-        """How long a packet holds the direction that its payload takes."""
+        """The time that a packet holds the direction of its payload."""
         count = self.descriptors(size, descriptor)
         tlps = sum(-(-piece // self.payload) for piece in _pieces(size, descriptor, count))
         total = size + tlps * TLP_BYTES[direction]
@@ -58,7 +58,7 @@ class Qdma:
         return total / self.wire
 
     def serial_ns(self, direction: Direction, size: int, descriptor: int) -> float:
-        """How long a packet holds what the next one needs."""
+        """The time that a packet holds resources that the next one needs."""
         return self.wire_ns(direction, size, descriptor) + self.engine_ns * self.descriptors(size, descriptor)
 
     def blocking_ns(self, direction: Direction, size: int, descriptor: int) -> float:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `consort bench` can run: each benchmark's name, its module, and one line of help.
+"""The benchmarks of `consort bench`: each one's name, its module, and one line of help.
 
 A module offers ``run(options: Options) -> BenchResult``; it is imported only when it is run.
 """
@@ -136,7 +136,7 @@ PROCESSES_ONLY, ALL = "processes", "all"
 
 
 def boards_of(name: str) -> tuple[str, ...]:
-    """What `--board` can be for a benchmark."""
+    """The values of `--board` for a benchmark."""
     from consort.board.boards import board_names, kernel_boards
 
     from consort_bench.one_way_boards import one_way_boards
@@ -150,7 +150,7 @@ def boards_of(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line gives to every benchmark; each takes what concerns it."""
+    """Options of the command line for all benchmarks; each takes those that concern it."""
 
     name: str
     quick: bool = False

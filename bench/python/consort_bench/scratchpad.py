@@ -68,7 +68,7 @@ def times_of(row: dict[str, Any]) -> Times:
 
 
 def table_of(rows: list[dict[str, Any]]) -> dict[str, dict[Way, Times]]:
-    """By kernel, in the order of the rows, and way."""
+    """Times by kernel, in the order of the rows, and way."""
     table: dict[str, dict[Way, Times]] = {}
     for row in rows:
         table.setdefault(row["kernel"], {})[row["three_phase"], row["streaming"]] = times_of(row)

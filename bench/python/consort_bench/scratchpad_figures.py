@@ -12,7 +12,7 @@ SOURCE = "Tabish et al. 2016"
 
 
 def figures(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of rows as `scratchpad` prints them."""
+    """Figures of rows as `scratchpad` prints them."""
     return [_out_of_memory(rows), *(_bandwidth(rows) if any(r["what"] == "VII.B" for r in rows) else [])]
 
 

@@ -70,7 +70,7 @@ def run(options: Options) -> BenchResult:
 
 
 def _name(point: Point) -> str:
-    """What was attacked."""
+    """The name of the attacked analysis."""
     name: str = point["analysis"]
     if point["lowered"]:
         name += f" with {point['lowered']} lowered"
